@@ -1,0 +1,60 @@
+"""What each op costs: its time on each device kind, the bytes of its outputs, the bytes that it keeps."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import CostError
+
+
+class Source(IntEnum):
+    """Where an op's time comes from."""
+
+    UNKNOWN = 0
+    """no estimate could be had: counted, listed and told, never silently free"""
+    GIVEN = 1
+    """written in the file (node-link JSON)"""
+    ESTIMATED = 2
+    """an analytic estimate (Grappler on a virtual cluster)"""
+    MEASURED = 3
+    """measured step stats (RunMetadata)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Costs of a graph's ops, aligned with its op order. Arrays are read-only.
+
+    Kinds are a catalogue's names (`K80`) or a class (`GPU`, `CPU`), or `*` for a time that holds everywhere; for a
+    device the narrower one counts. A NaN time means "this op has no time on this kind".
+    """
+
+    kinds: tuple[str, ...]
+    time_us: NDArray[np.float64]
+    """[kinds, ops]"""
+    output_offset: NDArray[np.int64]
+    """[ops + 1] output j of op i is `output_bytes[output_offset[i] + j]`"""
+    output_bytes: NDArray[np.int64]
+    """[all outputs]"""
+    persistent_bytes: NDArray[np.int64]
+    """[ops] variables and the like: held during the whole step on the op's device"""
+    temporary_bytes: NDArray[np.int64]
+    """[ops] held while the op runs"""
+    source: NDArray[np.uint8]
+    """[ops] a `Source`"""
+
+    def __post_init__(self) -> None:
+        ops = len(self.output_offset) - 1
+        assert self.time_us.shape == (len(self.kinds), ops)
+        assert len(self.persistent_bytes) == len(self.temporary_bytes) == len(self.source) == ops
+        if len(set(self.kinds)) != len(self.kinds):
+            raise CostError("a device kind is there twice", where=", ".join(self.kinds), allowed="each kind once")
+        if np.any(self.time_us < 0) or np.any(np.isinf(self.time_us)):
+            raise CostError("a time is negative or infinite", where="time_us", allowed="finite numbers from 0")
+        for label in ("output_bytes", "persistent_bytes", "temporary_bytes"):
+            if np.any(getattr(self, label) < 0):
+                raise CostError("bytes are negative", where=label, allowed="whole numbers from 0")
+        for array in (self.time_us, self.output_offset, self.output_bytes, self.persistent_bytes,
+                      self.temporary_bytes, self.source):
+            array.setflags(write=False)

@@ -1,0 +1,45 @@
+"""Every mistake that a user can make, as a typed error of one clear line: what, where, what is allowed."""
+
+
+class PlacetoError(Exception):
+    """A mistake of the user's. The web turns it into a 4xx answer at `field`, the command line into `exit_status`."""
+
+    exit_status = 2
+
+    def __init__(self, what: str, *, where: str = "", allowed: str = "", field: str = "") -> None:
+        """`what` is wrong, `where` (op, device, file, position), what is `allowed` there; `field` is the form's name for it."""
+        self.what, self.where, self.allowed, self.field = what, where, allowed, field
+        parts = [f"{where}: {what}" if where else what]
+        if allowed:
+            parts.append(f"allowed: {allowed}")
+        super().__init__("; ".join(parts))
+
+
+class GraphError(PlacetoError):
+    """A file that is no graph, or a graph that cannot be placed."""
+
+
+class ClusterError(PlacetoError):
+    """A cluster, device or link that makes no sense."""
+
+
+class CostError(PlacetoError):
+    """A time or a number of bytes that makes no sense, or that cannot be had."""
+
+
+class PlacementError(PlacetoError):
+    """A placement that does not belong to this graph and cluster."""
+
+
+class SettingsError(PlacetoError):
+    """A method, budget, seed or setting that makes no sense."""
+
+
+class InfeasibleError(PlacetoError):
+    """No placement that was evaluated fits the devices' memory."""
+
+    exit_status = 3
+
+
+class LimitError(GraphError):
+    """A file that needs more bytes, memory or time than the limits allow."""

@@ -1,0 +1,119 @@
+"""What a run tells while it works. Events are numbered from 1 a run, typed and versioned; JSON is their only form."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias, Union
+
+EVENT_VERSION = 1
+
+Json: TypeAlias = Union[None, bool, int, float, str, list["Json"], dict[str, "Json"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The run begins: what will be done."""
+
+    type: ClassVar[str] = "started"
+    method: str
+    settings: dict[str, Json]
+    seed: int
+    evaluations: int
+    groups: int
+    devices: list[str]
+    lower_bound_us: float
+    engine_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A placer to compare with has been evaluated, beside the run and outside its budget."""
+
+    type: ClassVar[str] = "baseline"
+    method: str
+    """`single_device`, `cpu_only` or `random`"""
+    step_time_us: float | None
+    """its best feasible placement; None where it has none"""
+    mean_step_time_us: float | None
+    """over all that it evaluated"""
+    evaluations: int
+    note: str
+    """why there is none, or an empty string"""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One pass of a method over the groups (for a method without episodes: one placement it evaluated)."""
+
+    type: ClassVar[str] = "episode"
+    episode: int
+    """numbered from 1"""
+    step_time_us: float
+    feasible: bool
+    best_step_time_us: float | None
+    """best feasible so far in this run, trivial placements included"""
+    evaluations: int
+    """used so far"""
+    elapsed_seconds: float
+    placement: list[int]
+    """[groups] device of each group"""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A long step that is no episode: building, reading, costing."""
+
+    type: ClassVar[str] = "progress"
+    stage: str
+    done: int
+    total: int
+    """0 where it is not known"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The run has ended by itself; the report of design.md, its placement included."""
+
+    type: ClassVar[str] = "finished"
+    report: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacerState:
+    """A placer's own state between two episodes: enough to go on as if never stopped. Bytes without pickle."""
+
+    state: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Not an event: a whole run's state right after event `seq`.
+
+    A store keeps it in one transaction with the events up to `seq`, so that going on from it neither loses nor
+    doubles an event.
+    """
+
+    seq: int
+    state: bytes
+
+
+Event: TypeAlias = Started | Baseline | Episode | Progress | Finished
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedEvent:
+    """An event and its number in its run, from 1."""
+
+    seq: int
+    event: Event
+
+    def to_json(self) -> dict[str, Json]:
+        """`{"seq", "type", "version", ...fields}`."""
+        return {"seq": self.seq, "type": self.event.type, "version": EVENT_VERSION} | dataclasses.asdict(self.event)
+
+
+EmitFromPlacer: TypeAlias = Callable[[Episode | Progress | PlacerState], None]
+"""what a placer gets"""
+Emit: TypeAlias = Callable[[NumberedEvent | Checkpoint], None]
+"""what the engine's user gives"""
+ShouldStop: TypeAlias = Callable[[], bool]

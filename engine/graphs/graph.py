@@ -1,0 +1,65 @@
+"""The computation graph: ops and the data that flows between them, as arrays."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import GraphError
+
+CONTROL = -1
+"""The `edge_output` of a control edge: an order without data."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputationGraph:
+    """Ops in the order of the file, and the edges between them; acyclic, since loops keep their back edges apart.
+
+    Arrays are read-only. An op is known by its index; `op_names` are unique and untrusted text.
+    """
+
+    name: str
+    op_names: tuple[str, ...]
+    """[ops]"""
+    op_types: tuple[str, ...]
+    """[ops] the op's type, such as `Conv2D`; empty where the format has none"""
+    edge_source: NDArray[np.int32]
+    """[edges] producer; edges are in file order: by consumer, then by the consumer's own order of inputs"""
+    edge_target: NDArray[np.int32]
+    """[edges] consumer"""
+    edge_output: NDArray[np.int32]
+    """[edges] which output of the producer, or `CONTROL`"""
+    devices: tuple[str, ...]
+    """[ops] the device string that the file fixes, or empty"""
+    colocation: tuple[tuple[str, ...], ...]
+    """[ops] labels; ops that share a label stay together (`loc:@x`, the label x; an op named x belongs to it)"""
+    back_edges: NDArray[np.int32]
+    """[back edges, 2] NextIteration → Merge of while loops: (source, target); they run in the next iteration"""
+
+    def __post_init__(self) -> None:
+        ops = len(self.op_names)
+        if ops == 0:
+            raise GraphError("the graph has no ops", where=self.name, allowed="at least one op")
+        if len(set(self.op_names)) != ops:
+            raise GraphError("two ops have one name", where=_first_duplicate(self.op_names), allowed="unique names")
+        assert len(self.op_types) == len(self.devices) == len(self.colocation) == ops
+        assert len(self.edge_source) == len(self.edge_target) == len(self.edge_output)
+        for array in (self.edge_source, self.edge_target, self.edge_output, self.back_edges):
+            array.setflags(write=False)
+
+    @property
+    def op_count(self) -> int:
+        return len(self.op_names)
+
+    @property
+    def edge_count(self) -> int:
+        return len(self.edge_source)
+
+
+def _first_duplicate(names: tuple[str, ...]) -> str:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise AssertionError("no duplicate")
