@@ -1,6 +1,6 @@
 """The computation graph: ops and the data that flows between them, as arrays."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,11 @@ from engine.errors import GraphError
 
 CONTROL = -1
 """The `edge_output` of a control edge: an order without data."""
+
+
+def no_pairs() -> NDArray[np.int32]:
+    """[0, 2]"""
+    return np.empty((0, 2), dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,9 @@ class ComputationGraph:
     """[ops] labels; ops that share a label stay together (`loc:@x`, the label x; an op named x belongs to it)"""
     back_edges: NDArray[np.int32]
     """[back edges, 2] NextIteration → Merge of while loops: (source, target); they run in the next iteration"""
+    must_colocate: NDArray[np.int32] = field(default_factory=no_pairs)
+    """[pairs, 2] ops that the format itself keeps on one device beside the labels: the two ends of a ref or resource
+    edge, the ops of a while loop's frame; each pair once, in no particular direction"""
 
     def __post_init__(self) -> None:
         ops = len(self.op_names)
@@ -44,7 +52,8 @@ class ComputationGraph:
             raise GraphError("two ops have one name", where=_first_duplicate(self.op_names), allowed="unique names")
         assert len(self.op_types) == len(self.devices) == len(self.colocation) == ops
         assert len(self.edge_source) == len(self.edge_target) == len(self.edge_output)
-        for array in (self.edge_source, self.edge_target, self.edge_output, self.back_edges):
+        assert self.back_edges.shape[1:] == self.must_colocate.shape[1:] == (2,)
+        for array in (self.edge_source, self.edge_target, self.edge_output, self.back_edges, self.must_colocate):
             array.setflags(write=False)
 
     @property
