@@ -1,5 +1,6 @@
 """The placement problem that every placer gets, and the ledger in which every evaluation is counted."""
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -38,16 +39,20 @@ class BudgetSpentError(AssertionError):
 
 
 class Ledger:
-    """Counts a run's evaluations and keeps the best feasible placement among them. The one mutable part of a problem."""
+    """Counts a run's evaluations and keeps the best placement among them. The one mutable part of a problem."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.used = 0
         self.best_step_time_us: float | None = None
+        """of the best feasible placement; None while there is none"""
         self.best_placement: NDArray[np.int32] | None = None
-        """[groups]"""
+        """[groups] the best feasible placement; while there is none, the one that misses the least memory"""
+        self.missing_bytes: int | None = None
+        """by how much `best_placement` is over the memory of its fullest device; 0 if it is feasible"""
         self.earlier_seconds = 0.0
-        """spent before the last checkpoint that the run went on from"""
+        """spent before the checkpoint that the run went on from"""
+        self._best_time_us = math.inf
         self._started = time.monotonic()
 
     @property
@@ -65,33 +70,83 @@ class Ledger:
         return self.remaining <= 0 or late
 
     def charge(self, count: int) -> None:
+        """Take `count` evaluations from the budget, before they are made."""
         if count > self.remaining:
             raise BudgetSpentError(f"{count} evaluations asked, {self.remaining} left")
         self.used += count
 
-    def note(self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], feasible: NDArray[np.bool_]) -> None:
-        """Keep the best of `placements` [batch, groups] if it is feasible and better than the best so far."""
-        if not feasible.any():
+    def note(
+        self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], missing_bytes: NDArray[np.int64]
+    ) -> None:
+        """Keep the best of `placements` [batch, groups] if it is better than the best so far; the first of equals."""
+        if len(placements) == 0:
             return
-        index = int(np.argmin(np.where(feasible, step_time_us, np.inf)))
-        if self.best_step_time_us is None or step_time_us[index] < self.best_step_time_us:
-            self.best_step_time_us = float(step_time_us[index])
+        index = int(np.lexsort((step_time_us, missing_bytes))[0])
+        candidate = (int(missing_bytes[index]), float(step_time_us[index]))
+        if self.best_placement is None or candidate < (self.missing_bytes, self._best_time_us):
+            self.missing_bytes, self._best_time_us = candidate
             self.best_placement = placements[index].astype(np.int32, copy=True)
+            self.best_step_time_us = candidate[1] if candidate[0] == 0 else None
+
+    def answer(self) -> NDArray[np.int32]:
+        """[groups] `best_placement`, of a ledger in which something was evaluated."""
+        assert self.best_placement is not None, "nothing was evaluated"
+        return self.best_placement
+
+    def snapshot(self) -> "LedgerSnapshot":
+        """For a checkpoint."""
+        placement = None if self.best_placement is None else self.best_placement.tolist()
+        return LedgerSnapshot(self.used, self._best_time_us, self.missing_bytes, placement, self.elapsed_seconds)
+
+    def restore(self, snapshot: "LedgerSnapshot") -> None:
+        """Go on from `snapshot`."""
+        self.used, self.earlier_seconds = snapshot.used, snapshot.elapsed_seconds
+        self._started = time.monotonic()
+        if snapshot.placement is not None:
+            self.best_placement = np.array(snapshot.placement, dtype=np.int32)
+            self.missing_bytes, self._best_time_us = snapshot.missing_bytes, snapshot.best_time_us
+            self.best_step_time_us = snapshot.best_time_us if snapshot.missing_bytes == 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSnapshot:
+    """What a ledger knows, without its budget."""
+
+    used: int
+    best_time_us: float
+    missing_bytes: int | None
+    placement: list[int] | None
+    elapsed_seconds: float
 
 
 class PlacementProblem:
     """One graph with its costs and groups on one cluster, and the only way to evaluate placements of it."""
 
     def __init__(
-        self, graph: ComputationGraph, costs: Costs, grouping: Grouping, cluster: Cluster,
-        allowed: NDArray[np.bool_], budget: Budget,
+        self,
+        graph: ComputationGraph,
+        costs: Costs,
+        grouping: Grouping,
+        cluster: Cluster,
+        allowed: NDArray[np.bool_],
+        budget: Budget,
+        simulator: Simulator | None = None,
     ) -> None:
-        """`allowed` [groups, devices]: where each group may go (pins, kinds it has times for); every row has a True."""
+        """`allowed` [groups, devices]: where each group may go (pins, kinds it has times for); every row has a True.
+
+        A `simulator` made for the same graph, costs, cluster and groups may be shared.
+        """
         self.graph, self.costs, self.grouping, self.cluster = graph, costs, grouping, cluster
         self.allowed = allowed
         self.memory_bytes = np.array([device.memory_bytes for device in cluster.devices], dtype=np.int64)
-        self.simulator = Simulator(graph, costs, cluster, grouping.group_of_op)
+        self.simulator = simulator or Simulator(graph, costs, cluster, grouping.group_of_op)
         self.ledger = Ledger(budget)
+
+    def with_budget(self, budget: Budget) -> "PlacementProblem":
+        """The same problem with a fresh ledger: for a placer that runs beside another."""
+        return PlacementProblem(
+            self.graph, self.costs, self.grouping, self.cluster, self.allowed, budget, self.simulator
+        )
 
     @property
     def group_count(self) -> int:
@@ -101,20 +156,29 @@ class PlacementProblem:
     def device_count(self) -> int:
         return self.cluster.device_count
 
+    @property
+    def op_time_us(self) -> NDArray[np.float64]:
+        """[devices, ops] time of each op on each device; NaN where it cannot run."""
+        return self.costs.time_on([device.kind for device in self.cluster.devices])
+
     def evaluate(self, placements: NDArray[np.int32]) -> Evaluations:
-        """Evaluate and charge `placements` [batch, groups]; the best feasible one is noted in the ledger.
+        """Evaluate and charge `placements` [batch, groups]; the best one is noted in the ledger.
 
         Raises BudgetSpentError before anything is evaluated if the budget has fewer evaluations left than the batch.
         """
         assert self.respects(placements).all(), "a placer put a group where it may not go"
         self.ledger.charge(len(placements))
         evaluations = self.simulator.evaluate(placements)
-        self.ledger.note(placements, evaluations.step_time_us, self.feasible(evaluations))
+        self.ledger.note(placements, evaluations.step_time_us, self.missing_bytes(evaluations))
         return evaluations
+
+    def missing_bytes(self, evaluations: Evaluations) -> NDArray[np.int64]:
+        """[batch] by how much the worst device's peak is over its memory; 0 where all fit."""
+        return np.maximum(evaluations.peak_bytes - self.memory_bytes, 0).max(axis=1)
 
     def feasible(self, evaluations: Evaluations) -> NDArray[np.bool_]:
         """[batch] whether every device's peak fits its memory."""
-        return np.all(evaluations.peak_bytes <= self.memory_bytes, axis=1)
+        return self.missing_bytes(evaluations) == 0
 
     def respects(self, placements: NDArray[np.int32]) -> NDArray[np.bool_]:
         """[batch] whether every group is on a device where it may be."""

@@ -1,12 +1,17 @@
 """What each op costs: its time on each device kind, the bytes of its outputs, the bytes that it keeps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.catalogue import class_of_kind
 from engine.errors import CostError
+
+ANY_KIND = "*"
+"""the kind of a time that holds on every device"""
 
 
 class Source(IntEnum):
@@ -58,3 +63,13 @@ class Costs:
         for array in (self.time_us, self.output_offset, self.output_bytes, self.persistent_bytes,
                       self.temporary_bytes, self.source):
             array.setflags(write=False)
+
+    def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
+        """[devices, ops] the time of each op on devices of `device_kinds`: the narrowest kind that has one; else NaN."""
+        row_of_kind = {kind: row for row, kind in enumerate(self.kinds)}
+        times = np.full((len(device_kinds), len(self.output_offset) - 1), np.nan)
+        for index, device_kind in enumerate(device_kinds):
+            for kind in (device_kind, class_of_kind(device_kind), ANY_KIND):
+                if kind in row_of_kind:
+                    times[index] = np.where(np.isnan(times[index]), self.time_us[row_of_kind[kind]], times[index])
+        return times

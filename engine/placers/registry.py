@@ -1,0 +1,46 @@
+"""All placers: name → (label, dotted path), imported on first use. A new method is one file and one line here."""
+
+import dataclasses
+import importlib
+from collections.abc import Mapping
+from typing import cast
+
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.placers.placer import Placer
+
+PLACERS: dict[str, tuple[str, str]] = {
+    "placeto": ("Placeto", "engine.placers.placeto:Placeto"),
+    "single_device": ("Single device", "engine.placers.single_device:SingleDevice"),
+    "cpu_only": ("CPU only", "engine.placers.cpu_only:CpuOnly"),
+    "random": ("Random", "engine.placers.random:Random"),
+}
+
+
+def placer_class(name: str) -> type[Placer]:
+    """The class of method `name`. Raises SettingsError for a name that is not in `PLACERS`."""
+    if name not in PLACERS:
+        raise SettingsError(f"there is no method {name!r}", where="method", allowed=", ".join(PLACERS), field="method")
+    module, _, attribute = PLACERS[name][1].partition(":")
+    return cast(type[Placer], getattr(importlib.import_module(module), attribute))
+
+
+def make_placer(name: str, settings: Mapping[str, Json]) -> Placer:
+    """A placer of method `name` with `settings` over its defaults. Raises SettingsError for an unknown name or setting."""
+    made = placer_class(name)
+    if dataclasses.is_dataclass(made):
+        known = [field.name for field in dataclasses.fields(made)]
+        for key in settings:
+            if key not in known:
+                raise SettingsError(
+                    f"{name} has no setting {key!r}", where="settings", allowed=", ".join(known) or "none", field="settings"
+                )
+    return made(**settings)
+
+
+def settings_of(placer: Placer) -> dict[str, Json]:
+    """The settings that `placer` runs with, defaults included: stored with every result."""
+    settings = placer if dataclasses.is_dataclass(placer) else getattr(placer, "settings", None)
+    if settings is None or isinstance(settings, type):
+        return {}
+    return dataclasses.asdict(settings)  # type: ignore[call-overload,no-any-return]  # a dataclass, checked above
