@@ -73,3 +73,8 @@ class Costs:
                 if kind in row_of_kind:
                     times[index] = np.where(np.isnan(times[index]), self.time_us[row_of_kind[kind]], times[index])
         return times
+
+    def bytes_of_op(self) -> NDArray[np.int64]:
+        """[ops] bytes of all outputs of each op."""
+        sums = np.concatenate(([0], np.cumsum(self.output_bytes)))
+        return np.asarray(sums[self.output_offset[1:]] - sums[self.output_offset[:-1]], dtype=np.int64)
