@@ -7,7 +7,7 @@ class PlacetoError(Exception):
     exit_status = 2
 
     def __init__(self, what: str, *, where: str = "", allowed: str = "", field: str = "") -> None:
-        """`what` is wrong, `where` (op, device, file, position), what is `allowed` there; `field` is the form's name for it."""
+        """`what` is wrong, `where` (op, device, file, position), what is `allowed`; `field`: the form's name for it."""
         self.what, self.where, self.allowed, self.field = what, where, allowed, field
         parts = [f"{where}: {what}" if where else what]
         if allowed:
@@ -43,3 +43,9 @@ class InfeasibleError(PlacetoError):
 
 class LimitError(GraphError):
     """A file that needs more bytes, memory or time than the limits allow."""
+
+
+def shortened(text: str, length: int = 80) -> str:
+    """`text` (a name from a file, a user's word) for a message: printable, on one line and at most `length` long."""
+    head = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:length])
+    return head if len(text) <= length else head[: length - 1] + "…"

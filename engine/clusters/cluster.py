@@ -63,10 +63,14 @@ class Cluster:
     def __post_init__(self) -> None:
         count = len(self.devices)
         if not 1 <= count <= MOST_DEVICES:
-            raise ClusterError(f"{count} devices", where="devices", allowed=f"1 to {MOST_DEVICES} devices", field="cluster")
+            raise ClusterError(
+                f"{count} devices", where="devices", allowed=f"1 to {MOST_DEVICES} devices", field="cluster"
+            )
         names = [device.name for device in self.devices]
         if len(set(names)) != count:
-            raise ClusterError("two devices have one name", where=", ".join(names), allowed="unique names", field="cluster")
+            raise ClusterError(
+                "two devices have one name", where=", ".join(names), allowed="unique names", field="cluster"
+            )
         assert self.bandwidth_bytes_per_us.shape == self.latency_us.shape == (count, count)
         for label, matrix in (("bandwidth_bytes_per_us", self.bandwidth_bytes_per_us), ("latency_us", self.latency_us)):
             _check_links(label, matrix, zero_allowed=label == "latency_us")
