@@ -1,0 +1,133 @@
+"""What every method in the registry must hold; the tests run over the registry itself."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from engine.errors import InfeasibleError, SettingsError
+from engine.events import Episode, PlacerState, Progress
+from engine.placers.placer import Placement
+from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
+from engine.problem import PlacementProblem
+
+from .small_problems import small_problem
+
+EVERY_METHOD = pytest.mark.parametrize("method", list(PLACERS))
+Heard = list[Episode | Progress | PlacerState]
+
+
+def place(method: str, problem: PlacementProblem, seed: int = 0, stop_after: int | None = None) -> tuple[Placement, Heard]:
+    heard: Heard = []
+
+    def should_stop() -> bool:
+        return stop_after is not None and len(heard) >= stop_after
+
+    rng = np.random.default_rng(seed)
+    placement = make_placer(method, {}).place(problem, problem.ledger.budget, rng, heard.append, should_stop)
+    return placement, heard
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize("pins", [False, True])
+def test_placement_is_complete_and_respects_pins(method: str, pins: bool) -> None:
+    problem = small_problem(1, devices=3, pins=pins)
+    placement, _ = place(method, problem)
+    assert placement.device_of_group.shape == (problem.group_count,)
+    assert problem.respects(placement.device_of_group[None, :]).all()
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize("evaluations", [1, 2, 37, 200])
+def test_it_never_exceeds_its_evaluations(method: str, evaluations: int) -> None:
+    problem = small_problem(2, evaluations=evaluations)
+    place(method, problem)
+    assert 1 <= problem.ledger.used <= evaluations
+
+
+@EVERY_METHOD
+def test_the_same_seed_gives_the_same_answer(method: str) -> None:
+    first, second = (place(method, small_problem(3), seed=5) for _ in range(2))
+    assert np.array_equal(first[0].device_of_group, second[0].device_of_group)
+    episodes = [[event.placement for event in heard if isinstance(event, Episode)] for _, heard in (first, second)]
+    assert episodes[0] == episodes[1]
+
+
+@EVERY_METHOD
+def test_it_is_never_better_than_exhaustive_search(method: str) -> None:
+    problem = small_problem(4, ops=6)
+    placement, _ = place(method, problem)
+    every = np.array(list(itertools.product(range(problem.device_count), repeat=6)), dtype=np.int32)
+    optimum_us = problem.simulator.evaluate(every).step_time_us.min()
+    step_time_us = problem.simulator.evaluate(placement.device_of_group[None, :]).step_time_us[0]
+    assert step_time_us >= optimum_us
+    assert step_time_us == problem.ledger.best_step_time_us
+
+
+@EVERY_METHOD
+def test_it_is_within_memory_where_it_finds_room(method: str) -> None:
+    problem = small_problem(5, ops=8, memory_bytes=12_000_000)
+    place(method, problem)
+    if problem.ledger.best_step_time_us is not None:
+        peaks = problem.simulator.evaluate(problem.ledger.answer()[None, :]).peak_bytes[0]
+        assert (peaks <= problem.memory_bytes).all()
+
+
+@EVERY_METHOD
+def test_without_room_the_ledger_says_how_much_is_missing(method: str) -> None:
+    problem = small_problem(6, memory_bytes=1000)
+    place(method, problem)
+    assert problem.ledger.best_step_time_us is None
+    assert problem.ledger.missing_bytes is not None and problem.ledger.missing_bytes > 0
+
+
+@EVERY_METHOD
+def test_episodes_are_numbered_and_tell_the_best_so_far(method: str) -> None:
+    problem = small_problem(7)
+    _, heard = place(method, problem)
+    episodes = [event for event in heard if isinstance(event, Episode)]
+    assert [event.episode for event in episodes] == list(range(1, len(episodes) + 1))
+    best = [event.best_step_time_us for event in episodes if event.best_step_time_us is not None]
+    assert best == sorted(best, reverse=True)
+    assert best[-1] == problem.ledger.best_step_time_us
+    used = [event.evaluations for event in episodes]
+    assert used == sorted(used) and used[-1] <= problem.ledger.used
+    for event in episodes:
+        evaluated = problem.simulator.evaluate(np.array([event.placement], dtype=np.int32))
+        assert evaluated.step_time_us[0] == event.step_time_us
+
+
+@EVERY_METHOD
+def test_it_stops_soon_when_asked(method: str) -> None:
+    problem = small_problem(8, evaluations=100_000)
+    placement, _ = place(method, problem, stop_after=1)
+    assert problem.ledger.used < 10_000
+    assert problem.respects(placement.device_of_group[None, :]).all()
+
+
+@EVERY_METHOD
+def test_an_unknown_setting_is_refused(method: str) -> None:
+    with pytest.raises(SettingsError, match="no_such_setting"):
+        make_placer(method, {"no_such_setting": 1})
+
+
+@EVERY_METHOD
+def test_its_settings_are_told(method: str) -> None:
+    assert isinstance(settings_of(make_placer(method, {})), dict)
+
+
+@EVERY_METHOD
+def test_it_has_a_docstring_with_its_source(method: str) -> None:
+    module = __import__(placer_class(method).__module__, fromlist=["__doc__"])
+    assert module.__doc__ and "Source:" in module.__doc__
+
+
+def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(SettingsError) as caught:
+        make_placer("magic", {})
+    assert str(caught.value) == f"method: there is no method 'magic'; allowed: {', '.join(PLACERS)}"
+
+
+def test_cpu_only_without_a_cpu_says_so() -> None:
+    with pytest.raises(InfeasibleError, match="the cluster has no CPU"):
+        place("cpu_only", small_problem(9, cpu=False))
