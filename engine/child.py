@@ -1,0 +1,238 @@
+"""Work on untrusted files and with TensorFlow, done in a child process with limits: the parent's side.
+
+A child gets its arguments as JSON on its standard input, tells its progress as JSON lines on a pipe, and leaves its
+result as files in a private folder that disappears with it. Nothing is ever pickled. It dies with its process group on
+time-out, and with its parent (where the system can do that). `child_process.py` is the child's side.
+"""
+
+import json
+import logging
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import errors
+from engine.archive import unpack
+from engine.errors import GraphError, LimitError, PlacetoError, SettingsError
+from engine.events import Json
+
+ReportProgress: TypeAlias = Callable[[str, int, int], None]
+"""(stage, done, total); total 0 where it is not known. An exception from it ends the child and reaches the caller."""
+
+Results: TypeAlias = tuple[dict[str, NDArray[np.generic]], dict[str, Json]]
+"""arrays and texts, as `archive.pack` takes them"""
+
+MEBIBYTE = 1024**2
+LEAST_MEMORY_BYTES = 128 * MEBIBYTE
+RESULT_FILE, ERROR_FILE, LOG_FILE = "result.npz", "error.json", "log.txt"
+MEMORY_EXIT_STATUS = 12
+"""the child's own answer to a MemoryError"""
+LONGEST_PROGRESS_LINE = 64 * 1024
+LOG_TAIL_BYTES = 4000
+OUT_OF_MEMORY_MARKS = (b"bad_alloc", b"Cannot allocate memory", b"MemoryError", b"failed to map", b"out of memory")
+"""what C++ code leaves in its log when it aborts for want of memory"""
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one step of work on one file may take."""
+
+    file_bytes: int = 256 * MEBIBYTE
+    """of the file that is read"""
+    memory_bytes: int = 4 * 1024**3
+    """address space of the child process"""
+    seconds: float = 120.0
+    """wall time of the child process"""
+
+    def __post_init__(self) -> None:
+        if self.file_bytes < 1:
+            raise SettingsError(f"{self.file_bytes}", where="file_bytes", allowed="a whole number from 1")
+        if self.memory_bytes < LEAST_MEMORY_BYTES:
+            raise SettingsError(f"{self.memory_bytes}", where="memory_bytes", allowed=f"at least {LEAST_MEMORY_BYTES}")
+        if not 0 < self.seconds < float("inf"):
+            raise SettingsError(f"{self.seconds}", where="seconds", allowed="a number above 0")
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """For callers to whom progress does not matter."""
+
+
+def require_size(path: Path, limits: Limits) -> None:
+    """Raise LimitError if `path` is larger than may be read."""
+    size = path.stat().st_size
+    if size > limits.file_bytes:
+        raise LimitError(f"the file has {size} bytes", allowed=f"at most {limits.file_bytes} bytes", field="file")
+
+
+@contextmanager
+def child_results(
+    function: str,
+    arguments: Mapping[str, Json],
+    limits: Limits,
+    *,
+    task: str,
+    report_progress: ReportProgress = no_progress,
+) -> Iterator[tuple[Results, Path]]:
+    """Run `function` ("module:name", of this package) in a child; yields its results and its folder of other files.
+
+    The function is called as `function(arguments, folder, report_progress) -> Results`; the folder is gone when the
+    context ends. `task` says in an error what was being done ("reading the graph"). Raises what typed error the
+    function raised, LimitError for too much time or memory, GraphError for a crash.
+    """
+    with tempfile.TemporaryDirectory(prefix="placeto-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        _run(function, arguments, limits, task, folder, report_progress)
+        yield unpack((folder / RESULT_FILE).read_bytes()), folder
+
+
+def run_in_child(
+    function: str,
+    arguments: Mapping[str, Json],
+    limits: Limits,
+    *,
+    task: str,
+    report_progress: ReportProgress = no_progress,
+) -> Results:
+    """`child_results` for functions that leave no files beside their results."""
+    with child_results(function, arguments, limits, task=task, report_progress=report_progress) as (results, _):
+        return results
+
+
+def _run(
+    function: str,
+    arguments: Mapping[str, Json],
+    limits: Limits,
+    task: str,
+    folder: Path,
+    report_progress: ReportProgress,
+) -> None:
+    """Run the child to its end; it has left its result in `folder`, or the error is raised."""
+    reading_end, writing_end = os.pipe()
+    order: dict[str, Json] = {
+        "function": function,
+        "arguments": dict(arguments),
+        "folder": str(folder),
+        "progress": writing_end,
+        "parent": os.getpid(),
+        "memory_bytes": limits.memory_bytes,
+        "file_bytes": max(4 * limits.file_bytes, 64 * MEBIBYTE),
+        "cpu_seconds": int(limits.seconds * (os.cpu_count() or 1)) + 1,
+    }
+    with os.fdopen(reading_end, "rb", buffering=0) as progress, (folder / LOG_FILE).open("wb") as log:
+        try:
+            process = _start(order, folder, writing_end, log)
+        finally:
+            os.close(writing_end)
+        try:
+            in_time = _follow(process, progress, limits.seconds, report_progress)
+        finally:
+            _end(process)
+    if not in_time:
+        raise LimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
+    _raise_its_error(process.returncode, folder, limits, task)
+
+
+def _start(order: dict[str, Json], folder: Path, writing_end: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start the child in a session of its own, with nothing of our environment, and hand it its order."""
+    environment = {
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "PATH": os.defpath,
+        "LANG": "C.UTF-8",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "CUDA_VISIBLE_DEVICES": "-1",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "engine.child_process"],
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
+        cwd=Path(__file__).parent.parent,
+        env=environment,
+        pass_fds=(writing_end,),
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    try:
+        with suppress(BrokenPipeError), process.stdin as order_pipe:  # a dead child's status and log say why
+            order_pipe.write(json.dumps(order, allow_nan=False).encode())
+    except BaseException:
+        _end(process)
+        raise
+    return process
+
+
+def _follow(
+    process: subprocess.Popen[bytes], progress: IO[bytes], seconds: float, report_progress: ReportProgress
+) -> bool:
+    """Pass progress on until the child has closed its pipe and ended; False if it did not within `seconds`."""
+    deadline = time.monotonic() + seconds
+    pending = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(progress, selectors.EVENT_READ)
+        while (remaining := deadline - time.monotonic()) > 0:
+            if not selector.select(remaining):
+                continue
+            chunk = os.read(progress.fileno(), LONGEST_PROGRESS_LINE)
+            if not chunk:
+                break
+            *lines, pending = (pending + chunk).split(b"\n")
+            for line in lines:
+                stage, done, total = json.loads(line)
+                report_progress(str(stage), int(done), int(total))
+            if len(pending) > LONGEST_PROGRESS_LINE:
+                return True  # no line of ours: it is killed, and told as a crash
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the child's whole group, whatever is left of it, and take its exit status."""
+    with suppress(ProcessLookupError, PermissionError):  # the group is empty
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> None:
+    """Raise what the child's end means; nothing if it has left a result."""
+    if (folder / ERROR_FILE).exists():
+        _raise_typed(json.loads((folder / ERROR_FILE).read_bytes()))
+    if status == 0 and (folder / RESULT_FILE).exists():
+        return
+    with (folder / LOG_FILE).open("rb") as log:
+        log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
+        tail = log.read()
+    _logger.warning("child failed while %s: status %d\n%s", task, status, tail.decode("utf-8", "replace"))
+    if status == -signal.SIGXCPU:
+        raise LimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
+    killed_for_memory = status in (MEMORY_EXIT_STATUS, -signal.SIGKILL)
+    if killed_for_memory or any(mark in tail for mark in OUT_OF_MEMORY_MARKS):
+        allowed = f"at most {limits.memory_bytes // MEBIBYTE} MiB"
+        raise LimitError(f"{task} took too much memory", allowed=allowed, field="file")
+    end = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+    raise GraphError(f"{task} failed: the process ended with {end}", field="file")
+
+
+def _raise_typed(said: dict[str, str]) -> NoReturn:
+    """Raise the typed error that the child has written down."""
+    error_type = getattr(errors, said["type"])
+    assert isinstance(error_type, type)
+    assert issubclass(error_type, PlacetoError)
+    raise error_type(said["what"], where=said["where"], allowed=said["allowed"], field=said["field"])

@@ -1,0 +1,100 @@
+"""The child's side of `child.py`: takes an order from standard input, binds itself to its limits, does the work.
+
+Run as `python -m engine.child_process`; it is of no use to people.
+"""
+
+import ctypes
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from engine.archive import pack
+from engine.child import ERROR_FILE, MEMORY_EXIT_STATUS, RESULT_FILE, ReportProgress, Results
+from engine.errors import PlacetoError
+from engine.events import Json
+
+ChildFunction: TypeAlias = Callable[[dict[str, Json], Path, ReportProgress], Results]
+
+PR_SET_PDEATHSIG = 1
+PR_SET_NO_NEW_PRIVILEGES = 38
+
+
+def main() -> int:
+    """Do what the order on standard input says; the exit status."""
+    order = json.loads(sys.stdin.buffer.read())
+    _bind_to_parent(order["parent"])
+    _bind_to_limits(order["memory_bytes"], order["file_bytes"], order["cpu_seconds"])
+    folder = Path(order["folder"])
+    os.chdir(folder)
+    try:
+        arrays, texts = _function(order["function"])(order["arguments"], folder, _reporter(order["progress"]))
+        _write(folder / RESULT_FILE, pack(arrays, texts))
+    except PlacetoError as error:
+        said = {"type": type(error).__name__, "what": error.what, "where": error.where}
+        said |= {"allowed": error.allowed, "field": error.field}
+        _write(folder / ERROR_FILE, json.dumps(said).encode())
+    except MemoryError:
+        return MEMORY_EXIT_STATUS
+    return 0
+
+
+def _function(path: str) -> ChildFunction:
+    """The function `module:name`, of this package only."""
+    module, name = path.split(":")
+    assert module.startswith("engine."), path
+    function: ChildFunction = getattr(importlib.import_module(module), name)
+    return function
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write `content` whole or not at all, so that the parent never sees half of it."""
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(content)
+    partial.rename(path)
+
+
+def _reporter(descriptor: int) -> ReportProgress:
+    """Progress as JSON lines on the pipe."""
+    os.set_inheritable(descriptor, False)
+
+    def report(stage: str, done: int, total: int) -> None:
+        os.write(descriptor, (json.dumps([stage, done, total]) + "\n").encode())
+
+    return report
+
+
+def _bind_to_parent(parent: int) -> None:
+    """Die when the parent dies, where the system can tell."""
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    libc.prctl(PR_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)  # it died before we asked
+
+
+def _bind_to_limits(memory_bytes: int, file_bytes: int, cpu_seconds: int) -> None:
+    """Set the limits that the system holds for us; the parent holds the wall time."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _lower(resource.RLIMIT_CPU, cpu_seconds)
+    _lower(resource.RLIMIT_FSIZE, file_bytes)
+    if sys.platform == "linux":  # elsewhere an address space cannot be limited
+        _lower(resource.RLIMIT_AS, memory_bytes)
+
+
+def _lower(which: int, value: int) -> None:
+    """Set both ends of a limit to `value`, or to the hard limit that is there if that is lower."""
+    _, hard = resource.getrlimit(which)
+    lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (lowest, lowest))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
