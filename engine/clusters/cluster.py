@@ -1,16 +1,21 @@
 """The modelled machine: devices, their memory, and the links between them."""
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.catalogue import class_of_kind
-from engine.errors import ClusterError
+from engine.clusters.catalogue import KINDS, class_of_kind
+from engine.errors import ClusterError, shortened
 
 MOST_DEVICES = 64
+MOST_MEMORY_BYTES = 10**15
+SMALLEST_BANDWIDTH_BYTES_PER_US = 1e-6
+"""a byte a second: below it a transfer's time would leave the range of the numbers"""
+LARGEST_BANDWIDTH_BYTES_PER_US = 1e15
+LONGEST_US = 1e12
+"""of a latency or a rest: eleven days"""
 
 
 class Contention(StrEnum):
@@ -40,6 +45,17 @@ class Device:
     name: str
     kind: str
     memory_bytes: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ClusterError(
+                f"{shortened(self.kind)} is not known", where="kind", allowed=", ".join(KINDS), field="cluster"
+            )
+        if not 1 <= self.memory_bytes <= MOST_MEMORY_BYTES:
+            allowed = f"a whole number from 1 to {MOST_MEMORY_BYTES}"
+            raise ClusterError(
+                f"{self.memory_bytes}", where=f"memory_bytes of {self.name}", allowed=allowed, field="cluster"
+            )
 
     @property
     def is_cpu(self) -> bool:
@@ -72,22 +88,25 @@ class Cluster:
                 "two devices have one name", where=", ".join(names), allowed="unique names", field="cluster"
             )
         assert self.bandwidth_bytes_per_us.shape == self.latency_us.shape == (count, count)
-        for label, matrix in (("bandwidth_bytes_per_us", self.bandwidth_bytes_per_us), ("latency_us", self.latency_us)):
-            _check_links(label, matrix, zero_allowed=label == "latency_us")
-            matrix.setflags(write=False)
+        smallest, largest = SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US
+        _check_links("bandwidth_bytes_per_us", self.bandwidth_bytes_per_us, smallest, largest)
+        _check_links("latency_us", self.latency_us, 0.0, LONGEST_US)
         for label, value in (("rest_us", self.link_rest_us), ("op_rest_us", self.op_rest_us)):
-            if not (math.isfinite(value) and value >= 0):
-                raise ClusterError(f"{value}", where=label, allowed="a finite number from 0", field="cluster")
+            if not 0 <= value <= LONGEST_US:
+                raise ClusterError(
+                    f"{value}", where=label, allowed=f"a number from 0 to {LONGEST_US:g}", field="cluster"
+                )
 
     @property
     def device_count(self) -> int:
         return len(self.devices)
 
 
-def _check_links(label: str, matrix: NDArray[np.float64], *, zero_allowed: bool) -> None:
-    """The links between different devices must be finite and positive (a latency may be 0)."""
+def _check_links(label: str, matrix: NDArray[np.float64], lowest: float, highest: float) -> None:
+    """The links between different devices must lie in the range, both ends included; the diagonal means nothing."""
+    matrix.setflags(write=False)
     between = matrix[~np.eye(len(matrix), dtype=bool)]
-    bad = ~np.isfinite(between) | (between < 0) | ((between == 0) & (not zero_allowed))
+    bad = ~((between >= lowest) & (between <= highest))
     if bad.any():
-        lowest = "from 0" if zero_allowed else "above 0"
-        raise ClusterError(f"{between[bad][0]}", where=label, allowed=f"finite numbers {lowest}", field="cluster")
+        allowed = f"numbers from {lowest:g} to {highest:g}"
+        raise ClusterError(f"{between[bad][0]}", where=label, allowed=allowed, field="cluster")

@@ -1,0 +1,215 @@
+"""Cluster JSON, in and out: `{"devices": [...], "links": {...}, "op_rest_us", "memory_model"}`."""
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from enum import StrEnum
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.catalogue import canonical_kind, class_of_kind, default_memory_bytes
+from engine.clusters.cluster import (
+    LARGEST_BANDWIDTH_BYTES_PER_US,
+    LONGEST_US,
+    MOST_DEVICES,
+    MOST_MEMORY_BYTES,
+    SMALLEST_BANDWIDTH_BYTES_PER_US,
+    Cluster,
+    Contention,
+    Device,
+    MemoryModel,
+)
+from engine.errors import ClusterError, shortened
+from engine.events import Json
+
+DEFAULT_BANDWIDTH_BYTES_PER_US = 7600.0
+"""7.6 GB/s. Source: the published simulator of Placeto (Addanki et al., NeurIPS 2019)"""
+DEFAULT_LATENCY_US = 0.0
+DEFAULT_LINK_REST_US = 25.0
+"""a bus after a transfer. Source: the published simulator"""
+DEFAULT_OP_REST_US = 5.7
+"""a device after an op of non-zero time. Source: the published simulator"""
+
+_DEVICE_NAME = re.compile(r"/(?:device:)?(GPU|CPU):(0|[1-9][0-9]{0,8})")
+_BANDWIDTHS = (SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
+_TIMES = (0.0, LONGEST_US)
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def cluster_of_json(value: Json) -> Cluster:
+    """The cluster that parsed JSON describes; what is left out has the published value. Raises ClusterError."""
+    fields = _object(value, "cluster", ("devices", "links", "op_rest_us", "memory_model"))
+    devices = _devices(fields.get("devices"))
+    links = _object(
+        fields.get("links", {}), "links", ("contention", "bandwidth_bytes_per_us", "latency_us", "rest_us", "pairs")
+    )
+    shape = (len(devices), len(devices))
+    bandwidth = _number(links, "links", "bandwidth_bytes_per_us", _BANDWIDTHS, DEFAULT_BANDWIDTH_BYTES_PER_US)
+    latency_us = _number(links, "links", "latency_us", _TIMES, DEFAULT_LATENCY_US)
+    bandwidths, latencies_us = np.full(shape, bandwidth), np.full(shape, latency_us)
+    _set_pairs(links.get("pairs", []), devices, bandwidths, latencies_us)
+    return Cluster(
+        devices=devices,
+        contention=_choice(links, "links", "contention", Contention.BUS),
+        bandwidth_bytes_per_us=bandwidths,
+        latency_us=latencies_us,
+        link_rest_us=_number(links, "links", "rest_us", _TIMES, DEFAULT_LINK_REST_US),
+        op_rest_us=_number(fields, "cluster", "op_rest_us", _TIMES, DEFAULT_OP_REST_US),
+        memory_model=_choice(fields, "cluster", "memory_model", MemoryModel.FULL),
+    )
+
+
+def cluster_to_json(cluster: Cluster) -> dict[str, Json]:
+    """The inverse of `cluster_of_json`: the most frequent link as the rule, the others as pairs."""
+    count = cluster.device_count
+    pairs = [(source, target) for source in range(count) for target in range(count) if source != target]
+    links = [
+        (float(cluster.bandwidth_bytes_per_us[pair]), float(cluster.latency_us[pair]))
+        for pair in pairs or [(0, 0)]  # one device has no links but keeps its figures
+    ]
+    frequency = Counter(links)
+    rule = min(frequency, key=lambda link: (-frequency[link], link))
+    names = [device.name for device in cluster.devices]
+    exceptions: list[Json] = [
+        {
+            "source": names[source],
+            "target": names[target],
+            "bandwidth_bytes_per_us": link[0],
+            "latency_us": link[1],
+        }
+        for (source, target), link in zip(pairs, links, strict=False)
+        if link != rule
+    ]
+    return {
+        "devices": [
+            {"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes}
+            for device in cluster.devices
+        ],
+        "links": {
+            "contention": cluster.contention.value,
+            "bandwidth_bytes_per_us": rule[0],
+            "latency_us": rule[1],
+            "rest_us": cluster.link_rest_us,
+            "pairs": exceptions,
+        },
+        "op_rest_us": cluster.op_rest_us,
+        "memory_model": cluster.memory_model.value,
+    }
+
+
+def _devices(value: Json) -> tuple[Device, ...]:
+    if not isinstance(value, list) or not 1 <= len(value) <= MOST_DEVICES:
+        what = f"{len(value)} devices" if isinstance(value, list) else _shown(value)
+        allowed = f"a list of 1 to {MOST_DEVICES} devices"
+        raise ClusterError(what, where="devices", allowed=allowed, field="cluster")
+    return tuple(_device(item, f"devices[{index}]") for index, item in enumerate(value))
+
+
+def _device(value: Json, where: str) -> Device:
+    fields = _object(value, where, ("name", "kind", "memory_bytes"))
+    kind = canonical_kind(_text(fields, where, "kind"))
+    name = _text(fields, where, "name")
+    match = _DEVICE_NAME.fullmatch(name)
+    device_class = class_of_kind(kind)
+    if match is None or match.group(1) != device_class:
+        allowed = f"/device:{device_class}:0, /device:{device_class}:1, ... for the kind {kind}"
+        raise ClusterError(shortened(name), where=f"{where}.name", allowed=allowed, field="cluster")
+    default = default_memory_bytes(kind)
+    memory_bytes = _number(fields, where, "memory_bytes", (1, MOST_MEMORY_BYTES), default)
+    if memory_bytes != int(memory_bytes):
+        allowed = f"a whole number from 1 to {MOST_MEMORY_BYTES}"
+        raise ClusterError(f"{memory_bytes}", where=f"{where}.memory_bytes", allowed=allowed, field="cluster")
+    # The short form /GPU:0 of TensorFlow is the same device; one spelling inside keeps names unique and comparable.
+    return Device(f"/device:{match.group(1)}:{match.group(2)}", kind, int(memory_bytes))
+
+
+def _set_pairs(
+    value: Json,
+    devices: tuple[Device, ...],
+    bandwidths: NDArray[np.float64],
+    latencies_us: NDArray[np.float64],
+) -> None:
+    """Write the links that `pairs` names into the two matrices [devices, devices]."""
+    if not isinstance(value, list):
+        raise ClusterError(_shown(value), where="links.pairs", allowed="a list of pairs", field="cluster")
+    index_of = {device.name: index for index, device in enumerate(devices)}
+    seen: set[tuple[int, int]] = set()
+    for position, item in enumerate(value):
+        where = f"links.pairs[{position}]"
+        fields = _object(item, where, ("source", "target", "bandwidth_bytes_per_us", "latency_us"))
+        pair = (_end(fields, where, "source", index_of), _end(fields, where, "target", index_of))
+        if pair[0] == pair[1] or pair in seen:
+            what = "this pair is there twice" if pair in seen else "a device has no link to itself"
+            allowed = "each ordered pair of two devices once"
+            raise ClusterError(what, where=where, allowed=allowed, field="cluster")
+        seen.add(pair)
+        bandwidths[pair] = _number(fields, where, "bandwidth_bytes_per_us", _BANDWIDTHS, float(bandwidths[pair]))
+        latencies_us[pair] = _number(fields, where, "latency_us", _TIMES, float(latencies_us[pair]))
+
+
+def _end(fields: dict[str, Json], where: str, key: str, index_of: dict[str, int]) -> int:
+    name = _text(fields, where, key)
+    match = _DEVICE_NAME.fullmatch(name)
+    canonical = f"/device:{match.group(1)}:{match.group(2)}" if match else ""
+    if canonical not in index_of:
+        raise ClusterError(
+            f"{shortened(name)} is no device of the cluster",
+            where=f"{where}.{key}",
+            allowed=", ".join(index_of),
+            field="cluster",
+        )
+    return index_of[canonical]
+
+
+def _object(value: Json, where: str, keys: Collection[str]) -> dict[str, Json]:
+    """`value`, if it is an object without other keys than `keys`."""
+    if not isinstance(value, dict):
+        allowed = f"an object with {', '.join(keys)}"
+        raise ClusterError(_shown(value), where=where, allowed=allowed, field="cluster")
+    for key in value:
+        if key not in keys:
+            what = f"the key {shortened(key)} is not known"
+            raise ClusterError(what, where=where, allowed=", ".join(keys), field="cluster")
+    return value
+
+
+def _text(fields: dict[str, Json], where: str, key: str) -> str:
+    value = fields.get(key)
+    if not isinstance(value, str):
+        raise ClusterError(_shown(value), where=f"{where}.{key}", allowed="a text", field="cluster")
+    return value
+
+
+def _number(fields: dict[str, Json], where: str, key: str, bounds: tuple[float, float], default: float) -> float:
+    """The number under `key`, or `default` where there is no such key; both ends of `bounds` are allowed."""
+    value = fields.get(key, default)
+    lowest, highest = bounds
+    # Compared before any conversion: a whole number of a thousand digits is no float. NaN fails both comparisons.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value <= highest:
+        allowed = f"a number from {lowest:g} to {highest:g}"
+        raise ClusterError(_shown(value), where=f"{where}.{key}", allowed=allowed, field="cluster")
+    return value
+
+
+def _choice(fields: dict[str, Json], where: str, key: str, default: Choice) -> Choice:
+    value = fields.get(key, default.value)
+    choices = [choice.value for choice in type(default)]
+    if value not in choices:
+        raise ClusterError(_shown(value), where=f"{where}.{key}", allowed=", ".join(choices), field="cluster")
+    return type(default)(value)
+
+
+def _shown(value: Json) -> str:
+    """A wrong value for a message: short, and by its JSON name where it has one."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return "a number of more than 30 digits"
+    return shortened(repr(value) if isinstance(value, str) else str(value))
