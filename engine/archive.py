@@ -1,4 +1,4 @@
-"""Arrays and texts as bytes and back, for the database, the disk and child processes: a zip of .npy and JSON, never pickle."""
+"""Arrays and texts as bytes and back, for the database and child processes: a zip of .npy and JSON, never pickle."""
 
 import io
 import json
@@ -15,7 +15,9 @@ _TEXTS = "texts"
 def pack(arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> bytes:
     """One blob of `arrays` and JSON `texts`; neither may be named `texts` or hold Python objects."""
     assert _TEXTS not in arrays
-    encoded = np.frombuffer(json.dumps(texts, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass"), np.uint8)
+    encoded = np.frombuffer(
+        json.dumps(texts, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass"), np.uint8
+    )
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **{_TEXTS: encoded}, **dict(arrays))
     return buffer.getvalue()

@@ -26,6 +26,8 @@ class CpuOnly:
     ) -> Placement:
         cpus = [index for index, device in enumerate(problem.cluster.devices) if device.is_cpu]
         if not cpus:
-            raise InfeasibleError("the cluster has no CPU", where="cpu_only", allowed="a cluster with a CPU, such as 2xK80+cpu")
+            raise InfeasibleError(
+                "the cluster has no CPU", where="cpu_only", allowed="a cluster with a CPU, such as 2xK80+cpu"
+            )
         placements = np.stack([all_on(problem, cpu) for cpu in cpus])[: problem.ledger.remaining]
         return evaluate_as_episodes(problem, placements, emit, first_episode=1)

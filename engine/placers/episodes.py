@@ -11,7 +11,7 @@ from engine.problem import PlacementProblem
 def evaluate_as_episodes(
     problem: PlacementProblem, placements: NDArray[np.int32], emit: EmitFromPlacer, *, first_episode: int
 ) -> Placement:
-    """Evaluate `placements` [batch, groups], emit an `Episode` for each, and return the best that the problem has seen."""
+    """Evaluate `placements` [batch, groups], emit an `Episode` for each; the best that the problem has seen."""
     used_before, best_before = problem.ledger.used, problem.ledger.best_step_time_us
     evaluations = problem.evaluate(placements)
     feasible = problem.feasible(evaluations)

@@ -27,8 +27,12 @@ class Placer(Protocol):
     """
 
     def place(
-        self, problem: PlacementProblem, budget: Budget, rng: np.random.Generator,
-        emit: EmitFromPlacer, should_stop: ShouldStop,
+        self,
+        problem: PlacementProblem,
+        budget: Budget,
+        rng: np.random.Generator,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
     ) -> Placement:
         """Return the best placement it found, infeasible if it found no feasible one.
 

@@ -33,7 +33,10 @@ def make_placer(name: str, settings: Mapping[str, Json]) -> Placer:
         for key in settings:
             if key not in known:
                 raise SettingsError(
-                    f"{name} has no setting {key!r}", where="settings", allowed=", ".join(known) or "none", field="settings"
+                    f"{name} has no setting {key!r}",
+                    where="settings",
+                    allowed=", ".join(known) or "none",
+                    field="settings",
                 )
     return made(**settings)
 
