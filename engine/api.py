@@ -10,7 +10,17 @@ from typing import TypeAlias
 
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
-from engine.events import Emit, Json, NumberedEvent, ShouldStop
+from engine.errors import (
+    ClusterError,
+    CostError,
+    GraphError,
+    InfeasibleError,
+    LimitError,
+    PlacementError,
+    PlacetoError,
+    SettingsError,
+)
+from engine.events import Baseline, Checkpoint, Emit, Episode, Finished, Json, NumberedEvent, Progress, ShouldStop, Started
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
 from engine.problem import Budget
@@ -149,7 +159,9 @@ def write_placed(source: Path, suffix: str, device_of_op: Mapping[str, str], des
 
 
 __all__ = [
-    "Budget", "Cluster", "Emit", "KindInfo", "Limits", "MethodInfo", "NumberedEvent", "PreparedGraph", "RunRequest",
-    "build", "check_upload", "cluster_to_json", "device_kinds", "methods", "parse_cluster", "place",
-    "placement_to_json", "prepare", "samples", "write_placed",
+    "Baseline", "Budget", "Checkpoint", "Cluster", "ClusterError", "CostError", "Emit", "Episode", "Finished", "GraphError",
+    "InfeasibleError", "Json", "KindInfo", "LimitError", "Limits", "MethodInfo", "NumberedEvent", "PlacementError",
+    "PlacetoError", "PreparedGraph", "Progress", "RunRequest", "SettingsError", "ShouldStop", "Started", "build",
+    "check_upload", "cluster_to_json", "device_kinds", "methods", "parse_cluster", "place", "placement_to_json",
+    "prepare", "samples", "write_placed",
 ]

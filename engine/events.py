@@ -39,6 +39,8 @@ class Baseline:
     evaluations: int
     note: str
     """why there is none, or an empty string"""
+    placement: list[int] | None = None
+    """[groups] its best feasible placement: what a run that is cut off gives if it has found nothing better"""
 
 
 @dataclass(frozen=True, slots=True)
