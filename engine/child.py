@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -110,6 +111,20 @@ def run_in_child(
     """`child_results` for functions that leave no files beside their results."""
     with child_results(function, arguments, limits, task=task, report_progress=report_progress) as (results, _):
         return results
+
+
+def publish(made: Path, destination: Path) -> None:
+    """Put a file that a child has made in its place, whole or not at all."""
+    descriptor, name = tempfile.mkstemp(dir=destination.parent, prefix=f".{destination.name[:64]}.")
+    partial = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as target, made.open("rb") as source:
+            shutil.copyfileobj(source, target)
+        partial.chmod(0o644)
+        partial.replace(destination)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _run(

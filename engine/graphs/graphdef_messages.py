@@ -1,0 +1,214 @@
+"""The bytes of a GraphDef file as protobuf messages, one a node, or a clear sentence why they are none.
+
+Runs in the child: the bytes are untrusted. What a file claims is counted before anything is built.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from engine.errors import GraphError, shortened
+from engine.graphs.tensorflow_messages import load_messages
+from engine.graphs.wire import BYTES, VARINT, Field, WireError, fields
+
+MOST_OPS = 1_000_000
+MOST_LEVELS = 100
+"""of nested messages; also protobuf's own limit for binary files"""
+SUFFIXES = (".pb", ".pbtxt")
+NODE, LIBRARY, VERSION, VERSIONS = 1, 2, 3, 4
+_KNOWN_TYPES = {NODE: BYTES, LIBRARY: BYTES, VERSION: VARINT, VERSIONS: BYTES}
+
+Message: TypeAlias = Any
+"""a protobuf message: its classes exist only in the child, once loaded"""
+
+_FIRST_BYTES = (
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x7fELF", "a program"),
+    (b"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched"),
+    (b"\xff\xfe", "a text in UTF-16"),
+    (b"\xfe\xff", "a text in UTF-16"),
+)
+_MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|svg)", re.IGNORECASE)
+_TEXT_GRAPH = re.compile(rb"\s*(node|versions|library)\s*:?\s*\{")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphMessages:
+    """A GraphDef in pieces."""
+
+    nodes: list[Message]
+    """NodeDef each"""
+    library: Message
+    """FunctionDefLibrary"""
+
+
+def read_messages(content: bytes, suffix: str) -> GraphMessages:
+    """The messages of a `.pb` or `.pbtxt` GraphDef. Raises GraphError."""
+    if not content:
+        raise GraphError("the file is empty", allowed=_allowed(suffix), field="file")
+    if (noun := _noun_of_first_bytes(content, suffix)) is not None:
+        raise GraphError(f"this is {noun}", allowed=_allowed(suffix), field="file")
+    return _read_text(content) if suffix == ".pbtxt" else _read_binary(content)
+
+
+def _allowed(suffix: str) -> str:
+    return "a GraphDef as text" if suffix == ".pbtxt" else "a GraphDef in binary form"
+
+
+def _noun_of_first_bytes(content: bytes, suffix: str) -> str | None:
+    """What a file is whose first bytes belong to another format."""
+    for first, noun in _FIRST_BYTES:
+        if content.startswith(first):
+            return noun
+    if _MARKUP.match(content):
+        return "a page of HTML or XML"
+    if content[0] == 0x80 and content[-1:] == b".":
+        return "a pickle, which is never read"
+    if content[:1] in (b"{", b"["):  # no whitespace before it: a binary GraphDef begins with a line feed
+        return "JSON"
+    if suffix == ".pb" and _TEXT_GRAPH.match(content):
+        return "a GraphDef as text, whose suffix is .pbtxt"
+    return None
+
+
+def _read_binary(content: bytes) -> GraphMessages:
+    """Scan the fields, then parse node by node."""
+    graph_pb2 = load_messages("tensorflow.core.framework.graph_pb2")
+    try:
+        found = _scan(content)
+        nodes = [_parse_node(content, field, index) for index, field in enumerate(found[NODE])]
+        return GraphMessages(nodes, _parse_library(content, found[LIBRARY], graph_pb2))
+    except (GraphError, WireError) as fault:
+        if (noun := _noun_of_message(content)) is not None:
+            raise GraphError(f"this is {noun}", allowed=_allowed(".pb"), field="file") from None
+        if isinstance(fault, WireError):
+            what = f"the file is no GraphDef, or it is cut short or damaged: {fault}"
+            raise GraphError(what, allowed=_allowed(".pb"), field="file") from None
+        raise
+
+
+def _scan(content: bytes) -> dict[int, list[Field]]:
+    """The top-level fields by number; known ones have their type, and nodes are not too many and not empty."""
+    found: dict[int, list[Field]] = {number: [] for number in _KNOWN_TYPES}
+    nodes = found[NODE]
+    for field in fields(content):
+        if field.wire_type != _KNOWN_TYPES.get(field.number, field.wire_type):
+            raise WireError(f"byte {field.start} begins no field of a graph")
+        if field.number == NODE:
+            if field.payload == field.end:
+                raise GraphError("the op is empty", where=f"op {len(nodes)}", allowed="a name and a type", field="file")
+            if len(nodes) == MOST_OPS:
+                raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
+        found.setdefault(field.number, []).append(field)
+    return found
+
+
+def _parse_node(content: bytes, field: Field, index: int) -> Message:
+    """One NodeDef."""
+    node_def_pb2 = load_messages("tensorflow.core.framework.node_def_pb2")
+    message = load_messages("google.protobuf.message")
+    try:
+        return node_def_pb2.NodeDef.FromString(content[field.payload : field.end])
+    except message.DecodeError:
+        pass
+    for inner in fields(content, field.payload, field.end):
+        if inner.wire_type == BYTES and inner.number <= 4:
+            text = content[inner.payload : inner.end]
+            try:
+                text.decode("utf-8")
+            except UnicodeDecodeError:
+                what = f"a text is not UTF-8: {shortened(ascii(text))}"
+                raise GraphError(what, where=f"op {index}", allowed="UTF-8", field="file") from None
+    what = f"the op is damaged or nested deeper than {MOST_LEVELS} levels"
+    raise GraphError(what, where=f"op {index}", allowed="a NodeDef", field="file")
+
+
+def _parse_library(content: bytes, found: list[Field], graph_pb2: Message) -> Message:
+    """The function library; several of them are one, as protobuf has it."""
+    message = load_messages("google.protobuf.message")
+    encoded = b"".join(content[field.start : field.end] for field in found)
+    try:
+        return graph_pb2.GraphDef.FromString(encoded).library
+    except message.DecodeError:
+        what = f"the function library is damaged or nested deeper than {MOST_LEVELS} levels"
+        raise GraphError(what, allowed="a FunctionDefLibrary", field="file") from None
+
+
+def _noun_of_message(content: bytes) -> str | None:
+    """What a file is that holds another message of TensorFlow's."""
+    saved_model = _parsed("tensorflow.core.protobuf.saved_model_pb2", "SavedModel", content)
+    if saved_model is not None and saved_model.saved_model_schema_version and saved_model.meta_graphs:
+        return "a SavedModel (saved_model.pb)"
+    metadata = _parsed("tensorflow.core.protobuf.config_pb2", "RunMetadata", content)
+    if metadata is not None and (
+        any(device.device.startswith("/") for device in metadata.step_stats.dev_stats)
+        or any(node.op for graph in metadata.partition_graphs for node in graph.node)
+    ):
+        return "RunMetadata (step stats of a run)"
+    meta_graph = _parsed("tensorflow.core.protobuf.meta_graph_pb2", "MetaGraphDef", content)
+    if meta_graph is not None and any(node.op for node in meta_graph.graph_def.node):
+        return "a MetaGraphDef (.meta)"
+    return None
+
+
+def _parsed(module: str, name: str, content: bytes) -> Message | None:
+    """`content` as that message, or None where it is none."""
+    message = load_messages("google.protobuf.message")
+    try:
+        return getattr(load_messages(module), name).FromString(content)
+    except message.DecodeError:
+        return None
+
+
+def _read_text(content: bytes) -> GraphMessages:
+    """Parse protobuf's text format."""
+    graph_pb2 = load_messages("tensorflow.core.framework.graph_pb2")
+    text_format = load_messages("google.protobuf.text_format")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise GraphError(f"byte {fault.start} is not UTF-8", allowed=_allowed(".pbtxt"), field="file") from None
+    _require_flat(text)
+    graph = graph_pb2.GraphDef()
+    try:
+        text_format.Parse(text, graph)
+    except text_format.ParseError as fault:
+        place = f"line {fault.GetLine()}, column {fault.GetColumn()}" if fault.GetLine() is not None else ""
+        said = str(fault).split(" : ", 1)[-1]
+        what = f"the text is no GraphDef, or it is cut short: {shortened(said, 200)}"
+        raise GraphError(what, where=place, allowed=_allowed(".pbtxt"), field="file") from None
+    return GraphMessages(list(graph.node), graph.library)
+
+
+_BRACES = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[{}<>]")
+
+
+def _require_flat(text: str) -> None:
+    """Bound the levels and the top-level messages, since the parser does neither."""
+    level = messages = 0
+    for match in _BRACES.finditer(text):
+        brace = match.group()
+        if brace in "{<":
+            messages += level == 0
+            level += 1
+            if level > MOST_LEVELS:
+                raise GraphError(f"nested deeper than {MOST_LEVELS} levels", allowed=_allowed(".pbtxt"), field="file")
+            if messages > MOST_OPS:
+                raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
+        elif brace in "}>":
+            level -= 1
+
+
+def require_suffix(suffix: str, path: Path) -> None:
+    """Raise GraphError for a format that is not one of these."""
+    if suffix not in SUFFIXES:
+        where = shortened(path.name)
+        raise GraphError(f"no reader for {suffix!r}", where=where, allowed=", ".join(SUFFIXES), field="file")

@@ -1,0 +1,101 @@
+"""Which ops of a TensorFlow graph share a device whatever their device strings say. Runs in the child.
+
+- Both ends of a ref or resource edge: TensorFlow's placer moves the consumer, silently. What counts is the type that
+  the consumer takes. Dataset ops count too, where a variant passes between them.
+- Handles of one resource: two ops that name the same variable, table or queue.
+- A while loop's frame: it could run split, over a control loop a device, but no placement gains by it.
+Labels (`loc:@x`) are not repeated here. Source: tensorflow/core/common_runtime/colocation_graph.cc.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.graphs.graphdef_messages import Message
+from engine.graphs.graphdef_types import INVALID, REFS_FROM, RESOURCE, VARIANT, NodeTypes
+
+FREE_OF_INPUT_COLOCATION = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+"""they hand their resource inputs on to ops of their own, which are placed themselves"""
+NO_SHARED_NAME = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+"""TensorFlow's mark for a resource of its own, whatever else bears the mark"""
+ENTERS, EXITS = frozenset({"Enter", "RefEnter"}), frozenset({"Exit", "RefExit"})
+
+
+def pairs_that_must_colocate(
+    nodes: Sequence[Message], types: NodeTypes, index_of_name: Mapping[str, int], order: Sequence[int]
+) -> NDArray[np.int32]:
+    """[pairs, 2] sorted pairs of ops; `order` is a topological one. The nodes' inputs have been checked."""
+    sources = [[index_of_name[text.lstrip("^").partition(":")[0]] for text in node.input] for node in nodes]
+    pairs = {
+        *_ref_and_resource_pairs(nodes, types, sources),
+        *_handle_pairs(nodes),
+        *_frame_pairs(nodes, sources, order),
+    }
+    return np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2)
+
+
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return (one, other) if one < other else (other, one)
+
+
+def _ref_and_resource_pairs(
+    nodes: Sequence[Message], types: NodeTypes, sources: Sequence[Sequence[int]]
+) -> Iterator[tuple[int, int]]:
+    """The two ends of each edge whose consumer takes a ref, a resource or another op's dataset."""
+    for target, node in enumerate(nodes):
+        if node.op in FREE_OF_INPUT_COLOCATION:
+            continue
+        taken = types.inputs[target]
+        for position, source in enumerate(sources[target]):
+            if node.input[position].startswith("^"):
+                break
+            number = taken[position] if taken is not None else INVALID
+            if number == INVALID:
+                number = _given(types.outputs[source], node.input[position])
+            passes_dataset = number == VARIANT and "Dataset" in node.op and "Dataset" in nodes[source].op
+            if number >= REFS_FROM or number == RESOURCE or passes_dataset:
+                yield _pair(source, target)
+
+
+def _given(outputs: Sequence[int] | None, text: str) -> int:
+    """The type of the output that the input `text` names, as far as it is known."""
+    return INVALID if outputs is None else outputs[int(text.partition(":")[2] or 0)]
+
+
+def _handle_pairs(nodes: Sequence[Message]) -> Iterator[tuple[int, int]]:
+    """Each handle of a shared resource with the first one of the same name."""
+    first: dict[tuple[str, bytes, bytes], int] = {}
+    for index, node in enumerate(nodes):
+        if node.input or "shared_name" not in node.attr:
+            continue
+        shared = node.attr["shared_name"].s
+        if not shared or shared == NO_SHARED_NAME.encode():
+            continue
+        container = node.attr["container"].s if "container" in node.attr else b""
+        known = first.setdefault((node.op, container, shared), index)
+        if known != index:
+            yield _pair(known, index)
+
+
+def _frame_pairs(
+    nodes: Sequence[Message], sources: Sequence[Sequence[int]], order: Sequence[int]
+) -> Iterator[tuple[int, int]]:
+    """Each op of an outermost while loop with the loop's first one; what an Exit gives is outside again."""
+    frames: dict[int, tuple[bytes, ...]] = {}
+    first: dict[bytes, int] = {}
+    for index in order:
+        around = (_frame_after(nodes[source], frames.get(source, ())) for source in sources[index])
+        frame = max(around, key=len, default=())
+        if nodes[index].op in ENTERS:
+            frame = (*frame, nodes[index].attr["frame_name"].s)
+        if frame:
+            frames[index] = frame
+            known = first.setdefault(frame[0], index)
+            if known != index:
+                yield _pair(known, index)
+
+
+def _frame_after(node: Message, frame: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """The frames in which `node`'s consumers are."""
+    return frame[:-1] if node.op in EXITS else frame
