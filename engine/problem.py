@@ -28,8 +28,12 @@ class Budget:
 
     def __post_init__(self) -> None:
         if not 1 <= self.evaluations <= MOST_EVALUATIONS:
-            raise SettingsError(f"{self.evaluations} evaluations", where="evaluations",
-                                allowed=f"1 to {MOST_EVALUATIONS}", field="evaluations")
+            raise SettingsError(
+                f"{self.evaluations} evaluations",
+                where="evaluations",
+                allowed=f"1 to {MOST_EVALUATIONS}",
+                field="evaluations",
+            )
         if self.seconds is not None and not 0 < self.seconds < float("inf"):
             raise SettingsError(f"{self.seconds} seconds", where="seconds", allowed="a number above 0", field="seconds")
 

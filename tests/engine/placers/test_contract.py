@@ -17,7 +17,9 @@ EVERY_METHOD = pytest.mark.parametrize("method", list(PLACERS))
 Heard = list[Episode | Progress | PlacerState]
 
 
-def place(method: str, problem: PlacementProblem, seed: int = 0, stop_after: int | None = None) -> tuple[Placement, Heard]:
+def place(
+    method: str, problem: PlacementProblem, seed: int = 0, stop_after: int | None = None
+) -> tuple[Placement, Heard]:
     heard: Heard = []
 
     def should_stop() -> bool:
