@@ -26,7 +26,7 @@ def placer_class(name: str) -> type[Placer]:
 
 
 def make_placer(name: str, settings: Mapping[str, Json]) -> Placer:
-    """A placer of method `name` with `settings` over its defaults. Raises SettingsError for an unknown name or setting."""
+    """A placer of method `name`, `settings` over its defaults. Raises SettingsError for an unknown name or setting."""
     made = placer_class(name)
     if dataclasses.is_dataclass(made):
         known = [field.name for field in dataclasses.fields(made)]
