@@ -1,0 +1,68 @@
+"""`python -m setup application|tests`: make a checkout ready; `node` and `browser` print the path of what was found."""
+
+import argparse
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from setup.browser import Browser
+from setup.commands import say
+from setup.failure import SetupError
+from setup.front_end import FrontEnd
+from setup.python_packages import APPLICATION, TESTS, PythonPackages
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Wait until no other set-up works on this checkout. The lock is on the folder itself: nothing is left behind."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another set-up of this checkout")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def browser_path() -> Path:
+    """The browser of the tests. Raises SetupError."""
+    found = Browser(ROOT).find()
+    if found is None:
+        raise SetupError("no Chromium: `make test` installs one")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Do one step; the exit status is 1 where it fails, with one line on stderr."""
+    parser = argparse.ArgumentParser(prog="python -m setup", description=__doc__)
+    parser.add_argument("step", choices=["application", "tests", "node", "browser"])
+    step = parser.parse_args(arguments).step
+    try:
+        if step == "node":
+            print(FrontEnd(ROOT).node())
+        elif step == "browser":
+            print(browser_path())
+        else:
+            with alone(ROOT):
+                PythonPackages(ROOT).install(APPLICATION if step == "application" else TESTS)
+                FrontEnd(ROOT).install()
+                if step == "tests":
+                    Browser(ROOT).install()
+    except (SetupError, OSError) as error:
+        print(f"set-up: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

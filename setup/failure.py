@@ -1,0 +1,24 @@
+"""What stops a set-up, as one line for the person who started it."""
+
+import re
+
+NETWORK_SIGNS = re.compile(
+    r"NewConnectionError|name resolution|Name or service not known|nodename nor servname|Network is unreachable"
+    r"|Connection refused|ConnectTimeout|Read timed out|ProxyError|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT"
+    r"|ENETUNREACH|ERR_SOCKET_TIMEOUT|Could not resolve|Temporary failure resolving"
+)
+ERROR_LINE = re.compile(r"^(?:ERROR: |npm (?:error|ERR!) |E: |Error: )(?P<message>.+)$")
+
+
+class SetupError(Exception):
+    """The set-up cannot go on; the message is one line: what, and what to do."""
+
+
+def explain(tool: str, output: str, log: str) -> str:
+    """Why `tool` failed, in one line, read from its output; `log` is where all of it lies."""
+    if "No space left on device" in output or "ENOSPC" in output:
+        return f"{tool}: the disk is full; all of its output: {log}"
+    if NETWORK_SIGNS.search(output):
+        return f"{tool}: no connection to the package registry: is there a network? All of its output: {log}"
+    messages = [match["message"].strip() for line in output.splitlines() if (match := ERROR_LINE.match(line.strip()))]
+    return f"{tool} failed: {messages[-1] if messages else 'it gives no reason'}; all of its output: {log}"

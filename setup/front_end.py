@@ -1,0 +1,63 @@
+"""The front-end packages, and the Node.js that installs and checks them."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from setup.commands import run, say
+from setup.failure import SetupError
+from setup.stamps import Stamp, digest
+
+OLDEST_NODE = 20
+
+
+def major_version(node: str) -> int | None:
+    """The major version of a node binary; None where it does not start or is no Node.js."""
+    try:
+        answer = subprocess.run([node, "--version"], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.match(r"v(\d+)\.", answer.stdout)
+    return int(match[1]) if match and answer.returncode == 0 else None
+
+
+class FrontEnd:
+    """`frontend/` of a checkout: its packages from the npm registry, by lock file."""
+
+    def __init__(self, root: Path) -> None:
+        """`root` is the checkout; its `.venv` must hold the Python packages."""
+        self._folder = root / "frontend"
+        self._environment_scripts = root / ".venv" / "bin"
+
+    def node(self) -> Path:
+        """The machine's Node.js where it is new enough and has npm, else the wheel's. Raises SetupError."""
+        machine = shutil.which("node")
+        if machine and (major_version(machine) or 0) >= OLDEST_NODE and shutil.which("npm"):
+            return Path(machine)
+        wheel = self._environment_scripts / "node"
+        if major_version(str(wheel)) is None:
+            raise SetupError(
+                f"no Node.js: install version {OLDEST_NODE} or newer with npm (no wheel holds it for this machine)"
+            )
+        return wheel
+
+    def install(self) -> None:
+        """Install the packages and copy what the pages load to `frontend/vendor`. Raises SetupError."""
+        inputs = [self._folder / name for name in ("package.json", "package-lock.json", ".npmrc")]
+        stamp = Stamp(self._folder / "node_modules" / ".stamp", digest(inputs))
+        if stamp.holds() and (self._folder / "vendor").is_dir():
+            return
+        stamp.remove()
+        node = self.node()
+        say("installing the front-end packages")
+        for arguments in (["ci", "--no-fund", "--no-audit", "--no-update-notifier"], ["run", "vendor"]):
+            run(
+                "npm",
+                [str(node.parent / "npm"), *arguments],
+                self._folder.parent / "build" / "setup-npm.log",
+                cwd=self._folder,
+                environment={"PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}", "CI": "true"},
+            )
+        stamp.set()

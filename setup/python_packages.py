@@ -1,0 +1,70 @@
+"""The virtual environment and the Python packages in it."""
+
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+from setup.commands import run, say
+from setup.failure import SetupError
+from setup.stamps import Stamp, digest
+
+APPLICATION = ("requirements.txt",)
+TESTS = ("requirements.txt", "requirements-dev.txt")
+
+
+class PythonPackages:
+    """`.venv` of a checkout and what is installed in it."""
+
+    def __init__(self, root: Path) -> None:
+        """`root` is the checkout."""
+        self._root = root
+        self.folder = root / ".venv"
+        self.python = self.folder / "bin" / "python"
+
+    def install(self, requirements: tuple[str, ...]) -> None:
+        """Install the last of `requirements`, which includes those before it. Raises SetupError."""
+        if self._stamp(requirements).holds() and self.python.exists():
+            return
+        if not self._works():
+            self._create()
+        stamps = [self._stamp(requirements[: count + 1]) for count in range(len(requirements))]
+        for stamp in stamps:
+            stamp.remove()
+        say(
+            f"installing the Python packages of {requirements[-1]}: "
+            "some minutes the first time, torch and TensorFlow are large"
+        )
+        run(
+            "pip",
+            [
+                *(str(self.python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"),
+                *("--progress-bar", "off", "--requirement", str(self._root / requirements[-1])),
+            ],
+            self.folder / "setup-pip.log",
+            shows=lambda line: line.startswith(("Downloading ", "Installing collected")) and ".metadata" not in line,
+        )
+        for stamp in stamps:
+            stamp.set()
+
+    def _stamp(self, requirements: tuple[str, ...]) -> Stamp:
+        files = [self._root / name for name in requirements]
+        return Stamp(self.folder / "stamps" / requirements[-1], digest(files, platform.machine()))
+
+    def _works(self) -> bool:
+        """Whether its Python starts and has pip: not so after its base was removed or its creation cut short."""
+        try:
+            check = subprocess.run([self.python, "-c", "import pip"], capture_output=True, check=False)
+        except OSError:
+            return False
+        return check.returncode == 0
+
+    def _create(self) -> None:
+        say(f"creating the virtual environment {self.folder.name} with Python {platform.python_version()}")
+        if Path(sys.prefix).resolve() == self.folder.resolve():
+            raise SetupError(f"{self.folder} is broken: remove the folder and start again")
+        run(
+            "python -m venv",
+            [sys.executable, "-m", "venv", "--clear", str(self.folder)],
+            self._root / "build" / "setup-venv.log",
+        )

@@ -1,0 +1,59 @@
+"""`python -m webapp.supervisor`: run the whole application on this machine."""
+
+import os
+import sys
+from functools import partial
+
+from webapp.supervisor.configuration import ROOT, Configuration
+from webapp.supervisor.data_folder import DataFolder
+from webapp.supervisor.external_redis import check_redis
+from webapp.supervisor.failure import StartError
+from webapp.supervisor.guardian import guard
+from webapp.supervisor.output import Console
+from webapp.supervisor.parts import Part, database_part, web_part, worker_parts
+from webapp.supervisor.redis_server import EmbeddedRedis, find_redis_program
+from webapp.supervisor.supervisor import Supervisor
+from webapp.supervisor.web_address import check_free, health_answers
+
+
+def main() -> int:
+    """The exit status: 0 after a stop that was asked for, 1 after anything else, with one line that says what."""
+    console = Console()
+    try:
+        configuration = Configuration.from_environment()
+        data_folder = DataFolder(configuration.data_folder)
+        check_free(configuration)
+        if configuration.redis_url is not None:
+            check_redis(configuration.redis_url)
+            return guard(partial(supervise, configuration, data_folder, configuration.redis_url, [], console))
+        redis = EmbeddedRedis(find_redis_program(), configuration.data_folder)
+    except StartError as error:
+        print(f"placeto: {error}", file=sys.stderr)
+        return 1
+    if redis.moved:
+        console.say(f"the path of the data folder is too long for a socket: Redis listens on {redis.socket}")
+    try:
+        return guard(partial(supervise, configuration, data_folder, redis.url, [redis.part()], console))
+    finally:
+        redis.clean_up()
+
+
+def supervise(
+    configuration: Configuration, data_folder: DataFolder, redis_url: str, redis: list[Part], console: Console
+) -> int:
+    """Start all parts with one environment, and look after them."""
+    environment = {
+        **os.environ,
+        "PLACETO_DATA": str(configuration.data_folder),
+        "REDIS_URL": redis_url,
+        "PYTHONUNBUFFERED": "1",
+    }
+    web = web_part(configuration, partial(health_answers, configuration))
+    stages = [[*redis, database_part()], [web, *worker_parts()]]
+    supervisor = Supervisor(stages, ROOT, data_folder.logs, environment)
+    console.say(f"starting; data and logs are in {configuration.data_folder}")
+    return supervisor.run(lambda: console.say(f"ready at {configuration.shown_address}  (Ctrl-C stops it)"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

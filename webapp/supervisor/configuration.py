@@ -1,0 +1,47 @@
+"""What the supervisor is told by the environment."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from webapp import environment
+from webapp.broker_address import broker_address
+from webapp.supervisor.failure import StartError
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+"""the checkout"""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Where to listen, where to keep everything."""
+
+    host: str
+    """HOST: the address to listen on"""
+    port: int
+    """PORT"""
+    data_folder: Path
+    """PLACETO_DATA: database, uploads, Redis, logs"""
+    redis_url: str | None
+    """REDIS_URL as Celery wants it: a Redis to use in place of an embedded one"""
+
+    @property
+    def shown_address(self) -> str:
+        """What a person types into a browser on this machine."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  compared, not listened on
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @staticmethod
+    def from_environment() -> "Configuration":
+        """Raises StartError where a value makes no sense."""
+        try:
+            redis_url = environment.text("REDIS_URL", "")
+            return Configuration(
+                host=environment.text("HOST", "127.0.0.1"),
+                port=environment.whole_number("PORT", 8000, lowest=1, highest=65535),
+                data_folder=Path(environment.text("PLACETO_DATA", str(ROOT / "data"))).expanduser().resolve(),
+                redis_url=broker_address(redis_url) if redis_url else None,
+            )
+        except ImproperlyConfigured as error:
+            raise StartError(str(error)) from None

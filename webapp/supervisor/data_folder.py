@@ -1,0 +1,46 @@
+"""The folder that holds everything that is kept, used by one supervisor at a time."""
+
+import fcntl
+import os
+import tempfile
+from pathlib import Path
+
+from webapp.supervisor.failure import StartError
+
+
+class DataFolder:
+    """A writable folder and the lock on it.
+
+    The lock is on the folder itself: there is no lock file, and the kernel lets go of it when the last process that
+    holds it ends, however it ends.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Make the folder where there is none, and lock it. Raises StartError."""
+        self.path = path
+        self.logs = path / "logs"
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            self._lock()
+            self.logs.mkdir(mode=0o700, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path):
+                pass  # it can be written
+        except OSError as error:
+            raise StartError(
+                f"cannot write the data folder {path} ({error.strerror}): "
+                "make it writable, or choose another with PLACETO_DATA"
+            ) from None
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StartError(
+                f"the application already runs on the data folder {self.path}: "
+                "stop it first, or choose another with PLACETO_DATA"
+            ) from None
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        os.close(self._handle)

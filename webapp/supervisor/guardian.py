@@ -1,0 +1,77 @@
+"""Keeps the promise that nothing is left behind, even if the supervisor itself is killed."""
+
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+
+from webapp.supervisor.output import Console
+from webapp.supervisor.processes import adopt_orphans, descendants, die_with_parent, send
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def guard(work: Callable[[], int]) -> int:
+    """Do `work` in a child process, forward stop signals to it, then end whatever it has left; its exit status.
+
+    `work` must unblock the stop signals once it listens to them. If this process is killed, the child is asked to end.
+    """
+    adopt_orphans()
+    guardian = os.getpid()
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    child = os.fork()
+    if child == 0:
+        _work_as_child(work, guardian)
+    for number in STOP_SIGNALS:
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda received, _frame: send(child, signal.Signals(received)))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+    status = _wait_for(child)
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)  # what remains takes a moment and must not be cut short
+    end_descendants()
+    if status < 0:
+        Console().say(f"the supervisor was ended by {signal.Signals(-status).name}; all parts have been ended too")
+        return 1
+    return status
+
+
+def _work_as_child(work: Callable[[], int], guardian: int) -> None:
+    """Does not return. In a process group of its own: a terminal's Ctrl-C then comes once, through the guardian."""
+    status = 1
+    try:
+        os.setpgid(0, 0)
+        die_with_parent(guardian, signal.SIGTERM)
+        status = work()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def _wait_for(child: int) -> int:
+    """Reap whatever ends until `child` does; its exit status, negative for a signal."""
+    while True:
+        process, status = os.waitpid(-1, 0)
+        if process == child:
+            return os.waitstatus_to_exitcode(status)
+
+
+def end_descendants() -> None:
+    """Kill and reap every process below this one."""
+    while left := descendants(os.getpid()):
+        for process in left:
+            send(process, signal.SIGKILL)
+        while _reap_one():
+            pass
+        time.sleep(0.01)
+
+
+def _reap_one() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False

@@ -1,0 +1,85 @@
+"""The parts of the application: how each is started, and how it is known that it is ready."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from webapp.supervisor.configuration import Configuration
+from webapp.supervisor.worker_ready import READY_LINE
+
+QUEUES = ("gpu", "cpu")
+"""one worker each: `gpu` trains and searches, `cpu` reads graphs and does other short work"""
+
+
+@dataclass(frozen=True, slots=True)
+class WhenDone:
+    """Ready when it has ended with status 0; it is the only kind of part that may end."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhenItSays:
+    """Ready when it writes this line."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhenItAnswers:
+    """Ready when this question is answered with yes."""
+
+    answers: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A process that the supervisor starts and ends."""
+
+    name: str
+    command: tuple[str, ...]
+    readiness: WhenDone | WhenItSays | WhenItAnswers
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """beside what all parts get"""
+    shown: bool = True
+    """whether its warnings and errors go to the console, not only to its log"""
+
+
+def web_command(host: str, port: int) -> tuple[str, ...]:
+    """The web server. Open event streams do not hold up its end for longer than the timeout."""
+    return (
+        *("uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port)),
+        *("--timeout-graceful-shutdown", "3"),
+    )
+
+
+def worker_command(queue: str) -> tuple[str, ...]:
+    """A worker; what else it needs is in the settings, so that this is all that a host has to know."""
+    return ("celery", "-A", "webapp", "worker", "-Q", queue)
+
+
+def _module(command: tuple[str, ...]) -> tuple[str, ...]:
+    """`command` with the Python that runs the supervisor, whatever the PATH holds."""
+    return (sys.executable, "-m", *command)
+
+
+def database_part() -> Part:
+    """Brings the database's tables up to date."""
+    return Part("database", (sys.executable, "manage.py", "migrate", "--noinput"), WhenDone(), shown=False)
+
+
+def web_part(configuration: Configuration, answers: Callable[[], bool]) -> Part:
+    """The web server; `answers` asks it for its health."""
+    return Part("web", _module(web_command(configuration.host, configuration.port)), WhenItAnswers(answers))
+
+
+def worker_parts() -> list[Part]:
+    """One worker a queue. A name a queue keeps them apart; the module tells when they take tasks."""
+    return [
+        Part(
+            queue,
+            _module(
+                (*worker_command(queue), "--hostname", f"{queue}@%h", "--include", "webapp.supervisor.worker_ready")
+            ),
+            WhenItSays(READY_LINE),
+        )
+        for queue in QUEUES
+    ]

@@ -1,0 +1,62 @@
+"""What the supervisor asks of the kernel about processes."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+_SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
+"""PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of prctl(2)"""
+
+_C_LIBRARY = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def _process_control(option: int, value: int) -> None:
+    """prctl(2) on Linux; elsewhere there is none, and the process groups alone must do."""
+    if _C_LIBRARY is not None and _C_LIBRARY.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl failed")
+
+
+def die_with_parent(parent: int, death_signal: signal.Signals = signal.SIGKILL) -> None:
+    """Have this process sent `death_signal` when process `parent`, its parent, ends, however it ends."""
+    _process_control(_SET_PARENT_DEATH_SIGNAL, death_signal)
+    if os.getppid() != parent:  # it ended before the call
+        os.kill(os.getpid(), death_signal)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends, so that none is out of reach."""
+    _process_control(_SET_CHILD_SUBREAPER, 1)
+
+
+def descendants(ancestor: int) -> list[int]:
+    """Every living process below `ancestor`, children before grandchildren; none where there is no /proc."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (
+                (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
+            )
+        except (OSError, ValueError):
+            continue  # it ended meanwhile
+        if state not in "ZX":
+            children[int(parent)].append(int(entry.name))
+    found = [ancestor]
+    for process in found:
+        found.extend(sorted(children[process]))
+    return found[1:]
+
+
+def send(process: int, number: signal.Signals) -> None:
+    """Send a signal to a process that may have ended."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, number)
+
+
+def send_to_group(group: int, number: signal.Signals) -> None:
+    """Send a signal to a process group that may be empty, or hold only processes that have ended."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

@@ -1,0 +1,103 @@
+"""A part that has been started."""
+
+import os
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+
+from webapp.supervisor.failure import StartError
+from webapp.supervisor.output import Concern, Console, Lines, Log, last_words
+from webapp.supervisor.parts import Part, WhenDone, WhenItAnswers, WhenItSays
+from webapp.supervisor.processes import die_with_parent, send, send_to_group
+
+
+_MOST_READS_AT_THE_END = 100
+"""A process that left the group may go on writing; the guardian ends it later."""
+
+
+class RunningPart:
+    """A process in a group of its own, its output, and whether it is ready."""
+
+    def __init__(self, part: Part, folder: Path, environment: Mapping[str, str], log: Log, console: Console) -> None:
+        """Start `part` in `folder`. Raises StartError. Only for a process without threads (`preexec_fn`)."""
+        self.part, self.log = part, log
+        self._console = console
+        self._concern = Concern()
+        self._last_lines: deque[str] = deque(maxlen=100)
+        self._ready = False
+        parent = os.getpid()
+        try:
+            self._process = subprocess.Popen(
+                part.command,
+                cwd=folder,
+                env={**environment, **part.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+                preexec_fn=lambda: die_with_parent(parent),
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise StartError(f"{part.name} cannot be started ({part.command[0]}): {error}") from None
+        assert self._process.stdout is not None
+        self.lines = Lines(os.dup(self._process.stdout.fileno()))
+        self._process.stdout.close()
+
+    def take_lines(self) -> bool:
+        """Pass on what it has said; False when it will say no more."""
+        lines = self.lines.read()
+        for line in lines or ():
+            self._take(line)
+        return lines is not None
+
+    def _take(self, line: str) -> None:
+        self.log.write(line)
+        self._last_lines.append(line)
+        if self.part.readiness == WhenItSays(line):
+            self._ready = True
+        elif self.part.shown and self._concern.shows(line):
+            self._console.say(line, f"{self.part.name:>8} |")
+
+    def exit_status(self) -> int | None:
+        """None while it runs; negative: the signal that ended it."""
+        return self._process.poll()
+
+    def is_ready(self) -> bool:
+        """Whether it can be used; asks it where that is how one knows."""
+        match self.part.readiness:
+            case WhenDone():
+                self._ready = self.exit_status() == 0
+            case WhenItAnswers(answers):
+                self._ready = self._ready or answers()
+        return self._ready
+
+    def has_failed(self) -> bool:
+        """Whether it has ended though it should not have."""
+        status = self.exit_status()
+        return status is not None and not (status == 0 and isinstance(self.part.readiness, WhenDone))
+
+    def epitaph(self) -> str:
+        """How and why it ended, in one line."""
+        status = self.exit_status() or 0
+        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        return f"{self.part.name} {how}: {last_words(list(self._last_lines))} (more in {self.log.path})"
+
+    def ask_to_end(self) -> None:
+        """Let it end in its own way. Only the leader is asked: a worker tells its children itself."""
+        if self.exit_status() is None:
+            send(self._process.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End what is left of its process group, and read its last lines."""
+        send_to_group(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for _ in range(_MOST_READS_AT_THE_END):
+            if not self.take_lines():
+                break
+
+    def close(self) -> None:
+        """Let go of its pipe and log."""
+        self.lines.close()
+        self.log.close()
