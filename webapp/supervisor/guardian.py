@@ -3,12 +3,11 @@
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 
 from webapp.supervisor.output import Console
-from webapp.supervisor.processes import adopt_orphans, descendants, die_with_parent, send
+from webapp.supervisor.processes import adopt_orphans, die_with_parent, end_descendants, send
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -58,20 +57,3 @@ def _wait_for(child: int) -> int:
         process, status = os.waitpid(-1, 0)
         if process == child:
             return os.waitstatus_to_exitcode(status)
-
-
-def end_descendants() -> None:
-    """Kill and reap every process below this one."""
-    while left := descendants(os.getpid()):
-        for process in left:
-            send(process, signal.SIGKILL)
-        while _reap_one():
-            pass
-        time.sleep(0.01)
-
-
-def _reap_one() -> bool:
-    try:
-        return os.waitpid(-1, os.WNOHANG)[0] != 0
-    except ChildProcessError:
-        return False

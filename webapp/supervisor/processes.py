@@ -5,6 +5,7 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -60,3 +61,20 @@ def send_to_group(group: int, number: signal.Signals) -> None:
     """Send a signal to a process group that may be empty, or hold only processes that have ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
+
+
+def end_descendants() -> None:
+    """Kill and reap every process below this one."""
+    while left := descendants(os.getpid()):
+        for process in left:
+            send(process, signal.SIGKILL)
+        while _reap_one():
+            pass
+        time.sleep(0.01)
+
+
+def _reap_one() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False

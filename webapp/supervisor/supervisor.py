@@ -10,6 +10,7 @@ from pathlib import Path
 from webapp.supervisor.failure import StartError
 from webapp.supervisor.output import Console, Log
 from webapp.supervisor.parts import Part
+from webapp.supervisor.processes import adopt_orphans, end_descendants
 from webapp.supervisor.running_part import RunningPart
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -103,6 +104,7 @@ class Supervisor:
 
     def _end_stages(self) -> None:
         """End the parts, those that were started last first; a second stop signal ends them at once."""
+        adopt_orphans()  # what a killed part leaves is then below this process
         asked = self._stop_signals
         for stage in reversed(self._running):
             for running in stage:
@@ -115,6 +117,7 @@ class Supervisor:
             for running in stage:
                 running.kill()
                 running.close()
+        end_descendants()
 
     def _parts(self) -> list[RunningPart]:
         return [running for stage in self._running for running in stage]

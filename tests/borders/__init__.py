@@ -1,0 +1,1 @@
+"""What the architecture test reads from the sources."""

@@ -1,0 +1,81 @@
+"""What a Python file reaches for, read from its syntax and not by running it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_DOTTED_PATH = re.compile(r"(?P<module>(?:engine|webapp)(?:\.\w+)+)(?::\w+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """One import, or one name that is used, with its line."""
+
+    name: str
+    """dotted: `engine.events`, `os.environ`"""
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSource:
+    """A file: its dotted name and its syntax."""
+
+    module: str
+    tree: ast.Module
+
+    @staticmethod
+    def parse(module: str, text: str) -> "PythonSource":
+        """From a text."""
+        return PythonSource(module, ast.parse(text))
+
+    @staticmethod
+    def read(path: Path, root: Path) -> "PythonSource":
+        """From a file below `root`."""
+        parts = list(path.relative_to(root).with_suffix("").parts)
+        if parts[-1] == "__init__":
+            parts.pop()
+        return PythonSource.parse(".".join(parts), path.read_text(encoding="utf-8"))
+
+    def imports(self) -> Iterator[Reach]:
+        """Every module that is imported, anywhere in the file, or that a string names for a later import.
+
+        `from a.b import c` gives both `a.b` and `a.b.c`, since `c` may be a module.
+        """
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield Reach(alias.name, node.lineno)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{self.module}:{node.lineno}: a relative import"
+                yield Reach(node.module or "", node.lineno)
+                for alias in node.names:
+                    yield Reach(f"{node.module}.{alias.name}", node.lineno)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                match = _DOTTED_PATH.fullmatch(node.value)
+                if match:
+                    yield Reach(match["module"], node.lineno)
+
+    def attributes(self) -> Iterator[Reach]:
+        """Every `name.attribute.attribute` that is read; what is only assigned to does not count."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                dotted = _dotted(node)
+                if dotted:
+                    yield Reach(dotted, node.lineno)
+
+    def arguments(self, name: str) -> Iterator[tuple[ast.expr, int]]:
+        """Every value that is given for the argument `name` in a call."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.keyword) and node.arg == name:
+                yield node.value, node.value.lineno
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        left = _dotted(node.value)
+        return f"{left}.{node.attr}" if left else ""
+    return ""

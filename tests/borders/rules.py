@@ -1,0 +1,101 @@
+"""The borders of the design as rules: each gives the lines of a source that break it."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.borders.python_source import PythonSource
+
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("webapp", "engine.__main__", "engine.command_line", "engine.experiments"),
+    ("engine.api",),
+    ("engine.run", "engine.formats", "engine.prepared", "engine.pins"),
+    ("engine.placers",),
+    ("engine.placeto",),
+    ("engine.problem",),
+    ("engine.simulator",),
+    ("engine.costs",),
+    ("engine.zoo",),
+    ("engine.graphs",),
+    ("engine.clusters",),
+    ("engine.child_process", "engine.child"),
+    ("engine.json_text",),
+    ("engine.archive",),
+    ("engine.events",),
+    ("engine.errors",),
+)
+"""From the top. A module may import from its own floor and from lower ones. A new file gets its floor here."""
+
+PICKLES = (
+    "pickle",
+    "cPickle",
+    "_pickle",
+    "dill",
+    "cloudpickle",
+    "joblib",
+    "marshal",
+    "shelve",
+    "torch.load",
+    "torch.save",
+)
+"""what would run code from a file or a message"""
+
+
+def floor_of(module: str) -> int | None:
+    """The index in FLOORS; None for what is not ours, and for the empty package `engine` itself."""
+    for index, names in enumerate(FLOORS):
+        if any(module == name or module.startswith(f"{name}.") for name in names):
+            return index
+    return None
+
+
+def broken_floors(source: PythonSource) -> Iterator[str]:
+    """Imports from a higher floor."""
+    own = floor_of(source.module)
+    if own is None:
+        return
+    for reach in source.imports():
+        other = floor_of(reach.name)
+        if other is not None and other < own:
+            yield f"{source.module}:{reach.line} imports {reach.name}, which stands higher"
+
+
+def ways_round_the_api(source: PythonSource) -> Iterator[str]:
+    """What of the engine webapp reaches other than through engine.api."""
+    for reach in source.imports():
+        if reach.name.startswith("engine.") and not (reach.name + ".").startswith("engine.api."):
+            yield f"{source.module}:{reach.line} reaches {reach.name}, not engine.api"
+
+
+def web_in_the_engine(source: PythonSource) -> Iterator[str]:
+    """Imports of the web's libraries, and of webapp."""
+    for reach in source.imports():
+        if reach.name.partition(".")[0] in ("django", "celery", "kombu", "redis", "webapp"):
+            yield f"{source.module}:{reach.line} imports {reach.name}"
+
+
+def environment_reads(source: PythonSource) -> Iterator[str]:
+    """Every use of the process's environment."""
+    for reach in [*source.attributes(), *source.imports()]:
+        if re.match(r"os\.(environb?|getenvb?)\b", reach.name):
+            yield f"{source.module}:{reach.line} uses {reach.name}"
+
+
+def pickles(source: PythonSource) -> Iterator[str]:
+    """Every way to a pickle."""
+    for reach in [*source.attributes(), *source.imports()]:
+        if any(reach.name == name or reach.name.startswith(f"{name}.") for name in PICKLES):
+            yield f"{source.module}:{reach.line} uses {reach.name}"
+    for value, line in source.arguments("allow_pickle"):
+        if not (isinstance(value, ast.Constant) and value.value is False):
+            yield f"{source.module}:{line} allows pickles"
+
+
+_FOREIGN_ADDRESS = re.compile(r"""(?:https?:|wss?:|["'(=]\s*)//(?P<host>[\w\[][\w.:\]-]*)""")
+_NAMESPACES = ("www.w3.org",)
+"""names that look like addresses and are never fetched"""
+
+
+def foreign_addresses(text: str) -> list[str]:
+    """The hosts other than this server that a page, a module or a style names."""
+    return [match["host"] for match in _FOREIGN_ADDRESS.finditer(text) if match["host"] not in _NAMESPACES]

@@ -1,0 +1,137 @@
+"""The supervisor with stand-ins for the parts: they start in order, and end together, however the end comes."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.supervisor.started import Started, eventually, started
+
+SLEEPER = "echo READY; exec sleep 1000"
+WITH_FAMILY = "setsid sleep 1001 & sleep 1002 & echo READY; exec sleep 1000"
+"""leaves one child in its group and one outside it"""
+STUBBORN = "trap '' TERM; echo READY; while :; do sleep 0.1; done"
+
+
+@pytest.fixture
+def supervise(tmp_path: Path) -> Iterator[Callable[..., Started]]:
+    """Starts a supervisor over the given shell commands."""
+    with ExitStack() as stack:
+
+        def start(*commands: str) -> Started:
+            command = ["-m", "tests.supervisor.stand_in", str(tmp_path), *commands]
+            return stack.enter_context(started(command, tmp_path / "output", os.environ))
+
+        yield start
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_stop_signal_ends_all_parts(supervise: Callable[..., Started], stop: signal.Signals) -> None:
+    running = supervise(SLEEPER, WITH_FAMILY)
+    running.wait_for_line("all ready")
+    assert len(running.left()) == 6
+    running.signal(stop)
+    assert running.exit_status() == 0
+    assert running.left() == []
+
+
+def test_the_end_of_a_part_ends_all_with_its_reason(supervise: Callable[..., Started], tmp_path: Path) -> None:
+    running = supervise(WITH_FAMILY, "echo READY; sleep 0.5; echo the disk burns; exit 3")
+    assert running.exit_status() == 1
+    assert running.left() == []
+    last_line = running.output().splitlines()[-1]
+    assert last_line == f"placeto: part2 ended with status 3: the disk burns (more in {tmp_path}/part2.log)"
+
+
+def test_a_killed_part_ends_all(supervise: Callable[..., Started]) -> None:
+    running = supervise(SLEEPER, WITH_FAMILY)
+    running.wait_for_line("all ready")
+    os.kill(running.process_with("sleep 1000"), signal.SIGKILL)
+    assert running.exit_status() == 1
+    assert running.left() == []
+    assert "was ended by SIGKILL" in running.output()
+
+
+def test_a_part_that_ends_well_ends_all_too(supervise: Callable[..., Started]) -> None:
+    running = supervise(SLEEPER, "echo READY; sleep 0.2")
+    assert running.exit_status() == 1
+    assert "part2 ended with status 0" in running.output()
+
+
+def test_a_killed_supervisor_leaves_nothing(supervise: Callable[..., Started]) -> None:
+    running = supervise(SLEEPER, WITH_FAMILY, STUBBORN)
+    running.wait_for_line("all ready")
+    os.kill(running.supervisor(), signal.SIGKILL)
+    assert running.exit_status() == 1
+    assert running.left() == []
+    assert "the supervisor was ended by SIGKILL; all parts have been ended too" in running.output()
+
+
+def test_a_killed_guardian_leaves_nothing(supervise: Callable[..., Started]) -> None:
+    running = supervise(SLEEPER, WITH_FAMILY)
+    running.wait_for_line("all ready")
+    running.signal(signal.SIGKILL)
+    running.expect_nothing_left()
+
+
+def test_guardian_and_supervisor_killed_at_once_leave_no_part(supervise: Callable[..., Started]) -> None:
+    running = supervise(SLEEPER, SLEEPER)
+    running.wait_for_line("all ready")
+    supervisor = running.supervisor()
+    running.signal(signal.SIGSTOP)  # so that it cannot act between the two
+    os.kill(supervisor, signal.SIGKILL)
+    running.signal(signal.SIGKILL)
+    running.expect_nothing_left()
+
+
+def test_a_second_signal_ends_a_stubborn_part_at_once(supervise: Callable[..., Started]) -> None:
+    running = supervise(STUBBORN)
+    running.wait_for_line("all ready")
+    running.signal(signal.SIGINT)
+    running.wait_for_line("stopping")
+    running.signal(signal.SIGINT)
+    assert running.exit_status() == 0
+    assert running.left() == []
+
+
+def test_a_stop_signal_during_the_start_is_heard(supervise: Callable[..., Started]) -> None:
+    running = supervise("echo not yet; exec sleep 1000", SLEEPER)
+    running.wait_for_line("not yet")
+    running.signal(signal.SIGTERM)
+    assert running.exit_status() == 0
+    assert running.left() == []
+    assert "all ready" not in running.output()
+
+
+def test_a_stage_starts_when_the_one_before_is_ready(supervise: Callable[..., Started], tmp_path: Path) -> None:
+    running = supervise(f"once sleep 0.3; touch {tmp_path}/made", f"ls {tmp_path}/made && echo READY; exec sleep 1000")
+    running.wait_for_line("all ready")
+
+
+def test_a_preparation_that_fails_stops_the_start(supervise: Callable[..., Started], tmp_path: Path) -> None:
+    running = supervise("once echo no table; exit 1", f"touch {tmp_path}/started")
+    assert running.exit_status() == 1
+    assert "part1 ended with status 1: no table" in running.output()
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_command_that_does_not_exist_is_one_line(supervise: Callable[..., Started]) -> None:
+    running = supervise("exec /no/such/program")
+    assert running.exit_status() == 1
+    assert "part1 ended with status 127" in running.output()
+
+
+def test_info_goes_to_the_log_alone_and_errors_to_the_console_too(
+    supervise: Callable[..., Started], tmp_path: Path
+) -> None:
+    running = supervise(
+        "echo '2026-01-01 00:00:00,000 INFO web: quiet'; echo 'ERROR: loud'; echo READY; exec sleep 1000"
+    )
+    running.wait_for_line("all ready")
+    assert "   part1 | ERROR: loud" in running.output()
+    assert "quiet" not in running.output()
+    log = tmp_path / "part1.log"
+    eventually(lambda: "quiet" in log.read_text() and "loud" in log.read_text(), "the log holds both")

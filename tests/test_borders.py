@@ -1,0 +1,160 @@
+"""The borders of the design hold: who may import what, what is never read, what is never loaded from elsewhere."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.borders.python_source import PythonSource
+from tests.borders.rules import (
+    broken_floors,
+    environment_reads,
+    floor_of,
+    foreign_addresses,
+    pickles,
+    ways_round_the_api,
+    web_in_the_engine,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+FRONTEND = ROOT / "frontend"
+NOT_OURS = {"node_modules", "vendor"}
+
+
+def python_sources(*folders: str) -> list[PythonSource]:
+    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    assert paths, f"no sources in {folders}"
+    return [PythonSource.read(path, ROOT) for path in paths]
+
+
+def frontend_files(*suffixes: str) -> list[Path]:
+    return [
+        path
+        for path in sorted(FRONTEND.rglob("*"))
+        if path.suffix in suffixes and not NOT_OURS & set(path.relative_to(FRONTEND).parts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "folders"),
+    [
+        (broken_floors, ("engine", "webapp")),
+        (ways_round_the_api, ("webapp",)),
+        (web_in_the_engine, ("engine",)),
+        (environment_reads, ("engine",)),
+        (pickles, ("engine", "webapp", "setup")),
+    ],
+)
+def test_no_source_breaks_a_rule(rule: Callable[[PythonSource], Iterator[str]], folders: tuple[str, ...]) -> None:
+    assert [line for source in python_sources(*folders) for line in rule(source)] == []
+
+
+def test_every_module_of_the_engine_has_a_floor() -> None:
+    without = [source.module for source in python_sources("engine") if floor_of(source.module) is None]
+    assert without == ["engine"], "give the new module its floor in tests/borders/rules.py"
+
+
+@pytest.mark.parametrize(
+    ("rule", "module", "text"),
+    [
+        (broken_floors, "engine.graphs.graph", "from engine.problem import Budget"),
+        (broken_floors, "engine.simulator.tables", "def late():\n    import engine.placers.registry"),
+        (broken_floors, "engine.costs.costs", "from engine import api"),
+        (broken_floors, "engine.placeto.policy", "PATH = 'engine.placers.random:RandomPlacer'"),
+        (broken_floors, "engine.errors", "import engine.events"),
+        (broken_floors, "engine.api", "from webapp.settings import DEBUG"),
+        (ways_round_the_api, "webapp.runs.tasks", "from engine.events import Episode"),
+        (ways_round_the_api, "webapp.runs.tasks", "from engine import events"),
+        (ways_round_the_api, "webapp.runs.tasks", "import engine.apiary"),
+        (web_in_the_engine, "engine.run", "from django.conf import settings"),
+        (web_in_the_engine, "engine.run", "def f():\n    import celery"),
+        (environment_reads, "engine.run", "import os\nos.environ['HOME']"),
+        (environment_reads, "engine.run", "import os\nos.getenv('HOME')"),
+        (environment_reads, "engine.run", "from os import environ"),
+        (pickles, "engine.run", "import pickle"),
+        (pickles, "engine.run", "import torch\ntorch.load('weights')"),
+        (pickles, "engine.run", "import numpy\nnumpy.load('x', allow_pickle=True)"),
+        (pickles, "engine.run", "import numpy\nnumpy.load('x', allow_pickle=yes)"),
+    ],
+)
+def test_each_rule_sees_its_breach(rule: Callable[[PythonSource], Iterator[str]], module: str, text: str) -> None:
+    assert len(list(rule(PythonSource.parse(module, text)))) >= 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "module", "text"),
+    [
+        (broken_floors, "engine.placers.random", "from engine.problem import Budget"),
+        (broken_floors, "engine.graphs.graph", "from engine.graphs.grouping import Grouping\nimport numpy"),
+        (ways_round_the_api, "webapp.runs.tasks", "from engine import api\nfrom engine.api import Budget"),
+        (pickles, "engine.run", "import numpy\nnumpy.load('x', allow_pickle=False)"),
+    ],
+)
+def test_no_rule_sees_a_breach_where_there_is_none(
+    rule: Callable[[PythonSource], Iterator[str]], module: str, text: str
+) -> None:
+    assert list(rule(PythonSource.parse(module, text))) == []
+
+
+def modules_loaded_by(statement: str) -> set[str]:
+    """The top-level packages that a fresh process has loaded after `statement`."""
+    answer = subprocess.run(
+        [sys.executable, "-c", f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.partition(".")[0] for name in json.loads(answer.stdout.splitlines()[-1])}
+
+
+def test_importing_the_api_loads_no_heavy_library() -> None:
+    loaded = modules_loaded_by("import engine.api")
+    assert "numpy" in loaded
+    assert loaded & {"torch", "torch_geometric", "tensorflow", "keras", "matplotlib", "django", "celery"} == set()
+
+
+def without_comments(script: str) -> str:
+    """A type may be named in a comment."""
+    return re.sub(r"/\*.*?\*/|^\s*//[^\n]*", "", script, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_one_module_touches_cytoscape() -> None:
+    modules = frontend_files(".js", ".mjs")
+    touching = [path.name for path in modules if "cytoscape" in without_comments(path.read_text())]
+    touching.remove("vendor.mjs")  # copies it at set-up
+    assert len(touching) == 1, touching
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    pages = [*frontend_files(".js", ".mjs", ".css", ".html", ".svg"), *sorted((ROOT / "webapp").rglob("*.html"))]
+    assert any(page.suffix == ".html" for page in pages)
+    found = {str(page.relative_to(ROOT)): foreign_addresses(page.read_text(encoding="utf-8")) for page in pages}
+    assert {page: hosts for page, hosts in found.items() if hosts} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ('<script src="https://cdn.example.org/x.js">', ["cdn.example.org"]),
+        ("<img src=//cdn.example.org/x.png>", ["cdn.example.org"]),
+        ("@import url(//fonts.example.org/css);", ["fonts.example.org"]),
+        ('import x from "http://example.org/x.js"', ["example.org"]),
+        ('xmlns="http://www.w3.org/2000/svg"', []),
+        ("const half = whole / 2; // a comment", []),
+        ('<a href="/projects/">', []),
+    ],
+)
+def test_foreign_addresses_are_seen(text: str, hosts: list[str]) -> None:
+    assert foreign_addresses(text) == hosts
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    packages = json.loads((FRONTEND / "package-lock.json").read_text())["packages"]
+    assert len(packages) > 1
+    assert [name for name, package in packages.items() if "resolved" in package] == []
+    assert all("integrity" in package for name, package in packages.items() if name)
