@@ -1,13 +1,43 @@
-"""The door of the simulator: a graph, its costs and a cluster in, step times and peaks of memory out."""
+"""The door of the simulator: a graph, its costs and a cluster in, step times and peaks of memory out.
 
+The model of one step:
+
+- A device runs its ready ops first in, first out, one at a time, and rests `op_rest_us` after each op of non-zero time.
+- An op is ready when all its inputs are on its device. Local inputs are there when their producer ends. For the others
+  the producer's device sends: with `bus` one transfer of an output serves all remote consumers, over the producer's
+  own bus, as fast as the slowest of the links to them; with `pair` there is one transfer an output and destination,
+  over the channel of that ordered pair of devices; with `none` the same, and no transfer waits for another.
+- A transfer takes latency + bytes / bandwidth, the channel is taken that long and then rests `link_rest_us`.
+- A control edge moves no bytes: between devices it is a signal, a transfer of zero bytes that waits for its turn on the
+  link, takes its latency and lets it rest, as an empty tensor does. One signal serves as many as an output would.
+- Back edges belong to the next iteration of a loop and are not simulated.
+- The step ends with its last event, rests included. Simultaneous events: arrivals by the producer's name, output and
+  consumer's name, then links, then devices, by name.
+
+Memory, model `full`: persistent bytes always; temporaries while the op runs; an output on its producer's device from
+the op's start until the op, its last local consumer and its last transfer have ended; a copy on a consumer's device
+from arrival until the last consumer there has ended. Model `outputs`: see published_memory.py.
+
+Source: Placeto (Addanki et al. 2019) and its published simulator for `bus` and `outputs`.
+"""
+
+from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
-from engine.graphs.graph import ComputationGraph
+from engine.errors import CostError, GraphError, PlacementError, shortened
+from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.simulator.batches import THREADS, evaluate_batch, usable_cores
+from engine.simulator.tables import Scratch, Tables, make_scratch, make_tables
+from engine.simulator.topology import topological_order
+
+SMALLEST_SHARE = 20_000
+"""simulated ops below which a batch is not worth another thread"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +51,137 @@ class Evaluations:
 
 
 class Simulator:
-    """Simulates placements of one graph on one cluster; made once, then called many times. Inputs are never changed."""
+    """Simulates placements of one graph on one cluster; made once, then called many times, also from several threads.
+
+    Inputs are never changed.
+    """
 
     def __init__(
         self, graph: ComputationGraph, costs: Costs, cluster: Cluster, group_of_op: NDArray[np.int32] | None = None
     ) -> None:
-        """With `group_of_op` [ops] placements are [groups], without it they are [ops]."""
-        raise NotImplementedError
+        """With `group_of_op` [ops] placements are [groups], without it they are [ops].
 
-    def evaluate(self, placements: NDArray[np.int32]) -> Evaluations:
-        """Evaluate `placements` [batch, groups] → device index."""
-        raise NotImplementedError
+        Raises GraphError where the graph has a cycle or an edge that leads nowhere, CostError where costs are another
+        graph's.
+        """
+        ops = graph.op_count
+        if len(costs.persistent_bytes) != ops:
+            raise CostError(f"costs of {len(costs.persistent_bytes)} ops", where=graph.name, allowed=f"{ops} ops")
+        _check_edges(graph, costs)
+        self.graph, self.costs, self.cluster = graph, costs, cluster
+        if group_of_op is None:
+            group_of_op = np.arange(ops, dtype=np.int32)
+        if group_of_op.shape != (ops,) or group_of_op.min() < 0:
+            raise PlacementError("groups that do not cover the ops", where=graph.name, allowed=f"[{ops}] from 0")
+        self.group_count = int(group_of_op.max()) + 1
+        self.tables: Tables = make_tables(graph, costs, cluster, group_of_op)
+        self._check_acyclic()
+        self._scratches: deque[Scratch] = deque()
+
+    def evaluate(self, placements: NDArray[np.int32], threads: int | None = None) -> Evaluations:
+        """Evaluate `placements` [batch, groups] → device index, on up to `threads` threads (None: all cores).
+
+        Raises PlacementError for another shape or an unknown device, CostError where an op has no time on its device.
+        """
+        checked = self._checked(placements)
+        batch = len(checked)
+        answer = Evaluations(np.empty(batch), np.empty((batch, self.cluster.device_count), dtype=np.int64))
+        shares = min(threads or usable_cores(), batch, 1 + batch * self.graph.op_count // SMALLEST_SHARE)
+        if shares <= 1:
+            self._evaluate_share(checked, answer.step_time_us, answer.peak_bytes)
+            return answer
+        bounds = np.linspace(0, batch, shares + 1).astype(int).tolist()
+        waiting = [
+            THREADS.pool().submit(
+                self._evaluate_share, checked[low:high], answer.step_time_us[low:high], answer.peak_bytes[low:high]
+            )
+            for low, high in pairwise(bounds[1:])
+        ]
+        try:
+            first = slice(0, bounds[1])
+            self._evaluate_share(checked[first], answer.step_time_us[first], answer.peak_bytes[first])
+        finally:
+            for share in waiting:
+                share.exception()
+        for share in waiting:
+            share.result()
+        return answer
+
+    def _evaluate_share(
+        self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], peak_bytes: NDArray[np.int64]
+    ) -> None:
+        try:
+            scratch = self._scratches.pop()
+        except IndexError:
+            scratch = make_scratch(self.tables)
+        try:
+            failed = evaluate_batch(self.tables, scratch, placements, step_time_us, peak_bytes)
+        finally:
+            self._scratches.append(scratch)
+        if failed >= 0:
+            self._raise_missing_time(placements[failed])
+
+    def _checked(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
+        """`placements` as contiguous int32, after a look at shape and devices."""
+        if placements.ndim != 2 or placements.shape[1] != self.group_count or placements.dtype.kind not in "iu":
+            raise PlacementError(
+                f"an array {list(placements.shape)} of {placements.dtype}",
+                where="placements",
+                allowed=f"whole numbers [batch, {self.group_count}]",
+            )
+        wrong = (placements < 0) | (placements >= self.cluster.device_count)
+        if wrong.any():
+            row, group = (int(index) for index in np.argwhere(wrong)[0])
+            op = int(np.flatnonzero(self.tables.group_of_op == group)[0])
+            names = ", ".join(device.name for device in self.cluster.devices)
+            raise PlacementError(
+                f"device {placements[row, group]} is not in the cluster",
+                where=f"op {shortened(self.graph.op_names[op])}",
+                allowed=f"0 to {self.cluster.device_count - 1} ({names})",
+            )
+        return np.ascontiguousarray(placements, dtype=np.int32)
+
+    def _raise_missing_time(self, placement: NDArray[np.int32]) -> None:
+        times = self.tables.time_us
+        device_of_op = placement[self.tables.group_of_op]
+        op = int(np.flatnonzero(np.isnan(times[self.tables.row_of_device[device_of_op], np.arange(times.shape[1])]))[0])
+        rows = self.tables.row_of_device
+        kinds = sorted({d.kind for d, row in zip(self.cluster.devices, rows, strict=True) if times[row, op] >= 0})
+        raise CostError(
+            f"no time on {self.cluster.devices[device_of_op[op]].kind}",
+            where=f"op {shortened(self.graph.op_names[op])}",
+            allowed=f"a device of kind {', '.join(kinds)}" if kinds else "",
+        )
+
+    def _check_acyclic(self) -> None:
+        order = topological_order(self.tables.out_offset, self.tables.out_target, self.tables.in_degree)
+        if len(order) == self.graph.op_count:
+            return
+        left = np.ones(self.graph.op_count, dtype=bool)
+        left[order] = False
+        op = int(np.flatnonzero(left)[0])
+        passed: set[int] = set()
+        while op not in passed:
+            passed.add(op)
+            inputs = slice(self.tables.input_offset[op], self.tables.input_offset[op + 1])
+            op = int(next(source for source in self.tables.input_source[inputs] if left[source]))
+        where = f"op {shortened(self.graph.op_names[op])}"
+        raise GraphError("the op waits for itself", where=where, allowed="no cycle")
+
+
+def _check_edges(graph: ComputationGraph, costs: Costs) -> None:
+    """Edges lead from an output of an op to an op."""
+    if graph.edge_count == 0:
+        return
+    ends = np.stack((graph.edge_source, graph.edge_target))
+    if ends.min() < 0 or ends.max() >= graph.op_count:
+        raise GraphError("an edge leads to no op", where=graph.name, allowed=f"ops 0 to {graph.op_count - 1}")
+    outputs = np.diff(costs.output_offset)[graph.edge_source]
+    wrong = np.flatnonzero((graph.edge_output < CONTROL) | (graph.edge_output >= outputs))
+    if len(wrong):
+        edge = wrong[0]
+        raise CostError(
+            f"output {graph.edge_output[edge]} has no bytes",
+            where=f"op {shortened(graph.op_names[graph.edge_source[edge]])}",
+            allowed=f"{outputs[edge]} outputs",
+        )

@@ -1,0 +1,86 @@
+"""The memory of a step of the slow twin: who holds how many bytes from when to when, summed up."""
+
+from collections import defaultdict
+
+from engine.clusters.cluster import MemoryModel
+from tests.engine.simulator.slow_twin import TwinStep
+
+FOREVER = float("inf")
+
+
+def peaks(step: TwinStep) -> list[int]:
+    """[devices] after the cluster's memory model."""
+    if step.twin.cluster.memory_model == MemoryModel.OUTPUTS:
+        return published_peaks(step)
+    return [max(level for _, level in curve) for curve in curves(step)]
+
+
+def published_peaks(step: TwinStep) -> list[int]:
+    """An output occupies its producer's device from its start to its last consumer's last whole µs."""
+    twin = step.twin
+    changes: list[tuple[int, int, int, int]] = []
+    for op, device in enumerate(step.device_of_op):
+        first = last = int(step.start[op])
+        for edge in twin.edges_out[op]:
+            consumer = twin.edges[edge][1]
+            last = max(last, int(step.start[consumer]) + int(step.run_time[consumer]) - 1)
+        changes.append((first, 0, sum(twin.outputs[op]), device))
+        changes.append((last, 1, -sum(twin.outputs[op]), device))
+    level = [0] * twin.cluster.device_count
+    peak = list(level)
+    for _, _, change, device in sorted(changes):
+        level[device] += change
+        peak[device] = max(peak[device], level[device])
+    return peak
+
+
+def curves(step: TwinStep) -> list[list[tuple[float, int]]]:
+    """[devices] steps (from this time on, so many bytes) of the model `full`."""
+    change: list[dict[float, int]] = [defaultdict(int) for _ in step.twin.device_names]
+    for device, start, end, size in [*held_at_home(step), *held_as_copies(step)]:
+        change[device][start] += size
+        change[device][end] -= size
+    return [_levels(changes) for changes in change]
+
+
+def held_at_home(step: TwinStep) -> list[tuple[int, float, float, int]]:
+    """(device, from, until, bytes) of what an op holds on its own device."""
+    twin = step.twin
+    held = []
+    sent: dict[tuple[int, int], float] = defaultdict(float)
+    for transfer in step.transfers:
+        key = (transfer.producer, transfer.output)
+        sent[key] = max(sent[key], transfer.end_us)
+    for op, device in enumerate(step.device_of_op):
+        held.append((device, 0.0, FOREVER, twin.persistent[op]))
+        held.append((device, step.start[op], step.end[op], twin.temporary[op]))
+        until = [max(step.end[op], sent[(op, output)]) for output in range(len(twin.outputs[op]))]
+        for edge in twin.edges_out[op]:
+            _, consumer, output = twin.edges[edge]
+            if output >= 0 and step.device_of_op[consumer] == device:
+                until[output] = max(until[output], step.end[consumer])
+        held += [(device, step.start[op], until[o], size) for o, size in enumerate(twin.outputs[op])]
+    return held
+
+
+def held_as_copies(step: TwinStep) -> list[tuple[int, float, float, int]]:
+    """(device, from, until, bytes) of what was sent to the consumers' devices."""
+    held = []
+    for transfer in step.transfers:
+        until: dict[int, float] = defaultdict(float)
+        for edge in transfer.edges:
+            consumer = step.twin.edges[edge][1]
+            device = step.device_of_op[consumer]
+            until[device] = max(until[device], step.end[consumer])
+        size = step.twin.bytes_of(transfer.producer, transfer.output)
+        held += [(device, transfer.end_us, end, size) for device, end in until.items()]
+    return held
+
+
+def _levels(change: dict[float, int]) -> list[tuple[float, int]]:
+    level, curve = 0, []
+    for time in sorted(change):
+        if time < FOREVER:
+            level += change[time]
+            curve.append((time, level))
+    return curve or [(0.0, 0)]
