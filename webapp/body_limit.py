@@ -1,0 +1,84 @@
+"""Refuses a body that is too large before Django spools it to the disk, whatever its Content-Length says."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+Scope = dict[str, Any]
+Message = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+LargerLimit = Callable[[str], Awaitable[int | None]]
+"""path of a POST → the bytes that its body may have, or None for the usual limit"""
+
+
+class BodyTooLargeError(Exception):
+    """The body grew over its limit while it was read."""
+
+
+class BodyLimit:
+    """ASGI middleware: 413 and a closed connection for a body over the limit."""
+
+    def __init__(self, application: Application, limit_bytes: int, larger_limit: LargerLimit) -> None:
+        self._application = application
+        self._limit_bytes = limit_bytes
+        self._larger_limit = larger_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection of the server."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        limit_bytes = await self._limit_of(scope)
+        if _content_length(scope) > limit_bytes:
+            await _refuse(scope, send, limit_bytes)
+            return
+        read_bytes = 0
+
+        async def receive_within_limit() -> Message:
+            nonlocal read_bytes
+            message = await receive()
+            read_bytes += len(message.get("body", b""))
+            if read_bytes > limit_bytes:
+                raise BodyTooLargeError
+            return message
+
+        try:
+            await self._application(scope, receive_within_limit, send)
+        except BodyTooLargeError:  # Django reads the whole body before it answers: nothing has been sent
+            await _refuse(scope, send, limit_bytes)
+
+    async def _limit_of(self, scope: Scope) -> int:
+        if scope["method"] != "POST":
+            return self._limit_bytes
+        return await self._larger_limit(scope["path"]) or self._limit_bytes
+
+
+def _headers(scope: Scope, name: bytes) -> list[bytes]:
+    return [value for key, value in scope["headers"] if key == name]
+
+
+def _content_length(scope: Scope) -> int:
+    """The announced length, 0 where there is none (then the bytes are counted as they come)."""
+    values = _headers(scope, b"content-length")
+    return int(values[0]) if values and values[0].isdigit() else 0
+
+
+async def _refuse(scope: Scope, send: Send, limit_bytes: int) -> None:
+    sentence = f"The request is too large; allowed: at most {limit_bytes} bytes."
+    if any(b"application/json" in value for value in _headers(scope, b"accept")):
+        content_type, body = b"application/json", json.dumps({"errors": {"file": [sentence]}}).encode()
+    else:
+        content_type, body = b"text/plain; charset=utf-8", sentence.encode()
+    headers = [
+        (b"content-type", content_type),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+        (b"x-content-type-options", b"nosniff"),
+        (b"cache-control", b"no-store"),
+    ]
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE.value
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

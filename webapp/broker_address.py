@@ -1,0 +1,27 @@
+"""The broker's address as Celery wants it."""
+
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+_SCHEMES = ("redis", "rediss", "redis+socket", "unix")
+LONGEST_SOCKET_PATH_BYTES = 107
+"""A longer path of a unix socket is cut silently by the system."""
+
+
+def broker_address(address: str) -> str:
+    """Check `address` (REDIS_URL); `unix://PATH` becomes `redis+socket://PATH`."""
+    parts = urlsplit(address)
+    if parts.scheme not in _SCHEMES:
+        raise ImproperlyConfigured(
+            f"REDIS_URL={address!r} makes no sense; allowed: " + ", ".join(f"{scheme}://…" for scheme in _SCHEMES)
+        )
+    if parts.scheme == "unix":
+        return "redis+socket" + address.removeprefix("unix")
+    return address
+
+
+def socket_path(address: str) -> str:
+    """The path of the unix socket, or an empty string where the address is not one."""
+    parts = urlsplit(address)
+    return parts.netloc + parts.path if parts.scheme == "redis+socket" else ""

@@ -1,0 +1,20 @@
+"""The Celery application. A GPU host runs `celery -A webapp worker -Q gpu`, nothing else."""
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+# SIGTERM then re-queues what is being worked on, instead of waiting hours for it; read by billiard when it is imported.
+os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
+
+from celery import Celery
+
+app = Celery("webapp")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@app.on_after_finalize.connect  # type: ignore[untyped-decorator]  # Celery is untyped
+def _install_worker_parts(sender: Celery, **_: object) -> None:
+    from webapp.jobs import worker_parts  # needs Django's apps, which this module comes before
+
+    worker_parts.install(sender)

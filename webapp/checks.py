@@ -1,0 +1,53 @@
+"""System checks: what is wrong with the settings, and how to mend it."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+
+from webapp.broker_address import LONGEST_SOCKET_PATH_BYTES, socket_path
+
+LEAST_FREE_BYTES = 1024**3
+
+
+@register()
+def check_data_folder(**_: Any) -> list[CheckMessage]:
+    """The data folder can be written and has some room."""
+    folder = Path(settings.DATA_FOLDER)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return [Error(f"The data folder {folder} cannot be written.", hint="Set PLACETO_DATA.", id="placeto.E001")]
+    if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
+        hint = "Make room, or set PLACETO_DATA to a folder on another disk."
+        return [Warning(f"Less than 1 GiB is free under {folder}.", hint=hint, id="placeto.W001")]
+    return []
+
+
+@register()
+def check_socket_path(**_: Any) -> list[CheckMessage]:
+    """The broker's socket has a path that the system does not cut."""
+    path = socket_path(settings.CELERY_BROKER_URL)
+    if len(path.encode()) <= LONGEST_SOCKET_PATH_BYTES:
+        return []
+    sentence = f"The path of Redis's socket is longer than {LONGEST_SOCKET_PATH_BYTES} bytes: {path}"
+    return [Error(sentence, hint="Set PLACETO_DATA to a shorter path, or REDIS_URL.", id="placeto.E002")]
+
+
+@register()
+def check_secret_key(**_: Any) -> list[CheckMessage]:
+    """The secret key is no guess."""
+    if len(settings.SECRET_KEY) >= 32 and len(set(settings.SECRET_KEY)) >= 5:
+        return []
+    hint = "Unset SECRET_KEY: then one is made and kept in the data folder."
+    return [Error("SECRET_KEY is too short to be secret.", hint=hint, id="placeto.E003")]
+
+
+@register()
+def check_allowed_hosts(**_: Any) -> list[CheckMessage]:
+    """The application has no accounts: it is for this machine, or for a network where everybody may do everything."""
+    if "*" not in settings.ALLOWED_HOSTS:
+        return []
+    hint = "Name the hosts in ALLOWED_HOSTS."
+    return [Warning("ALLOWED_HOSTS lets any name in: DNS rebinding can reach it.", hint=hint, id="placeto.W002")]

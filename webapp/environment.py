@@ -1,0 +1,94 @@
+"""Values from the environment: typed, with a default, refused in one clear line where they are odd."""
+
+import math
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+def text(name: str, default: str) -> str:
+    """The value of `name` without blanks around it; unset or empty gives `default`."""
+    return os.environ.get(name, "").strip() or default
+
+
+def flag(name: str, default: bool) -> bool:
+    """True or False; raises ImproperlyConfigured for anything but the usual words."""
+    value = text(name, "true" if default else "false").lower()
+    if value not in _TRUE + _FALSE:
+        raise _odd(name, value, "one of " + ", ".join(_TRUE + _FALSE))
+    return value in _TRUE
+
+
+def whole_number(name: str, default: int, *, lowest: int, highest: int) -> int:
+    """A whole number in a range."""
+    value = text(name, str(default))
+    allowed = f"a whole number from {lowest} to {highest}"
+    try:
+        number = int(value)
+    except ValueError:
+        raise _odd(name, value, allowed) from None
+    if not lowest <= number <= highest:
+        raise _odd(name, value, allowed)
+    return number
+
+
+def seconds(name: str, default: float, *, lowest: float, highest: float) -> float:
+    """A duration in seconds in a range."""
+    value = text(name, str(default))
+    allowed = f"seconds from {lowest:g} to {highest:g}"
+    try:
+        number = float(value)
+    except ValueError:
+        raise _odd(name, value, allowed) from None
+    if not (math.isfinite(number) and lowest <= number <= highest):
+        raise _odd(name, value, allowed)
+    return number
+
+
+def names(name: str, default: tuple[str, ...]) -> list[str]:
+    """A list separated by commas."""
+    return [part.strip() for part in text(name, ",".join(default)).split(",") if part.strip()]
+
+
+def folder(name: str, default: Path) -> Path:
+    """An absolute folder, made with mode 0700 where there is none."""
+    path = Path(text(name, str(default))).expanduser().resolve()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _odd(name, str(path), f"a folder that can be made and written ({error.strerror})") from None
+    return path
+
+
+def secret(name: str, path: Path) -> str:
+    """The value of `name`, or else a secret kept in `path`, made on first use for its owner alone."""
+    given = text(name, "")
+    if given:
+        return given
+    try:
+        if not path.exists():
+            _write_secret(path)
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise _odd(name, str(path), f"a file that can be read and written ({error})") from None
+
+
+def _write_secret(path: Path) -> None:
+    """Put a new secret at `path`; of several processes that try at once, one wins and none sees half a file."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft.touch(mode=0o600, exist_ok=False)
+    draft.write_text(secrets.token_urlsafe(48), encoding="ascii")
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        return
+    finally:
+        draft.unlink()
+
+
+def _odd(name: str, value: str, allowed: str) -> ImproperlyConfigured:
+    return ImproperlyConfigured(f"{name}={value!r} makes no sense; allowed: {allowed}")

@@ -1,0 +1,79 @@
+"""Uploaded files on their way in: written once, to the data folder, under a name that no user chose."""
+
+import hashlib
+import os
+import uuid
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import FileUploadHandler
+
+if TYPE_CHECKING:
+    BytesFile = UploadedFile[bytes]
+else:
+    BytesFile = UploadedFile  # generic for the type checker only
+
+
+class IncomingFile(BytesFile):
+    """A file that is gone when the request ends, unless it was moved to its place by then."""
+
+    def __init__(self, name: str | None, content_type: str | None) -> None:
+        folder = Path(settings.DATA_FOLDER) / "incoming"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self.path = folder / str(uuid.uuid4())
+        descriptor = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        self._writer: IO[bytes] = os.fdopen(descriptor, "wb")
+        super().__init__(self._writer, name, content_type)
+        self._digest = hashlib.sha256()
+
+    def append(self, chunk: bytes) -> None:
+        """Write the next bytes."""
+        self._digest.update(chunk)
+        self._writer.write(chunk)
+
+    def complete(self, size: int) -> None:
+        """All bytes are there: put them on the disk, for other processes to read."""
+        self._writer.close()
+        self.size = size
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256, as hexadecimal digits."""
+        return self._digest.hexdigest()
+
+    def move_to(self, path: Path) -> None:
+        """Take it out of the request's hands."""
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        self.path.replace(path)
+
+    def close(self) -> None:
+        """Delete it, if it was not moved."""
+        self._writer.close()
+        self.path.unlink(missing_ok=True)
+
+
+class IncomingFileHandler(FileUploadHandler):
+    """Makes an `IncomingFile` of each uploaded file."""
+
+    file: IncomingFile
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        """A file begins."""
+        super().new_file(*args, **kwargs)
+        self.file = IncomingFile(self.file_name, self.content_type)
+
+    def receive_data_chunk(self, raw_data: bytes, _start: int) -> None:
+        """Its next bytes."""
+        self.file.append(raw_data)
+
+    def file_complete(self, file_size: int) -> IncomingFile:
+        """It is whole."""
+        self.file.complete(file_size)
+        return self.file
+
+    def upload_interrupted(self) -> None:
+        """It never will be."""
+        if hasattr(self, "file"):
+            self.file.close()

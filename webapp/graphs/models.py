@@ -1,0 +1,76 @@
+"""Graphs: where they come from, how far their reading is, and what was read."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from webapp.jobs.job import Job
+from webapp.json_text import JsonTextField
+from webapp.projects.models import Project
+
+
+class Graph(Job):
+    """A graph that was uploaded, or that a worker builds (a sample), then reads, costs and groups.
+
+        queued ──▶ reading ──▶ ready
+          ▲           ├──────▶ failed
+          └───────────┘
+
+    Owners: queued → reading, reading → ready | failed: the worker that has claimed it. reading → queued, and → failed
+    after too many attempts: a reaper.
+    """
+
+    READING: ClassVar[str] = "reading"
+    READY: ClassVar[str] = "ready"
+    WORKING: ClassVar[str] = READING
+    TASK: ClassVar[str] = "graphs.read"
+    QUEUE: ClassVar[str] = "cpu"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="graphs")
+    name = models.CharField(max_length=200)
+    """for people: the uploaded file's name, or the sample's label"""
+    suffix = models.CharField(max_length=8)
+    """of the format: `.pb`, `.pbtxt` or `.json`"""
+    sample = models.CharField(max_length=64, default="", blank=True)
+    """the sample's name, empty for an upload"""
+    file_bytes = models.BigIntegerField(default=0)
+    content_hash = models.CharField(max_length=64, default="", blank=True)
+    """SHA-256 of the file, empty until there is one"""
+    stage = models.CharField(max_length=200, default="", blank=True)
+    """what the worker is doing"""
+    stage_done = models.BigIntegerField(default=0)
+    stage_total = models.BigIntegerField(default=0)
+    """0 where it is not known"""
+    summary = JsonTextField(null=True)
+    """what was read (PreparedGraph.summary()); None until it is ready"""
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def source_path(self) -> Path:
+        """The file on this machine. Its name is made of the id alone: no text of a user is ever part of a path."""
+        return Path(settings.DATA_FOLDER) / "graphs" / f"{self.id}{self.suffix}"
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether runs can be started on it."""
+        return self.status == self.READY
+
+
+class PreparedBlob(models.Model):
+    """What a worker made of a graph. In the database, so that a GPU host needs nothing but database and broker."""
+
+    graph = models.OneToOneField(Graph, on_delete=models.CASCADE, primary_key=True, related_name="prepared")
+    blob = models.BinaryField()
+    """PreparedGraph.to_bytes()"""
+    view = models.TextField()
+    """PreparedGraph.view() as JSON text: laid out once, sent many times"""
+
+    def __str__(self) -> str:
+        return f"prepared {self.graph_id}"

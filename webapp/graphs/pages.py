@@ -1,0 +1,46 @@
+"""The graph page, which a run that could not be started shows again with its errors."""
+
+import uuid
+from http import HTTPStatus
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from engine import api
+from webapp.graphs.models import Graph
+from webapp.runs.forms import RunForm
+
+
+def graph_or_404(graph_id: uuid.UUID) -> Graph:
+    """The graph with its project; raises Http404 with a sentence."""
+    graph = Graph.objects.select_related("project").filter(id=graph_id).first()
+    if graph is None:
+        raise Http404("This graph does not exist, or it has been deleted.")
+    return graph
+
+
+def graph_page(
+    request: HttpRequest, graph: Graph, run_form: RunForm | None = None, status: int = HTTPStatus.OK
+) -> HttpResponse:
+    """Context: graph, project, summary, progress, run_form, runs, methods (for the presets of each)."""
+    context = {
+        "graph": graph,
+        "project": graph.project,
+        "summary": graph.summary,
+        "progress": progress_of(graph),
+        "run_form": run_form or RunForm(),
+        "runs": graph.runs.all(),
+        "methods": api.methods(),
+    }
+    return render(request, "graphs/detail.html", context, status=status)
+
+
+def progress_of(graph: Graph) -> dict[str, str | int]:
+    """How far the reading is."""
+    return {
+        "status": graph.status,
+        "stage": graph.stage,
+        "done": graph.stage_done,
+        "total": graph.stage_total,
+        "error": graph.error,
+    }

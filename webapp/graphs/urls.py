@@ -1,0 +1,15 @@
+"""Addresses of graphs."""
+
+from django.urls import path
+
+from webapp.graphs import views
+
+app_name = "graphs"
+urlpatterns = [
+    path("projects/<uuid:project_id>/graphs/", views.upload, name="upload"),
+    path("projects/<uuid:project_id>/samples/", views.sample, name="sample"),
+    path("graphs/<uuid:graph_id>/", views.detail, name="detail"),
+    path("graphs/<uuid:graph_id>/status.json", views.status, name="status"),
+    path("graphs/<uuid:graph_id>/view.json", views.view, name="view"),
+    path("graphs/<uuid:graph_id>/delete/", views.delete, name="delete"),
+]

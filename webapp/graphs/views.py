@@ -1,0 +1,94 @@
+"""Graphs: upload, sample, page, progress, view, delete."""
+
+import uuid
+from http import HTTPStatus
+
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from engine import api
+from webapp.graphs.deletion import delete_graphs
+from webapp.graphs.forms import SampleForm, UploadForm
+from webapp.graphs.incoming import IncomingFile
+from webapp.graphs.models import Graph, PreparedBlob
+from webapp.graphs.pages import graph_or_404, graph_page, progress_of
+from webapp.graphs.uploads import accept_sample, accept_upload
+from webapp.projects.models import Project
+from webapp.projects.pages import project_or_404, project_page
+from webapp.user_errors import add_to_form, error_answer, form_errors, status_of, wants_json
+
+
+@require_POST
+def upload(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """A file becomes a graph that a worker will read."""
+    project = project_or_404(project_id)
+    form = UploadForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _refused_upload(request, project, form, HTTPStatus.BAD_REQUEST)
+    file = form.cleaned_data["file"]
+    assert isinstance(file, IncomingFile)
+    try:
+        graph = accept_upload(project, file)
+    except api.PlacetoError as error:
+        add_to_form(form, error, "file")
+        return _refused_upload(request, project, form, status_of(error))
+    return redirect("graphs:detail", graph_id=graph.id)
+
+
+def _refused_upload(request: HttpRequest, project: Project, form: UploadForm, status: HTTPStatus) -> HttpResponse:
+    if wants_json(request):
+        return error_answer(request, status, form_errors(form))
+    return project_page(request, project, upload_form=form, status=status)
+
+
+@require_POST
+def sample(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """A sample becomes a graph that a worker will build and read."""
+    project = project_or_404(project_id)
+    form = SampleForm(request.POST)
+    if form.is_valid():
+        return redirect("graphs:detail", graph_id=accept_sample(project, form.cleaned_data["sample"]).id)
+    if wants_json(request):
+        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
+    return project_page(request, project, sample_form=form, status=HTTPStatus.BAD_REQUEST)
+
+
+@require_safe
+def detail(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """One graph: what was read, and the form to start a run."""
+    return graph_page(request, graph_or_404(graph_id))
+
+
+@require_safe
+@never_cache
+def status(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
+    """How far the reading is."""
+    return JsonResponse(progress_of(graph_or_404(graph_id)))
+
+
+@require_safe
+def view(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """The grouped graph, laid out."""
+    return view_answer(graph_or_404(graph_id))
+
+
+def view_answer(graph: Graph) -> HttpResponse:
+    """The grouped graph as JSON; it never changes once it is there. Raises Http404 while it is not."""
+    text = PreparedBlob.objects.filter(graph=graph).values_list("view", flat=True).first()
+    if text is None:
+        raise Http404("This graph has not been read yet.")
+    return HttpResponse(
+        text, content_type="application/json", headers={"Cache-Control": "private, max-age=86400, immutable"}
+    )
+
+
+@require_POST
+def delete(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """Away with it, its file and its runs."""
+    graph = graph_or_404(graph_id)
+    with transaction.atomic():
+        delete_graphs(Graph.objects.filter(id=graph_id))
+    return redirect("projects:detail", project_id=graph.project_id)

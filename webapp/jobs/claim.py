@@ -1,0 +1,66 @@
+"""The worker's hold on a job: taken, kept and ended by compare-and-set."""
+
+import os
+import uuid
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce, Now
+
+from webapp.jobs.job import Job
+
+JobType = TypeVar("JobType", bound=Job)
+
+WORKER_VARIABLE = "PLACETO_WORKER_IDENTITY"
+"""set by the worker's parent process, so that its pool children write the same name into their rows"""
+
+
+class ClaimLostError(Exception):
+    """The job is no longer this worker's: another has it, or it is deleted. Nothing may be stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(Generic[JobType]):
+    """One attempt at a job."""
+
+    model: type[JobType]
+    job_id: uuid.UUID
+    token: uuid.UUID
+
+    @classmethod
+    def take(cls, model: type[JobType], job_id: uuid.UUID) -> "Claim[JobType] | None":
+        """queued → working; None if it cannot be taken (the message came twice, or too late)."""
+        claim = cls(model, job_id, uuid.uuid4())
+        taken = model._default_manager.filter(id=job_id, status=model.QUEUED, cancel_requested=False).update(
+            status=model.WORKING,
+            claim=claim.token,
+            worker=os.environ.get(WORKER_VARIABLE, ""),
+            heartbeat_at=Now(),
+            attempts=F("attempts") + 1,
+            started_at=Coalesce("started_at", Now()),
+        )
+        return claim if taken == 1 else None
+
+    def rows(self) -> QuerySet[JobType]:
+        """The job's row while it is this claim's, else none."""
+        return self.model._default_manager.filter(id=self.job_id, status=self.model.WORKING, claim=self.token)
+
+    def keep(self, **changes: Any) -> None:
+        """Beat, and change columns of the row. Raises ClaimLostError if it is not ours."""
+        self._update(heartbeat_at=Now(), **changes)
+
+    def end(self, status: str, **changes: Any) -> None:
+        """working → `status`. Raises ClaimLostError if it is not ours."""
+        self._update(status=status, claim=None, worker="", finished_at=Now(), **changes)
+
+    def cancel_requested(self) -> bool:
+        """Whether somebody asked to cancel it. Raises ClaimLostError if it is not ours."""
+        requested: bool | None = self.rows().values_list("cancel_requested", flat=True).first()
+        if requested is None:
+            raise ClaimLostError(f"{self.model.__name__} {self.job_id}")
+        return requested
+
+    def _update(self, **changes: Any) -> None:
+        if self.rows().update(**changes) != 1:
+            raise ClaimLostError(f"{self.model.__name__} {self.job_id}")

@@ -1,0 +1,53 @@
+"""What a graph and a run have in common: a row that one worker at a time works on."""
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+
+
+class Job(models.Model):
+    """A row that a worker claims, works on, and ends. The row is the truth; messages of the broker are only hints.
+
+        queued ──claim──▶ working ──end──▶ one of the model's last states
+          ▲                  │
+          └──give back───────┘   the reaper: no heartbeat, or its worker shuts down; too many attempts: failed
+
+    Every transition is an update filtered on the old status (and, for the worker's own, on its claim) that must change
+    exactly one row. Who makes which is drawn in the subclass.
+    """
+
+    WORKING: ClassVar[str]
+    """the status while a worker has it"""
+    TASK: ClassVar[str]
+    """the name of the task that does it"""
+    QUEUE: ClassVar[str]
+    """the queue of that task"""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    status = models.CharField(max_length=16, default="queued", db_index=True)
+    claim = models.UUIDField(null=True, editable=False)
+    """who has it: a token that is new for every attempt; a worker whose token is no longer here stores nothing"""
+    worker = models.CharField(max_length=36, default="", editable=False)
+    """the worker process that has it, so that it can give it back when it shuts down"""
+    heartbeat_at = models.DateTimeField(null=True, editable=False)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    cancel_requested = models.BooleanField(default=False)
+    error = models.TextField(default="", blank=True)
+    """one sentence for people, empty where nothing went wrong"""
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    """of the first attempt"""
+    finished_at = models.DateTimeField(null=True)
+
+    QUEUED: ClassVar[str] = "queued"
+    FAILED: ClassVar[str] = "failed"
+    CANCELLED: ClassVar[str] = "cancelled"
+
+    class Meta:
+        abstract = True
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no worker will change it any more."""
+        return self.status not in (self.QUEUED, self.WORKING)

@@ -1,0 +1,77 @@
+"""A thread that shows that a job is being worked on, and learns whether it should stop."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from webapp.jobs.claim import Claim, ClaimLostError
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_SECONDS = 0.5
+
+
+class Keeper:
+    """Beats for `claim`, looks whether it is cancelled, and calls `chore` about once a second, in a `with` block.
+
+    It works in a thread of its own, so that a long computation neither looks dead nor holds back what it has told.
+    A database that does not answer for a while is no reason to stop: the next round tries again.
+    """
+
+    def __init__(self, claim: Claim[Any], chore: Callable[[], None], chore_every_seconds: float = 1.0) -> None:
+        self._claim, self._chore, self._chore_every_seconds = claim, chore, chore_every_seconds
+        self._ended = threading.Event()
+        self.cancelled = threading.Event()
+        self.lost = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"keeper-{claim.job_id}", daemon=True)
+
+    def should_stop(self) -> bool:
+        """Whether the work should end now. Cheap: no database."""
+        return self.cancelled.is_set() or self.lost.is_set()
+
+    def __enter__(self) -> "Keeper":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        beat_at = chore_at = time.monotonic()
+        try:
+            while not self._ended.wait(min(LOOK_EVERY_SECONDS, settings.HEARTBEAT_SECONDS)):
+                now = time.monotonic()
+                beat_due = now - beat_at >= settings.HEARTBEAT_SECONDS
+                chore_due = now - chore_at >= self._chore_every_seconds
+                if not self._round(beat_due=beat_due, chore_due=chore_due):
+                    return
+                beat_at = now if beat_due else beat_at
+                chore_at = now if chore_due else chore_at
+        finally:
+            connection.close()
+
+    def _round(self, *, beat_due: bool, chore_due: bool) -> bool:
+        """One look, and what is due; False once the claim is lost."""
+        try:
+            if self._claim.cancel_requested():
+                self.cancelled.set()
+            if beat_due:
+                self._claim.keep()
+            if chore_due:
+                self._chore()
+        except ClaimLostError:
+            self.lost.set()
+            return False
+        except DatabaseError:
+            log.warning("%s: the database does not answer; trying again", self._claim.job_id, exc_info=True)
+            connection.close()
+        return True

@@ -1,0 +1,71 @@
+"""Gives back what dead workers have left, and sees to it that every queued row has a message."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+from kombu.exceptions import OperationalError
+
+from webapp.jobs.job import Job
+from webapp.jobs.publishing import publish, waiting_messages
+
+log = logging.getLogger(__name__)
+
+MOST_PUBLISHED_AT_ONCE = 100
+
+
+def job_models() -> list[type[Job]]:
+    """Every model that is a job."""
+    return [model for model in apps.get_models() if issubclass(model, Job)]
+
+
+def reap(model: type[Job]) -> int:
+    """Give back every job of `model` whose worker shows no sign of life; returns how many.
+
+    A heartbeat far in the future (the clock was set back) counts as none: a living worker renews it anyway.
+    """
+    limit = timedelta(seconds=settings.STALE_AFTER_SECONDS)
+    stale = Q(heartbeat_at__lt=Now() - limit) | Q(heartbeat_at__gt=Now() + limit) | Q(heartbeat_at=None)
+    return _give_back(model, model._default_manager.filter(stale), crashed=True)
+
+
+def give_back_all_of(worker: str) -> int:
+    """Give back what `worker`, which shuts down in good order, still has. Not counted as an attempt."""
+    return sum(_give_back(model, model._default_manager.filter(worker=worker), crashed=False) for model in job_models())
+
+
+def publish_queued(model: type[Job]) -> int:
+    """Publish the queued rows of `model` if none of the queue's messages is left (lost, or never sent)."""
+    queued = model._default_manager.filter(status=model.QUEUED).order_by("created_at")
+    ids = list(queued.values_list("id", flat=True)[:MOST_PUBLISHED_AT_ONCE])
+    try:
+        if not ids or waiting_messages(model.QUEUE) > 0:
+            return 0
+    except (OperationalError, OSError) as error:
+        log.warning("the broker cannot be reached: %s", error)
+        return 0
+    return sum(publish(model, job_id) for job_id in ids)
+
+
+def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
+    """working → queued, cancelled (if that was asked for) or, after too many attempts, failed."""
+    free = {"claim": None, "worker": "", "heartbeat_at": None}
+    working = rows.filter(status=model.WORKING)
+    cancelled = working.filter(cancel_requested=True).update(status=model.CANCELLED, finished_at=Now(), **free)
+    failed = 0
+    if crashed:
+        failed = working.filter(attempts__gte=settings.MOST_ATTEMPTS).update(
+            status=model.FAILED,
+            error=f"Its worker stopped without a word {settings.MOST_ATTEMPTS} times; it is not tried again.",
+            finished_at=Now(),
+            **free,
+        )
+    attempts = F("attempts") if crashed else F("attempts") - 1
+    queued = working.update(status=model.QUEUED, attempts=attempts, **free)
+    if cancelled or failed or queued:
+        log.info("%s: %d queued again, %d cancelled, %d failed", model.__name__, queued, cancelled, failed)
+    return int(cancelled + failed + queued)

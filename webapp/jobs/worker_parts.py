@@ -1,0 +1,94 @@
+"""What every Celery worker process of ours has beside its pool: a name, a reaper, children that die with it."""
+
+import ctypes
+import logging
+import os
+import signal
+import sys
+import threading
+import uuid
+from typing import Any
+
+from celery import bootsteps
+from celery.signals import worker_process_init, worker_shutdown
+from django.conf import settings
+from django.db import DatabaseError, connections
+
+from webapp.jobs.claim import WORKER_VARIABLE
+from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
+
+log = logging.getLogger(__name__)
+
+_PR_SET_PDEATHSIG = 1
+
+_no_connection = threading.Lock()
+"""Held while this process has a database connection open, and while it forks: SQLite's locks do not survive a fork."""
+
+
+class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
+    """Runs the reaper in a thread of the worker's parent process, as long as the worker runs."""
+
+    def __init__(self, parent: Any, **options: Any) -> None:
+        super().__init__(parent, **options)
+        os.environ[WORKER_VARIABLE] = str(uuid.uuid4())
+        os.register_at_fork(
+            before=_no_connection.acquire,
+            after_in_parent=_no_connection.release,
+            after_in_child=_no_connection.release,
+        )
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="reaper", daemon=True)
+
+    def start(self, _parent: Any) -> None:
+        """Begin; the first round is at once."""
+        self._thread.start()
+
+    def stop(self, _parent: Any) -> None:
+        """End after the round that is being done."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            do_round()
+            self._ended.wait(settings.HEARTBEAT_SECONDS)
+
+
+def do_round() -> None:
+    """Reap and publish once, on database connections that are closed again before any other thread may fork."""
+    with _no_connection:
+        try:
+            for model in job_models():
+                reap(model)
+                publish_queued(model)
+        except DatabaseError:
+            log.warning("the reaper could not reach the database; it tries again", exc_info=True)
+        finally:
+            connections.close_all()
+
+
+def _give_back_on_shutdown(**_: Any) -> None:
+    """The pool is gone: whatever it had is free for another worker, or for the next start, at once."""
+    with _no_connection:
+        try:
+            give_back_all_of(os.environ[WORKER_VARIABLE])
+        except DatabaseError:
+            log.warning("could not give back what this worker had; a reaper will", exc_info=True)
+        finally:
+            connections.close_all()
+
+
+def _die_with_parent(**_: Any) -> None:
+    """A pool child whose worker is killed must not go on working (Linux; elsewhere its claim is lost instead)."""
+    if sys.platform != "linux":
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def install(app: Any) -> None:
+    """Give `app`'s workers these parts."""
+    app.steps["worker"].add(ReaperStep)
+    worker_shutdown.connect(_give_back_on_shutdown, weak=False)
+    worker_process_init.connect(_die_with_parent, weak=False)

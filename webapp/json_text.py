@@ -1,0 +1,28 @@
+"""JSON kept as ASCII text: no database then minds what untrusted text is in it (PostgreSQL's jsonb refuses NUL)."""
+
+import json
+from typing import TYPE_CHECKING
+
+from django.db import models
+
+from engine.api import Json
+
+if TYPE_CHECKING:
+    TextField = models.TextField[Json, Json]
+else:
+    TextField = models.TextField  # generic for the type checker only
+
+
+def to_text(value: Json) -> str:
+    """Compact ASCII JSON; raises ValueError for NaN and infinities."""
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+class JsonTextField(TextField):
+    """A text column that is JSON in Python."""
+
+    def from_db_value(self, value: str | None, *_: object) -> Json:
+        return None if value is None else json.loads(value)
+
+    def get_prep_value(self, value: Json) -> str | None:
+        return None if value is None else to_text(value)

@@ -1,0 +1,48 @@
+"""The project page, which the upload shows again with its errors."""
+
+import uuid
+from http import HTTPStatus
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from engine import api
+from webapp.graphs.forms import SampleForm, UploadForm
+from webapp.projects.forms import ProjectForm
+from webapp.projects.models import Project
+from webapp.runs.models import Run
+
+
+def project_or_404(project_id: uuid.UUID) -> Project:
+    """The project; raises Http404 with a sentence."""
+    project = Project.objects.filter(id=project_id).first()
+    if project is None:
+        raise Http404("This project does not exist, or it has been deleted.")
+    return project
+
+
+def project_list_page(request: HttpRequest, form: ProjectForm, status: int = HTTPStatus.OK) -> HttpResponse:
+    """Context: projects, form."""
+    return render(request, "projects/list.html", {"projects": Project.objects.all(), "form": form}, status=status)
+
+
+def project_page(
+    request: HttpRequest,
+    project: Project,
+    upload_form: UploadForm | None = None,
+    sample_form: SampleForm | None = None,
+    rename_form: ProjectForm | None = None,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    """Context: project, graphs, runs, upload_form, sample_form, rename_form, samples, upload_limit_bytes."""
+    context = {
+        "project": project,
+        "graphs": project.graphs.all(),
+        "runs": Run.objects.filter(graph__project=project).select_related("graph"),
+        "upload_form": upload_form or UploadForm(),
+        "sample_form": sample_form or SampleForm(),
+        "rename_form": rename_form or ProjectForm(instance=project),
+        "samples": api.samples(),
+        "upload_limit_bytes": UploadForm.limit_bytes(),
+    }
+    return render(request, "projects/detail.html", context, status=status)

@@ -1,0 +1,61 @@
+"""Projects: list, create, rename, delete."""
+
+import uuid
+from http import HTTPStatus
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from webapp.graphs.deletion import delete_graphs
+from webapp.projects.forms import ProjectForm
+from webapp.projects.models import Project
+from webapp.projects.pages import project_list_page, project_or_404, project_page
+from webapp.user_errors import error_answer, form_errors, wants_json
+
+
+@require_safe
+def project_list(request: HttpRequest) -> HttpResponse:
+    """All projects."""
+    return project_list_page(request, ProjectForm())
+
+
+@require_POST
+def create(request: HttpRequest) -> HttpResponse:
+    """A new project."""
+    form = ProjectForm(request.POST)
+    if form.is_valid():
+        return redirect("projects:detail", project_id=form.save().id)
+    if wants_json(request):
+        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
+    return project_list_page(request, form, HTTPStatus.BAD_REQUEST)
+
+
+@require_safe
+def detail(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """One project."""
+    return project_page(request, project_or_404(project_id))
+
+
+@require_POST
+def rename(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """Another name for it."""
+    project = project_or_404(project_id)
+    form = ProjectForm(request.POST, instance=project)
+    if form.is_valid():
+        form.save()
+        return redirect("projects:detail", project_id=project_id)
+    if wants_json(request):
+        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
+    return project_page(request, project_or_404(project_id), rename_form=form, status=HTTPStatus.BAD_REQUEST)
+
+
+@require_POST
+def delete(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """Away with it, its graphs, their files and their runs; workers on them stop at their next look."""
+    project = project_or_404(project_id)
+    with transaction.atomic():
+        delete_graphs(project.graphs.all())
+        Project.objects.filter(id=project_id).delete()
+    return redirect("projects:list")

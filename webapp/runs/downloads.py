@@ -1,0 +1,111 @@
+"""What a run gives to take away: the placed graph, the placement, the report. Also of a run that did not end well."""
+
+import json
+import uuid
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.text import slugify
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from engine import api
+from webapp.graphs.uploads import limits
+from webapp.runs.models import Answer, Run
+from webapp.runs.placing import request_of
+from webapp.user_errors import error_answer
+
+NOTHING_YET = "This run has found no placement that fits the devices' memory; there is nothing to download."
+NO_GRAPHDEF = "This graph was uploaded as node-link JSON, so there is no GraphDef to write; its placement is in JSON."
+
+
+class DownloadName:
+    """Path converter: one of `NAMES`."""
+
+    regex = r"placed\.pb|placed\.pbtxt|placement\.json|report\.json"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        if value not in NAMES:
+            raise ValueError(value)
+        return value
+
+
+@require_safe
+@never_cache
+def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse:
+    """One of `NAMES`, of the best placement so far."""
+    answer = Answer.objects.select_related("run__graph").filter(run_id=run_id).first()
+    if answer is None:
+        if not Run.objects.filter(id=run_id).exists():
+            raise Http404("This run does not exist, or it has been deleted.")
+        raise Http404(NOTHING_YET)
+    content_type, make = NAMES[name]
+    if name.startswith("placed") and answer.run.graph.suffix == ".json":
+        return error_answer(request, HTTPStatus.CONFLICT, {"": [NO_GRAPHDEF]})
+    filename = f"{_slug(answer.run)}-{name}"
+    return HttpResponse(
+        make(answer, name),
+        content_type=content_type,
+        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
+    )
+
+
+def _slug(run: Run) -> str:
+    """Letters, digits and hyphens alone."""
+    return slugify(Path(run.graph.name).stem)[:60] or "graph"
+
+
+def _device_of_op(answer: Answer) -> dict[str, str]:
+    run = answer.run
+    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+    device_of_group = answer.device_of_group
+    assert isinstance(device_of_group, list)
+    devices = [device for device in device_of_group if isinstance(device, int)]
+    return api.placement_to_json(prepared, request_of(run).cluster, devices)
+
+
+def _placed(answer: Answer, name: str) -> bytes:
+    graph = answer.run.graph
+    if not graph.source_path.exists():
+        raise Http404("The graph's file is no longer on this machine.")
+    with TemporaryDirectory(dir=settings.DATA_FOLDER, prefix="placed-") as folder:
+        destination = Path(folder) / name
+        api.write_placed(graph.source_path, graph.suffix, _device_of_op(answer), destination, limits())
+        return destination.read_bytes()
+
+
+def _placement(answer: Answer, _name: str) -> bytes:
+    return json.dumps(_device_of_op(answer), indent=1).encode()
+
+
+def _report(answer: Answer, _name: str) -> bytes:
+    """The engine's report; of a run without one, what is known of it."""
+    run = answer.run
+    report = answer.report
+    if not isinstance(report, dict):
+        report = {
+            "method": run.method,
+            "seed": run.seed,
+            "settings": run.settings,
+            "step_time_us": answer.step_time_us,
+            "feasible": True,
+            "evaluations": run.evaluations_used,
+        }
+    state: dict[str, api.Json] = {"status": run.status}
+    return json.dumps(state | report | {"placement": dict(_device_of_op(answer))}, indent=1).encode()
+
+
+NAMES: dict[str, tuple[str, Callable[[Answer, str], bytes]]] = {
+    "placed.pb": ("application/octet-stream", _placed),
+    "placed.pbtxt": ("text/plain; charset=utf-8", _placed),
+    "placement.json": ("application/json", _placement),
+    "report.json": ("application/json", _report),
+}
+"""name → (content type, maker)"""

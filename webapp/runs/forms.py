@@ -1,0 +1,113 @@
+"""The form that starts a run."""
+
+import json
+from typing import Any
+
+from django import forms
+
+from engine import api
+from webapp.user_errors import add_to_form
+
+MOST_DEVICES = 64
+LARGEST_SEED = 2**63 - 1
+GIBIBYTE = 1024**3
+
+
+class RunForm(forms.Form):
+    """Devices, method, budget, seed. `request`, made of valid fields, is what the engine gets."""
+
+    device_kind = forms.ChoiceField(label="Device", required=False)
+    device_count = forms.IntegerField(label="How many", min_value=1, max_value=MOST_DEVICES, initial=2, required=False)
+    memory_gib = forms.FloatField(
+        label="Memory of each (GiB)", required=False, help_text="Empty: what a device of this kind has."
+    )
+    with_cpu = forms.BooleanField(label="and a CPU", required=False)
+    cluster = forms.CharField(
+        label="Cluster",
+        required=False,
+        strip=True,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="Instead of the fields above: a shorthand such as 4xV100+cpu, or cluster JSON.",
+    )
+    method = forms.ChoiceField(label="Method")
+    preset = forms.CharField(label="Preset", required=False)
+    evaluations = forms.IntegerField(label="Evaluations", initial=1000)
+    seconds = forms.FloatField(label="Seconds at most", required=False, help_text="Empty: no limit.")
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
+
+    request: api.RunRequest
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        kinds = [(kind.name, kind.name) for kind in api.device_kinds()]
+        self._choices("device_kind", kinds)
+        self._choices("method", [(method.name, method.label) for method in api.methods()])
+
+    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+        field.initial = choices[0][0]
+
+    def clean(self) -> dict[str, Any]:
+        """Make `request`; the engine's sentences go to the fields."""
+        super().clean()
+        self._check_preset()
+        cluster = self._cluster()
+        if self.errors or cluster is None:
+            return self.cleaned_data
+        data = self.cleaned_data
+        try:
+            self.request = api.RunRequest(
+                cluster=cluster,
+                method=data["method"],
+                budget=api.Budget(data["evaluations"], data["seconds"]),
+                seed=data["seed"],
+                settings={"preset": data["preset"]} if data["preset"] else {},
+            )
+        except api.PlacetoError as error:
+            add_to_form(self, error, "method")
+        return data
+
+    def _check_preset(self) -> None:
+        preset, method = self.cleaned_data.get("preset"), self.cleaned_data.get("method")
+        presets = {info.name: info.presets for info in api.methods()}
+        if not preset or method is None or preset in presets[method]:
+            return
+        allowed = ", ".join(presets[method]) or "none for this method"
+        self.add_error("preset", f"There is no preset {preset!r}; allowed: {allowed}.")
+
+    def _cluster(self) -> api.Cluster | None:
+        """The cluster of the fields, or None where one of them is wrong."""
+        text = self.cleaned_data.get("cluster")
+        if text:
+            return self._parsed(text, "cluster")
+        kind, count = self.cleaned_data.get("device_kind"), self.cleaned_data.get("device_count")
+        for name, value in (("device_kind", kind), ("device_count", count)):
+            if not value and name not in self.errors:
+                self.add_error(name, "This field is required, unless a cluster is written below.")
+        if not kind or not count:
+            return None
+        shorthand = f"{count}x{kind}" + ("+CPU" if self.cleaned_data.get("with_cpu") else "")
+        cluster = self._parsed(shorthand, "device_count")
+        memory_gib = self.cleaned_data.get("memory_gib")
+        if cluster is None or memory_gib is None:
+            return cluster
+        return self._with_memory(cluster, count, memory_gib)
+
+    def _with_memory(self, cluster: api.Cluster, count: int, memory_gib: float) -> api.Cluster | None:
+        """`cluster` with other memory on its first `count` devices, those of the chosen kind."""
+        description = api.cluster_to_json(cluster)
+        devices = description["devices"]
+        assert isinstance(devices, list)
+        for device in devices[:count]:
+            assert isinstance(device, dict)
+            device["memory_bytes"] = round(memory_gib * GIBIBYTE)
+        return self._parsed(json.dumps(description), "memory_gib")
+
+    def _parsed(self, text: str, field: str) -> api.Cluster | None:
+        try:
+            return api.parse_cluster(text)
+        except api.ClusterError as error:
+            self.add_error(field, str(error))
+            return None

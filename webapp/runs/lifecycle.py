@@ -1,0 +1,36 @@
+"""What the web does to runs: start, cancel."""
+
+from functools import partial
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from engine import api
+from webapp.graphs.models import Graph
+from webapp.jobs.publishing import publish
+from webapp.runs.models import Run
+
+
+def start(graph: Graph, request: api.RunRequest) -> Run:
+    """Queue a run on a graph that is ready."""
+    run = Run(
+        graph=graph,
+        cluster=api.cluster_to_json(request.cluster),
+        method=request.method,
+        settings=dict(request.settings),
+        evaluations=request.budget.evaluations,
+        seconds=request.budget.seconds,
+        seed=request.seed,
+    )
+    with transaction.atomic():
+        run.save(force_insert=True)
+        transaction.on_commit(partial(publish, Run, run.id))
+    return run
+
+
+def cancel(run: Run) -> bool:
+    """Cancel a queued run at once; ask the worker of a running one to. False if it has ended already."""
+    row = Run.objects.filter(id=run.id)
+    if row.filter(status=Run.QUEUED).update(status=Run.CANCELLED, finished_at=Now()) == 1:
+        return True
+    return row.filter(status=Run.RUNNING).update(cancel_requested=True) == 1

@@ -1,0 +1,94 @@
+"""Runs, their events, checkpoints and answers."""
+
+from typing import ClassVar
+
+from django.db import models
+
+from webapp.graphs.models import Graph
+from webapp.jobs.job import Job
+from webapp.json_text import JsonTextField
+
+
+class Run(Job):
+    """One placer on one graph and cluster.
+
+        queued ──▶ running ──▶ done
+          │ ▲         ├──────▶ failed
+          │ └─────────┤
+          └───────────┴──────▶ cancelled
+
+    Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it. queued → cancelled:
+    the web, at once (running: it only sets `cancel_requested`, at which the worker looks). running → queued, and →
+    failed after too many attempts, → cancelled if that was asked for and its worker died: a reaper.
+    """
+
+    RUNNING: ClassVar[str] = "running"
+    DONE: ClassVar[str] = "done"
+    WORKING: ClassVar[str] = RUNNING
+    TASK: ClassVar[str] = "runs.place"
+    QUEUE: ClassVar[str] = "gpu"
+
+    graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="runs")
+    cluster = JsonTextField()
+    """cluster JSON of design.md"""
+    method = models.CharField(max_length=64)
+    settings = JsonTextField()
+    """the method's settings, such as {"preset": "paper"}"""
+    evaluations = models.BigIntegerField()
+    """the budget"""
+    seconds = models.FloatField(null=True)
+    """the budget of wall time, or None"""
+    seed = models.BigIntegerField()
+    last_seq = models.BigIntegerField(default=0)
+    """number of the last stored event"""
+    evaluations_used = models.BigIntegerField(default=0)
+    best_step_time_us = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.graph.name}"
+
+
+class Event(models.Model):
+    """One event of a run, kept as the JSON text that is sent."""
+
+    id = models.BigAutoField(primary_key=True)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)
+    seq = models.BigIntegerField()
+    type = models.CharField(max_length=16)
+    data = models.TextField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["run", "seq"], name="event_once_a_run")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.seq}"
+
+
+class Checkpoint(models.Model):
+    """A run's whole state right after event `seq`: what the next worker goes on from."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="checkpoint")
+    seq = models.BigIntegerField()
+    state = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"checkpoint after event {self.seq}"
+
+
+class Answer(models.Model):
+    """The best feasible placement of a run so far."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="answer")
+    step_time_us = models.FloatField()
+    device_of_group = JsonTextField()
+    """[groups]"""
+    report = JsonTextField(null=True)
+    """the engine's report; None while it works, or where it could not end"""
+
+    def __str__(self) -> str:
+        return f"{self.step_time_us} µs"

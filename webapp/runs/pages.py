@@ -1,0 +1,64 @@
+"""What pages and scripts are told of a run."""
+
+import uuid
+
+from django.http import Http404
+from django.urls import reverse
+
+from engine import api
+from webapp.runs.downloads import NAMES
+from webapp.runs.models import Run
+
+
+def run_or_404(run_id: uuid.UUID) -> Run:
+    """The run with its graph and project; raises Http404 with a sentence."""
+    run = Run.objects.select_related("graph__project").filter(id=run_id).first()
+    if run is None:
+        raise Http404("This run does not exist, or it has been deleted.")
+    return run
+
+
+def run_to_json(run: Run) -> dict[str, object]:
+    """The run for scripts: its request, its state, and where to find the rest."""
+    summary = run.graph.summary
+    return {
+        "id": str(run.id),
+        "status": run.status,
+        "cancel_requested": run.cancel_requested,
+        "method": run.method,
+        "settings": run.settings,
+        "evaluations": run.evaluations,
+        "evaluations_used": run.evaluations_used,
+        "best_step_time_us": run.best_step_time_us,
+        "seed": run.seed,
+        "seconds": run.seconds,
+        "cluster": run.cluster,
+        "devices": _devices(run.cluster),
+        "groups": summary["groups"] if isinstance(summary, dict) else None,
+        "last_seq": run.last_seq,
+        "attempts": run.attempts,
+        "error": run.error,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "urls": _urls(run),
+    }
+
+
+def _devices(cluster: api.Json) -> list[dict[str, api.Json]]:
+    classes = {kind.name: kind.device_class for kind in api.device_kinds()}
+    assert isinstance(cluster, dict) and isinstance(cluster["devices"], list)
+    devices = []
+    for device in cluster["devices"]:
+        assert isinstance(device, dict) and isinstance(device["kind"], str)
+        kind = device["kind"]
+        memory = device["memory_bytes"]
+        devices.append({"name": device["name"], "kind": kind, "class": classes.get(kind, kind), "memory_bytes": memory})
+    return devices
+
+
+def _urls(run: Run) -> dict[str, object]:
+    names = ("detail", "json", "graph", "events", "stream", "cancel", "delete")
+    urls: dict[str, object] = {name: reverse(f"runs:{name}", args=[run.id]) for name in names}
+    urls["downloads"] = {name: reverse("runs:download", args=[run.id, name]) for name in NAMES}
+    return urls

@@ -1,0 +1,57 @@
+"""What a worker does with a queued run: one call of `engine.api.place`, and its events into the store."""
+
+import uuid
+
+from engine import api
+from webapp.jobs.attempt import attempt
+from webapp.jobs.claim import Claim, ClaimLostError
+from webapp.jobs.keeper import Keeper
+from webapp.json_text import to_text
+from webapp.runs.event_store import EventStore
+from webapp.runs.models import Checkpoint, Run
+
+
+def place_run(run_id: uuid.UUID) -> None:
+    """Claim the run and carry it out, from its checkpoint where it has one; nothing where there is nothing to claim."""
+    claim = Claim.take(Run, run_id)
+    if claim is None:
+        return
+    with attempt(claim):
+        run = claim.rows().select_related("graph__prepared").first()
+        if run is None:
+            raise ClaimLostError(str(run_id))
+        store = EventStore(claim, run)
+        with Keeper(claim, chore=store.write) as keeper:
+            _place(run, store, keeper)
+
+
+def _place(run: Run, store: EventStore, keeper: Keeper) -> None:
+    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+    state = Checkpoint.objects.filter(run=run).values_list("state", flat=True).first()
+    checkpoint = None if state is None else bytes(state)
+    try:
+        report = api.place(prepared, request_of(run), store.emit, keeper.should_stop, checkpoint)
+    except api.InfeasibleError:
+        if keeper.cancelled.is_set():
+            store.end(Run.CANCELLED)
+            return
+        store.write()
+        raise
+    except Exception:
+        store.write()
+        raise
+    if keeper.lost.is_set():
+        raise ClaimLostError(str(run.id))
+    store.end(Run.CANCELLED if keeper.cancelled.is_set() else Run.DONE, report)
+
+
+def request_of(run: Run) -> api.RunRequest:
+    """The engine's request for `run`."""
+    assert isinstance(run.settings, dict)
+    return api.RunRequest(
+        cluster=api.parse_cluster(to_text(run.cluster)),
+        method=run.method,
+        budget=api.Budget(run.evaluations, run.seconds),
+        seed=run.seed,
+        settings=run.settings,
+    )

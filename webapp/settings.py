@@ -1,0 +1,131 @@
+"""All settings of the web application and its workers. The environment is read here and nowhere else.
+
+DATABASE_URL and REDIS_URL put PostgreSQL and another Redis in place of the embedded ones.
+"""
+
+from pathlib import Path
+
+from webapp import environment
+from webapp.broker_address import broker_address
+from webapp.database_address import database
+
+BASE_FOLDER = Path(__file__).resolve().parent.parent
+
+DATA_FOLDER = environment.folder("PLACETO_DATA", BASE_FOLDER / "data")
+"""Uploads, the embedded database, the embedded Redis, the secret key: everything that is kept."""
+
+UPLOAD_LIMIT_BYTES = environment.whole_number(
+    "PLACETO_UPLOAD_LIMIT_BYTES", 256 * 1024**2, lowest=1024, highest=2 * 1024**3
+)
+"""The largest file that may be uploaded; a body over it is refused before it is spooled."""
+FORM_LIMIT_BYTES = 1024**2
+"""The largest body of any other request."""
+
+HEARTBEAT_SECONDS = environment.seconds("PLACETO_HEARTBEAT_SECONDS", 10.0, lowest=0.1, highest=600.0)
+"""How often a worker shows in the row that it is alive, and how often the reaper looks."""
+STALE_AFTER_SECONDS = 6 * HEARTBEAT_SECONDS
+"""A job whose heartbeat is older than this is queued again."""
+MOST_ATTEMPTS = environment.whole_number("PLACETO_MOST_ATTEMPTS", 5, lowest=1, highest=100)
+"""A job that was given up by its workers this often has failed."""
+
+SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
+DEBUG = environment.flag("DEBUG", default=False)
+ALLOWED_HOSTS = environment.names("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
+CSRF_TRUSTED_ORIGINS = environment.names("CSRF_TRUSTED_ORIGINS", ())
+
+INSTALLED_APPS = [
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "webapp.apps.WebappConfig",
+    "webapp.jobs.apps.JobsConfig",
+    "webapp.projects.apps.ProjectsConfig",
+    "webapp.graphs.apps.GraphsConfig",
+    "webapp.runs.apps.RunsConfig",
+]
+MIDDLEWARE = [
+    "webapp.security_headers.security_headers",
+    "webapp.static_files.StaticFiles",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "webapp.user_errors.UserErrorMiddleware",
+]
+ROOT_URLCONF = "webapp.urls"
+ASGI_APPLICATION = "webapp.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_FOLDER / "webapp" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {"default": database(environment.text("DATABASE_URL", f"sqlite:///{DATA_FOLDER / 'placeto.sqlite3'}"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+CSRF_COOKIE_NAME = "placeto_csrftoken"
+CSRF_COOKIE_SAMESITE = "Strict"
+CSRF_FAILURE_VIEW = "webapp.user_errors.csrf_failure"
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+LANGUAGE_CODE = "en"
+
+FILE_UPLOAD_HANDLERS = ["webapp.graphs.incoming.IncomingFileHandler"]
+FILE_UPLOAD_MAX_MEMORY_SIZE = 1024**2
+DATA_UPLOAD_MAX_MEMORY_SIZE = FORM_LIMIT_BYTES
+DATA_UPLOAD_MAX_NUMBER_FILES = 1
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_FOLDER / "frontend"]
+STATICFILES_FINDERS = ["webapp.static_files.FrontendFinder"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+WHITENOISE_MAX_AGE = 0
+
+CELERY_BROKER_URL = broker_address(
+    environment.text("REDIS_URL", f"redis+socket://{DATA_FOLDER / 'redis' / 'redis.sock'}")
+)
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,
+    "socket_connect_timeout": 3,
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_max": 0.2,
+}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_QUEUES = {
+    "cpu": {"exchange": "cpu", "routing_key": "cpu"},
+    "gpu": {"exchange": "gpu", "routing_key": "gpu"},
+}
+CELERY_TASK_DEFAULT_QUEUE = "cpu"
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_WORKER_CONCURRENCY = 1
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 1
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 2.0
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": environment.text("LOG_LEVEL", "INFO").upper()},
+}

@@ -1,0 +1,16 @@
+"""Addresses."""
+
+from django.urls import include, path
+
+from webapp.health import health
+
+urlpatterns = [
+    path("health/", health, name="health"),
+    path("", include("webapp.projects.urls")),
+    path("", include("webapp.graphs.urls")),
+    path("", include("webapp.runs.urls")),
+]
+
+handler400 = "webapp.user_errors.bad_request"
+handler404 = "webapp.user_errors.not_found"
+handler500 = "webapp.user_errors.server_error"

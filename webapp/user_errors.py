@@ -1,0 +1,84 @@
+"""The one place where a mistake of a user's becomes an HTTP answer."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
+
+from engine import api
+
+log = logging.getLogger(__name__)
+
+Errors = Mapping[str, Sequence[str]]
+"""field → sentences; the empty field is for what belongs to none"""
+
+
+def status_of(error: api.PlacetoError) -> HTTPStatus:
+    """The HTTP status of a mistake."""
+    if isinstance(error, api.LimitError):
+        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    return HTTPStatus.BAD_REQUEST
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Whether the client asked for JSON (a script) rather than a page."""
+    return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
+
+
+def error_answer(request: HttpRequest, status: int, errors: Errors) -> HttpResponse:
+    """The sentences as JSON, or as a page of their own."""
+    if wants_json(request):
+        return JsonResponse({"errors": {field: list(sentences) for field, sentences in errors.items()}}, status=status)
+    sentences = [sentence for group in errors.values() for sentence in group]
+    return render(request, "error.html", {"status": HTTPStatus(status), "sentences": sentences}, status=status)
+
+
+def form_errors(form: BaseForm) -> dict[str, list[str]]:
+    """A form's sentences by field."""
+    return {
+        "" if field == "__all__" else field: [str(sentence) for sentence in sentences]
+        for field, sentences in form.errors.items()
+    }
+
+
+def add_to_form(form: BaseForm, error: api.PlacetoError, field: str) -> None:
+    """Put the engine's sentence at the field that it names, or else at `field`."""
+    form.add_error(error.field if error.field in form.fields else field, str(error))
+
+
+class UserErrorMiddleware(MiddlewareMixin):
+    """Answers for a typed error of the engine that no view has put at a field."""
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """None for any other exception."""
+        if isinstance(exception, api.PlacetoError):
+            return error_answer(request, status_of(exception), {exception.field: [str(exception)]})
+        return None
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler404."""
+    sentence = str(exception.args[0]) if exception.args and isinstance(exception.args[0], str) else ""
+    return error_answer(request, HTTPStatus.NOT_FOUND, {"": [sentence or "There is nothing at this address."]})
+
+
+def bad_request(request: HttpRequest, _exception: Exception) -> HttpResponse:
+    """Django's handler400."""
+    return error_answer(request, HTTPStatus.BAD_REQUEST, {"": ["This request makes no sense to the server."]})
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's handler500."""
+    sentence = "Something went wrong on our side. The server's log has the details."
+    return error_answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, {"": [sentence]})
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Django's CSRF_FAILURE_VIEW. The reason is for the log."""
+    log.warning("CSRF: %s", reason)
+    sentence = "The form is too old, or it came from another site. Load the page again and send it once more."
+    return error_answer(request, HTTPStatus.FORBIDDEN, {"": [sentence]})
