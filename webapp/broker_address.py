@@ -1,6 +1,6 @@
 """The broker's address as Celery wants it."""
 
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -24,4 +24,4 @@ def broker_address(address: str) -> str:
 def socket_path(address: str) -> str:
     """The path of the unix socket, or an empty string where the address is not one."""
     parts = urlsplit(address)
-    return parts.netloc + parts.path if parts.scheme == "redis+socket" else ""
+    return unquote(parts.netloc + parts.path) if parts.scheme == "redis+socket" else ""

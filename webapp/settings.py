@@ -4,6 +4,7 @@ DATABASE_URL and REDIS_URL put PostgreSQL and another Redis in place of the embe
 """
 
 from pathlib import Path
+from urllib.parse import quote
 
 from webapp import environment
 from webapp.broker_address import broker_address
@@ -66,7 +67,7 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": database(environment.text("DATABASE_URL", f"sqlite:///{DATA_FOLDER / 'placeto.sqlite3'}"))}
+DATABASES = {"default": database(environment.text("DATABASE_URL", f"sqlite:///{quote(str(DATA_FOLDER / 'placeto.sqlite3'))}"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
@@ -92,7 +93,7 @@ WHITENOISE_ALLOW_ALL_ORIGINS = False
 WHITENOISE_MAX_AGE = 0
 
 CELERY_BROKER_URL = broker_address(
-    environment.text("REDIS_URL", f"redis+socket://{DATA_FOLDER / 'redis' / 'redis.sock'}")
+    environment.text("REDIS_URL", f"redis+socket://{quote(str(DATA_FOLDER / 'redis' / 'redis.sock'))}")
 )
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,

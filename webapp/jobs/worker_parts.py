@@ -1,10 +1,7 @@
 """What every Celery worker process of ours has beside its pool: a name, a reaper, children that die with it."""
 
-import ctypes
 import logging
 import os
-import signal
-import sys
 import threading
 import uuid
 from typing import Any
@@ -16,10 +13,9 @@ from django.db import DatabaseError, connections
 
 from webapp.jobs.claim import WORKER_VARIABLE
 from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
+from webapp.supervisor.processes import die_with_parent
 
 log = logging.getLogger(__name__)
-
-_PR_SET_PDEATHSIG = 1
 
 _no_connection = threading.Lock()
 """Held while this process has a database connection open, and while it forks: SQLite's locks do not survive a fork."""
@@ -79,12 +75,7 @@ def _give_back_on_shutdown(**_: Any) -> None:
 
 def _die_with_parent(**_: Any) -> None:
     """A pool child whose worker is killed must not go on working (Linux; elsewhere its claim is lost instead)."""
-    if sys.platform != "linux":
-        return
-    parent = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
+    die_with_parent(os.getppid())
 
 
 def install(app: Any) -> None:

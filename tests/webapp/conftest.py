@@ -1,0 +1,101 @@
+"""The fixed cast: a project, a graph that waits, a graph that is ready, a run on it; and a broker in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings
+
+from tests.webapp.scripted_engine import CLUSTER
+from webapp.celery import app
+from webapp.graphs.models import Graph, PreparedBlob
+from webapp.projects.models import Project
+from webapp.runs.models import Run
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A file, as in use: threads then meet the same locks."""
+    if connection.vendor == "sqlite":
+        connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(autouse=True)
+def _database(transactional_db: None) -> None:
+    """Every test of the web may commit."""
+
+
+@pytest.fixture(autouse=True)
+def data_folder(tmp_path: Path, settings: Settings) -> Path:
+    """A data folder of the test's own."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    settings.DATA_FOLDER = folder
+    return folder
+
+
+class MemoryBroker:
+    """What has been published and not been taken."""
+
+    def messages(self, queue: str) -> list[Any]:
+        """Take all messages of `queue` and return their arguments."""
+        found = []
+        with app.connection_for_read() as connection, connection.SimpleQueue(queue) as waiting:
+            while len(waiting):
+                message = waiting.get_nowait()
+                found.append(message.decode()[0])
+                message.ack()
+        return found
+
+
+@pytest.fixture(autouse=True)
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryBroker]:
+    """Celery's transport in memory."""
+    monkeypatch.setattr(app.conf, "broker_url", "memory://")
+    monkeypatch.setattr(app.conf, "broker_read_url", "memory://")
+    monkeypatch.setattr(app.conf, "broker_write_url", "memory://")
+    memory = MemoryBroker()
+    yield memory
+    for queue in ("cpu", "gpu"):
+        memory.messages(queue)
+
+
+@pytest.fixture
+def client() -> Client:
+    """A browser that sends forms as pages do; CSRF is checked in a test of its own."""
+    return Client()
+
+
+@pytest.fixture
+def project() -> Project:
+    """A project."""
+    return Project.objects.create(name="Placements")
+
+
+@pytest.fixture
+def graph(project: Project, data_folder: Path) -> Graph:
+    """A graph that waits to be read, its file in place."""
+    graph = Graph.objects.create(project=project, name="small.json", suffix=".json")
+    graph.source_path.parent.mkdir(exist_ok=True)
+    graph.source_path.write_text("{}")
+    return graph
+
+
+@pytest.fixture
+def ready_graph(graph: Graph) -> Graph:
+    """The same graph, read."""
+    Graph.objects.filter(id=graph.id).update(status=Graph.READY, summary={"groups": 3, "ops": 3})
+    PreparedBlob.objects.create(graph=graph, blob=b"", view='{"groups":[]}')
+    graph.refresh_from_db()
+    return graph
+
+
+@pytest.fixture
+def run(ready_graph: Graph) -> Run:
+    """A queued run on it."""
+    return Run.objects.create(
+        graph=ready_graph, cluster=CLUSTER, method="placeto", settings={}, evaluations=100, seconds=None, seed=0
+    )

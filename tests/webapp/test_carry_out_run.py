@@ -1,0 +1,157 @@
+"""What a worker does with a run: the engine's events and its end come into the database, whatever happens."""
+
+import time
+
+import pytest
+
+from engine import api
+from tests.supervisor.started import eventually
+from tests.webapp.scripted_engine import Script, install, rows
+from webapp.jobs import attempt, keeper
+from webapp.jobs.claim import Claim
+from webapp.runs import lifecycle
+from webapp.runs.models import Answer, Checkpoint, Run
+from webapp.runs.placing import place_run
+
+EPISODES = [(seq, "episode") for seq in (2, 3, 4)]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
+
+
+def test_a_run_ends_with_its_events_and_its_report(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = install(monkeypatch, Script([5.0, 3.0, 4.0]))
+    place_run(run.id)
+    run.refresh_from_db()
+    assert rows(run) == [(1, "started"), *EPISODES, (5, "finished")]
+    assert (run.status, run.error, run.best_step_time_us, run.claim) == (Run.DONE, "", 3.0, None)
+    assert run.finished_at is not None
+    report = script.report(3)
+    assert run.answer.device_of_group == report.pop("device_of_group")
+    assert run.answer.report == report
+
+
+def test_a_second_message_does_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = install(monkeypatch, Script([5.0]))
+    place_run(run.id)
+    place_run(run.id)
+    assert script.calls == 1
+
+
+def test_events_are_there_while_the_run_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[tuple[int, str]]] = []
+
+    def look(number: int) -> None:
+        if number == 4:
+            eventually(lambda: len(rows(run)) == 4, "all that was told is stored")
+            seen.append(rows(run))
+
+    install(monkeypatch, Script([5.0, 4.0, 3.0, 2.0], before_episode=look))
+    place_run(run.id)
+    assert seen == [[(1, "started"), *EPISODES]]
+
+
+def test_a_graph_that_fits_nowhere_is_told_as_such(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = api.InfeasibleError("no placement fits: 5 bytes over", where="placeto", allowed="larger devices")
+    install(monkeypatch, Script([5.0, 4.0, 3.0], error=error))
+    place_run(run.id)
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.FAILED, "placeto: no placement fits: 5 bytes over; allowed: larger devices")
+    assert rows(run) == [(1, "started"), *EPISODES]
+
+
+def test_a_fault_of_ours_is_a_neutral_sentence_and_the_trace_is_in_the_log(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    install(monkeypatch, Script([5.0, 4.0, 3.0], error=RuntimeError("secret of ours")))
+    place_run(run.id)
+    run.refresh_from_db()
+    assert run.status == Run.FAILED
+    assert "secret of ours" not in run.error
+    number = run.error.rpartition("error ")[2].rstrip(".")
+    assert f"error {number}" in caplog.text
+    assert "secret of ours" in caplog.text
+    assert rows(run) == [(1, "started"), *EPISODES], "what it had told is kept"
+    assert Answer.objects.get(run=run).step_time_us == 3.0
+
+
+def test_a_cancelled_run_stops_at_its_next_episode_and_keeps_its_best(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cancel_at_the_third(number: int) -> None:
+        if number == 3:
+            assert lifecycle.cancel(run)
+            time.sleep(0.3)
+
+    install(monkeypatch, Script([5.0, 3.0, 4.0, 2.0], before_episode=cancel_at_the_third))
+    place_run(run.id)
+    run.refresh_from_db()
+    assert run.status == Run.CANCELLED
+    assert rows(run) == [(1, "started"), (2, "episode"), (3, "episode")]
+    assert run.answer.step_time_us == 3.0
+    assert run.answer.report is not None
+
+
+def test_a_cancelled_run_without_a_feasible_placement_is_cancelled_all_the_same(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cancel(number: int) -> None:
+        lifecycle.cancel(run)
+        time.sleep(0.3)
+
+    install(monkeypatch, Script([5.0], before_episode=cancel, error=api.InfeasibleError("nothing fits")))
+    place_run(run.id)
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.CANCELLED, "")
+
+
+def test_a_run_that_is_deleted_meanwhile_leaves_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def delete_at_the_second(number: int) -> None:
+        if number == 2:
+            Run.objects.filter(id=run.id).delete()
+            time.sleep(0.3)
+
+    script = install(monkeypatch, Script([5.0, 3.0, 4.0], before_episode=delete_at_the_second))
+    place_run(run.id)
+    assert script.calls == 1
+    assert not Run.objects.exists()
+
+
+def test_a_run_goes_on_from_its_checkpoint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first worker dies after episode 5, with a checkpoint of episode 4 and all events stored."""
+    lives: list[int] = []
+
+    def die_at_the_sixth(number: int) -> None:
+        lives.append(number)
+        if number == 6 and lives.count(6) == 1:
+            eventually(lambda: len(rows(run)) == 6, "all that was told is stored")
+            raise SystemExit
+
+    step_times_us = [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0]
+    install(monkeypatch, Script(step_times_us, checkpoint_every=2, before_episode=die_at_the_sixth))
+    monkeypatch.setattr(attempt, "_fail", lambda *_: pytest.fail("a worker that dies says nothing"))
+    with pytest.raises(SystemExit):
+        place_run(run.id)
+    Run.objects.filter(id=run.id).update(status=Run.QUEUED, claim=None)
+    place_run(run.id)
+    run.refresh_from_db()
+    assert rows(run) == [(1, "started"), *[(seq, "episode") for seq in range(2, 9)], (9, "finished")]
+    assert (run.status, run.attempts) == (Run.DONE, 2)
+    assert lives == [1, 2, 3, 4, 5, 6, 5, 6, 7]
+    assert not Checkpoint.objects.exists()
+
+
+def test_another_worker_with_the_claim_ends_this_ones_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose_it(number: int) -> None:
+        if number == 2:
+            Run.objects.filter(id=run.id).update(status=Run.QUEUED, claim=None)
+            assert Claim.take(Run, run.id) is not None
+            time.sleep(0.3)
+
+    install(monkeypatch, Script([5.0, 3.0, 4.0], before_episode=lose_it))
+    place_run(run.id)
+    run.refresh_from_db()
+    assert (run.status, run.attempts) == (Run.RUNNING, 2)
+    assert (4, "episode") not in rows(run)

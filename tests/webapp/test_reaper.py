@@ -1,0 +1,115 @@
+"""The reaper gives back what dead workers left, and publishes what has no message."""
+
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.db.models.functions import Now
+from kombu.exceptions import OperationalError
+
+from tests.webapp.conftest import MemoryBroker
+from webapp.graphs.models import Graph
+from webapp.jobs import reaper
+from webapp.jobs.claim import WORKER_VARIABLE, Claim, ClaimLostError
+from webapp.jobs.publishing import publish
+from webapp.runs.models import Run
+
+STALE = timedelta(seconds=settings.STALE_AFTER_SECONDS + 1)
+FRESH = timedelta(seconds=settings.STALE_AFTER_SECONDS - 5)
+
+
+def claimed(run: Run, age: timedelta, **columns: object) -> Claim[Run]:
+    """A claim whose last heartbeat is `age` old."""
+    claim = Claim.take(Run, run.id)
+    assert claim is not None
+    Run.objects.filter(id=run.id).update(heartbeat_at=Now() - age, **columns)
+    return claim
+
+
+def test_it_queues_a_run_without_a_heartbeat_again(run: Run) -> None:
+    claim = claimed(run, STALE)
+    assert reaper.reap(Run) == 1
+    run.refresh_from_db()
+    assert (run.status, run.claim, run.attempts) == (Run.QUEUED, None, 1)
+    with pytest.raises(ClaimLostError):
+        claim.keep()
+
+
+def test_it_leaves_a_run_with_a_heartbeat_alone(run: Run) -> None:
+    claim = claimed(run, FRESH)
+    assert reaper.reap(Run) == 0
+    claim.keep()
+
+
+def test_a_heartbeat_far_in_the_future_is_none(run: Run) -> None:
+    claimed(run, -STALE)
+    assert reaper.reap(Run) == 1
+
+
+def test_it_leaves_runs_that_nobody_works_on_alone(run: Run) -> None:
+    Run.objects.filter(id=run.id).update(heartbeat_at=Now() - STALE)
+    assert reaper.reap(Run) == 0
+    Run.objects.filter(id=run.id).update(status=Run.DONE)
+    assert reaper.reap(Run) == 0
+
+
+def test_too_many_attempts_are_a_failure_with_a_sentence(run: Run) -> None:
+    claimed(run, STALE, attempts=settings.MOST_ATTEMPTS)
+    reaper.reap(Run)
+    run.refresh_from_db()
+    assert run.status == Run.FAILED
+    assert run.error == "Its worker stopped without a word 5 times; it is not tried again."
+    assert run.finished_at is not None
+
+
+def test_a_run_that_was_to_be_cancelled_is_cancelled(run: Run) -> None:
+    claimed(run, STALE, cancel_requested=True)
+    reaper.reap(Run)
+    run.refresh_from_db()
+    assert run.status == Run.CANCELLED
+
+
+def test_graphs_are_given_back_too(graph: Graph) -> None:
+    assert Claim.take(Graph, graph.id) is not None
+    Graph.objects.update(heartbeat_at=Now() - STALE)
+    assert reaper.reap(Graph) == 1
+    graph.refresh_from_db()
+    assert graph.status == Graph.QUEUED
+
+
+def test_a_worker_that_shuts_down_gives_back_its_own_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKER_VARIABLE, "this worker")
+    claimed(run, FRESH)
+    assert reaper.give_back_all_of("another worker") == 0
+    assert reaper.give_back_all_of("this worker") == 1
+    run.refresh_from_db()
+    assert (run.status, run.attempts, run.worker) == (Run.QUEUED, 0, "")
+
+
+def test_it_publishes_queued_rows_that_have_no_message(run: Run, broker: MemoryBroker) -> None:
+    assert reaper.publish_queued(Run) == 1
+    assert broker.messages("gpu") == [[str(run.id)]]
+
+
+def test_it_publishes_nothing_while_messages_wait(run: Run, broker: MemoryBroker) -> None:
+    publish(Run, run.id)
+    assert reaper.publish_queued(Run) == 0
+    assert broker.messages("gpu") == [[str(run.id)]]
+
+
+def test_it_publishes_nothing_that_is_not_queued(run: Run, broker: MemoryBroker) -> None:
+    claimed(run, FRESH)
+    assert reaper.publish_queued(Run) == 0
+    assert broker.messages("gpu") == []
+
+
+def test_a_broker_that_is_away_is_no_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(queue: str) -> int:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(reaper, "waiting_messages", away)
+    assert reaper.publish_queued(Run) == 0
+
+
+def test_every_job_is_seen_to() -> None:
+    assert set(reaper.job_models()) == {Graph, Run}
