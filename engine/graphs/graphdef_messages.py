@@ -4,6 +4,7 @@ Runs in the child: the bytes are untrusted. What a file claims is counted before
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -46,8 +47,8 @@ class GraphMessages:
 
     nodes: list[Message]
     """NodeDef each"""
-    library: Message
-    """FunctionDefLibrary"""
+    rest: Message
+    """GraphDef without its nodes: versions and function library"""
 
 
 def read_messages(content: bytes, suffix: str) -> GraphMessages:
@@ -85,7 +86,7 @@ def _read_binary(content: bytes) -> GraphMessages:
     try:
         found = _scan(content)
         nodes = [_parse_node(content, field, index) for index, field in enumerate(found[NODE])]
-        return GraphMessages(nodes, _parse_library(content, found[LIBRARY], graph_pb2))
+        return GraphMessages(nodes, _parse_rest(content, found, graph_pb2))
     except (GraphError, WireError) as fault:
         if (noun := _noun_of_message(content)) is not None:
             raise GraphError(f"this is {noun}", allowed=_allowed(".pb"), field="file") from None
@@ -131,12 +132,12 @@ def _parse_node(content: bytes, field: Field, index: int) -> Message:
     raise GraphError(what, where=f"op {index}", allowed="a NodeDef", field="file")
 
 
-def _parse_library(content: bytes, found: list[Field], graph_pb2: Message) -> Message:
-    """The function library; several of them are one, as protobuf has it."""
+def _parse_rest(content: bytes, found: Mapping[int, Sequence[Field]], graph_pb2: Message) -> Message:
+    """All but the nodes; several libraries are one, as protobuf has it."""
     message = load_messages("google.protobuf.message")
-    encoded = b"".join(content[field.start : field.end] for field in found)
+    parts = (content[field.start : field.end] for number, of_it in found.items() if number != NODE for field in of_it)
     try:
-        return graph_pb2.GraphDef.FromString(encoded).library
+        return graph_pb2.GraphDef.FromString(b"".join(parts))
     except message.DecodeError:
         what = f"the function library is damaged or nested deeper than {MOST_LEVELS} levels"
         raise GraphError(what, allowed="a FunctionDefLibrary", field="file") from None
@@ -185,7 +186,8 @@ def _read_text(content: bytes) -> GraphMessages:
         said = str(fault).split(" : ", 1)[-1]
         what = f"the text is no GraphDef, or it is cut short: {shortened(said, 200)}"
         raise GraphError(what, where=place, allowed=_allowed(".pbtxt"), field="file") from None
-    return GraphMessages(list(graph.node), graph.library)
+    rest = graph_pb2.GraphDef(library=graph.library, versions=graph.versions)
+    return GraphMessages(list(graph.node), rest)
 
 
 _BRACES = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[{}<>]")

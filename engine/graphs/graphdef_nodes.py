@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GraphError, shortened
+from engine.graphs.device_string import parse_device_string
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.graphdef_messages import GraphMessages, Message
 from engine.graphs.graphdef_types import NodeTypes
@@ -15,7 +16,6 @@ from engine.graphs.must_colocate import pairs_that_must_colocate
 
 LONGEST_NAME = 4096
 NAME_RULE = "a letter, digit or dot, then letters, digits and . _ - / >"
-DEVICE_RULE = "such as /device:GPU:0, with /job:, /replica: and /task: where there are any"
 COLOCATION_PREFIX = b"loc:@"
 ENDS_OF_LOOPS = frozenset({"NextIteration", "RefNextIteration"})
 HEADS_OF_LOOPS = frozenset({"Merge", "RefMerge"})
@@ -24,11 +24,6 @@ CYCLE_SHOWN = 5
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9._/>\-]*\Z")
 _TYPE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/>\-]*\Z")
 _INPUT = re.compile(r"(\^?)([^:^]+)(?::(0|[1-9][0-9]{0,8}))?\Z")
-_DEVICE = re.compile(
-    r"(/job:[A-Za-z][A-Za-z0-9_]*|/replica:(\d{1,9}|\*)|/task:(\d{1,9}|\*)"
-    r"|/device:[A-Za-z]\w*:(\d{1,9}|\*)|/(cpu|gpu|CPU|GPU):(\d{1,9}|\*))+\Z",
-    re.ASCII,
-)
 
 
 class Edge(NamedTuple):
@@ -46,7 +41,7 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
     if not nodes:
         raise GraphError("the graph has no ops", allowed="at least one op", field="file")
     index_of_name = _index_of_name(nodes)
-    types = NodeTypes(nodes, messages.library)
+    types = NodeTypes(nodes, messages.rest.library)
     all_edges = _edges(nodes, index_of_name, types)
     op_types = tuple(node.op for node in nodes)
     forward = [edge for edge in all_edges if not _closes_loop(edge, op_types)]
@@ -60,7 +55,7 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
         edge_source=np.ascontiguousarray(edges[:, 0]),
         edge_target=np.ascontiguousarray(edges[:, 1]),
         edge_output=np.ascontiguousarray(edges[:, 2]),
-        devices=tuple(_device(node, index) for index, node in enumerate(nodes)),
+        devices=tuple(map(_device, nodes)),
         colocation=tuple(_labels(node, index, index_of_name) for index, node in enumerate(nodes)),
         back_edges=np.array(sorted(set(back)), dtype=np.int32).reshape(-1, 2),
         must_colocate=pairs_that_must_colocate(nodes, types, index_of_name, order),
@@ -191,13 +186,10 @@ def _cycle(edges: NDArray[np.int32], waits_for: Sequence[int]) -> list[int]:
     return walked[walked.index(op) :][::-1]
 
 
-def _device(node: Message, index: int) -> str:
+def _device(node: Message) -> str:
     """The device string that the file fixes."""
-    device = str(node.device)
-    if device and not _DEVICE.match(device):
-        what = f"{shortened(device)} is no device"
-        raise GraphError(what, where=place_of(node, index), allowed=DEVICE_RULE, field="file")
-    return device
+    parse_device_string(node.device, node.name)
+    return str(node.device)
 
 
 def _labels(node: Message, index: int, index_of_name: Mapping[str, int]) -> tuple[str, ...]:

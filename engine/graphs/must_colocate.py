@@ -17,7 +17,7 @@ from engine.graphs.graphdef_types import INVALID, REFS_FROM, RESOURCE, VARIANT, 
 
 FREE_OF_INPUT_COLOCATION = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 """they hand their resource inputs on to ops of their own, which are placed themselves"""
-NO_SHARED_NAME = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+NO_SHARED_NAME = b"cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 """TensorFlow's mark for a resource of its own, whatever else bears the mark"""
 ENTERS, EXITS = frozenset({"Enter", "RefEnter"}), frozenset({"Exit", "RefExit"})
 
@@ -67,15 +67,19 @@ def _handle_pairs(nodes: Sequence[Message]) -> Iterator[tuple[int, int]]:
     """Each handle of a shared resource with the first one of the same name."""
     first: dict[tuple[str, bytes, bytes], int] = {}
     for index, node in enumerate(nodes):
-        if node.input or "shared_name" not in node.attr:
-            continue
-        shared = node.attr["shared_name"].s
-        if not shared or shared == NO_SHARED_NAME.encode():
-            continue
-        container = node.attr["container"].s if "container" in node.attr else b""
-        known = first.setdefault((node.op, container, shared), index)
-        if known != index:
+        resource = shared_resource(node)
+        if resource is not None and (known := first.setdefault(resource, index)) != index:
             yield _pair(known, index)
+
+
+def shared_resource(node: Message) -> tuple[str, bytes, bytes] | None:
+    """Type, container and name of the resource that `node` is a handle of, where another node can name it too."""
+    if node.input or "shared_name" not in node.attr:
+        return None
+    shared = node.attr["shared_name"].s
+    if not shared or shared == NO_SHARED_NAME:
+        return None
+    return node.op, node.attr["container"].s if "container" in node.attr else b"", shared
 
 
 def _frame_pairs(

@@ -1,0 +1,56 @@
+"""Costs that TensorFlow's own estimator gives for a graph, for every device kind, without such a device.
+
+Done in a child process: it loads TensorFlow, and the file is untrusted. `grappler.py` is the child's side.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from engine.child import Limits, ReportProgress, no_progress, require_size, run_in_child
+from engine.clusters.catalogue import CATALOGUE
+from engine.costs.costs import Costs
+from engine.errors import CostError, shortened
+from engine.events import Json
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.graphdef_messages import require_suffix
+
+ESTIMATING = "estimating the costs"
+
+
+def estimate_costs(
+    path: Path,
+    suffix: str,
+    graph: ComputationGraph,
+    kinds: Sequence[str],
+    limits: Limits,
+    report_progress: ReportProgress = no_progress,
+) -> Costs:
+    """Costs of `graph`, which was read from the GraphDef in `path`, on each of the catalogue's `kinds`.
+
+    An op whose shapes are not all known has `Source.UNKNOWN`; its time and bytes are then the least that they can be
+    (unknown lengths count as one). Raises CostError for an unknown kind or a graph that TensorFlow refuses; GraphError
+    and LimitError where the child fails.
+    """
+    require_suffix(suffix, path)
+    require_size(path, limits)
+    for kind in kinds:
+        if kind not in CATALOGUE:
+            raise CostError("no figures of this device kind", where=shortened(kind), allowed=", ".join(CATALOGUE))
+    order: dict[str, Json] = {"path": str(path.absolute()), "suffix": suffix, "kinds": list(kinds)}
+    arrays, texts = run_in_child(
+        "engine.costs.grappler:estimate_in_child", order, limits, task=ESTIMATING, report_progress=report_progress
+    )
+    if cast(list[str], texts["op_names"]) != list(graph.op_names):
+        raise CostError("the file has changed since it was read", where=shortened(path.name), field="file")
+    return Costs(
+        kinds=tuple(kinds),
+        time_us=arrays["time_us"].astype(np.float64, copy=False),
+        output_offset=arrays["output_offset"].astype(np.int64, copy=False),
+        output_bytes=arrays["output_bytes"].astype(np.int64, copy=False),
+        persistent_bytes=arrays["persistent_bytes"].astype(np.int64, copy=False),
+        temporary_bytes=np.zeros(graph.op_count, dtype=np.int64),  # the estimator knows none
+        source=arrays["source"].astype(np.uint8, copy=False),
+    )

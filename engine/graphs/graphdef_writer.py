@@ -1,0 +1,135 @@
+"""Writes a GraphDef with every node's device set and nothing else changed, in a child process.
+
+From binary to binary the bytes of every other field stay as they are, unknown fields and the function library included.
+To or from text, protobuf's own text format decides the spelling; it cannot hold unknown fields.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from engine.child import Limits, ReportProgress, Results, child_results, publish, require_size
+from engine.errors import PlacementError, shortened
+from engine.events import Json
+from engine.graphs.colocation import colocation_classes, devices_of_classes
+from engine.graphs.device_string import DeviceString, parse_device_string
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.graphdef_messages import NODE, read_messages, require_suffix
+from engine.graphs.graphdef_nodes import graph_of_messages
+from engine.graphs.tensorflow_messages import load_messages
+from engine.graphs.wire import Field, bytes_field, fields
+
+WRITING = "writing the placed graph"
+PLACED_FILE = "placed"
+DEVICE = 4
+"""number of NodeDef's field `device`"""
+PLACED_DEVICES = "/device:TYPE:N, with /job:, /replica: and /task: before it where there are any"
+
+
+def write_placed(source: Path, suffix: str, device_of_op: Mapping[str, str], destination: Path, limits: Limits) -> None:
+    """Write the graph in `source` to `destination` (.pb, .pbtxt) with each op on its device, in TensorFlow's full form.
+
+    What the file says of job, replica and task is kept where the placement says nothing of them. Raises PlacementError
+    for an op without a device, an op that is not in the graph, a device that is none, or ops that must share a device
+    and do not; GraphError and LimitError as the reader does.
+    """
+    require_suffix(suffix, source)
+    require_suffix(destination.suffix, destination)
+    require_size(source, limits)
+    order: dict[str, Json] = {
+        "source": str(source.absolute()),
+        "suffix": suffix,
+        "written_suffix": destination.suffix,
+        "device_of_op": dict(device_of_op),
+    }
+    with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING) as (_, folder):
+        publish(folder / PLACED_FILE, destination)
+
+
+def write_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """Read, check the placement, write."""
+    content, suffix = Path(cast(str, order["source"])).read_bytes(), cast(str, order["suffix"])
+    graph = graph_of_messages(read_messages(content, suffix), "graph")
+    devices = _written_devices(graph, cast(dict[str, str], order["device_of_op"]))
+    if suffix == order["written_suffix"] == ".pb":
+        written = _binary_with_devices(content, devices)
+    else:
+        written = _message_with_devices(content, suffix, devices, cast(str, order["written_suffix"]))
+    (folder / PLACED_FILE).write_bytes(written)
+    return {}, {}
+
+
+def _written_devices(graph: ComputationGraph, device_of_op: Mapping[str, str]) -> list[str]:
+    """[ops] the device string of each op: its placement, and the rest of the address from the file."""
+    names = set(graph.op_names)
+    for name in device_of_op:
+        if name not in names:
+            raise PlacementError("the op is not in the graph", where=shortened(name), allowed="ops of the graph")
+    class_of_op = colocation_classes(graph).tolist()
+    fixed = devices_of_classes(graph, colocation_classes(graph))
+    written: list[str] = []
+    first: dict[int, int] = {}
+    for op, (name, class_) in enumerate(zip(graph.op_names, class_of_op, strict=True)):
+        if name not in device_of_op:
+            raise PlacementError("the op has no device", where=shortened(name), allowed="a device for each op")
+        written.append(_spelled(_placed_device(device_of_op[name], name), fixed[class_]))
+        other = first.setdefault(class_, op)
+        if written[other] != written[op]:
+            what = f"it is on {written[op]}, but {shortened(graph.op_names[other])} is on {written[other]}"
+            raise PlacementError(what, where=shortened(name), allowed="one device for ops that are co-located")
+    return written
+
+
+def _placed_device(text: str, op_name: str) -> DeviceString:
+    """The parts of a device of a placement; it names one device."""
+    what = f"{shortened(text)} is no device to place an op on"
+    if not text.startswith("/"):
+        raise PlacementError(what, where=shortened(op_name), allowed=PLACED_DEVICES)
+    device = parse_device_string(text, op_name)
+    if not device.type or not device.index:
+        raise PlacementError(what, where=shortened(op_name), allowed=PLACED_DEVICES)
+    return device
+
+
+def _spelled(placed: DeviceString, fixed: DeviceString) -> str:
+    """TensorFlow's full form of `placed`; job, replica and task of `fixed` where `placed` has none."""
+    job, replica, task = placed.job or fixed.job, placed.replica or fixed.replica, placed.task or fixed.task
+    parts = [f"/job:{job}" * bool(job), f"/replica:{replica}" * bool(replica), f"/task:{task}" * bool(task)]
+    return "".join(parts) + f"/device:{placed.type}:{placed.index}"
+
+
+def _binary_with_devices(content: bytes, devices: Sequence[str]) -> bytes:
+    """The file's own bytes, but for each node's field `device`."""
+    pieces: list[bytes] = []
+    of_node = iter(devices)
+    for field in fields(content):
+        if field.number == NODE:
+            pieces.append(bytes_field(NODE, _node_with_device(content, field, next(of_node))))
+        else:
+            pieces.append(content[field.start : field.end])
+    return b"".join(pieces)
+
+
+def _node_with_device(content: bytes, node: Field, device: str) -> bytes:
+    """The bytes of a NodeDef with this device, at the place where protobuf writes it."""
+    before: list[bytes] = []
+    behind: list[bytes] = []
+    for field in fields(content, node.payload, node.end):
+        if field.number != DEVICE:
+            (before if field.number < DEVICE and not behind else behind).append(content[field.start : field.end])
+    return b"".join([*before, bytes_field(DEVICE, device.encode()), *behind])
+
+
+def _message_with_devices(content: bytes, suffix: str, devices: Sequence[str], written_suffix: str) -> bytes:
+    """Parse, set the devices, and write in the other form."""
+    text_format = load_messages("google.protobuf.text_format")
+    graph = load_messages("tensorflow.core.framework.graph_pb2").GraphDef()
+    if suffix == ".pbtxt":
+        text_format.Parse(content.decode("utf-8-sig"), graph)
+    else:
+        graph.ParseFromString(content)
+    for node, device in zip(graph.node, devices, strict=True):
+        node.device = device
+    if written_suffix == ".pbtxt":
+        return cast(str, text_format.MessageToString(graph)).encode()
+    return cast(bytes, graph.SerializeToString(deterministic=True))
