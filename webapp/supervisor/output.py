@@ -12,6 +12,7 @@ _RECORD_OF_NO_CONCERN = re.compile(
     r"[\d\-:,.TZ+ ]*\b(INFO|DEBUG)\b"  # the application's own log, and the web server's
     r"|\[[^\]]*: (INFO|DEBUG)/"  # Celery's
     r"|\d{4}-\d\d-\d\d [\d:.]+: I |I\d{4} "  # TensorFlow's
+    r"|worker: (Hitting Ctrl\+C again|(Warm|Cold) shutdown)"  # Celery's answer to a stop signal
 )
 _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*: (?P<message>.+)")
 
@@ -33,9 +34,9 @@ class Concern:
 
     def shows(self, line: str) -> bool:
         """Whether `line` goes to the console: all but records of level INFO and DEBUG, with their indented lines."""
-        if not line.startswith((" ", "\t")) and line:
+        if line and not line.startswith((" ", "\t")):
             self._shown = _RECORD_OF_NO_CONCERN.match(line) is None
-        return self._shown
+        return bool(line.strip()) and self._shown
 
 
 class Log:

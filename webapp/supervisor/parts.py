@@ -10,6 +10,9 @@ from webapp.supervisor.worker_ready import READY_LINE
 QUEUES = ("gpu", "cpu")
 """one worker each: `gpu` trains and searches, `cpu` reads graphs and does other short work"""
 
+_NO_WARNING_OF_PICKLES = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser"}
+"""Celery warns root of pickles in messages; ours are JSON alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class WhenDone:
@@ -73,13 +76,13 @@ def web_part(configuration: Configuration, answers: Callable[[], bool]) -> Part:
 
 def worker_parts() -> list[Part]:
     """One worker a queue. A name a queue keeps them apart; the module tells when they take tasks."""
-    return [
-        Part(
-            queue,
-            _module(
-                (*worker_command(queue), "--hostname", f"{queue}@%h", "--include", "webapp.supervisor.worker_ready")
-            ),
-            WhenItSays(READY_LINE),
-        )
-        for queue in QUEUES
-    ]
+    options = (
+        *("--loglevel", "INFO", "--include", "webapp.supervisor.worker_ready"),
+        *("--without-mingle", "--without-gossip"),  # workers have nothing to tell each other
+    )
+    parts = []
+    for queue in QUEUES:
+        program, *arguments = worker_command(queue)
+        command = (program, "--quiet", *arguments, "--hostname", f"{queue}@%h", *options)
+        parts.append(Part(queue, _module(command), WhenItSays(READY_LINE), _NO_WARNING_OF_PICKLES))
+    return parts

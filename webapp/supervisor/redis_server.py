@@ -73,7 +73,8 @@ class EmbeddedRedis:
         self._program = program
         self._home = data_folder / "redis"
         self._files = self._home / program.folder_name
-        self._files.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self._home, self._files):
+            folder.mkdir(mode=0o700, exist_ok=True)
         self._temporary: Path | None = None
         self.socket = self._home / "redis.sock"
         if len(str(self.socket).encode()) > LONGEST_SOCKET_PATH_BYTES:
