@@ -1,9 +1,25 @@
 """Groups: ops that move together. The steps that make them are `colocation.py`, `joining.py` and `merging.py`."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.clusters.catalogue import KINDS
+from engine.errors import SettingsError
+from engine.graphs.colocation import colocation_classes, devices_of_classes
+from engine.graphs.contraction import Contraction, Nodes
+from engine.graphs.device_string import DeviceString
+from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.graphs.joining import join, only_consumers
+from engine.graphs.merging import merge
+from engine.graphs.ordering import Pairs, distinct, positions_of_classes, rank_of_ops
+
+WEIGHT_UNITS = 2**40
+"""what the whole work weighs: whole numbers, whose sums do not depend on the order of the file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +52,136 @@ class Grouping:
     @property
     def group_count(self) -> int:
         return len(self.names)
+
+
+class OpCosts(Protocol):
+    """What grouping has to know of the ops; `engine.costs`, on a higher floor, has it."""
+
+    @property
+    def output_offset(self) -> NDArray[np.int64]:
+        """[ops + 1] output j of op i is `output_bytes[output_offset[i] + j]`"""
+
+    @property
+    def output_bytes(self) -> NDArray[np.int64]:
+        """[all outputs]"""
+
+    def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
+        """[kinds, ops] NaN where an op has no time on a kind."""
+
+    def bytes_of_op(self) -> NDArray[np.int64]:
+        """[ops] of all outputs"""
+
+
+def group_ops(
+    graph: ComputationGraph, costs: OpCosts, groups: int | None, threshold_bytes: int | None = None
+) -> Grouping:
+    """Group the ops: co-location, joining, merging to at most `groups` groups.
+
+    With None each co-location class is a group. With `threshold_bytes` groups of as many output bytes are left as they
+    are. Only ops that may go to the same places (fixed device, kinds they have a time on) are joined and merged, so
+    more groups than asked for are left where such places alternate. The same graph gives the same groups whatever the
+    order of its file. Raises GraphError where co-located ops are fixed to different devices, SettingsError for no
+    groups.
+    """
+    if groups is not None and groups < 1:
+        raise SettingsError(f"{groups} groups", where="groups", allowed="a whole number from 1, or all", field="groups")
+    if threshold_bytes is not None and threshold_bytes < 0:
+        raise SettingsError(f"{threshold_bytes} bytes", where="threshold_bytes", allowed="from 0", field="groups")
+    class_of_op = colocation_classes(graph)
+    fixed = devices_of_classes(graph, class_of_op)
+    rank = rank_of_ops(graph)
+    position = positions_of_classes(graph, class_of_op, rank)
+    node_of_op = position[class_of_op].astype(np.int32)
+    weight = _weights(costs)
+    group_of_op = node_of_op
+    if groups is not None:
+        site = np.empty(len(fixed), dtype=np.int64)
+        site[position] = _sites(costs, class_of_op, fixed)
+        contraction = _contraction(graph, costs, node_of_op, weight, site)
+        equal_share = contraction.total_weight // groups
+        join(contraction, only_consumers(graph), node_of_op, np.argsort(rank), equal_share)
+        merge(contraction, groups, threshold_bytes, equal_share)
+        group_of_op = contraction.numbered()[node_of_op]
+    return _grouping(graph, costs, group_of_op, _telling(costs, weight, rank))
+
+
+def _contraction(
+    graph: ComputationGraph,
+    costs: OpCosts,
+    node_of_op: NDArray[np.int32],
+    weight: NDArray[np.int64],
+    site: NDArray[np.int64],
+) -> Contraction:
+    """The graph of the co-location classes, feedback edges left out, ready to be merged."""
+
+    def sums(of_op: NDArray[np.int64]) -> NDArray[np.int64]:
+        of_node = np.zeros(len(site), dtype=np.int64)
+        np.add.at(of_node, node_of_op, of_op)
+        return of_node
+
+    nodes = Nodes(sums(costs.bytes_of_op()), sums(weight), sums(np.ones_like(weight)), site)
+    pairs, sizes = _edges_between(graph, costs, node_of_op)
+    forward = pairs[:, 0] < pairs[:, 1]
+    return Contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward])
+
+
+def _weights(costs: OpCosts) -> NDArray[np.int64]:
+    """[ops] share of the time, the mean over device kinds, in 1 / `WEIGHT_UNITS`; 1 for all if there are no times."""
+    time_us = np.nan_to_num(costs.time_on(KINDS), nan=0.0)
+    total_us = np.array([math.fsum(row) for row in time_us])  # exact, so independent of the order of the file
+    if not total_us.any():
+        return np.ones(time_us.shape[1], dtype=np.int64)
+    shares = (time_us[total_us > 0] / total_us[total_us > 0, None]).mean(axis=0)
+    return np.asarray(np.rint(shares * WEIGHT_UNITS), dtype=np.int64)
+
+
+def _sites(costs: OpCosts, class_of_op: NDArray[np.int32], fixed: list[DeviceString]) -> NDArray[np.int64]:
+    """[classes] a number for where a class may go: its fixed device, and the kinds on which all its ops have times."""
+    closed = np.zeros((len(fixed), len(KINDS)), dtype=bool)
+    np.logical_or.at(closed, class_of_op, np.isnan(costs.time_on(KINDS)).T)
+    sites: dict[tuple[DeviceString, bytes], int] = {}
+    return np.array(
+        [sites.setdefault((device, row.tobytes()), len(sites)) for device, row in zip(fixed, closed, strict=True)],
+        dtype=np.int64,
+    )
+
+
+def _edges_between(
+    graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]
+) -> tuple[Pairs, NDArray[np.int64]]:
+    """Pairs of parts [edges, 2] with an edge between them, each once, and the bytes that flow [edges].
+
+    An output that several ops of a part take counts once; a control edge has no bytes.
+    """
+    data = graph.edge_output != CONTROL
+    taken = costs.output_offset[graph.edge_source[data]] + graph.edge_output[data]
+    flows = np.stack([part_of_op[graph.edge_source[data]], part_of_op[graph.edge_target[data]], taken], axis=1)
+    flows = np.unique(flows[flows[:, 0] != flows[:, 1]], axis=0)
+    pairs = distinct(np.stack([part_of_op[graph.edge_source], part_of_op[graph.edge_target]], axis=1))
+    parts = np.int64(part_of_op.max()) + 1
+    index = np.searchsorted(pairs[:, 0] * parts + pairs[:, 1], flows[:, 0] * parts + flows[:, 1])
+    sizes = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(sizes, index, costs.output_bytes[flows[:, 2]])
+    return pairs, sizes
+
+
+def _telling(costs: OpCosts, weight: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[ops] the ops, the most telling first: the one with most time, then with most output bytes, then the first."""
+    return np.lexsort((rank, -costs.bytes_of_op(), -weight))
+
+
+def _grouping(
+    graph: ComputationGraph, costs: OpCosts, group_of_op: NDArray[np.int32], telling: NDArray[np.int64]
+) -> Grouping:
+    """The group graph; an edge against the numbers of the groups is a feedback edge."""
+    _, first = np.unique(group_of_op[telling], return_index=True)
+    pairs, sizes = _edges_between(graph, costs, group_of_op)
+    forward = pairs[:, 0] < pairs[:, 1]
+    return Grouping(
+        names=tuple(graph.op_names[op] for op in telling[first].tolist()),
+        group_of_op=group_of_op,
+        edge_source=pairs[forward, 0].astype(np.int32),
+        edge_target=pairs[forward, 1].astype(np.int32),
+        edge_bytes=sizes[forward],
+        feedback_edges=pairs[~forward].astype(np.int32),
+    )

@@ -1,0 +1,56 @@
+"""TensorFlow's device strings, such as `/job:worker/task:3/device:GPU:1` or `/gpu:0`, part by part."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+from engine.errors import GraphError, shortened
+
+DEVICE_STRINGS = "/device:TYPE:N, with /job:, /replica: and /task: where there are any"
+
+_PARTS = re.compile(
+    r"""(?:/job:(?P<job>[A-Za-z][A-Za-z0-9_]*)|/replica:(?P<replica>[0-9]{1,9}|\*)|/task:(?P<task>[0-9]{1,9}|\*)
+    |/(?:device:)?(?P<type>(?<=device:)[A-Za-z][A-Za-z0-9_]*|[cC][pP][uU]|[gG][pP][uU]):(?P<index>[0-9]{1,9}|\*))""",
+    re.VERBOSE | re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceString:
+    """What a device string says; an empty part says nothing (any device will do)."""
+
+    job: str = ""
+    replica: str = ""
+    task: str = ""
+    type: str = ""
+    """in capitals, such as `GPU`"""
+    index: str = ""
+
+    def agrees_with(self, other: "DeviceString") -> bool:
+        """Whether one device can be what both say."""
+        return all(one == two or not one or not two for one, two in self._beside(other))
+
+    def joined_with(self, other: "DeviceString") -> "DeviceString":
+        """What both say; they agree."""
+        return DeviceString(*(one or two for one, two in self._beside(other)))
+
+    def _beside(self, other: "DeviceString") -> Iterator[tuple[str, str]]:
+        return ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+
+def parse_device_string(text: str, op_name: str) -> DeviceString:
+    """The parts of `text`, which op `op_name` bears; empty text says nothing. Raises GraphError."""
+    parts: dict[str, str] = {}
+    position = 0
+    while position < len(text):
+        match = _PARTS.match(text, position)
+        found = {key: part for key, part in match.groupdict().items() if part is not None} if match else {}
+        if match is None or found.keys() & parts.keys():
+            what = f"{shortened(text)} is no device"
+            raise GraphError(what, where=shortened(op_name), allowed=DEVICE_STRINGS, field="file")
+        parts |= found
+        position = match.end()
+    numbers = {
+        key: "" if parts[key] == "*" else str(int(parts[key])) for key in ("replica", "task", "index") if key in parts
+    }
+    return DeviceString(job=parts.get("job", ""), type=parts.get("type", "").upper(), **numbers)

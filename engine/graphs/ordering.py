@@ -1,0 +1,116 @@
+"""Orders of directed graphs: levels, strong components, and the order in which the classes of ops are seen.
+
+Nothing here depends on the order of the file, and nothing recurses.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.graphs.graph import ComputationGraph
+
+Pairs: TypeAlias = NDArray[np.integer]
+"""[edges, 2] source, target"""
+
+
+def distinct(pairs: Pairs) -> Pairs:
+    """`pairs` without loops, each once, sorted."""
+    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0) if len(pairs) else pairs
+
+
+def adjacency(sources: NDArray[np.integer], targets: NDArray[np.integer], count: int) -> list[list[int]]:
+    """[count] the targets of each source, in the order of the edges."""
+    order = np.argsort(sources, kind="stable")
+    ends = np.cumsum(np.bincount(sources, minlength=count)).tolist()
+    sorted_targets = targets[order].tolist()
+    return [sorted_targets[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def levels(pairs: Pairs, count: int) -> NDArray[np.int64]:
+    """[nodes] edges on the longest path to each node of an acyclic graph with `count` nodes."""
+    successors = adjacency(pairs[:, 0], pairs[:, 1], count)
+    waits_for = np.bincount(pairs[:, 1], minlength=count).tolist()
+    level = [0] * count
+    order = [node for node in range(count) if waits_for[node] == 0]
+    for node in order:  # it grows while it is walked
+        next_level = level[node] + 1
+        for successor in successors[node]:
+            level[successor] = max(level[successor], next_level)
+            waits_for[successor] -= 1
+            if waits_for[successor] == 0:
+                order.append(successor)
+    assert len(order) == count, "the graph has a cycle"
+    return np.array(level, dtype=np.int64)
+
+
+def rank_of_ops(graph: ComputationGraph) -> NDArray[np.int64]:
+    """[ops] the place of each op in the order by level, then by name: topological, whatever the file's order."""
+    level = levels(np.stack([graph.edge_source, graph.edge_target], axis=1), graph.op_count)
+    order = sorted(range(graph.op_count), key=lambda op: (level[op], graph.op_names[op]))
+    rank = np.empty(graph.op_count, dtype=np.int64)
+    rank[order] = np.arange(graph.op_count)
+    return rank
+
+
+def strong_components(pairs: Pairs, count: int) -> NDArray[np.int32]:
+    """[nodes] the strongly connected component of each node; the numbers mean nothing.
+
+    Source: R. Tarjan, Depth-first search and linear graph algorithms, SIAM J. Comput. 1(2), 1972.
+    """
+    unseen_successors = [iter(successors) for successors in adjacency(pairs[:, 0], pairs[:, 1], count)]
+    found = [-1] * count
+    lowest = [0] * count
+    """the earliest found node without a component that is known to be reachable"""
+    component = [-1] * count
+    without_component: list[int] = []
+    clock = 0
+    for root in range(count):
+        path = [root] if found[root] < 0 else []
+        while path:
+            node = path[-1]
+            if found[node] < 0:
+                found[node] = lowest[node] = clock
+                clock += 1
+                without_component.append(node)
+            for successor in unseen_successors[node]:
+                if found[successor] < 0:
+                    path.append(successor)
+                    break
+                if component[successor] < 0:
+                    lowest[node] = min(lowest[node], found[successor])
+            else:
+                path.pop()
+                if path:
+                    lowest[path[-1]] = min(lowest[path[-1]], lowest[node])
+                if lowest[node] == found[node]:
+                    _close_component(node, without_component, component)
+    return np.array(component, dtype=np.int32)
+
+
+def _close_component(head: int, without_component: list[int], component: list[int]) -> None:
+    """Everything found since `head` is one component with it."""
+    while component[head] < 0:
+        component[without_component.pop()] = head
+
+
+def positions_of_classes(
+    graph: ComputationGraph, class_of_op: NDArray[np.int32], rank: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """[classes] the position of each class in one order of all: by level, then by the earliest op; `rank` [ops].
+
+    A variable's class is at both ends of the step: it is read at the start and updated at the end. So classes form
+    cycles. Within a cycle (a strong component) an edge that runs from a class with a later first op to one with an
+    earlier first op is left out of account: it leads into an update. Without such edges the graph is acyclic and has
+    levels. Whatever edge runs against the positions is a feedback edge.
+    """
+    count = int(class_of_op.max()) + 1
+    earliest = np.full(count, graph.op_count, dtype=np.int64)
+    np.minimum.at(earliest, class_of_op, rank)
+    pairs = distinct(np.stack([class_of_op[graph.edge_source], class_of_op[graph.edge_target]], axis=1))
+    sources, targets = pairs[:, 0], pairs[:, 1]
+    component = strong_components(pairs, count)
+    into_updates = (component[sources] == component[targets]) & (earliest[sources] > earliest[targets])
+    position = np.empty(count, dtype=np.int64)
+    position[np.lexsort((earliest, levels(pairs[~into_updates], count)))] = np.arange(count)
+    return position
