@@ -31,7 +31,8 @@ MOST_ATTEMPTS = environment.whole_number("PLACETO_MOST_ATTEMPTS", 5, lowest=1, h
 
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)
-ALLOWED_HOSTS = environment.names("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
+ALLOWED_HOSTS = [*environment.names("ALLOWED_HOSTS", ()), "localhost", "127.0.0.1", "[::1]"]
+"""Names this application answers to; always this machine's own, by which its health is asked."""
 CSRF_TRUSTED_ORIGINS = environment.names("CSRF_TRUSTED_ORIGINS", ())
 
 INSTALLED_APPS = [

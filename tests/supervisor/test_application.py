@@ -52,8 +52,8 @@ def expect_one_line(running: Started, line: str) -> None:
 
 
 def test_it_starts_answers_and_leaves_nothing_after_ctrl_c(tmp_path: Path) -> None:
-    port, data = free_port(), tmp_path / "data"
-    with application(data, port, tmp_path / "output") as running:
+    port, data = free_port(), tmp_path / "da ta %41 é#?"
+    with application(data, port, tmp_path / "output", ALLOWED_HOSTS="placeto.example.org") as running:
         running.wait_for_line(f"ready at http://127.0.0.1:{port}")
         assert answers(port, "/health/") == 200
         assert answers(port, "/") == 200

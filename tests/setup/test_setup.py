@@ -1,0 +1,191 @@
+"""The set-up of a checkout: what it finds, what it does again, and what it says when it cannot go on."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from setup.__main__ import ROOT
+from setup.browser import Browser
+from setup.commands import run
+from setup.failure import SetupError, explain
+from setup.front_end import FrontEnd
+from setup.python_packages import APPLICATION, TESTS, PythonPackages
+from setup.stamps import Stamp, digest
+
+
+def put_script(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("ERROR: No matching distribution found for x==1\n", "pip failed: No matching distribution found for x==1"),
+        (
+            "WARNING: Retrying after connection broken by 'NewConnectionError'\nERROR: No matching distribution found\n",
+            "pip: no connection to the package registry: is there a network?",
+        ),
+        ("npm error code EAI_AGAIN\n", "pip: no connection to the package registry: is there a network?"),
+        ("OSError: [Errno 28] No space left on device\n", "pip: the disk is full"),
+        ("what\n", "pip failed: it gives no reason"),
+    ],
+)
+def test_a_tool_that_fails_is_explained_in_one_line(output: str, reason: str) -> None:
+    line = explain("pip", output, "the.log")
+    assert line.startswith(reason)
+    assert line.lower().endswith("all of its output: the.log")
+    assert "\n" not in line
+
+
+def test_a_tools_output_is_kept_and_what_matters_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "tool.log"
+    tool = put_script(tmp_path / "tool", "echo shown; echo hidden >&2; echo 'ERROR: odd'; exit 1")
+    with pytest.raises(SetupError, match=r"^tool failed: odd; all of its output: "):
+        run("tool", [str(tool)], log, shows=lambda line: line == "shown")
+    assert capsys.readouterr().out == "set-up: shown\n"
+    assert "hidden" in log.read_text()
+
+
+def test_a_tool_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"^tool cannot be started: No such file or directory \(/no/such/tool\)$"):
+        run("tool", ["/no/such/tool"], tmp_path / "tool.log")
+
+
+def test_a_stamp_holds_until_an_input_changes(tmp_path: Path) -> None:
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("numpy")
+    stamp = Stamp(tmp_path / "stamps" / "requirements", digest([requirements], "x86_64"))
+    assert not stamp.holds()
+    stamp.set()
+    assert stamp.holds()
+    assert not Stamp(tmp_path / "stamps" / "requirements", digest([requirements], "arm64")).holds()
+    requirements.write_text("numpy==2")
+    assert not Stamp(tmp_path / "stamps" / "requirements", digest([requirements], "x86_64")).holds()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout whose environment holds a Python that installs nothing and counts how often it is asked to."""
+    (tmp_path / "requirements.txt").write_text("one")
+    (tmp_path / "requirements-dev.txt").write_text("two")
+    put_script(tmp_path / ".venv/bin/python", f'case "$*" in *install*) echo "$@" >>{tmp_path}/installs ;; esac')
+    return tmp_path
+
+
+def installs(checkout: Path) -> list[str]:
+    """What was installed so far: the requirements' file names."""
+    path = checkout / "installs"
+    return [line.rsplit("/", 1)[1] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_packages_are_installed_once_until_they_change(checkout: Path) -> None:
+    for _ in range(2):
+        PythonPackages(checkout).install(APPLICATION)
+    assert installs(checkout) == ["requirements.txt"]
+    (checkout / "requirements.txt").write_text("one, newer")
+    PythonPackages(checkout).install(APPLICATION)
+    assert installs(checkout) == ["requirements.txt", "requirements.txt"]
+
+
+def test_what_the_tests_need_holds_what_the_application_needs(checkout: Path) -> None:
+    PythonPackages(checkout).install(TESTS)
+    PythonPackages(checkout).install(APPLICATION)
+    assert installs(checkout) == ["requirements-dev.txt"]
+
+
+def test_an_installation_that_was_cut_short_is_done_again(checkout: Path) -> None:
+    PythonPackages(checkout).install(APPLICATION)
+    (checkout / "requirements.txt").write_text("one, newer")
+    put_script(checkout / ".venv/bin/python", 'case "$*" in *install*) exit 1 ;; esac')
+    with pytest.raises(SetupError):
+        PythonPackages(checkout).install(APPLICATION)
+    (checkout / "requirements.txt").write_text("one")  # even if the change is taken back meanwhile
+    with pytest.raises(SetupError):
+        PythonPackages(checkout).install(APPLICATION)
+
+
+@pytest.mark.parametrize(("machine", "expected"), [("v22.1.0", "machine"), ("v18.9.0", "wheel"), (None, "wheel")])
+def test_the_machines_node_is_used_where_it_is_new_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str | None, expected: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "machine"))
+    nodes = {"wheel": put_script(tmp_path / ".venv/bin/node", "echo v24.0.0")}
+    if machine is not None:
+        nodes["machine"] = put_script(tmp_path / "machine/node", f"echo {machine}")
+        put_script(tmp_path / "machine/npm", "")
+    assert FrontEnd(tmp_path).node() == nodes[expected]
+
+
+def test_a_machine_without_any_node_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SetupError, match=r"^no Node\.js: install version 20 or newer with npm"):
+        FrontEnd(tmp_path).node()
+
+
+def test_a_browser_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("PLACETO_CHROMIUM", raising=False)
+    put_script(tmp_path / ".venv/bin/python", "exit 1")
+    assert Browser(tmp_path).find() is None
+    chrome = put_script(tmp_path / "google-chrome", "")
+    assert Browser(tmp_path).find() == chrome
+    monkeypatch.setenv("PLACETO_CHROMIUM", "/elsewhere/chromium")
+    assert Browser(tmp_path).find() == Path("/elsewhere/chromium")
+
+
+def find_python(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", ROOT / "setup" / "find-python.sh"],
+        env={"PATH": str(path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_python_that_is_new_enough_is_found_beside_an_old_one(tmp_path: Path) -> None:
+    put_script(tmp_path / "python3.11", "exit 127")  # a shim without the version behind it
+    put_script(tmp_path / "python3", "echo 3.9")
+    (tmp_path / "python").symlink_to(sys.executable)
+    answer = find_python(tmp_path)
+    assert (answer.stdout, answer.returncode) == ("python\n", 0)
+
+
+def test_a_machine_without_a_fitting_python_is_told_so_in_one_line(tmp_path: Path) -> None:
+    put_script(tmp_path / "python3", "echo 3.9")
+    put_script(tmp_path / "python3.12", 'case "$2" in *ensurepip*) exit 1 ;; esac; echo 3.12')
+    answer = find_python(tmp_path)
+    assert answer.returncode == 1
+    assert answer.stderr == (
+        "set-up: Python 3.11, 3.12 or 3.13 is needed, with its venv module; found: python3.12 has no venv module "
+        "(Debian, Ubuntu: apt-get install python3.12-venv); python3 is 3.9;\n"
+    )
+
+
+def test_set_up_needs_the_standard_library_alone() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); import setup.__main__"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_continuous_integration_runs_make_test(tmp_path: Path) -> None:
+    put_script(tmp_path / "make", f'echo "$PWD $*"; cat >{tmp_path}/stdin')
+    shell = shutil.which("bash")
+    assert shell is not None
+    environment = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "CI": "true"}
+    answer = subprocess.run(
+        [ROOT / ".ci" / "run"], cwd="/", env=environment, capture_output=True, text=True, check=True
+    )
+    assert answer.stdout == f"{ROOT} test\n"
+    assert (tmp_path / "stdin").read_text() == ""

@@ -1,0 +1,119 @@
+"""Dockerfile and compose.yaml agree with the sources and with what the supervisor starts."""
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from webapp.supervisor.parts import QUEUES, database_part, web_command, worker_command
+from webapp.supervisor.web_address import HEALTH_PATH
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions: name and the rest, with continued lines joined."""
+    text = re.sub(r"^\s*#[^\n]*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    lines = [line.strip() for line in text.replace("\\\n", " ").splitlines() if line.strip()]
+    return [(name, rest.strip()) for name, _, rest in (line.partition(" ") for line in lines)]
+
+
+def last(name: str) -> str:
+    return [rest for instruction, rest in instructions() if instruction == name][-1]
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    found = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_what_the_image_copies_exists_and_is_not_ignored() -> None:
+    lets_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    sources = [word for name, rest in instructions() if name == "COPY" for word in shlex.split(rest)[:-1]]
+    assert {"engine/", "webapp/", "frontend/", "manage.py"} <= set(sources)
+    for source in sources:
+        assert (ROOT / source).exists(), source
+        assert source.rstrip("/").partition("/")[0] in lets_in, source
+
+
+def test_the_image_holds_all_that_the_application_imports() -> None:
+    copied = {word.rstrip("/") for name, rest in instructions() if name == "COPY" for word in shlex.split(rest)[:-1]}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    assert packages <= copied
+
+
+def test_the_image_does_not_run_as_root_and_tells_its_health() -> None:
+    assert last("USER") == "placeto"
+    names = [name for name, _ in instructions()]
+    assert names.index("USER") < names.index("CMD")
+    assert f"http://127.0.0.1:8000{HEALTH_PATH}" in last("HEALTHCHECK")
+    assert "PLACETO_DATA=/data" in last("ENV")
+    assert last("VOLUME") == "/data"
+
+
+def test_image_and_supervisor_start_the_same_web_server() -> None:
+    assert tuple(json.loads(last("CMD"))) == web_command("0.0.0.0", 8000)
+    assert last("EXPOSE") == "8000"
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_compose_and_supervisor_start_the_same_workers(services: dict[str, Any], queue: str) -> None:
+    assert tuple(services[f"worker-{queue}"]["command"]) == worker_command(queue)
+
+
+def test_compose_and_supervisor_prepare_the_database_in_the_same_way(services: dict[str, Any]) -> None:
+    assert services["database"]["command"][1:] == list(database_part().command[1:])
+
+
+def test_compose_starts_everything_the_supervisor_does(services: dict[str, Any]) -> None:
+    assert set(services) == {"web", "postgres", "redis", "database", *(f"worker-{queue}" for queue in QUEUES)}
+    for name in ("web", "database", "worker-gpu", "worker-cpu"):
+        assert services[name]["image"] == "placeto-explorer"
+        assert services[name]["environment"].keys() >= {"DATABASE_URL", "REDIS_URL"}
+        assert "data:/data" in services[name]["volumes"]
+
+
+def test_every_lasting_service_is_restarted_and_watched(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        if name == "database":
+            assert service["restart"] == "no"
+        else:
+            assert service["restart"] == "unless-stopped"
+            assert name == "web" or service["healthcheck"]["test"], name  # the image watches web
+
+
+def test_what_is_waited_for_is_there(services: dict[str, Any]) -> None:
+    for service in services.values():
+        for other, wait in service.get("depends_on", {}).items():
+            if wait["condition"] == "service_healthy":
+                assert "test" in services[other]["healthcheck"]
+            else:
+                assert wait["condition"] == "service_completed_successfully"
+                assert services[other]["restart"] == "no"
+
+
+def test_volumes_are_declared_and_only_the_web_is_reachable_from_this_machine_alone(services: dict[str, Any]) -> None:
+    declared = set(yaml.safe_load((ROOT / "compose.yaml").read_text())["volumes"])
+    used = {volume.partition(":")[0] for service in services.values() for volume in service.get("volumes", [])}
+    assert used == declared
+    assert {name: service["ports"] for name, service in services.items() if "ports" in service} == {
+        "web": ["127.0.0.1:${PORT:-8000}:8000"]
+    }
+
+
+def test_no_image_is_whatever_is_newest(services: dict[str, Any]) -> None:
+    images = [last("FROM"), services["postgres"]["image"], services["redis"]["image"]]
+    assert all(re.search(r":\d", image) for image in images)
+
+
+def test_make_knows_its_verbs() -> None:
+    for verb in ("run", "test", "lint", "bench"):
+        answer = subprocess.run(["make", "--dry-run", verb], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert "setup/find-python.sh" in answer.stdout, verb
