@@ -22,7 +22,7 @@ def graph_or_404(graph_id: uuid.UUID) -> Graph:
 def graph_page(
     request: HttpRequest, graph: Graph, run_form: RunForm | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    """Context: graph, project, summary, progress, run_form, runs, methods (for the presets of each)."""
+    """Context: graph, project, summary, progress, run_form, runs, methods (for the presets of each), device_kinds."""
     context = {
         "graph": graph,
         "project": graph.project,
@@ -31,6 +31,7 @@ def graph_page(
         "run_form": run_form or RunForm(),
         "runs": graph.runs.all(),
         "methods": api.methods(),
+        "device_kinds": api.device_kinds(),
     }
     return render(request, "graphs/detail.html", context, status=status)
 

@@ -1,0 +1,129 @@
+/**
+ * What the server sends, as types for the checker. Nothing here runs.
+ *
+ * @typedef {object} StartedEvent
+ * @property {"started"} type
+ * @property {number} seq
+ * @property {number} version
+ * @property {string} method
+ * @property {Record<string, unknown>} settings
+ * @property {number} seed
+ * @property {number} evaluations the budget
+ * @property {number} groups
+ * @property {string[]} devices
+ * @property {number} lower_bound_us
+ * @property {string} engine_version
+ *
+ * @typedef {object} BaselineEvent
+ * @property {"baseline"} type
+ * @property {number} seq
+ * @property {number} version
+ * @property {string} method
+ * @property {number | null} step_time_us its best feasible placement
+ * @property {number | null} mean_step_time_us
+ * @property {number} evaluations
+ * @property {string} note why there is none, or empty
+ *
+ * @typedef {object} EpisodeEvent
+ * @property {"episode"} type
+ * @property {number} seq
+ * @property {number} version
+ * @property {number} episode numbered from 1
+ * @property {number} step_time_us
+ * @property {boolean} feasible
+ * @property {number | null} best_step_time_us best feasible so far, trivial placements included
+ * @property {number} evaluations used so far
+ * @property {number} elapsed_seconds
+ * @property {number[]} placement [groups] device of each group
+ *
+ * @typedef {object} ProgressEvent
+ * @property {"progress"} type
+ * @property {number} seq
+ * @property {number} version
+ * @property {string} stage
+ * @property {number} done
+ * @property {number} total 0 where it is not known
+ *
+ * @typedef {object} FinishedEvent
+ * @property {"finished"} type
+ * @property {number} seq
+ * @property {number} version
+ * @property {Report} report
+ *
+ * @typedef {object} Report
+ * @property {string} method
+ * @property {number | null} step_time_us
+ * @property {boolean} feasible
+ * @property {number[]} peak_bytes [devices]
+ * @property {number} evaluations
+ * @property {number} wall_seconds
+ * @property {number} lower_bound_us
+ *
+ * @typedef {StartedEvent | BaselineEvent | EpisodeEvent | ProgressEvent | FinishedEvent} RunEvent
+ *
+ * @typedef {"queued" | "running" | "done" | "failed" | "cancelled"} RunStatus
+ *
+ * @typedef {object} Device
+ * @property {string} name such as `/device:GPU:0`
+ * @property {string} kind such as `K80`
+ * @property {string} class `GPU` or `CPU`
+ * @property {number} memory_bytes
+ *
+ * @typedef {object} Run what `run.json` says
+ * @property {string} id
+ * @property {RunStatus} status
+ * @property {string} method
+ * @property {Record<string, unknown>} settings
+ * @property {number} evaluations the budget
+ * @property {number} seed
+ * @property {number | null} seconds the budget of wall time
+ * @property {unknown} cluster
+ * @property {Device[]} devices
+ * @property {number | null} groups
+ * @property {number} last_seq
+ * @property {number} attempts
+ * @property {string} error
+ * @property {string | null} created_at
+ * @property {string | null} started_at
+ * @property {string | null} finished_at
+ * @property {boolean} cancel_requested
+ * @property {number} evaluations_used
+ * @property {number | null} best_step_time_us
+ *
+ * @typedef {object} Group
+ * @property {number} id its index
+ * @property {string} name untrusted text
+ * @property {number} ops
+ * @property {[string, number][]} types the most frequent op types
+ * @property {Record<string, number>} time_us by device kind
+ * @property {number} output_bytes
+ * @property {number} persistent_bytes
+ * @property {number} x
+ * @property {number} y
+ *
+ * @typedef {object} GroupEdge
+ * @property {number} source
+ * @property {number} target
+ * @property {number} bytes
+ *
+ * @typedef {object} GraphOfGroups what `graph.json` and `view.json` say: the grouped graph, laid out
+ * @property {Group[]} groups
+ * @property {GroupEdge[]} edges
+ * @property {number} width
+ * @property {number} height
+ *
+ * @typedef {object} EventsPage
+ * @property {RunEvent[]} events
+ * @property {RunStatus} status
+ * @property {number} last_seq
+ * @property {string} [error]
+ *
+ * @typedef {object} GraphStatus what `status.json` says
+ * @property {"queued" | "reading" | "ready" | "failed"} status
+ * @property {string} stage
+ * @property {number} done
+ * @property {number} total
+ * @property {string} error
+ */
+
+export {};

@@ -1,0 +1,200 @@
+/** Numbers for people. Units are in the arguments' names; a missing or meaningless number is an en dash. */
+
+export const NOTHING = "–";
+
+const KIBI = 1024;
+const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const TIME_UNITS = [
+  { unit: "µs", divisor: 1 },
+  { unit: "ms", divisor: 1e3 },
+  { unit: "s", divisor: 1e6 },
+];
+
+/**
+ * @param {unknown} value
+ * @returns {value is number}
+ */
+export function isNumber(value) {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+/**
+ * `value` with three significant digits, but never fewer digits than its whole part has.
+ *
+ * @param {number} value
+ * @param {number} [digits]
+ * @returns {string}
+ */
+export function significant(value, digits = 3) {
+  const whole = Math.max(1, Math.floor(Math.log10(Math.max(Math.abs(value), 1e-12))) + 1);
+  const decimals = value === 0 ? 0 : Math.min(6, Math.max(0, digits - whole));
+  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+/**
+ * The unit in which a time is told.
+ *
+ * @param {number} us
+ * @returns {{ unit: string, divisor: number }}
+ */
+export function timeUnit(us) {
+  const fitting = TIME_UNITS.filter(({ divisor }) => Math.abs(us) >= divisor * 0.9995);
+  return fitting.at(-1) ?? TIME_UNITS[0];
+}
+
+/**
+ * A step time or the time of an op: `842 µs`, `12.3 ms`, `1.28 s`.
+ *
+ * @param {number | null | undefined} us
+ * @param {number} [digits]
+ * @returns {string}
+ */
+export function formatTime(us, digits = 3) {
+  if (!isNumber(us)) {
+    return NOTHING;
+  }
+  const { unit, divisor } = timeUnit(us);
+  return `${significant(us / divisor, digits)} ${unit}`;
+}
+
+/**
+ * @param {number | null | undefined} bytes
+ * @returns {string}
+ */
+export function formatBytes(bytes) {
+  if (!isNumber(bytes)) {
+    return NOTHING;
+  }
+  let power = 0;
+  let value = bytes;
+  while (Math.abs(value) >= 999.5 && power < BYTE_UNITS.length - 1) {
+    value /= KIBI;
+    power += 1;
+  }
+  return power === 0 ? `${value} B` : `${significant(value)} ${BYTE_UNITS[power]}`;
+}
+
+/**
+ * @param {number | null | undefined} count
+ * @returns {string}
+ */
+export function formatCount(count) {
+  return isNumber(count) ? count.toLocaleString("en", { maximumFractionDigits: 0 }) : NOTHING;
+}
+
+/**
+ * `1 group`, `128 groups`.
+ *
+ * @param {number} count
+ * @param {string} noun
+ * @param {string} [plural]
+ * @returns {string}
+ */
+export function counted(count, noun, plural = `${noun}s`) {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
+}
+
+/**
+ * @param {number | null | undefined} share from 0 to 1
+ * @returns {string}
+ */
+export function formatShare(share) {
+  if (!isNumber(share)) {
+    return NOTHING;
+  }
+  const percent = share * 100;
+  return percent > 0 && percent < 0.5 ? "< 1 %" : `${Math.round(percent).toLocaleString("en")} %`;
+}
+
+/**
+ * How many times as fast: `1.32×`.
+ *
+ * @param {number | null | undefined} ratio
+ * @returns {string}
+ */
+export function formatRatio(ratio) {
+  return isNumber(ratio) ? `${significant(ratio)}×` : NOTHING;
+}
+
+/**
+ * A stretch of wall time: `8 s`, `2 min 05 s`, `1 h 04 min`.
+ *
+ * @param {number | null | undefined} seconds
+ * @returns {string}
+ */
+export function formatDuration(seconds) {
+  if (!isNumber(seconds) || seconds < 0) {
+    return NOTHING;
+  }
+  if (seconds < 9.95) {
+    return `${significant(seconds, 2)} s`;
+  }
+  const whole = Math.round(seconds);
+  if (whole < 60) {
+    return `${whole} s`;
+  }
+  if (whole < 3600) {
+    return `${Math.floor(whole / 60)} min ${padded(whole % 60)} s`;
+  }
+  const minutes = Math.round(whole / 60);
+  return `${formatCount(Math.floor(minutes / 60))} h ${padded(minutes % 60)} min`;
+}
+
+/**
+ * The same, as roughly as an estimate deserves: `less than 5 s`, `about 40 s`, `about 3 min`.
+ *
+ * @param {number | null | undefined} seconds
+ * @returns {string}
+ */
+export function formatEstimate(seconds) {
+  if (!isNumber(seconds) || seconds < 0) {
+    return NOTHING;
+  }
+  if (seconds < 5) {
+    return "less than 5 s";
+  }
+  if (seconds < 55) {
+    return `about ${Math.ceil(seconds / 5) * 5} s`;
+  }
+  if (seconds < 3570) {
+    return `about ${Math.max(1, Math.round(seconds / 60))} min`;
+  }
+  return `about ${formatDuration(Math.round(seconds / 300) * 300)}`;
+}
+
+/**
+ * The last part of a path-like name, for places where the whole does not fit.
+ *
+ * @param {string} name
+ * @param {number} [longest]
+ * @returns {string}
+ */
+export function shortName(name, longest = 24) {
+  const last = name.split("/").filter(Boolean).at(-1) ?? name;
+  const characters = [...last];
+  return characters.length > longest ? `${characters.slice(0, longest - 1).join("")}…` : last;
+}
+
+/**
+ * A name on one line of bounded length, cut in the middle: its ends tell the most.
+ *
+ * @param {string} name
+ * @param {number} [longest]
+ * @returns {string}
+ */
+export function cutName(name, longest = 120) {
+  const characters = [...name];
+  if (characters.length <= longest) {
+    return name;
+  }
+  const half = Math.floor((longest - 1) / 2);
+  return `${characters.slice(0, half).join("")}…${characters.slice(-half).join("")}`;
+}
+
+/**
+ * @param {number} number
+ * @returns {string}
+ */
+function padded(number) {
+  return String(number).padStart(2, "0");
+}

@@ -1,0 +1,61 @@
+/** The page of a graph: progress while it is read, then the grouped graph and the form of a run. */
+
+import { confirmDeletion } from "./confirm.js";
+import { find, setAttributes, setText } from "./dom.js";
+import { GraphPanel } from "./graph-panel.js";
+import { fillNumbers } from "./page-numbers.js";
+import { poll } from "./poll.js";
+import { enhanceRunForm } from "./run-form.js";
+import { getJson, showFailure } from "./server.js";
+import { stageWords, statusWords } from "./words.js";
+
+const EVERY_MILLISECONDS = 1000;
+
+/** @param {HTMLElement} root */
+function watchReading(root) {
+  const bar = find(root, "progress", HTMLProgressElement);
+  const words = find(root, "[data-part=stage]", HTMLElement);
+  poll(
+    async () => {
+      const news = /** @type {import("./contracts.js").GraphStatus} */ (await getJson("status.json"));
+      if (news.status === "ready" || news.status === "failed") {
+        location.reload();
+        return false;
+      }
+      setAttributes(bar, news.total > 0 ? { max: news.total, value: news.done } : { value: null });
+      const waiting = "It waits for a free worker and starts by itself.";
+      setText(words, news.status === "queued" ? waiting : stageWords({ ...news }) || statusWords(news.status));
+      return true;
+    },
+    EVERY_MILLISECONDS,
+    (failures) => failures > 1 && setText(words, "The server cannot be reached, trying again…"),
+  );
+}
+
+/** @param {HTMLElement} root */
+async function showGraph(root) {
+  try {
+    const graph = /** @type {import("./contracts.js").GraphOfGroups} */ (await getJson("view.json"));
+    const panel = new GraphPanel(root, graph, [], []);
+    const kind = find(root, "select[data-part=kind]", HTMLSelectElement);
+    kind.addEventListener("change", () => panel.showKind(kind.value));
+    panel.showKind(kind.value);
+    await panel.draw();
+  } catch (error) {
+    showFailure(find(root, "[data-part=canvas]", HTMLElement), "The graph cannot be shown.", error, () => showGraph(root));
+  }
+}
+
+const root = find(document, "[data-page=graph]", HTMLElement);
+fillNumbers(document);
+confirmDeletion(document);
+if (root.dataset.status === "ready") {
+  for (const form of document.querySelectorAll("form[data-run-form]")) {
+    if (form instanceof HTMLFormElement) {
+      enhanceRunForm(form);
+    }
+  }
+  showGraph(root);
+} else if (root.dataset.status !== "failed") {
+  watchReading(root);
+}

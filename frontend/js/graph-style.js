@@ -1,0 +1,75 @@
+/** How the grouped graph looks, in Cytoscape's terms. */
+
+import { colour } from "./colours.js";
+
+export const EDGES_WITH_ARROWS = 1500;
+
+/** The library's types know no data mapper for a shape; the library does. */
+const SHAPE_OF_DATA = /** @type {import("../vendor/cytoscape.esm.min.mjs").default.Css.NodeShape} */ (
+  /** @type {unknown} */ ("data(shape)")
+);
+
+/**
+ * @param {{ edges: number, labels: boolean }} graph
+ * @returns {import("../vendor/cytoscape.esm.min.mjs").default.StylesheetStyle[]}
+ */
+export function graphStyle({ edges, labels }) {
+  const text = colour("--text");
+  const surface = colour("--surface");
+  const accent = colour("--accent");
+  const faint = colour("--edge");
+  const crossing = colour("--edge-crossing");
+  const curve = edges > EDGES_WITH_ARROWS ? "haystack" : "bezier";
+  return [
+    {
+      selector: "node",
+      style: {
+        width: "data(size)",
+        height: "data(size)",
+        shape: SHAPE_OF_DATA,
+        "background-color": "data(colour)",
+        "border-width": 1,
+        "border-color": surface,
+        label: labels ? "data(label)" : "",
+        color: text,
+        "font-size": "data(font)",
+        "font-family": "system-ui, sans-serif",
+        "text-valign": "bottom",
+        "text-margin-y": 2,
+        "min-zoomed-font-size": 8,
+        "text-outline-color": surface,
+        "text-outline-width": 2,
+        "overlay-opacity": 0,
+      },
+    },
+    {
+      selector: "edge",
+      style: {
+        width: "data(width)",
+        "line-color": faint,
+        "curve-style": curve,
+        "target-arrow-shape": curve === "haystack" ? "none" : "triangle",
+        "target-arrow-color": faint,
+        "arrow-scale": 0.7,
+        opacity: 0.75,
+        "overlay-opacity": 0,
+      },
+    },
+    { selector: "edge.crossing", style: { "line-color": crossing, "target-arrow-color": crossing, opacity: 1 } },
+    { selector: "edge.near", style: { "line-color": accent, "target-arrow-color": accent, opacity: 1, "z-index": 8 } },
+    { selector: "node.hover", style: { "border-color": text, "border-width": 2, "z-index": 9 } },
+    {
+      selector: "node.chosen",
+      style: {
+        "border-color": text,
+        "border-width": 3,
+        "underlay-color": accent,
+        "underlay-opacity": 0.35,
+        "underlay-padding": 7,
+        "z-index": 10,
+        "min-zoomed-font-size": 0,
+        "font-weight": "bold",
+      },
+    },
+  ];
+}

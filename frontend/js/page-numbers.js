@@ -1,0 +1,28 @@
+/** Numbers that a template wrote raw, in the form that people read. */
+
+import { formatBytes, formatCount, formatTime, NOTHING } from "./format.js";
+
+/** @type {[string, (value: number) => string][]} */
+const FORMS = [
+  ["data-time-us", formatTime],
+  ["data-bytes", formatBytes],
+  ["data-count", formatCount],
+];
+
+const WHEN = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
+
+/** @param {ParentNode} root */
+export function fillNumbers(root) {
+  for (const [attribute, format] of FORMS) {
+    for (const target of root.querySelectorAll(`[${attribute}]`)) {
+      const text = target.getAttribute(attribute) ?? "";
+      target.textContent = text === "" || text === "None" ? NOTHING : format(Number(text));
+    }
+  }
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const when = new Date(time.getAttribute("datetime") ?? "");
+    if (!Number.isNaN(when.getTime())) {
+      time.textContent = WHEN.format(when);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/** The form that starts a run: shows only what belongs to the choices made, and says in words what will be run. */
+
+import { find, setText } from "./dom.js";
+import { formatBytes, formatCount } from "./format.js";
+
+/**
+ * What the template says of the choices: `data-memory-bytes` at an option of a device kind, `data-presets` (names with
+ * spaces between) at an option of a method.
+ *
+ * @param {HTMLFormElement} form
+ */
+export function enhanceRunForm(form) {
+  const update = () => {
+    tellMemory(form);
+    showPresets(form);
+    tellSummary(form);
+  };
+  form.addEventListener("input", update);
+  form.addEventListener("submit", () => {
+    const button = find(form, "button[type=submit]", HTMLButtonElement);
+    button.disabled = true; // pressed twice is meant once
+    setText(button, "Starting…");
+  });
+  addEventListener("pageshow", () => {
+    const button = find(form, "button[type=submit]", HTMLButtonElement);
+    button.disabled = false;
+    setText(button, "Start run");
+    update();
+  });
+  update();
+}
+
+/** @param {HTMLFormElement} form */
+function tellMemory(form) {
+  const memory = field(form, "memory_gib");
+  const bytes = Number(optionOf(form, "device_kind")?.dataset.memoryBytes);
+  if (memory instanceof HTMLInputElement && bytes > 0) {
+    memory.placeholder = `${bytes / 1024 ** 3}`;
+  }
+}
+
+/** @param {HTMLFormElement} form */
+function showPresets(form) {
+  const preset = field(form, "preset");
+  const presets = optionOf(form, "method")?.dataset.presets;
+  if (!(preset instanceof HTMLSelectElement) || presets === undefined) {
+    return;
+  }
+  const names = presets.split(" ").filter(Boolean);
+  for (const option of preset.options) {
+    option.hidden = option.disabled = option.value !== "" && !names.includes(option.value);
+  }
+  if (preset.selectedOptions[0]?.disabled ?? true) {
+    preset.value = names[0] ?? "";
+  }
+  preset.disabled = names.length === 0;
+  preset.closest(".field")?.toggleAttribute("hidden", names.length === 0);
+}
+
+/** @param {HTMLFormElement} form */
+function tellSummary(form) {
+  const own = field(form, "cluster")?.value.trim();
+  const kind = field(form, "device_kind")?.value ?? "";
+  const count = Number(field(form, "device_count")?.value);
+  const withCpu = field(form, "with_cpu");
+  const cpu = withCpu instanceof HTMLInputElement && withCpu.checked ? " and a CPU" : "";
+  const bytes = Number(field(form, "memory_gib")?.value) * 1024 ** 3 || Number(optionOf(form, "device_kind")?.dataset.memoryBytes);
+  const memory = bytes > 0 ? ` with ${formatBytes(bytes)} each` : "";
+  const cluster = own ? "your own cluster" : `${formatCount(count)} × ${kind}${memory}${cpu}`;
+  const method = optionOf(form, "method")?.textContent?.trim() ?? "";
+  const evaluations = Number(field(form, "evaluations")?.value);
+  setText(
+    find(form, "[data-part=summary]", HTMLElement),
+    `${method} on ${cluster}, at most ${formatCount(evaluations)} evaluations.`,
+  );
+  find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", Boolean(own));
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ * @returns {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | null}
+ */
+function field(form, name) {
+  const found = form.elements.namedItem(name);
+  return found instanceof HTMLInputElement || found instanceof HTMLSelectElement || found instanceof HTMLTextAreaElement
+    ? found
+    : null;
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ * @returns {HTMLOptionElement | null}
+ */
+function optionOf(form, name) {
+  const select = field(form, name);
+  return select instanceof HTMLSelectElement ? (select.selectedOptions[0] ?? null) : null;
+}

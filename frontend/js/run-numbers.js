@@ -1,0 +1,69 @@
+/** What the run page tells in figures, worked out of a run's state. */
+
+import { hasEnded } from "./run-state.js";
+
+const RATE_EPISODES = 50;
+
+/**
+ * @typedef {object} RunNumbers
+ * @property {number} used evaluations
+ * @property {number} budget evaluations
+ * @property {number | null} bestUs best feasible step time so far
+ * @property {number | null} singleUs best single device
+ * @property {number | null} speedUp over the best single device
+ * @property {number | null} elapsedSeconds
+ * @property {number | null} leftSeconds estimate, null where none can be made
+ * @property {number | null} lowerBoundUs
+ */
+
+/**
+ * @param {import("./run-state.js").RunState} state
+ * @param {{ evaluations: number, seconds: number | null }} budget
+ * @returns {RunNumbers}
+ */
+export function runNumbers(state, budget) {
+  const last = state.episodes.at(-1);
+  const singleUs = baselineTime(state, "single_device");
+  const bestUs = state.report?.feasible ? state.report.step_time_us : (last?.bestStepTimeUs ?? null);
+  const elapsedSeconds = state.report?.wall_seconds ?? last?.elapsedSeconds ?? null;
+  return {
+    used: state.report?.evaluations ?? last?.evaluations ?? 0,
+    budget: state.started?.evaluations ?? budget.evaluations,
+    bestUs,
+    singleUs,
+    speedUp: bestUs && singleUs ? singleUs / bestUs : null,
+    elapsedSeconds,
+    leftSeconds: hasEnded(state.status) ? null : leftSeconds(state, budget),
+    lowerBoundUs: state.started?.lower_bound_us ?? state.report?.lower_bound_us ?? null,
+  };
+}
+
+/**
+ * @param {import("./run-state.js").RunState} state
+ * @param {string} method
+ * @returns {number | null}
+ */
+export function baselineTime(state, method) {
+  return state.baselines.find((baseline) => baseline.method === method)?.step_time_us ?? null;
+}
+
+/**
+ * The evaluations left at the rate of the last episodes, or what is left of the seconds if that is less.
+ *
+ * @param {import("./run-state.js").RunState} state
+ * @param {{ evaluations: number, seconds: number | null }} budget
+ * @returns {number | null}
+ */
+function leftSeconds(state, budget) {
+  const last = state.episodes.at(-1);
+  if (!last || state.episodes.length < 2) {
+    return null;
+  }
+  const earlier = state.episodes[Math.max(0, state.episodes.length - 1 - RATE_EPISODES)];
+  const seconds = last.elapsedSeconds - earlier.elapsedSeconds;
+  const evaluations = last.evaluations - earlier.evaluations;
+  const ofEvaluations = evaluations > 0 ? ((budget.evaluations - last.evaluations) * seconds) / evaluations : Infinity;
+  const ofSeconds = budget.seconds === null ? Infinity : budget.seconds - last.elapsedSeconds;
+  const left = Math.min(ofEvaluations, ofSeconds);
+  return Number.isFinite(left) ? Math.max(0, left) : null;
+}
