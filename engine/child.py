@@ -88,7 +88,7 @@ def child_results(
     task: str,
     report_progress: ReportProgress = no_progress,
 ) -> Iterator[tuple[Results, Path]]:
-    """Run `function` ("module:name", of this package) in a child; yields its results and its folder of other files.
+    """Run `function` ("module:name", one of ours) in a child; yields its results and its folder of other files.
 
     The function is called as `function(arguments, folder, report_progress) -> Results`; the folder is gone when the
     context ends. `task` says in an error what was being done ("reading the graph"). Raises what typed error the

@@ -3,8 +3,11 @@
 - Both ends of a ref or resource edge: TensorFlow's placer moves the consumer, silently. What counts is the type that
   the consumer takes. Dataset ops count too, where a variant passes between them.
 - Handles of one resource: two ops that name the same variable, table or queue.
+- A Switch and what it switches: TensorFlow moves the Switch when it partitions the graph (where that is fed, to the
+  device on which feeds arrive).
 - A while loop's frame: it could run split, over a control loop a device, but no placement gains by it.
-Labels (`loc:@x`) are not repeated here. Source: tensorflow/core/common_runtime/colocation_graph.cc.
+Labels (`loc:@x`) are not repeated here. Sources: tensorflow/core/common_runtime/colocation_graph.cc;
+tensorflow/core/graph/graph_partition.cc, OptimizeControlFlowColocation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +22,7 @@ FREE_OF_INPUT_COLOCATION = frozenset({"PartitionedCall", "StatefulPartitionedCal
 """they hand their resource inputs on to ops of their own, which are placed themselves"""
 NO_SHARED_NAME = b"cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 """TensorFlow's mark for a resource of its own, whatever else bears the mark"""
+SWITCHES = frozenset({"Switch", "RefSwitch"})
 ENTERS, EXITS = frozenset({"Enter", "RefEnter"}), frozenset({"Exit", "RefExit"})
 
 
@@ -30,6 +34,7 @@ def pairs_that_must_colocate(
     pairs = {
         *_ref_and_resource_pairs(nodes, types, sources),
         *_handle_pairs(nodes),
+        *_switch_pairs(nodes, sources),
         *_frame_pairs(nodes, sources, order),
     }
     return np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2)
@@ -80,6 +85,13 @@ def shared_resource(node: Message) -> tuple[str, bytes, bytes] | None:
     if not shared or shared == NO_SHARED_NAME:
         return None
     return node.op, node.attr["container"].s if "container" in node.attr else b"", shared
+
+
+def _switch_pairs(nodes: Sequence[Message], sources: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Each Switch with the producer of its data."""
+    for index, node in enumerate(nodes):
+        if node.op in SWITCHES and sources[index]:
+            yield _pair(sources[index][0], index)
 
 
 def _frame_pairs(
