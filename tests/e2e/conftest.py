@@ -1,0 +1,69 @@
+"""A real browser before the real application: web, workers and Redis under the supervisor, a data folder of its own."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from engine.zoo import build_graph
+from tests.supervisor.started import free_port
+from tests.supervisor.test_application import application
+
+PATIENCE_MILLISECONDS = 90_000
+BROWSER_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an application that runs for all browser tests."""
+    folder, port = tmp_path_factory.mktemp("application"), free_port()
+    with application(folder / "data", port, folder / "output") as running:
+        running.wait_for_line(f"ready at http://127.0.0.1:{port}")
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = os.environ.get("PLACETO_CHROMIUM") or shutil.which("chromium")
+    assert path, "no Chromium: `make test` finds or installs one and sets PLACETO_CHROMIUM"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=BROWSER_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page that fails the test if it throws, logs an error, or asks any other server for anything."""
+    context = browser.new_context(base_url=address, accept_downloads=True, viewport={"width": 1440, "height": 1000})
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(f"threw {error}"))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    page.on(
+        "request",
+        lambda request: None if request.url.startswith((address, "data:", "blob:")) else faults.append(request.url),
+    )
+    yield page
+    context.close()
+    assert faults == []
+
+
+@pytest.fixture(scope="session")
+def training_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real training step, built by TensorFlow."""
+    path = tmp_path_factory.mktemp("graphs") / "tiny_cnn.pb"
+    build_graph("tiny_cnn", path, settings={"batch": 2})
+    return path

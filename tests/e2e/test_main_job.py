@@ -1,0 +1,154 @@
+"""The main job as a person does it: upload, start, watch, step through, cancel, download; TensorFlow runs the file."""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from engine.child import Limits, run_in_child
+
+pytestmark = pytest.mark.e2e
+PARTS = "[data-part={}]"
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def part(page: Page, name: str) -> Any:
+    return page.locator(PARTS.format(name)).first
+
+
+def create_project(page: Page, name: str) -> None:
+    page.goto("/")
+    page.get_by_label("Name of a new project").fill(name)
+    page.get_by_role("button", name="Create project").click()
+    expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
+
+
+def upload(page: Page, path: Path) -> None:
+    """Choose the file and wait until the graph's page offers to start a run."""
+    page.locator("input[type=file]").set_input_files(path)
+    send = page.get_by_role("button", name="Upload", exact=True)
+    if send.is_visible():
+        send.click()
+    page.wait_for_url("**/graphs/*/")
+    expect(page.get_by_role("button", name="Start run")).to_be_visible()
+
+
+def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: int = 0, with_cpu: bool = False) -> None:
+    page.get_by_label("How many").fill("2")
+    page.get_by_label("Kind").select_option("K80")
+    page.get_by_label("and a CPU").set_checked(with_cpu)
+    page.get_by_label("Method", exact=True).select_option(method)
+    page.get_by_label("Evaluations").fill(str(evaluations))
+    page.get_by_label("Seed").fill(str(seed))
+    page.get_by_role("button", name="Start run").click()
+    page.wait_for_url("**/runs/*/")
+
+
+def expect_status(page: Page, status: str) -> None:
+    expect(part(page, "status")).to_have_attribute("data-status", status)
+
+
+def episodes(page: Page) -> int:
+    return int(page.get_by_label("Episode shown").get_attribute("max") or 0) + 1
+
+
+def colours(page: Page) -> str:
+    """The device of each group as the table says, and the picture of the graph."""
+    return page.locator("[data-part=groups]").inner_text()
+
+
+def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_path: Path) -> None:
+    create_project(page, "Main job")
+    upload(page, training_graph)
+    expect(page.locator("main")).to_contain_text("Conv2D")
+    start_run(page, evaluations=3000)
+
+    page.wait_for_function("Number(document.querySelector('[data-part=player] input').max) > 20")
+    early = episodes(page)
+    best_early = part(page, "best").inner_text()
+    expect(part(page, "best")).not_to_have_text("–")
+    expect(part(page, "chart-legend")).to_contain_text("Single device")
+    expect(part(page, "chart-legend")).to_contain_text("Random")
+    page.wait_for_function(f"Number(document.querySelector('[data-part=player] input').max) > {early}")
+    assert best_early
+
+    expect_status(page, "done")
+    assert episodes(page) > early
+    expect(part(page, "used")).to_contain_text("3,000")
+
+    slider = page.get_by_label("Episode shown")
+    slider.fill("0")
+    first, first_picture = colours(page), part(page, "canvas").screenshot()
+    slider.fill(str(episodes(page) - 1))
+    page.wait_for_function("document.querySelector('[data-part=player] output').textContent.length > 0")
+    assert colours(page) != first
+    assert part(page, "canvas").screenshot() != first_picture
+    page.get_by_role("button", name="Show the best episode").click()
+
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download placed GraphDef").click()
+    placed = tmp_path / "placed.pb"
+    download.value.save_as(placed)
+    order: dict[str, Any] = {"plain": str(training_graph), "placed": str(placed)}
+    _, texts = run_in_child("tests.e2e.placed_graph:run_on_virtual_cpus_in_child", order, Limits(), task="running it")
+    found = cast(dict[str, Any], texts["placed"])
+    assert found["mismatches"] == []
+    assert found["executed_ops"] > 50
+    assert set(cast(list[str], texts["devices"])) <= {"/device:GPU:0", "/device:GPU:1"}
+
+    run_url = page.url
+    text = page.request.get(f"{run_url}placed.pbtxt")
+    assert text.ok and text.text().count("\n  device: ") == text.text().count("node {")
+    placement = page.request.get(f"{run_url}placement.json").json()
+    assert set(placement.values()) <= {"/device:GPU:0", "/device:GPU:1"}
+    assert len(placement) == text.text().count("node {")
+
+
+def test_a_cancelled_run_still_gives_its_best(page: Page, training_graph: Path) -> None:
+    create_project(page, "Cancelled")
+    upload(page, training_graph)
+    start_run(page, evaluations=10_000_000, with_cpu=True)
+    page.wait_for_function("Number(document.querySelector('[data-part=player] input').max) > 5")
+    expect(part(page, "chart-legend")).to_contain_text("CPU")
+    page.reload()
+    page.wait_for_function("Number(document.querySelector('[data-part=player] input').max) > 10")
+    page.get_by_role("button", name="Cancel run").click()
+    expect_status(page, "cancelled")
+    answer = page.request.get(f"{page.url}placed.pb")
+    assert answer.ok
+    assert b"/device:" in answer.body()
+    events = page.request.get(f"{page.url}events.json?after=0&limit=100000").json()["events"]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+
+
+def test_a_name_in_a_graph_is_only_text(page: Page, tmp_path: Path) -> None:
+    nodes = [{"id": f"{HOSTILE}{index}", "type": HOSTILE, "time_us": 10, "output_bytes": [100]} for index in range(4)]
+    links = [{"source": nodes[index]["id"], "target": nodes[index + 1]["id"], "output": 0} for index in range(3)]
+    graph = {"directed": True, "multigraph": False, "graph": {"name": HOSTILE}, "nodes": nodes, "edges": links}
+    path = tmp_path / f"{HOSTILE.replace('/', '')}.json"
+    path.write_text(json.dumps(graph))
+    alerts: list[str] = []
+    page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+    create_project(page, HOSTILE)
+    upload(page, path)
+    start_run(page, evaluations=50, method="random")
+    expect_status(page, "done")
+    expect(page.locator("main")).to_contain_text(HOSTILE)
+    assert page.locator("main img").count() == 0
+    assert alerts == []
+
+
+def test_a_file_that_is_no_graph_is_told_at_the_field_and_not_stored(page: Page, tmp_path: Path) -> None:
+    create_project(page, "Bad input")
+    path = tmp_path / "empty.pb"
+    path.write_bytes(b"")
+    project_url = page.url
+    page.locator("input[type=file]").set_input_files(path)
+    send = page.get_by_role("button", name="Upload", exact=True)
+    if send.is_visible():
+        send.click()
+    expect(page.locator("main")).to_contain_text("empty")
+    page.goto(project_url)
+    expect(page.locator("main")).to_contain_text("No graph yet")

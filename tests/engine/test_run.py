@@ -1,0 +1,149 @@
+"""A run: its events in order, its baselines, its answer, and going on from a checkpoint."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from engine.api import Budget, PreparedGraph, RunRequest, place
+from engine.errors import InfeasibleError, SettingsError
+from engine.events import Baseline, Checkpoint, Episode, Event, Finished, NumberedEvent, Started
+
+from .placers.small_problems import one_group_an_op, small_cluster, small_graph
+
+Heard = list[NumberedEvent | Checkpoint]
+
+
+def prepared_graph(ops: int = 12) -> PreparedGraph:
+    graph, costs = small_graph(np.random.default_rng(11), ops)
+    return PreparedGraph(graph, costs, one_group_an_op(graph, costs))
+
+
+def request(
+    method: str, evaluations: int = 300, *, seed: int = 0, memory_bytes: int = 10**9, cpu: bool = True
+) -> RunRequest:
+    return RunRequest(small_cluster(2, memory_bytes=memory_bytes, cpu=cpu), method, Budget(evaluations), seed)
+
+
+def events_of(heard: Heard) -> list[Event]:
+    return [item.event for item in heard if isinstance(item, NumberedEvent)]
+
+
+def without_times(event: Event) -> Event:
+    return dataclasses.replace(event, elapsed_seconds=0.0) if isinstance(event, Episode) else event
+
+
+@pytest.mark.parametrize("method", ["placeto", "random", "single_device", "cpu_only"])
+def test_events_are_numbered_from_one_without_a_gap(method: str) -> None:
+    heard: Heard = []
+    place(prepared_graph(), request(method), heard.append, lambda: False)
+    numbers = [item.seq for item in heard if isinstance(item, NumberedEvent)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    types = [event.type for event in events_of(heard)]
+    assert types[:4] == ["started", "baseline", "baseline", "baseline"]
+    assert types[-1] == "finished"
+    assert set(types[4:-1]) == {"episode"}
+
+
+def test_the_answer_is_the_best_evaluated_and_never_behind_one_device() -> None:
+    heard: Heard = []
+    report = place(prepared_graph(), request("placeto", 50), heard.append, lambda: False)
+    baselines = {event.method: event for event in events_of(heard) if isinstance(event, Baseline)}
+    episodes = [event for event in events_of(heard) if isinstance(event, Episode)]
+    one_device_us = baselines["single_device"].step_time_us
+    assert one_device_us is not None
+    best_us = min([one_device_us, *(event.step_time_us for event in episodes)])
+    assert report["step_time_us"] == best_us
+    assert report["evaluations"] == 50
+    lower_bound_us = report["lower_bound_us"]
+    assert isinstance(lower_bound_us, float)
+    assert 0 < lower_bound_us <= best_us
+    assert events_of(heard)[-1] == Finished(report)
+
+
+def test_a_budget_of_one_evaluation_gives_the_best_device() -> None:
+    report = place(prepared_graph(), request("placeto", 1), lambda _: None, lambda: False)
+    placement = report["device_of_group"]
+    assert isinstance(placement, list)
+    assert len(set(map(str, placement))) == 1
+    assert report["evaluations"] == 1
+
+
+def test_a_stopped_run_reports_its_best_without_finishing() -> None:
+    heard: Heard = []
+
+    def stop_after_an_episode() -> bool:
+        return any(isinstance(event, Episode) for event in events_of(heard))
+
+    report = place(prepared_graph(), request("placeto", 100_000), heard.append, stop_after_an_episode)
+    assert report["feasible"] is True
+    assert not any(isinstance(event, Finished) for event in events_of(heard))
+
+
+def test_going_on_from_each_checkpoint_equals_never_stopping() -> None:
+    whole: Heard = []
+    prepared, asked = prepared_graph(), request("placeto", 400)
+    report = place(prepared, asked, whole.append, lambda: False)
+    checkpoints = [item for item in whole if isinstance(item, Checkpoint)]
+    assert checkpoints, "placeto emits at least one checkpoint a run"
+    for checkpoint in checkpoints:
+        rest: Heard = []
+        again = place(prepared, asked, rest.append, lambda: False, checkpoint.state)
+        numbers = [item.seq for item in rest if isinstance(item, NumberedEvent)]
+        assert numbers[0] == checkpoint.seq + 1
+        expected = [item for item in whole if isinstance(item, NumberedEvent) and item.seq > checkpoint.seq]
+        assert [without_times(event) for event in events_of(rest)][:-1] == [
+            without_times(item.event) for item in expected
+        ][:-1]
+        assert again["device_of_group"] == report["device_of_group"]
+        assert again["evaluations"] == report["evaluations"]
+
+
+def test_without_room_it_says_how_much_is_missing_on_which_device() -> None:
+    heard: Heard = []
+    with pytest.raises(InfeasibleError) as caught:
+        place(prepared_graph(), request("random", 20, memory_bytes=1000), heard.append, lambda: False)
+    assert "bytes over the 1000 bytes of /device:" in str(caught.value)
+    baseline = next(event for event in events_of(heard) if isinstance(event, Baseline))
+    assert baseline.step_time_us is None
+    assert "no placement fits the memory" in baseline.note
+
+
+def test_without_a_cpu_the_cpu_baseline_says_so() -> None:
+    heard: Heard = []
+    place(prepared_graph(), request("random", 20, cpu=False), heard.append, lambda: False)
+    baselines = {event.method: event for event in events_of(heard) if isinstance(event, Baseline)}
+    assert baselines["cpu_only"].step_time_us is None
+    assert "the cluster has no CPU" in baselines["cpu_only"].note
+
+
+def test_random_has_the_same_evaluations_as_the_run() -> None:
+    heard: Heard = []
+    place(prepared_graph(), request("placeto", 123), heard.append, lambda: False)
+    baselines = {event.method: event for event in events_of(heard) if isinstance(event, Baseline)}
+    assert baselines["random"].evaluations == 123
+
+
+def test_settings_and_seed_are_told_first() -> None:
+    heard: Heard = []
+    place(prepared_graph(), request("placeto", 20, seed=7), heard.append, lambda: False)
+    started = events_of(heard)[0]
+    assert isinstance(started, Started)
+    assert started.seed == 7
+    assert started.settings["preset"] == "fast"
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_a_seed_outside_the_bounds_is_refused(seed: int) -> None:
+    with pytest.raises(SettingsError) as caught:
+        request("random", seed=seed)
+    assert str(caught.value) == f"seed: {seed}; allowed: a whole number from 0 to {2**63 - 1}"
+
+
+def test_a_prepared_graph_survives_bytes() -> None:
+    prepared = prepared_graph()
+    again = PreparedGraph.from_bytes(prepared.to_bytes())
+    assert again.to_bytes() == prepared.to_bytes()
+    assert again.graph.op_names == prepared.graph.op_names
+    assert np.array_equal(again.costs.time_us, prepared.costs.time_us)
+    assert again.summary() == prepared.summary()
