@@ -22,8 +22,9 @@ from engine.costs.shapes import least_bytes, output_shapes
 from engine.costs.stand_ins import GraphToCost, graph_to_cost
 from engine.errors import CostError, shortened
 from engine.events import Json
-from engine.graphs.graphdef_messages import Message, read_messages
+from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.must_colocate import shared_resource
+from engine.graphs.tensorflow_messages import Message
 
 TIMES_SLOWER = 100
 """the estimator gives whole µs: it is told of a device that is so many times slower, and its answer is divided"""

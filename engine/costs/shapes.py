@@ -10,8 +10,8 @@ from tensorflow.core.framework import types_pb2
 
 from engine.costs.stand_ins import GraphToCost
 from engine.errors import CostError, shortened
-from engine.graphs.graphdef_messages import Message
 from engine.graphs.graphdef_types import REFS_FROM
+from engine.graphs.tensorflow_messages import Message
 
 MOST_BYTES = 2**50
 RESERVED_OUTPUTS = {"FusedBatchNormV3": 5}

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2, types_pb2
 
-from engine.graphs.graphdef_messages import GraphMessages, Message
+from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.graphdef_types import INVALID, REFS_FROM, NodeTypes
 from engine.graphs.op_table import registered_ops
+from engine.graphs.tensorflow_messages import Message
 
 LARGE_CONSTANT_BYTES = 64 * 1024
 CALLS = frozenset(

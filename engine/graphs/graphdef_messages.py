@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from engine.errors import GraphError, shortened
-from engine.graphs.tensorflow_messages import load_messages
+from engine.graphs.tensorflow_messages import Message, load_messages, parsed
 from engine.graphs.wire import BYTES, VARINT, Field, WireError, fields
 
 MOST_OPS = 1_000_000
@@ -19,9 +18,6 @@ MOST_LEVELS = 100
 SUFFIXES = (".pb", ".pbtxt")
 NODE, LIBRARY, VERSION, VERSIONS = 1, 2, 3, 4
 _KNOWN_TYPES = {NODE: BYTES, LIBRARY: BYTES, VERSION: VARINT, VERSIONS: BYTES}
-
-Message: TypeAlias = Any
-"""a protobuf message: its classes exist only in the child, once loaded"""
 
 _FIRST_BYTES = (
     (b"\x89PNG", "a PNG picture"),
@@ -82,18 +78,20 @@ def _noun_of_first_bytes(content: bytes, suffix: str) -> str | None:
 
 def _read_binary(content: bytes) -> GraphMessages:
     """Scan the fields, then parse node by node."""
-    graph_pb2 = load_messages("tensorflow.core.framework.graph_pb2")
     try:
         found = _scan(content)
         nodes = [_parse_node(content, field, index) for index, field in enumerate(found[NODE])]
-        return GraphMessages(nodes, _parse_rest(content, found, graph_pb2))
-    except (GraphError, WireError) as fault:
-        if (noun := _noun_of_message(content)) is not None:
-            raise GraphError(f"this is {noun}", allowed=_allowed(".pb"), field="file") from None
-        if isinstance(fault, WireError):
-            what = f"the file is no GraphDef, or it is cut short or damaged: {fault}"
-            raise GraphError(what, allowed=_allowed(".pb"), field="file") from None
+        rest = _parse_rest(content, found)
+    except GraphError:
+        _require_no_other_message(content)
         raise
+    except WireError as fault:
+        _require_no_other_message(content)
+        what = f"the file is no GraphDef, or it is cut short or damaged: {fault}"
+        raise GraphError(what, allowed=_allowed(".pb"), field="file") from None
+    if not all(node.name and node.op for node in nodes):
+        _require_no_other_message(content)
+    return GraphMessages(nodes, rest)
 
 
 def _scan(content: bytes) -> dict[int, list[Field]]:
@@ -108,18 +106,16 @@ def _scan(content: bytes) -> dict[int, list[Field]]:
                 raise GraphError("the op is empty", where=f"op {len(nodes)}", allowed="a name and a type", field="file")
             if len(nodes) == MOST_OPS:
                 raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
-        found.setdefault(field.number, []).append(field)
+        if field.number in found:
+            found[field.number].append(field)
     return found
 
 
 def _parse_node(content: bytes, field: Field, index: int) -> Message:
     """One NodeDef."""
-    node_def_pb2 = load_messages("tensorflow.core.framework.node_def_pb2")
-    message = load_messages("google.protobuf.message")
-    try:
-        return node_def_pb2.NodeDef.FromString(content[field.payload : field.end])
-    except message.DecodeError:
-        pass
+    node = parsed("tensorflow.core.framework.node_def_pb2", "NodeDef", content[field.payload : field.end])
+    if node is not None:
+        return node
     for inner in fields(content, field.payload, field.end):
         if inner.wire_type == BYTES and inner.number <= 4:
             text = content[inner.payload : inner.end]
@@ -132,41 +128,38 @@ def _parse_node(content: bytes, field: Field, index: int) -> Message:
     raise GraphError(what, where=f"op {index}", allowed="a NodeDef", field="file")
 
 
-def _parse_rest(content: bytes, found: Mapping[int, Sequence[Field]], graph_pb2: Message) -> Message:
+def _parse_rest(content: bytes, found: Mapping[int, Sequence[Field]]) -> Message:
     """All but the nodes; several libraries are one, as protobuf has it."""
-    message = load_messages("google.protobuf.message")
     parts = (content[field.start : field.end] for number, of_it in found.items() if number != NODE for field in of_it)
-    try:
-        return graph_pb2.GraphDef.FromString(b"".join(parts))
-    except message.DecodeError:
+    rest = parsed("tensorflow.core.framework.graph_pb2", "GraphDef", b"".join(parts))
+    if rest is None:
         what = f"the function library is damaged or nested deeper than {MOST_LEVELS} levels"
-        raise GraphError(what, allowed="a FunctionDefLibrary", field="file") from None
+        raise GraphError(what, allowed="a FunctionDefLibrary", field="file")
+    return rest
+
+
+def _require_no_other_message(content: bytes) -> None:
+    """Raise GraphError if the file holds another message of TensorFlow's."""
+    noun = _noun_of_message(content)
+    if noun is not None:
+        raise GraphError(f"this is {noun}", allowed=_allowed(".pb"), field="file")
 
 
 def _noun_of_message(content: bytes) -> str | None:
     """What a file is that holds another message of TensorFlow's."""
-    saved_model = _parsed("tensorflow.core.protobuf.saved_model_pb2", "SavedModel", content)
+    saved_model = parsed("tensorflow.core.protobuf.saved_model_pb2", "SavedModel", content)
     if saved_model is not None and saved_model.saved_model_schema_version and saved_model.meta_graphs:
         return "a SavedModel (saved_model.pb)"
-    metadata = _parsed("tensorflow.core.protobuf.config_pb2", "RunMetadata", content)
+    metadata = parsed("tensorflow.core.protobuf.config_pb2", "RunMetadata", content)
     if metadata is not None and (
         any(device.device.startswith("/") for device in metadata.step_stats.dev_stats)
         or any(node.op for graph in metadata.partition_graphs for node in graph.node)
     ):
         return "RunMetadata (step stats of a run)"
-    meta_graph = _parsed("tensorflow.core.protobuf.meta_graph_pb2", "MetaGraphDef", content)
+    meta_graph = parsed("tensorflow.core.protobuf.meta_graph_pb2", "MetaGraphDef", content)
     if meta_graph is not None and any(node.op for node in meta_graph.graph_def.node):
         return "a MetaGraphDef (.meta)"
     return None
-
-
-def _parsed(module: str, name: str, content: bytes) -> Message | None:
-    """`content` as that message, or None where it is none."""
-    message = load_messages("google.protobuf.message")
-    try:
-        return getattr(load_messages(module), name).FromString(content)
-    except message.DecodeError:
-        return None
 
 
 def _read_text(content: bytes) -> GraphMessages:

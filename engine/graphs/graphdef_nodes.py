@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from engine.errors import GraphError, shortened
 from engine.graphs.device_string import parse_device_string
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.graphs.graphdef_messages import GraphMessages, Message
+from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.graphdef_types import NodeTypes
 from engine.graphs.must_colocate import pairs_that_must_colocate
+from engine.graphs.tensorflow_messages import Message
 
 LONGEST_NAME = 4096
 NAME_RULE = "a letter, digit or dot, then letters, digits and . _ - / >"
@@ -175,7 +176,7 @@ def _topological_order(edges: NDArray[np.int32], nodes: Sequence[Message]) -> li
 
 
 def _cycle(edges: NDArray[np.int32], waits_for: Sequence[int]) -> list[int]:
-    """One cycle, in the direction of its edges, among ops that still wait for an input."""
+    """One cycle among ops that still wait for an input, in the direction of its edges, from its first op on."""
     producer = {target: source for source, target in edges[:, :2].tolist() if waits_for[source] and waits_for[target]}
     seen: dict[int, None] = {}
     op = next(iter(producer))
@@ -183,7 +184,9 @@ def _cycle(edges: NDArray[np.int32], waits_for: Sequence[int]) -> list[int]:
         seen[op] = None
         op = producer[op]
     walked = list(seen)
-    return walked[walked.index(op) :][::-1]
+    cycle = walked[walked.index(op) :][::-1]
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]
 
 
 def _device(node: Message) -> str:

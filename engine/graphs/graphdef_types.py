@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from engine.graphs.graphdef_messages import Message
 from engine.graphs.op_table import Argument, Signature, registered_ops
-from engine.graphs.tensorflow_messages import load_messages
+from engine.graphs.tensorflow_messages import Message, load_messages
 
 INVALID, RESOURCE, VARIANT = 0, 20, 21
 """DataType numbers; 0 stands for one that is not known"""

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.graphs.graphdef_messages import Message
 from engine.graphs.graphdef_types import INVALID, REFS_FROM, RESOURCE, VARIANT, NodeTypes
+from engine.graphs.tensorflow_messages import Message
 
 FREE_OF_INPUT_COLOCATION = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 """they hand their resource inputs on to ops of their own, which are placed themselves"""

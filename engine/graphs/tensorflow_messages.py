@@ -7,8 +7,14 @@ import importlib
 import importlib.util
 import sys
 from types import ModuleType
+from typing import Any, TypeAlias
 
 from engine.errors import GraphError
+
+Message: TypeAlias = Any
+"""a protobuf message: its classes exist only in the child, once loaded"""
+NO_MEMORY = "alloc failed"
+"""what protobuf's parser says, of a damaged message as it seems, when memory ran out"""
 
 
 def load_messages(name: str) -> ModuleType:
@@ -24,3 +30,14 @@ def load_messages(name: str) -> ModuleType:
         bare.__path__ = list(found.submodule_search_locations)
         sys.modules["tensorflow"] = bare
     return importlib.import_module(name)
+
+
+def parsed(module: str, name: str, content: bytes) -> Message | None:
+    """`content` as that message, or None where it is none. Raises MemoryError."""
+    message = load_messages("google.protobuf.message")
+    try:
+        return getattr(load_messages(module), name).FromString(content)
+    except message.DecodeError as fault:
+        if NO_MEMORY in str(fault):
+            raise MemoryError from None
+        return None

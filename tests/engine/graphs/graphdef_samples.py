@@ -1,0 +1,49 @@
+"""GraphDefs made by hand, from the wire up: no protobuf classes are needed in the tests' own process."""
+
+from engine.graphs.wire import bytes_field
+
+
+def text(number: int, content: str | bytes) -> bytes:
+    """A field of text or bytes."""
+    return bytes_field(number, content.encode() if isinstance(content, str) else content)
+
+
+def attribute(key: str, value: bytes) -> bytes:
+    """An entry of NodeDef.attr; `value` is an AttrValue."""
+    return bytes_field(5, text(1, key) + bytes_field(2, value))
+
+
+def type_attribute(key: str, number: int) -> bytes:
+    """An attribute that holds a DataType."""
+    return attribute(key, bytes([0x30, number]))
+
+
+def count_attribute(key: str, count: int) -> bytes:
+    """An attribute that holds a small whole number."""
+    return attribute(key, bytes([0x18, count]))
+
+
+def colocated_with(*names: str) -> bytes:
+    """The `_class` attribute."""
+    return attribute("_class", bytes_field(1, b"".join(text(2, f"loc:@{name}") for name in names)))
+
+
+def node(name: str | bytes, op: str | bytes = "NoOp", *inputs: str, device: str = "", attributes: bytes = b"") -> bytes:
+    """A node, as a field of a GraphDef."""
+    fields = text(1, name) + text(2, op) + b"".join(text(3, each) for each in inputs)
+    return bytes_field(1, fields + (text(4, device) if device else b"") + attributes)
+
+
+def constant(name: str, device: str = "", attributes: bytes = b"") -> bytes:
+    """A constant without a value: enough for a reader."""
+    return node(name, "Const", device=device, attributes=type_attribute("dtype", 1) + attributes)
+
+
+def identity(name: str, source: str, *control: str, number: int = 1) -> bytes:
+    """An Identity of `source`."""
+    return node(name, "Identity", source, *control, attributes=type_attribute("T", number))
+
+
+def total(name: str, *sources: str) -> bytes:
+    """The sum of `sources`."""
+    return node(name, "AddN", *sources, attributes=type_attribute("T", 1) + count_attribute("N", len(sources)))
