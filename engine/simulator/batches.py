@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.simulator.compiled import compiled
 from engine.simulator.event_loop import simulate_step
-from engine.simulator.tables import Scratch, Tables
+from engine.simulator.records import Scratch, Tables
 
 
 @compiled
@@ -25,7 +25,8 @@ def evaluate_batch(
         step_time_us[index] = simulate_step(tables, scratch, placements[index])
         if np.isnan(step_time_us[index]):
             return index
-        peak_bytes[index] = scratch.peak_bytes
+        for device in range(len(scratch.devices)):
+            peak_bytes[index, device] = scratch.devices[device].peak_bytes
     return -1
 
 

@@ -1,14 +1,17 @@
-"""The one way in which the engine's numeric loops are compiled: `@compiled`."""
+"""How the engine's numeric loops are compiled: `@compiled` for what is called, `@inlined` for its parts."""
 
+import functools
 import hashlib
 import inspect
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba.core.caching import FunctionCache
+from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.extending import intrinsic
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -20,12 +23,17 @@ _digests: dict[int, str] = {}
 class _DigestCache(FunctionCache):
     """Numba's cache on disk, but a change in a called function of another file counts as a change.
 
-    Numba itself looks at the caller's file only and would run old machine code after an upgrade.
+    Numba itself looks at the caller's file only and would run old machine code after an upgrade. The digest is part of
+    the file's name, so that what another version has left is not even opened.
     """
 
-    def _index_key(self, signature: object, codegen: object) -> tuple[object, ...]:
-        key: tuple[object, ...] = super()._index_key(signature, codegen)  # type: ignore[no-untyped-call]  # numba's own
-        return (*key, _digest_of(self._py_func))
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]  # numba's own
+        self._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]  # numba's own
+            cache_path=self._cache_path,
+            filename_base=f"{self._impl.filename_base}-{_digest_of(function)[:16]}",
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
 
 
 def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
@@ -36,17 +44,40 @@ def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Ans
     """
     dispatcher = numba.njit(nogil=True, fastmath=False, error_model="numpy")(function)
     try:
-        cache = _DigestCache(function)  # type: ignore[no-untyped-call]  # numba's own
-        dispatcher._cache = cache  # type: ignore[attr-defined]  # what cache=True sets
+        dispatcher._cache = _DigestCache(function)  # type: ignore[attr-defined]  # what cache=True sets
     except RuntimeError as error:
         warnings.warn(f"compiled code is not kept: {error}", stacklevel=2)
     _digests[id(dispatcher)] = _digest_of(function)
     return dispatcher
 
 
+def inlined(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+    """A part of compiled functions that becomes part of each caller's machine code: it costs no call."""
+    dispatcher = numba.njit(nogil=True, fastmath=False, error_model="numpy", forceinline=True)(function)
+    _digests[id(dispatcher)] = _digest_of(function)
+    return dispatcher
+
+
+def _borrowed(_typing_context: object, array: Any) -> object:
+    """For numba: the type and the code of `borrowed`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> object:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        view.meminfo = ir.Constant(view.meminfo.type, None)
+        view.parent = ir.Constant(view.parent.type, None)
+        return view._getvalue()
+
+    return array(array), generate
+
+
+borrowed: Callable[[Answer], Answer] = intrinsic(_borrowed)  # type: ignore[assignment]  # numba's own type
+"""In compiled code: the same array without a count of its references, which would cost more than the work does. The
+caller keeps the array alive."""
+
+
 def _digest_of(function: Callable[..., object]) -> str:
     """A digest of the file of `function`, of the compiled functions and the numbers that it names."""
-    digest = hashlib.sha256(Path(inspect.getfile(function)).read_bytes())
+    digest = hashlib.sha256(_source(inspect.getfile(function)))
     for name in sorted(function.__code__.co_names):
         value = function.__globals__.get(name)
         if id(value) in _digests:
@@ -54,3 +85,8 @@ def _digest_of(function: Callable[..., object]) -> str:
         elif isinstance(value, int | float | str):
             digest.update(f"{name} {value!r}".encode())
     return digest.hexdigest()
+
+
+@functools.cache
+def _source(path: str) -> bytes:
+    return Path(path).read_bytes()

@@ -1,345 +1,322 @@
 """The event loop, compiled: one step of a placed graph.
 
-Events: the end of an op and the arrival of a transfer. A device's (or channel's) queue is first in, first out, so its
-next op is known as soon as it is free or earlier, and starting it needs no event of its own. Where an op takes no time
-its end is handled in the place of its start (after the arrivals and the links of that moment), as if both events were
-there. Simultaneous events: arrivals by the producer's name, output and consumer's name, then links, then devices.
-
-Memory is counted in half-open intervals: what is given back at a moment is gone before what is taken at that moment,
-whatever the order of the events, and what is held for no time does not count.
+Events: the end of an op and the arrival of a transfer. A device's (or channel's) queue is first in, first out, so what
+it takes next is known when it becomes free or earlier, and starting that needs no event of its own. Where an op takes
+no time its end is handled in the place of its start (after the arrivals and the links of that moment), as if both
+events were there. Simultaneous events: arrivals by producer's name, output and consumer's name, then links, then
+devices.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import compiled
+from engine.simulator.compiled import compiled, inlined
+from engine.simulator.held_memory import change_memory, free_after_op
 from engine.simulator.published_memory import published_peaks
-from engine.simulator.tables import BUS_CODE, NONE_CODE, PAIR_CODE, Scratch, Tables
+from engine.simulator.records import BUS_CODE, NONE_CODE, PAIR_CODE, Scratch, Tables, borrow_scratch, borrow_tables
 
-LINK_EVENT = 1 << 40
+LINK_EVENT = 1 << 30
 """above the order of all arrivals"""
-DEVICE_EVENT = 1 << 41
+DEVICE_EVENT = LINK_EVENT + (1 << 29)
 """above the order of all links"""
-NEVER = np.inf
 
 
 @compiled
 def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> float:
     """The step time of `placement` [groups]; peaks and times are left in `scratch`. NaN if an op cannot run there."""
+    tables, scratch = borrow_tables(tables), borrow_scratch(scratch)
+    _reset(scratch)
     if not _place(tables, scratch, placement):
         return np.nan
-    _reset(tables, scratch)
     count = 0
-    for op in tables.first_ops:
-        count = _become_ready(tables, scratch, count, op, 0.0)
+    for op in range(len(scratch.ops)):
+        if tables.ops[op].in_degree == 0:
+            count = _become_ready(tables, scratch, count, op, 0.0)
     step_time_us = 0.0
     while count > 0:
-        now, item = scratch.heap_time_us[0], scratch.heap_item[0]
+        now, what = scratch.events[0].time_us, scratch.events[0].what
         count = _pop(scratch, count)
-        if item >= 0:
-            count, rested = _end_op(tables, scratch, count, item, now)
+        if what >= 0:
+            count, rested_us = _end_op(tables, scratch, count, what, now)
         else:
-            count, rested = _end_transfer(tables, scratch, count, ~item, now)
-        step_time_us = max(step_time_us, rested)
-    if not tables.full_memory:
+            count, rested_us = _end_transfer(tables, scratch, count, ~what, now)
+        step_time_us = max(step_time_us, rested_us)
+    if not tables.model[0].full_memory:
         published_peaks(tables, scratch)
     return step_time_us
 
 
-@compiled
+@inlined
+def _reset(scratch: Scratch) -> None:
+    for device in range(len(scratch.devices)):
+        state = scratch.devices[device]
+        state.running = False
+        state.first = state.last = state.leader = -1
+        state.free_us = state.changed_us = 0.0
+        state.starting_us = np.inf
+        state.level_bytes = state.peak_bytes = 0
+    for channel in range(len(scratch.channels)):
+        scratch.channels[channel].busy = False
+        scratch.channels[channel].head = -1
+        scratch.channels[channel].free_us = 0.0
+
+
+@inlined
 def _place(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> bool:
     """Spread groups over ops; False if an op has no time on its device."""
     possible = True
-    for op in range(len(tables.group_of_op)):
-        device = placement[tables.group_of_op[op]]
-        scratch.device_of_op[op] = device
-        scratch.pending[op] = tables.in_degree[op]
-        possible &= not np.isnan(tables.time_us[tables.row_of_device[device], op])
+    for op in range(len(scratch.ops)):
+        device = placement[tables.ops[op].group]
+        time_us = tables.time_us[scratch.devices[device].kind, op]
+        scratch.ops[op].device = device
+        scratch.ops[op].pending = tables.ops[op].in_degree
+        scratch.ops[op].time_us = time_us
+        scratch.devices[device].level_bytes += tables.ops[op].persistent_bytes
+        possible &= not np.isnan(time_us)
+    for device in range(len(scratch.devices)):
+        scratch.devices[device].peak_bytes = scratch.devices[device].level_bytes
     return possible
 
 
-@compiled
-def _reset(tables: Tables, scratch: Scratch) -> None:
-    scratch.first_op[:] = -1
-    scratch.last_op[:] = -1
-    scratch.running[:] = -1
-    scratch.device_free_us[:] = 0.0
-    scratch.leader_on[:] = -1
-    scratch.channel_head[:] = -1
-    scratch.channel_busy[:] = False
-    scratch.channel_free_us[:] = 0.0
-    scratch.level_bytes[:] = 0
-    scratch.changed_us[:] = 0.0
-    scratch.starting_us[:] = NEVER
-    if tables.full_memory:
-        for op in range(len(tables.persistent_bytes)):
-            scratch.level_bytes[scratch.device_of_op[op]] += tables.persistent_bytes[op]
-    scratch.peak_bytes[:] = scratch.level_bytes
-
-
-@compiled
-def _push(scratch: Scratch, count: int, time_us: float, order: int, item: int) -> int:
-    """Add an event to the binary heap of `count` events; returns the new count."""
-    times, orders, items = scratch.heap_time_us, scratch.heap_order, scratch.heap_item
+@inlined
+def _push(scratch: Scratch, count: int, time_us: float, order: int, what: int) -> int:
+    """Add an event to the heap of `count` events; returns the new count."""
+    events = scratch.events
     hole = count
     while hole > 0:
         parent = (hole - 1) >> 1
-        if times[parent] < time_us or (times[parent] == time_us and orders[parent] <= order):
+        before = events[parent].time_us
+        if before < time_us or (before == time_us and events[parent].order <= order):
             break
-        times[hole], orders[hole], items[hole] = times[parent], orders[parent], items[parent]
+        events[hole] = events[parent]
         hole = parent
-    times[hole], orders[hole], items[hole] = time_us, order, item
+    events[hole].time_us, events[hole].order, events[hole].what = time_us, order, what
     return count + 1
 
 
-@compiled
+@inlined
 def _pop(scratch: Scratch, count: int) -> int:
     """Take the first event away; returns the new count."""
-    times, orders, items = scratch.heap_time_us, scratch.heap_order, scratch.heap_item
+    events = scratch.events
     count -= 1
-    time_us, order, item = times[count], orders[count], items[count]
+    time_us, order = events[count].time_us, events[count].order
     hole, child = 0, 1
     while child < count:
         right = child + 1
-        if right < count and (
-            times[right] < times[child] or (times[right] == times[child] and orders[right] < orders[child])
+        if right < count and _before(
+            events[right].time_us, events[right].order, events[child].time_us, events[child].order
         ):
             child = right
-        if time_us < times[child] or (time_us == times[child] and order <= orders[child]):
+        if not _before(events[child].time_us, events[child].order, time_us, order):
             break
-        times[hole], orders[hole], items[hole] = times[child], orders[child], items[child]
+        events[hole] = events[child]
         hole, child = child, 2 * child + 1
-    times[hole], orders[hole], items[hole] = time_us, order, item
+    events[hole] = events[count]
     return count
 
 
-@compiled
+@inlined
+def _before(time_us: float, order: int, other_us: float, other_order: int) -> bool:
+    return time_us < other_us or (time_us == other_us and order < other_order)
+
+
+@inlined
 def _become_ready(tables: Tables, scratch: Scratch, count: int, op: int, now: float) -> int:
     """All inputs of `op` are there: it queues at its device, and starts if that is idle."""
-    device = scratch.device_of_op[op]
-    scratch.next_op[op] = -1
-    tail = scratch.last_op[device]
-    if tail >= 0:
-        scratch.next_op[tail] = op
+    device = scratch.devices[scratch.ops[op].device]
+    scratch.ops[op].next = -1
+    if device.last >= 0:
+        scratch.ops[device.last].next = op
     else:
-        scratch.first_op[device] = op
-    scratch.last_op[device] = op
-    if scratch.running[device] < 0:
-        return _start_op(tables, scratch, count, op, max(now, scratch.device_free_us[device]))
+        device.first = op
+    device.last = op
+    if not device.running:
+        count = _start_op(tables, scratch, count, op, max(now, device.free_us))
     return count
 
 
-@compiled
+@inlined
 def _start_op(tables: Tables, scratch: Scratch, count: int, op: int, start_us: float) -> int:
-    device = scratch.device_of_op[op]
-    scratch.running[device] = op
-    end_us = start_us + tables.time_us[tables.row_of_device[device], op]
-    scratch.start_us[op], scratch.end_us[op] = start_us, end_us
-    if tables.full_memory:
-        scratch.starting_us[device], scratch.starting_bytes[device] = start_us, tables.held_bytes[op]
-    order = tables.op_order[op] if end_us > start_us else DEVICE_EVENT + tables.device_order[device]
+    device = scratch.devices[scratch.ops[op].device]
+    device.running = True
+    device.starting_us, device.starting_bytes = start_us, tables.ops[op].held_bytes
+    scratch.ops[op].start_us = start_us
+    end_us = start_us + scratch.ops[op].time_us
+    order = tables.ops[op].order if end_us > start_us else DEVICE_EVENT + device.order
     return _push(scratch, count, end_us, order, op)
 
 
-@compiled
+@inlined
 def _end_op(tables: Tables, scratch: Scratch, count: int, op: int, now: float) -> tuple[int, float]:
     """Outputs go to the local consumers at once and to the others by transfers; then the device goes on.
 
     Returns the number of events and the moment when the device has rested.
     """
-    device = scratch.device_of_op[op]
-    for place in range(tables.out_offset[op], tables.out_offset[op + 1]):
-        target = tables.out_target[place]
-        if scratch.device_of_op[target] == device:
-            scratch.pending[target] -= 1
-            if scratch.pending[target] == 0:
-                count = _become_ready(tables, scratch, count, target, now)
-    if tables.full_memory:
-        _give_back(tables, scratch, op, device, now)
-    if tables.out_offset[op] < tables.out_offset[op + 1]:
-        count = _send(tables, scratch, count, op, device, now)
-    rested = now + tables.op_rest_us if tables.time_us[tables.row_of_device[device], op] != 0 else now
-    scratch.device_free_us[device] = rested
-    following = scratch.next_op[op]
-    if following >= 0:
-        count = _start_op(tables, scratch, count, following, rested)
-    else:
-        scratch.running[device] = -1
-    return count, rested
-
-
-@compiled
-def _send(tables: Tables, scratch: Scratch, count: int, op: int, device: int, now: float) -> int:
-    """Queue the transfers of `op` in the order of their first remote consumer in the file."""
+    device = scratch.ops[op].device
+    for place in range(tables.ops[op].entry_first, tables.ops[op + 1].entry_first):
+        consumer = tables.entries[place].by_name
+        if scratch.ops[consumer].device == device:
+            scratch.ops[consumer].pending -= 1
+            if scratch.ops[consumer].pending == 0:
+                count = _become_ready(tables, scratch, count, consumer, now)
+    if tables.model[0].full_memory:
+        free_after_op(tables, scratch, op, now)
     remote = False
-    for flow in range(tables.flow_offset[op], tables.flow_offset[op + 1]):
+    for flow in range(tables.ops[op].flow_first, tables.ops[op + 1].flow_first):
         remote |= _lead(tables, scratch, flow, device)
     if remote:
-        one_for_all = tables.contention == BUS_CODE
-        for place in range(tables.out_offset[op], tables.out_offset[op + 1]):
-            entry = tables.entries_by_file[place]
-            if scratch.device_of_op[tables.entry_target[entry]] == device:
-                continue
-            leader = tables.entry_offset[tables.flow_of_entry[entry]] if one_for_all else scratch.leader[entry]
-            if not scratch.queued[leader]:
-                scratch.queued[leader] = True
-                count = _queue_transfer(tables, scratch, count, leader, device, now)
-    return count
+        count = _send(tables, scratch, count, op, now)
+    rested_us = now + tables.model[0].op_rest_us if scratch.ops[op].time_us != 0 else now
+    scratch.devices[device].free_us = rested_us
+    following = scratch.ops[op].next
+    if following >= 0:
+        count = _start_op(tables, scratch, count, following, rested_us)
+    else:
+        scratch.devices[device].running = False
+    return count, rested_us
 
 
-@compiled
+@inlined
 def _lead(tables: Tables, scratch: Scratch, flow: int, device: int) -> bool:
     """Sort the entries of `flow` by device: leaders, chains, holders, durations. True if one of them is remote."""
-    first, beyond = tables.entry_offset[flow], tables.entry_offset[flow + 1]
-    flows, size = len(tables.flow_bytes), tables.flow_bytes[flow]
-    one_for_all = tables.contention == BUS_CODE
-    holders, longest = 0, -1.0
+    first, beyond = tables.flows[flow].entry_first, tables.flows[flow + 1].entry_first
+    one_for_all = tables.model[0].contention == BUS_CODE
+    holders, longest_us = 0, -1.0
     for entry in range(first, beyond):
-        destination = scratch.device_of_op[tables.entry_target[entry]]
-        scratch.next_served[entry] = -1
+        shared = tables.entries[entry].shared
+        destination = scratch.ops[tables.entries[entry].consumer].device
         if destination == device:
             holders += 1
-            scratch.holder_of_input[tables.entry_input[entry]] = flow
+            if shared >= 0:
+                scratch.holder_of_shared[shared] = flow
             continue
-        leader = scratch.leader_on[destination]
+        leader = scratch.devices[destination].leader
         if leader < first or leader >= beyond:
             leader = entry
-            scratch.leader_on[destination] = leader
-            scratch.holders[flows + leader] = 0
-            duration = size / tables.bandwidth_bytes_per_us[device, destination]
-            duration += tables.latency_us[device, destination]
-            scratch.transfer_us[leader] = duration
-            scratch.queued[leader] = False
-            longest = max(longest, duration)
+            scratch.devices[destination].leader = leader
+            link = tables.links[device * len(scratch.devices) + destination]
+            time_us = link.latency_us + tables.flows[flow].bytes / link.bandwidth_bytes_per_us
+            longest_us = max(longest_us, time_us)
+            scratch.entries[leader].time_us = time_us
+            scratch.entries[leader].queued = False
+            scratch.entries[leader].holders = 0
             holders += not one_for_all
         else:
-            scratch.next_served[scratch.tail_on[destination]] = entry
-        scratch.tail_on[destination] = entry
-        scratch.leader[entry] = leader
-        scratch.holders[flows + leader] += 1
-        scratch.holder_of_input[tables.entry_input[entry]] = flows + leader
-    if one_for_all and longest >= 0:
+            scratch.entries[scratch.devices[destination].tail].next_served = entry
+        scratch.devices[destination].tail = entry
+        scratch.entries[entry].leader = leader
+        scratch.entries[entry].next_served = -1
+        scratch.entries[leader].holders += 1
+        if shared >= 0:
+            scratch.holder_of_shared[shared] = ~leader
+    if one_for_all and longest_us >= 0:
         holders += 1
-        scratch.transfer_us[first] = longest
-        scratch.queued[first] = False
-    scratch.holders[flow] = holders
-    return longest >= 0
+        scratch.entries[first].time_us = longest_us
+        scratch.entries[first].queued = False
+    scratch.flow_holders[flow] = holders
+    return longest_us >= 0
 
 
-@compiled
-def _queue_transfer(tables: Tables, scratch: Scratch, count: int, leader: int, device: int, now: float) -> int:
-    if tables.contention == NONE_CODE:
-        flow = tables.flow_of_entry[leader]
-        end_us = now + scratch.transfer_us[leader]
-        scratch.transfer_start_us[leader], scratch.transfer_end_us[leader] = now, end_us
-        return _push(scratch, count, end_us, tables.flow_order[flow], ~leader)
-    channel = _channel(tables, scratch, leader, device)
-    if not scratch.channel_busy[channel]:
-        return _start_transfer(tables, scratch, count, leader, channel, max(now, scratch.channel_free_us[channel]))
-    scratch.next_transfer[leader] = -1
-    if scratch.channel_head[channel] < 0:
-        scratch.channel_head[channel] = leader
-    else:
-        scratch.next_transfer[scratch.channel_tail[channel]] = leader
-    scratch.channel_tail[channel] = leader
+@inlined
+def _send(tables: Tables, scratch: Scratch, count: int, op: int, now: float) -> int:
+    """Queue the transfers of `op` in the order of their first remote consumer in the file."""
+    one_for_all = tables.model[0].contention == BUS_CODE
+    for place in range(tables.ops[op].entry_first, tables.ops[op + 1].entry_first):
+        entry = tables.entries[place].by_file
+        if scratch.ops[tables.entries[entry].consumer].device == scratch.ops[op].device:
+            continue
+        leader = scratch.entries[entry].leader
+        if one_for_all:
+            leader = tables.flows[tables.entries[entry].flow].entry_first
+        if not scratch.entries[leader].queued:
+            scratch.entries[leader].queued = True
+            count = _queue_transfer(tables, scratch, count, leader, now)
     return count
 
 
-@compiled
-def _channel(tables: Tables, scratch: Scratch, leader: int, device: int) -> int:
+@inlined
+def _queue_transfer(tables: Tables, scratch: Scratch, count: int, leader: int, now: float) -> int:
+    """The transfer waits for its channel, or starts if that is free or there is none."""
+    if tables.model[0].contention == NONE_CODE:
+        scratch.entries[leader].start_us = now
+        scratch.entries[leader].end_us = now + scratch.entries[leader].time_us
+        order = tables.flows[tables.entries[leader].flow].order
+        return _push(scratch, count, scratch.entries[leader].end_us, order, ~leader)
+    channel = scratch.channels[_channel(tables, scratch, leader)]
+    if not channel.busy:
+        return _start_transfer(tables, scratch, count, leader, max(now, channel.free_us))
+    scratch.entries[leader].next_transfer = -1
+    if channel.head < 0:
+        channel.head = leader
+    else:
+        scratch.entries[channel.tail].next_transfer = leader
+    channel.tail = leader
+    return count
+
+
+@inlined
+def _channel(tables: Tables, scratch: Scratch, leader: int) -> int:
     """The producer's bus, or the channel of the pair of devices."""
-    if tables.contention == PAIR_CODE:
-        destination = scratch.device_of_op[tables.entry_target[leader]]
-        return device * len(tables.device_order) + int(destination)
+    device = int(scratch.ops[tables.flows[tables.entries[leader].flow].producer].device)
+    if tables.model[0].contention == PAIR_CODE:
+        return device * len(scratch.devices) + int(scratch.ops[tables.entries[leader].consumer].device)
     return device
 
 
-@compiled
-def _start_transfer(tables: Tables, scratch: Scratch, count: int, leader: int, channel: int, start_us: float) -> int:
-    end_us = start_us + scratch.transfer_us[leader]
-    scratch.transfer_start_us[leader], scratch.transfer_end_us[leader] = start_us, end_us
-    scratch.channel_busy[channel] = True
-    order = tables.flow_order[tables.flow_of_entry[leader]]
+@inlined
+def _start_transfer(tables: Tables, scratch: Scratch, count: int, leader: int, start_us: float) -> int:
+    channel = _channel(tables, scratch, leader)
+    scratch.channels[channel].busy = True
+    end_us = start_us + scratch.entries[leader].time_us
+    scratch.entries[leader].start_us, scratch.entries[leader].end_us = start_us, end_us
+    order = tables.flows[tables.entries[leader].flow].order
     if end_us <= start_us:
-        devices = len(tables.device_order)
-        order = LINK_EVENT + tables.device_order[channel % devices]
-        if tables.contention == PAIR_CODE:
-            order += devices * tables.device_order[channel // devices]
+        devices = len(scratch.devices)
+        order = LINK_EVENT + scratch.devices[channel % devices].order
+        if tables.model[0].contention == PAIR_CODE:
+            order += devices * scratch.devices[channel // devices].order
     return _push(scratch, count, end_us, order, ~leader)
 
 
-@compiled
+@inlined
 def _end_transfer(tables: Tables, scratch: Scratch, count: int, leader: int, now: float) -> tuple[int, float]:
     """The bytes arrive at all consumers that the transfer serves; then the channel goes on.
 
     Returns the number of events and the moment when the channel has rested.
     """
-    flow = tables.flow_of_entry[leader]
-    device = scratch.device_of_op[tables.flow_source[flow]]
-    if tables.contention == BUS_CODE:
-        for entry in range(tables.entry_offset[flow], tables.entry_offset[flow + 1]):
-            if scratch.device_of_op[tables.entry_target[entry]] != device:
+    flow = tables.entries[leader].flow
+    device = scratch.ops[tables.flows[flow].producer].device
+    if tables.model[0].contention == BUS_CODE:
+        for entry in range(tables.flows[flow].entry_first, tables.flows[flow + 1].entry_first):
+            if scratch.ops[tables.entries[entry].consumer].device != device:
                 count = _arrive(tables, scratch, count, entry, now)
     else:
         entry = leader
         while entry >= 0:
             count = _arrive(tables, scratch, count, entry, now)
-            entry = scratch.next_served[entry]
-    if tables.full_memory:
-        scratch.holders[flow] -= 1
-        if scratch.holders[flow] == 0:
-            _change_memory(scratch, device, now, -tables.flow_bytes[flow])
-    if tables.contention == NONE_CODE:
+            entry = scratch.entries[entry].next_served
+    if tables.model[0].full_memory:
+        scratch.flow_holders[flow] -= 1
+        if scratch.flow_holders[flow] == 0:
+            change_memory(scratch, device, now, -tables.flows[flow].bytes)
+    if tables.model[0].contention == NONE_CODE:
         return count, now
-    channel = _channel(tables, scratch, leader, device)
-    rested = now + tables.link_rest_us
-    scratch.channel_busy[channel] = False
-    scratch.channel_free_us[channel] = rested
-    following = scratch.channel_head[channel]
+    channel = scratch.channels[_channel(tables, scratch, leader)]
+    channel.busy = False
+    channel.free_us = now + tables.model[0].link_rest_us
+    following = channel.head
     if following >= 0:
-        scratch.channel_head[channel] = scratch.next_transfer[following]
-        count = _start_transfer(tables, scratch, count, following, channel, rested)
-    return count, rested
+        channel.head = scratch.entries[following].next_transfer
+        count = _start_transfer(tables, scratch, count, following, channel.free_us)
+    return count, channel.free_us
 
 
-@compiled
+@inlined
 def _arrive(tables: Tables, scratch: Scratch, count: int, entry: int, now: float) -> int:
-    target = tables.entry_target[entry]
-    if tables.full_memory and scratch.leader[entry] == entry:
-        size = tables.flow_bytes[tables.flow_of_entry[entry]]
-        _change_memory(scratch, scratch.device_of_op[target], now, size)
-    scratch.pending[target] -= 1
-    if scratch.pending[target] == 0:
-        count = _become_ready(tables, scratch, count, target, now)
+    consumer = tables.entries[entry].consumer
+    if tables.model[0].full_memory and scratch.entries[entry].leader == entry:
+        change_memory(scratch, scratch.ops[consumer].device, now, tables.flows[tables.entries[entry].flow].bytes)
+    scratch.ops[consumer].pending -= 1
+    if scratch.ops[consumer].pending == 0:
+        count = _become_ready(tables, scratch, count, consumer, now)
     return count
-
-
-@compiled
-def _give_back(tables: Tables, scratch: Scratch, op: int, device: int, now: float) -> None:
-    """At its end `op` frees its temporaries, outputs that nobody takes, and inputs that nobody here needs any more."""
-    freed = tables.passing_bytes[op]
-    for place in range(tables.input_offset[op], tables.input_offset[op + 1]):
-        holder = scratch.holder_of_input[place]
-        scratch.holders[holder] -= 1
-        if scratch.holders[holder] == 0:
-            freed += tables.input_bytes[place]
-    _change_memory(scratch, device, now, -freed)
-
-
-@compiled
-def _change_memory(scratch: Scratch, device: int, now: float, change: int) -> None:
-    """Changes come in the order of time, but for the start of the next op: that is caught up with first."""
-    start_us = scratch.starting_us[device]
-    if start_us <= now:
-        _set_level(scratch, device, start_us, scratch.starting_bytes[device])
-        scratch.starting_us[device] = NEVER
-    _set_level(scratch, device, now, change)
-
-
-@compiled
-def _set_level(scratch: Scratch, device: int, now: float, change: int) -> None:
-    """A level counts once it has lasted."""
-    if now > scratch.changed_us[device]:
-        scratch.peak_bytes[device] = max(scratch.peak_bytes[device], scratch.level_bytes[device])
-        scratch.changed_us[device] = now
-    scratch.level_bytes[device] += change

@@ -8,8 +8,8 @@ the latest, over its consumers, of start + run time − 1 (both truncated), but 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.simulator.compiled import compiled
-from engine.simulator.tables import Scratch, Tables
+from engine.simulator.compiled import compiled, inlined
+from engine.simulator.records import Scratch, Tables
 
 DIGIT_BITS = 11
 
@@ -17,30 +17,34 @@ DIGIT_BITS = 11
 @compiled
 def published_peaks(tables: Tables, scratch: Scratch) -> None:
     """Write the peaks of a step whose times are in `scratch`."""
-    ops = len(tables.output_bytes)
-    last = np.empty(ops, np.int64)
-    for op in range(ops):
-        last[op] = int(scratch.start_us[op])
-    for op in range(ops):
-        time_us = tables.time_us[tables.row_of_device[scratch.device_of_op[op]], op]
-        end = int(scratch.start_us[op]) + int(time_us) - 1
-        for place in range(tables.input_offset[op], tables.input_offset[op + 1]):
-            source = tables.input_source[place]
-            last[source] = max(last[source], end)
-    scratch.level_bytes[:] = 0
-    scratch.peak_bytes[:] = 0
-    next_op = scratch.first_op.copy()
+    last = np.empty(len(scratch.ops), np.int64)
+    for op in range(len(last)):
+        last[op] = _last_us(tables, scratch, op)
+    following = np.empty(len(scratch.devices), np.int32)
+    for device in range(len(following)):
+        scratch.devices[device].level_bytes = scratch.devices[device].peak_bytes = 0
+        following[device] = scratch.devices[device].first
     for op in _sorted_by(last):
-        device = scratch.device_of_op[op]
-        level, following = scratch.level_bytes[device], next_op[device]
-        while following >= 0 and int(scratch.start_us[following]) <= last[op]:
-            level += tables.output_bytes[following]
-            following = scratch.next_op[following]
-        scratch.peak_bytes[device] = max(scratch.peak_bytes[device], level)
-        scratch.level_bytes[device], next_op[device] = level - tables.output_bytes[op], following
+        device = scratch.ops[op].device
+        level, starting = scratch.devices[device].level_bytes, following[device]
+        while starting >= 0 and int(scratch.ops[starting].start_us) <= last[op]:
+            level += tables.output_bytes[starting]
+            starting = scratch.ops[starting].next
+        scratch.devices[device].peak_bytes = max(scratch.devices[device].peak_bytes, level)
+        scratch.devices[device].level_bytes = level - tables.output_bytes[op]
+        following[device] = starting
 
 
-@compiled
+@inlined
+def _last_us(tables: Tables, scratch: Scratch, op: int) -> int:
+    last = int(scratch.ops[op].start_us)
+    for place in range(tables.ops[op].entry_first, tables.ops[op + 1].entry_first):
+        consumer = scratch.ops[tables.entries[place].by_name]
+        last = max(last, int(consumer.start_us) + int(consumer.time_us) - 1)
+    return last
+
+
+@inlined
 def _sorted_by(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Indices in the order of `keys`, which are not negative: a radix sort."""
     order, other = np.arange(len(keys)), np.empty(len(keys), np.int64)

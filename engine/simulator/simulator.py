@@ -33,7 +33,8 @@ from engine.costs.costs import Costs
 from engine.errors import CostError, GraphError, PlacementError, shortened
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.batches import THREADS, evaluate_batch, usable_cores
-from engine.simulator.tables import Scratch, Tables, make_scratch, make_tables
+from engine.simulator.records import Scratch, Tables, make_scratch
+from engine.simulator.tables import make_tables
 from engine.simulator.topology import topological_order
 
 SMALLEST_SHARE = 20_000
@@ -75,6 +76,7 @@ class Simulator:
             raise PlacementError("groups that do not cover the ops", where=graph.name, allowed=f"[{ops}] from 0")
         self.group_count = int(group_of_op.max()) + 1
         self.tables: Tables = make_tables(graph, costs, cluster, group_of_op)
+        self.group_of_op = group_of_op
         self._check_acyclic()
         self._scratches: deque[Scratch] = deque()
 
@@ -113,7 +115,7 @@ class Simulator:
         try:
             scratch = self._scratches.pop()
         except IndexError:
-            scratch = make_scratch(self.tables)
+            scratch = make_scratch(self.tables, self.cluster)
         try:
             failed = evaluate_batch(self.tables, scratch, placements, step_time_us, peak_bytes)
         finally:
@@ -132,7 +134,7 @@ class Simulator:
         wrong = (placements < 0) | (placements >= self.cluster.device_count)
         if wrong.any():
             row, group = (int(index) for index in np.argwhere(wrong)[0])
-            op = int(np.flatnonzero(self.tables.group_of_op == group)[0])
+            op = int(np.flatnonzero(self.group_of_op == group)[0])
             names = ", ".join(device.name for device in self.cluster.devices)
             raise PlacementError(
                 f"device {placements[row, group]} is not in the cluster",
@@ -142,11 +144,10 @@ class Simulator:
         return np.ascontiguousarray(placements, dtype=np.int32)
 
     def _raise_missing_time(self, placement: NDArray[np.int32]) -> None:
-        times = self.tables.time_us
-        device_of_op = placement[self.tables.group_of_op]
-        op = int(np.flatnonzero(np.isnan(times[self.tables.row_of_device[device_of_op], np.arange(times.shape[1])]))[0])
-        rows = self.tables.row_of_device
-        kinds = sorted({d.kind for d, row in zip(self.cluster.devices, rows, strict=True) if times[row, op] >= 0})
+        device_of_op = placement[self.group_of_op]
+        times = self.costs.time_on([device.kind for device in self.cluster.devices])
+        op = int(np.flatnonzero(np.isnan(times[device_of_op, np.arange(times.shape[1])]))[0])
+        kinds = sorted({d.kind for d, time in zip(self.cluster.devices, times[:, op], strict=True) if time >= 0})
         raise CostError(
             f"no time on {self.cluster.devices[device_of_op[op]].kind}",
             where=f"op {shortened(self.graph.op_names[op])}",
@@ -154,17 +155,18 @@ class Simulator:
         )
 
     def _check_acyclic(self) -> None:
-        order = topological_order(self.tables.out_offset, self.tables.out_target, self.tables.in_degree)
+        order = topological_order(self.tables)
         if len(order) == self.graph.op_count:
             return
         left = np.ones(self.graph.op_count, dtype=bool)
         left[order] = False
         op = int(np.flatnonzero(left)[0])
+        edges = zip(self.graph.edge_target.tolist(), self.graph.edge_source.tolist(), strict=True)
+        inputs = {target: source for target, source in edges if left[source]}
         passed: set[int] = set()
         while op not in passed:
             passed.add(op)
-            inputs = slice(self.tables.input_offset[op], self.tables.input_offset[op + 1])
-            op = int(next(source for source in self.tables.input_source[inputs] if left[source]))
+            op = inputs[op]
         where = f"op {shortened(self.graph.op_names[op])}"
         raise GraphError("the op waits for itself", where=where, allowed="no cycle")
 

@@ -4,17 +4,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.simulator.compiled import compiled
+from engine.simulator.records import Tables
 
 
 @compiled
-def topological_order(
-    out_offset: NDArray[np.int64], out_target: NDArray[np.int32], in_degree: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def topological_order(tables: Tables) -> NDArray[np.int32]:
     """Ops so that producers come first; ops on or behind a cycle are missing."""
-    pending = in_degree.copy()
-    order = np.empty(len(pending), np.int32)
+    count = len(tables.ops) - 1
+    pending = np.empty(count, np.int32)
+    order = np.empty(count, np.int32)
     known = 0
-    for op in range(len(pending)):
+    for op in range(count):
+        pending[op] = tables.ops[op].in_degree
         if pending[op] == 0:
             order[known] = op
             known += 1
@@ -22,10 +23,10 @@ def topological_order(
     while done < known:
         op = order[done]
         done += 1
-        for place in range(out_offset[op], out_offset[op + 1]):
-            target = out_target[place]
-            pending[target] -= 1
-            if pending[target] == 0:
-                order[known] = target
+        for place in range(tables.ops[op].entry_first, tables.ops[op + 1].entry_first):
+            consumer = tables.entries[place].consumer
+            pending[consumer] -= 1
+            if pending[consumer] == 0:
+                order[known] = consumer
                 known += 1
     return order[:known]
