@@ -1,0 +1,89 @@
+"""What the tests of engine/child.py run in children."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from engine.child import ReportProgress, Results
+from engine.errors import ClusterError
+from engine.events import Json
+
+MEBIBYTE = 1024**2
+
+
+def echo(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """Gives back what it got, leaves a file and tells its progress."""
+    report_progress("first", 1, 2)
+    report_progress("second", 2, 2)
+    (folder / "left.txt").write_text("left behind")
+    return {"numbers": np.arange(3)}, {"order": order, "folder": str(folder), "pid": os.getpid()}
+
+
+def environment(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """The names of its environment's variables, its working folder, and whether TensorFlow is loaded."""
+    names: list[Json] = list(os.environ)
+    return {}, {"names": names, "cwd": str(Path.cwd()), "tensorflow": "tensorflow" in sys.modules}
+
+
+def typed_error(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """A user's mistake."""
+    raise ClusterError("what\u202e", where="where", allowed="allowed", field="cluster")
+
+
+def bug(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """A mistake of ours."""
+    raise KeyError("secret detail")
+
+
+def hoard(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Takes more and more memory."""
+    held = []
+    while True:
+        held.append(np.ones(32 * MEBIBYTE, dtype=np.uint8))
+
+
+def end_by_signal(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Ends as compiled code ends when it fails."""
+    sys.stderr.write(cast(str, order["last_words"]))
+    sys.stderr.flush()
+    os.kill(os.getpid(), signal.Signals[cast(str, order["signal"])])
+    time.sleep(60)
+    raise AssertionError("still alive")
+
+
+def spin(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Works for ever."""
+    while True:
+        pass
+
+
+def sleep_with_a_child_of_its_own(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """Starts a process, writes both ids and its folder where the order says, and sleeps for ever."""
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    told = Path(cast(str, order["told"]))
+    told.with_suffix(".partial").write_text(f"{os.getpid()} {other.pid} {folder}")
+    told.with_suffix(".partial").rename(told)
+    time.sleep(600)
+    raise AssertionError("still alive")
+
+
+def fill_the_disk(_order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """Writes without end."""
+    with (folder / "large").open("wb") as file:
+        while True:
+            file.write(bytes(MEBIBYTE))
+
+
+def chatter(_order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """Writes much to both outputs, as TensorFlow does, and progress between."""
+    for index in range(2000):
+        sys.stdout.write("noise " * 20 + "\n")
+        sys.stderr.write("noise " * 20 + "\n")
+        report_progress("chattering", index, 2000)
+    return {}, {}

@@ -1,0 +1,216 @@
+"""Children keep to their limits, say how they ended, and leave nothing behind."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.child import Limits, child_results, publish, require_size, run_in_child
+from engine.errors import ClusterError, GraphError, LimitError, SettingsError
+from engine.events import Json
+
+FUNCTIONS = "tests.engine.child_functions"
+ROOT = Path(__file__).parent.parent.parent
+SMALL = Limits(memory_bytes=512 * 1024**2, seconds=30.0)
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Children's folders are made below `tmp_path`/temporary, which is empty again after each test."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    yield
+    assert list(folder.iterdir()) == []
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs (a zombie that nobody has reaped yet does not)."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+def test_results_files_and_progress_come_back_and_the_folder_goes() -> None:
+    told: list[tuple[str, int, int]] = []
+    order: dict[str, Json] = {"text": "ü\u202e\ud800", "list": [1, None, 2.5]}
+    with child_results(
+        f"{FUNCTIONS}:echo", order, SMALL, task="echoing", report_progress=lambda *each: told.append(each)
+    ) as ((arrays, texts), folder):
+        assert arrays["numbers"].tolist() == [0, 1, 2]
+        assert texts["order"] == order
+        assert texts["folder"] == str(folder)
+        assert (folder / "left.txt").read_text() == "left behind"
+        assert texts["pid"] != os.getpid()
+    assert told == [("first", 1, 2), ("second", 2, 2)]
+    assert not folder.exists()
+
+
+def test_a_child_gets_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://user:secret@host/name")
+    _, texts = run_in_child(f"{FUNCTIONS}:environment", {}, SMALL, task="looking")
+    assert "DATABASE_URL" not in texts["names"]  # type: ignore[operator]  # a list, as any wrong type would show
+    assert Path(str(texts["cwd"])).name.startswith("placeto-")
+    assert texts["tensorflow"] is False
+
+
+def test_a_typed_error_is_raised_as_it_was() -> None:
+    with pytest.raises(ClusterError) as caught:
+        run_in_child(f"{FUNCTIONS}:typed_error", {}, SMALL, task="failing")
+    error = caught.value
+    assert (error.what, error.where, error.allowed, error.field) == ("what\u202e", "where", "allowed", "cluster")
+
+
+def test_a_bug_is_one_sentence_and_its_traceback_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(GraphError, match=r"\Areading failed: the process ended with status 1\Z"):
+        run_in_child(f"{FUNCTIONS}:bug", {}, SMALL, task="reading")
+    assert "KeyError: 'secret detail'" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("signal_name", "last_words", "error_type", "message"),
+    [
+        ("SIGSEGV", "", GraphError, "reading failed: the process ended with signal SIGSEGV"),
+        ("SIGABRT", "check failed: x > 0", GraphError, "reading failed: the process ended with signal SIGABRT"),
+        ("SIGABRT", "what():  std::bad_alloc", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
+        ("SIGKILL", "", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
+        ("SIGXCPU", "", LimitError, "reading took too long; allowed: at most 30 seconds"),
+    ],
+)
+def test_each_end_by_a_signal_is_one_sentence(
+    signal_name: str, last_words: str, error_type: type[GraphError], message: str
+) -> None:
+    with pytest.raises(error_type) as caught:
+        run_in_child(
+            f"{FUNCTIONS}:end_by_signal", {"signal": signal_name, "last_words": last_words}, SMALL, task="reading"
+        )
+    assert type(caught.value) is error_type
+    assert str(caught.value) == message
+
+
+def test_too_much_memory_is_refused_by_the_system() -> None:
+    with pytest.raises(LimitError, match=r"\Ahoarding took too much memory; allowed: at most 512 MiB\Z"):
+        run_in_child(f"{FUNCTIONS}:hoard", {}, SMALL, task="hoarding")
+
+
+def test_too_large_a_file_cannot_be_written() -> None:
+    with pytest.raises(GraphError, match=r"\Afilling failed: the process ended with status 1\Z"):
+        run_in_child(f"{FUNCTIONS}:fill_the_disk", {}, Limits(file_bytes=1, seconds=30.0), task="filling")
+
+
+def test_too_long_is_ended_on_time() -> None:
+    with pytest.raises(LimitError, match=r"\Aspinning took too long; allowed: at most 0.5 seconds\Z"):
+        run_in_child(f"{FUNCTIONS}:spin", {}, Limits(seconds=0.5), task="spinning")
+
+
+def test_noise_neither_blocks_nor_reaches_us(capfd: pytest.CaptureFixture[str]) -> None:
+    told: list[int] = []
+    run_in_child(
+        f"{FUNCTIONS}:chatter", {}, SMALL, task="chattering", report_progress=lambda _, done, __: told.append(done)
+    )
+    assert told == list(range(2000))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_time_out_ends_the_whole_group(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    with pytest.raises(LimitError):
+        run_in_child(
+            f"{FUNCTIONS}:sleep_with_a_child_of_its_own", {"told": str(told)}, Limits(seconds=3.0), task="sleeping"
+        )
+    child, grandchild, folder = told.read_text().split()
+    wait_for(lambda: not is_alive(int(child)) and not is_alive(int(grandchild)))
+    assert not Path(folder).exists()
+
+
+def test_an_exception_from_the_progress_callback_ends_the_child() -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(stage: str, done: int, total: int) -> None:
+        raise StoppedError
+
+    with pytest.raises(StoppedError):
+        run_in_child(f"{FUNCTIONS}:chatter", {}, SMALL, task="chattering", report_progress=stop)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
+def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    code = (
+        "from engine.child import *\n"
+        f"run_in_child({FUNCTIONS + ':sleep_with_a_child_of_its_own'!r}, {{'told': {str(told)!r}}}, Limits(), task='x')"
+    )
+    environment = {"TMPDIR": str(tmp_path), "PATH": os.defpath}
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment) as parent:
+        wait_for(told.exists)
+        parent.kill()
+    child, grandchild, _ = told.read_text().split()
+    try:
+        wait_for(lambda: not is_alive(int(child)))
+    finally:
+        os.kill(int(grandchild), 9)  # it has no such promise: only time-out and end take the whole group
+
+
+def _in_a_daemon(queue: "multiprocessing.Queue[list[int]]") -> None:
+    arrays, _ = run_in_child(f"{FUNCTIONS}:echo", {}, SMALL, task="echoing")
+    queue.put(arrays["numbers"].tolist())
+
+
+def test_it_works_from_a_daemonic_process_as_celery_has_them() -> None:
+    context = multiprocessing.get_context("fork")
+    queue: multiprocessing.Queue[list[int]] = context.Queue()
+    process = context.Process(target=_in_a_daemon, args=(queue,), daemon=True)
+    process.start()
+    assert queue.get(timeout=20) == [0, 1, 2]
+    process.join(20)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"file_bytes": 0}, "file_bytes: 0; allowed: a whole number from 1"),
+        ({"memory_bytes": 1}, "memory_bytes: 1; allowed: at least 134217728"),
+        ({"seconds": 0.0}, "seconds: 0.0; allowed: a number above 0"),
+        ({"seconds": float("nan")}, "seconds: nan; allowed: a number above 0"),
+        ({"seconds": float("inf")}, "seconds: inf; allowed: a number above 0"),
+    ],
+)
+def test_limits_check_themselves(limits: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Limits(**limits)  # type: ignore[arg-type]  # wrong numbers on purpose
+    assert str(caught.value) == message
+
+
+def test_require_size(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(10))
+    require_size(path, Limits(file_bytes=10))
+    with pytest.raises(LimitError, match=r"\Athe file has 10 bytes; allowed: at most 9 bytes\Z"):
+        require_size(path, Limits(file_bytes=9))
+
+
+def test_publish_replaces_a_file_whole_or_leaves_it(tmp_path: Path) -> None:
+    made, destination = tmp_path / "made", tmp_path / "destination"
+    made.write_bytes(b"new")
+    destination.write_bytes(b"old")
+    with pytest.raises(FileNotFoundError):
+        publish(tmp_path / "missing", destination)
+    assert destination.read_bytes() == b"old"
+    publish(made, destination)
+    assert destination.read_bytes() == b"new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["destination", "made", "temporary"]
