@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from engine.child import Limits, ReportProgress, Results, child_results, publish, require_size
-from engine.errors import PlacementError, shortened
+from engine.errors import GraphError, PlacementError, shortened
 from engine.events import Json
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.device_string import DeviceString, parse_device_string
@@ -65,11 +65,11 @@ def _written_devices(graph: ComputationGraph, device_of_op: Mapping[str, str]) -
     for name in device_of_op:
         if name not in names:
             raise PlacementError("the op is not in the graph", where=shortened(name), allowed="ops of the graph")
-    class_of_op = colocation_classes(graph).tolist()
-    fixed = devices_of_classes(graph, colocation_classes(graph))
+    class_of_op = colocation_classes(graph)
+    fixed = devices_of_classes(graph, class_of_op)
     written: list[str] = []
     first: dict[int, int] = {}
-    for op, (name, class_) in enumerate(zip(graph.op_names, class_of_op, strict=True)):
+    for op, (name, class_) in enumerate(zip(graph.op_names, class_of_op.tolist(), strict=True)):
         if name not in device_of_op:
             raise PlacementError("the op has no device", where=shortened(name), allowed="a device for each op")
         written.append(_spelled(_placed_device(device_of_op[name], name), fixed[class_]))
@@ -82,11 +82,12 @@ def _written_devices(graph: ComputationGraph, device_of_op: Mapping[str, str]) -
 
 def _placed_device(text: str, op_name: str) -> DeviceString:
     """The parts of a device of a placement; it names one device."""
-    what = f"{shortened(text)} is no device to place an op on"
-    if not text.startswith("/"):
-        raise PlacementError(what, where=shortened(op_name), allowed=PLACED_DEVICES)
-    device = parse_device_string(text, op_name)
+    try:
+        device = parse_device_string(text, op_name)
+    except GraphError:
+        device = DeviceString()
     if not device.type or not device.index:
+        what = f"{shortened(text)} is no device to place an op on"
         raise PlacementError(what, where=shortened(op_name), allowed=PLACED_DEVICES)
     return device
 
