@@ -2,7 +2,7 @@
 
 import { changes, distinctPoints, envelope, runningMean } from "./decimate.js";
 import { svg } from "./dom.js";
-import { formatCount, formatTime, significant, timeUnit } from "./format.js";
+import { formatCount, formatTime, timeUnit } from "./format.js";
 import { spreadLabels } from "./chart-model.js";
 import { linearTicks, logTicks } from "./scale.js";
 
@@ -191,7 +191,7 @@ function edgePixel(plot, line) {
  */
 function tickText(value, step, logarithmic) {
   if (logarithmic) {
-    return significant(value, 2);
+    return value.toLocaleString("en", { maximumSignificantDigits: 3 });
   }
   const decimals = Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });

@@ -34,7 +34,7 @@ export function chartModel(state, logarithmic) {
   const times = state.episodes.map(({ stepTimeUs }) => stepTimeUs).filter((time) => isNumber(time) && time > 0);
   const best = state.episodes.at(-1)?.bestStepTimeUs;
   const bests = isNumber(best) ? [best] : [];
-  const baselines = lines.filter(({ key }) => key !== "lower_bound").map(({ valueUs }) => valueUs);
+  const baselines = lines.filter(({ key }) => logarithmic || key !== "lower_bound").map(({ valueUs }) => valueUs);
   const core = times.length > 0 ? [...quantileRange(times, logarithmic), ...bests] : baselines;
   if (core.length === 0) {
     return null;

@@ -74,6 +74,6 @@ function makeRow(device, look) {
     element("span", { class: "device-label" }, look.label),
     element("span", { class: "device-kind" }, `${device.kind} · ${formatBytes(device.memory_bytes)}`),
   );
-  const row = element("tr", {}, name, groups, time, element("td", { class: "meter-cell" }, bar, share), bytes);
+  const row = element("tr", {}, name, groups, time, element("td", { class: "meter-cell" }, element("div", {}, bar, share)), bytes);
   return { row, groups, time, share, bytes, bar };
 }

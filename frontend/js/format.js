@@ -2,6 +2,9 @@
 
 export const NOTHING = "–";
 
+/** Control, zero-width and direction characters: invisible, or able to make a name look like another one. */
+const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
 const KIBI = 1024;
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const TIME_UNITS = [
@@ -141,7 +144,7 @@ export function formatDuration(seconds) {
 }
 
 /**
- * The same, as roughly as an estimate deserves: `less than 5 s`, `about 40 s`, `about 3 min`.
+ * The same, as roughly as an estimate deserves: `< 5 s`, `≈ 40 s`, `≈ 3 min`.
  *
  * @param {number | null | undefined} seconds
  * @returns {string}
@@ -151,15 +154,25 @@ export function formatEstimate(seconds) {
     return NOTHING;
   }
   if (seconds < 5) {
-    return "less than 5 s";
+    return "< 5 s";
   }
   if (seconds < 55) {
-    return `about ${Math.ceil(seconds / 5) * 5} s`;
+    return `≈ ${Math.ceil(seconds / 5) * 5} s`;
   }
   if (seconds < 3570) {
-    return `about ${Math.max(1, Math.round(seconds / 60))} min`;
+    return `≈ ${Math.max(1, Math.round(seconds / 60))} min`;
   }
-  return `about ${formatDuration(Math.round(seconds / 300) * 300)}`;
+  return `≈ ${formatDuration(Math.round(seconds / 300) * 300)}`;
+}
+
+/**
+ * A name with its invisible characters written out, such as `\u202e`.
+ *
+ * @param {string} name
+ * @returns {string}
+ */
+export function visible(name) {
+  return name.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /**
@@ -171,8 +184,8 @@ export function formatEstimate(seconds) {
  */
 export function shortName(name, longest = 24) {
   const last = name.split("/").filter(Boolean).at(-1) ?? name;
-  const characters = [...last];
-  return characters.length > longest ? `${characters.slice(0, longest - 1).join("")}…` : last;
+  const characters = [...visible(last.slice(0, longest * 2))];
+  return characters.length > longest ? `${characters.slice(0, longest - 1).join("")}…` : characters.join("");
 }
 
 /**
@@ -183,9 +196,9 @@ export function shortName(name, longest = 24) {
  * @returns {string}
  */
 export function cutName(name, longest = 120) {
-  const characters = [...name];
+  const characters = [...visible(name)];
   if (characters.length <= longest) {
-    return name;
+    return characters.join("");
   }
   const half = Math.floor((longest - 1) / 2);
   return `${characters.slice(0, half).join("")}…${characters.slice(-half).join("")}`;

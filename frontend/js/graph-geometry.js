@@ -2,43 +2,58 @@
 
 /** @typedef {import("./contracts.js").GraphOfGroups} GraphOfGroups */
 
-const LEAST_SHARE = 0.3;
-const GREATEST_SHARE = 0.72;
+const LEAST_SHARE = 0.36;
+const GREATEST_SHARE = 0.84;
 const DEFAULT_SPACING = 60;
+const STRETCH_LIMITS = [0.5, 4];
 
 /**
  * The area of a group grows with its time (on the kind where the groups take longest), the width of an edge with the
- * logarithm of its bytes.
+ * logarithm of its bytes. The layout is stretched sideways as a whole, so that it fills the place it is drawn in.
  *
  * @param {GraphOfGroups} graph
- * @returns {{ sizes: number[], widths: number[], font: number }}
+ * @param {number} aspect width by height of the place where it is drawn
+ * @returns {{ stretch: number, room: number, sizes: number[], widths: number[] }} `room` between neighbours
  */
-export function geometry(graph) {
-  const room = spacing(graph);
-  const times = graph.groups.map((group) => Math.max(0, ...Object.values(group.time_us).filter(Number.isFinite)));
-  const longest = Math.max(...times, Number.MIN_VALUE);
+export function geometry(graph, aspect) {
+  const { across, down } = spacing(graph);
+  const stretch = stretchOf(graph, aspect);
+  const room = Math.min(across * stretch, down);
+  const times = graph.groups.map((group) => Object.values(group.time_us).filter(Number.isFinite).reduce(greater, 0));
+  const longest = times.reduce(greater, Number.MIN_VALUE);
   const sizes = times.map((time) => room * (LEAST_SHARE + (GREATEST_SHARE - LEAST_SHARE) * Math.sqrt(time / longest)));
-  const most = Math.log1p(graph.edges.reduce((bytes, edge) => Math.max(bytes, edge.bytes), 1));
-  const widths = graph.edges.map((edge) => room * (0.012 + 0.05 * (Math.log1p(Math.max(0, edge.bytes)) / most) ** 2));
-  return { sizes, widths, font: room * 0.2 };
+  const most = Math.log1p(graph.edges.reduce((bytes, edge) => greater(bytes, edge.bytes), 1));
+  const widths = graph.edges.map((edge) => room * (0.02 + 0.06 * (Math.log1p(Math.max(0, edge.bytes)) / most) ** 2));
+  return { stretch, room, sizes, widths };
 }
 
 /**
- * The least distance between neighbours: between layers, or between two groups of one layer.
+ * The least distances between neighbours: in a layer, and from layer to layer.
  *
  * @param {GraphOfGroups} graph
- * @returns {number}
+ * @returns {{ across: number, down: number }}
  */
 export function spacing(graph) {
   const layers = layersOf(graph);
-  const ys = [...layers.keys()].sort((one, other) => one - other);
-  const gaps = ys.slice(1).map((y, index) => y - ys[index]);
-  for (const xs of layers.values()) {
-    xs.sort((one, other) => one - other);
-    gaps.push(...xs.slice(1).map((x, index) => x - xs[index]));
+  const across = [...layers.values()].map(leastGap).reduce(lesser, Infinity);
+  const down = leastGap([...layers.keys()]);
+  const either = Math.min(across, down);
+  const fallback = Number.isFinite(either) ? either : DEFAULT_SPACING;
+  return { across: Number.isFinite(across) ? across : fallback, down: Number.isFinite(down) ? down : fallback };
+}
+
+/**
+ * @param {GraphOfGroups} graph
+ * @param {number} aspect
+ * @returns {number}
+ */
+function stretchOf(graph, aspect) {
+  const width = extent(graph.groups.map(({ x }) => x));
+  const height = extent(graph.groups.map(({ y }) => y));
+  if (!(width > 0 && height > 0 && aspect > 0)) {
+    return 1;
   }
-  const positive = gaps.filter((gap) => gap > 1e-6);
-  return positive.length > 0 ? Math.min(...positive) : DEFAULT_SPACING;
+  return Math.max(STRETCH_LIMITS[0], Math.min(STRETCH_LIMITS[1], (aspect * height) / width));
 }
 
 /**
@@ -57,4 +72,35 @@ function layersOf(graph) {
     }
   }
   return layers;
+}
+
+/**
+ * @param {number[]} values
+ * @returns {number} Infinity where there are no two different ones
+ */
+function leastGap(values) {
+  const ordered = [...values].sort((one, other) => one - other);
+  const gaps = ordered.slice(1).map((value, index) => value - ordered[index]);
+  return gaps.filter((gap) => gap > 1e-6).reduce(lesser, Infinity);
+}
+
+/** @param {number[]} values */
+function extent(values) {
+  return values.reduce(greater, -Infinity) - values.reduce(lesser, Infinity);
+}
+
+/**
+ * @param {number} one
+ * @param {number} other
+ */
+function greater(one, other) {
+  return Math.max(one, other);
+}
+
+/**
+ * @param {number} one
+ * @param {number} other
+ */
+function lesser(one, other) {
+  return Math.min(one, other);
 }

@@ -87,14 +87,16 @@ export class GraphPanel {
       tabindex: 0,
       "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, top-down. The table of groups says the same in words. Arrow keys move it, plus and minus zoom, 0 fits it.`,
     });
-    stage.replaceChildren(host, this.#tip);
+    stage.querySelector(".graph-canvas, .failure")?.remove();
+    stage.prepend(host);
+    stage.append(this.#tip);
     try {
       this.#view = await GraphView.create(host, this.#graph, this.#looks, {
         onChoose: (group) => this.#choose(group, "graph"),
         onHover: (group, x, y) => this.#hover(group, x, y),
       });
     } catch (error) {
-      showFailure(stage, "The graph cannot be drawn here; the table has the same groups.", error, () => this.draw());
+      showFailure(host, "The graph cannot be drawn here; the table has the same groups.", error, () => this.draw());
       return;
     }
     this.#view.show(this.#placement);
@@ -108,7 +110,7 @@ export class GraphPanel {
     const text = `${counted(this.#graph.groups.length, "group")} are more than a browser moves smoothly. The table has all of them.`;
     const button = element("button", { type: "button", class: "button" }, "Draw them all the same");
     button.addEventListener("click", () => this.#drawNow(stage));
-    stage.replaceChildren(element("div", { class: "failure" }, element("p", {}, text), button));
+    stage.prepend(element("div", { class: "failure" }, element("p", {}, text), button));
   }
 
   #listenToTools() {

@@ -67,7 +67,6 @@ export function graphStyle({ edges, labels }) {
         "underlay-opacity": 0.35,
         "underlay-padding": 7,
         "z-index": 10,
-        "min-zoomed-font-size": 0,
         "font-weight": "bold",
       },
     },

@@ -18,6 +18,8 @@ import { differences } from "./placement.js";
 export const MOST_GROUPS_DRAWN = 3000;
 
 const PADDING = 24;
+const LEAST_ROOM_PIXELS = 9;
+const FONT_SHARE = 0.2;
 const ZOOM_STEP = 1.35;
 const PAN_PIXELS = 60;
 
@@ -25,6 +27,7 @@ export class GraphView {
   #graph;
   #looks;
   #core;
+  #room;
   /** @type {ArrayLike<number> | null} */
   #placement = null;
   #chosen = -1;
@@ -41,9 +44,9 @@ export class GraphView {
     const { default: cytoscape } = await import("../vendor/cytoscape.esm.min.mjs");
     const core = cytoscape({
       container: host,
-      elements: elementsOf(graph),
+      elements: elementsOf(graph, host.clientWidth / Math.max(1, host.clientHeight)),
       style: graphStyle({ edges: graph.edges.length, labels: true }),
-      layout: { name: "preset", fit: true, padding: PADDING },
+      layout: { name: "preset", fit: false },
       minZoom: 0.02,
       maxZoom: 6,
       autoungrabify: true,
@@ -67,12 +70,14 @@ export class GraphView {
     this.#core = core;
     this.#graph = graph;
     this.#looks = looks;
+    this.#room = Number(core.nodes().first().data("room"));
     this.#listen(listeners);
     this.#zoomWithControlOnly(host);
     this.#fitWhenResized(host);
     host.addEventListener("keydown", (event) => this.#onKey(event));
     onThemeChange(() => this.#restyle());
     this.#recolour(graph.groups.map((_, group) => group));
+    this.#showFirst();
   }
 
   /**
@@ -109,6 +114,18 @@ export class GraphView {
 
   fit() {
     this.#core.fit(undefined, PADDING);
+  }
+
+  /** The whole graph, or its top where the whole would be too small to see anything. */
+  #showFirst() {
+    this.fit();
+    const least = LEAST_ROOM_PIXELS / this.#room;
+    if (this.#core.zoom() < least && this.#graph.groups.length > 1) {
+      this.#core.zoom(least);
+      this.#core.center();
+      const { y1 } = this.#core.elements().renderedBoundingBox();
+      this.#core.panBy({ x: 0, y: PADDING - y1 });
+    }
   }
 
   /** @param {boolean} closer */
@@ -248,13 +265,23 @@ export class GraphView {
 
 /**
  * @param {GraphOfGroups} graph
+ * @param {number} aspect width by height of the place where it is drawn
  * @returns {import("../vendor/cytoscape.esm.min.mjs").default.ElementDefinition[]}
  */
-function elementsOf(graph) {
-  const { sizes, widths, font } = geometry(graph);
+function elementsOf(graph, aspect) {
+  const { stretch, room, sizes, widths } = geometry(graph, aspect);
   const nodes = graph.groups.map((group, index) => ({
-    data: { id: nodeId(index), group: index, label: shortName(group.name), size: sizes[index], font, colour: "#888", shape: "ellipse" },
-    position: { x: group.x, y: group.y },
+    data: {
+      id: nodeId(index),
+      group: index,
+      label: shortName(group.name),
+      size: sizes[index],
+      room,
+      font: room * FONT_SHARE,
+      colour: "#888",
+      shape: "ellipse",
+    },
+    position: { x: group.x * stretch, y: group.y },
   }));
   const edges = graph.edges.map((edge, index) => ({
     data: {

@@ -36,17 +36,18 @@ export function groupPanel(detail) {
     return [element("p", { class: "hint" }, "Choose a group in the graph or in the table to see what is in it.")];
   }
   const { group, look, timeUs, edges } = detail;
-  const types = group.types.map(([type, count]) => `${type || "no type"} × ${formatCount(count)}`).join(", ");
+  const types = group.types.map(([type, count]) => `${cutName(type, 60) || "no type"} × ${formatCount(count)}`).join(", ");
   const rows = [
     ["Device", look ? element("span", { class: "tip-device" }, deviceMark(look), look.label) : NOTHING],
-    ["Ops", `${formatCount(group.ops)} (most: ${types || NOTHING})`],
+    ["Ops", formatCount(group.ops)],
     ["Time", timeUs === null ? timesOf(group) : formatTime(timeUs)],
     ["Outputs", formatBytes(group.output_bytes)],
     ["Variables", formatBytes(group.persistent_bytes)],
-    ["Edges", `${counted(edges.inputs, "group")} before, ${counted(edges.outputs, "group")} after`],
+    ["Edges", `${formatCount(edges.inputs)} in, ${formatCount(edges.outputs)} out`],
   ];
   return [
     element("h3", { class: "name" }, cutName(group.name, 400)),
+    element("p", { class: "types name muted" }, types),
     element(
       "dl",
       { class: "facts" },

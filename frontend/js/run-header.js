@@ -4,24 +4,17 @@ import { find, setAttributes, setText } from "./dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatRatio, formatTime, NOTHING } from "./format.js";
 import { runNumbers } from "./run-numbers.js";
 import { hasEnded } from "./run-state.js";
+import { statusWords } from "./words.js";
 
 /** @typedef {import("./run-state.js").RunState} RunState */
 /** @typedef {import("./run-feed.js").Connection} Connection */
-
-const STATUS_WORDS = {
-  queued: "Waiting for a worker",
-  running: "Running",
-  done: "Done",
-  failed: "Failed",
-  cancelled: "Cancelled",
-};
 
 /** @type {Record<Connection, string>} */
 const CONNECTION_WORDS = {
   loading: "Loading…",
   live: "Live",
   reconnecting: "Connection lost, trying again…",
-  polling: "Asking every 2 s: the live stream cannot be kept open",
+  polling: "Live by polling: the stream cannot be kept open",
   paused: "Paused while this tab is hidden",
   ended: "",
   gone: "This run has been deleted.",
@@ -44,12 +37,12 @@ export class RunHeader {
   show(state) {
     const numbers = runNumbers(state, this.#budget);
     const ended = hasEnded(state.status);
-    this.#text("status", STATUS_WORDS[state.status]);
+    this.#text("status", statusWords(state.status));
     this.#part("status").dataset.status = state.status;
     this.#text("best", formatTime(numbers.bestUs));
     this.#text("speed-up", speedUpWords(numbers));
     this.#text("used", formatCount(numbers.used));
-    this.#text("budget", `of ${counted(numbers.budget, "evaluation")}`);
+    this.#text("budget", `of ${formatCount(numbers.budget)}`);
     const progress = find(this.#root, "[data-part=progress]", HTMLProgressElement);
     setAttributes(progress, { max: Math.max(1, numbers.budget), value: numbers.used });
     this.#text("left", ended ? formatDuration(numbers.elapsedSeconds) : leftWords(state, numbers.leftSeconds));
@@ -83,7 +76,7 @@ export class RunHeader {
     const numbers = runNumbers(state, this.#budget);
     const best = numbers.bestUs === null ? "no placement yet" : `best step time ${formatTime(numbers.bestUs)}`;
     const used = `${formatCount(numbers.used)} of ${counted(numbers.budget, "evaluation")} used`;
-    return `${STATUS_WORDS[state.status]}: ${best}, ${used}.`;
+    return `${statusWords(state.status)}: ${best}, ${used}.`;
   }
 
   /** @param {RunState} state */
@@ -145,9 +138,9 @@ function leftWords(state, leftSeconds) {
 /** @param {import("./run-numbers.js").RunNumbers} numbers */
 function speedUpWords({ bestUs, singleUs, speedUp }) {
   if (bestUs !== null && singleUs === null) {
-    return "one device alone does not fit";
+    return "one device does not fit";
   }
-  return speedUp === null ? NOTHING : `${formatRatio(speedUp)} as fast as one device`;
+  return speedUp === null ? NOTHING : `${formatRatio(speedUp)} one device`;
 }
 
 /** @param {import("./run-numbers.js").RunNumbers} numbers */

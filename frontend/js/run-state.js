@@ -91,7 +91,8 @@ function withEvents(state, events) {
   if (fresh.length === 0) {
     return missing === state.missing ? state : Object.freeze({ ...state, missing });
   }
-  const draft = { ...state, missing, lastSeq: fresh[fresh.length - 1].seq, episodes: [...state.episodes] };
+  const status = state.status === "queued" ? "running" : state.status; // a new event means that a worker has it
+  const draft = { ...state, status, missing, lastSeq: fresh[fresh.length - 1].seq, episodes: [...state.episodes] };
   for (const event of fresh) {
     apply(draft, event);
   }

@@ -4,7 +4,7 @@ import { formatCount } from "./format.js";
 
 /** @type {Record<string, string>} */
 const STATUS_WORDS = {
-  queued: "Waiting",
+  queued: "Queued",
   reading: "Reading",
   ready: "Ready",
   running: "Running",

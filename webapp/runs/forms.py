@@ -11,6 +11,8 @@ from webapp.user_errors import add_to_form
 MOST_DEVICES = 64
 LARGEST_SEED = 2**63 - 1
 GIBIBYTE = 1024**3
+PREFERRED_METHOD = "placeto"
+"""what the form offers first"""
 
 
 class RunForm(forms.Form):
@@ -31,7 +33,7 @@ class RunForm(forms.Form):
     )
     method = forms.ChoiceField(label="Method")
     preset = forms.CharField(label="Preset", required=False)
-    evaluations = forms.IntegerField(label="Evaluations", initial=1000)
+    evaluations = forms.IntegerField(label="Evaluations", initial=2000)
     seconds = forms.FloatField(label="Seconds at most", required=False, help_text="Empty: no limit.")
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
 
@@ -42,6 +44,8 @@ class RunForm(forms.Form):
         kinds = [(kind.name, kind.name) for kind in api.device_kinds()]
         self._choices("device_kind", kinds)
         self._choices("method", [(method.name, method.label) for method in api.methods()])
+        if any(method.name == PREFERRED_METHOD for method in api.methods()):
+            self.fields["method"].initial = PREFERRED_METHOD
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]

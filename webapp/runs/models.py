@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.db import models
 
+from engine import api
 from webapp.graphs.models import Graph
 from webapp.jobs.job import Job
 from webapp.json_text import JsonTextField
@@ -49,6 +50,12 @@ class Run(Job):
 
     def __str__(self) -> str:
         return f"{self.method} on {self.graph.name}"
+
+    @property
+    def method_label(self) -> str:
+        """The method for people; its name where the registry no longer has it."""
+        labels = {method.name: method.label for method in api.methods()}
+        return labels.get(self.method, self.method)
 
 
 class Event(models.Model):

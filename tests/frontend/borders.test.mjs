@@ -1,0 +1,55 @@
+// What the browser's half promises of itself: names stay text, nothing is loaded from elsewhere, one module draws.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const FRONTEND = new URL("../../frontend/", import.meta.url);
+const TEMPLATES = new URL("../../webapp/templates/", import.meta.url);
+
+/** @type {Map<string, string>} */
+const modules = new Map(
+  readdirSync(new URL("js/", FRONTEND)).map((name) => [name, readFileSync(new URL(`js/${name}`, FRONTEND), "utf8")]),
+);
+/** @type {Map<string, string>} */
+const templates = new Map(
+  readdirSync(TEMPLATES, { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith(".html"))
+    .map((name) => [name, readFileSync(new URL(name, TEMPLATES), "utf8")]),
+);
+
+test("no module writes HTML or runs text", () => {
+  const forbidden = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(|new Function|srcdoc/;
+  for (const [name, text] of modules) {
+    assert.doesNotMatch(text, forbidden, name);
+  }
+});
+
+test("only the module of the graph touches Cytoscape, its style beside it", () => {
+  const importing = [...modules].filter(([, text]) => /import\(.*vendor|from ".*vendor/.test(text.replace(/\/\*\*[\s\S]*?\*\//g, "")));
+  assert.deepEqual(importing.map(([name]) => name), ["graph-view.js"]);
+});
+
+test("modules import only modules that are there, by relative addresses", () => {
+  for (const [name, text] of modules) {
+    for (const [, from] of text.matchAll(/^import .*?from "(.*?)";$/gms)) {
+      assert.ok(from.startsWith("./") && modules.has(from.slice(2)), `${name} imports ${from}`);
+    }
+  }
+});
+
+test("nothing comes from elsewhere", () => {
+  const styles = readdirSync(new URL("styles/", FRONTEND)).map((name) => [name, readFileSync(new URL(`styles/${name}`, FRONTEND), "utf8")]);
+  for (const [name, text] of [...modules, ...templates, ...styles]) {
+    const addresses = text.match(/(https?:)?\/\/[a-z0-9-]+\.[a-z]{2,}[^\s"']*/gi) ?? [];
+    assert.deepEqual(addresses.filter((address) => !address.includes("www.w3.org/2000/svg")), [], name);
+    assert.doesNotMatch(text, /@import|url\(/, name);
+  }
+});
+
+test("templates have no inline script, style or handler, and escape everything", () => {
+  for (const [name, text] of templates) {
+    assert.doesNotMatch(text, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|javascript:/i, name);
+    assert.doesNotMatch(text, /\|safe\b|autoescape off|mark_safe/, name);
+  }
+});

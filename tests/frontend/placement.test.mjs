@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clusterWords, deviceLooks, shapePoints } from "../../frontend/js/devices.js";
+import { geometry, spacing } from "../../frontend/js/graph-geometry.js";
+import { orderGroups } from "../../frontend/js/group-order.js";
+import { crossing, differences, loads, timeOn } from "../../frontend/js/placement.js";
+
+/**
+ * @param {number} id
+ * @param {Partial<import("../../frontend/js/contracts.js").Group>} [fields]
+ * @returns {import("../../frontend/js/contracts.js").Group}
+ */
+function group(id, fields = {}) {
+  return {
+    id,
+    name: `group_${id}`,
+    ops: id + 1,
+    types: [["Conv2D", 1]],
+    time_us: { K80: 10 * (id + 1), CPU: 100 },
+    output_bytes: 1000,
+    persistent_bytes: 10,
+    x: id * 50,
+    y: id * 40,
+    ...fields,
+  };
+}
+
+/**
+ * @param {string} name
+ * @param {string} kind
+ * @returns {import("../../frontend/js/contracts.js").Device}
+ */
+function device(name, kind) {
+  return { name, kind, class: kind === "CPU" ? "CPU" : "GPU", memory_bytes: 1 };
+}
+
+const DEVICES = [device("/device:GPU:0", "K80"), device("/device:GPU:1", "K80"), device("/device:CPU:0", "CPU")];
+
+test("only groups whose device differs are told", () => {
+  assert.deepEqual(differences(Uint8Array.of(0, 1, 1, 0), Uint8Array.of(0, 0, 1, 1), 4), [1, 3]);
+  assert.deepEqual(differences(null, Uint8Array.of(0, 0), 2), [0, 1]);
+  assert.deepEqual(differences(Uint8Array.of(0, 1), Uint8Array.of(0, 1), 2), []);
+});
+
+test("the narrower kind counts: the device's own, then its class, then any", () => {
+  const times = group(0, { time_us: { K80: 1, GPU: 2, "*": 3 } });
+  assert.equal(timeOn(times, DEVICES[0]), 1);
+  assert.equal(timeOn(times, device("g", "V100")), 2);
+  assert.equal(timeOn(times, DEVICES[2]), 3);
+  assert.equal(timeOn(group(0, { time_us: { V100: 1 } }), DEVICES[0]), null);
+  assert.equal(timeOn(group(0, { time_us: JSON.parse('{"__proto__": 5}') }), device("d", "constructor")), null);
+});
+
+test("what each device gets adds up to the whole", () => {
+  const groups = [group(0), group(1), group(2)];
+  const shares = loads(groups, DEVICES, Uint8Array.of(0, 2, 0));
+  assert.deepEqual(shares[0], { groups: 2, timeUs: 40, outputBytes: 2000, persistentBytes: 20 });
+  assert.deepEqual(shares[1], { groups: 0, timeUs: 0, outputBytes: 0, persistentBytes: 0 });
+  assert.equal(shares[2].timeUs, 100);
+});
+
+test("edges between devices are counted with their bytes", () => {
+  const edges = [
+    { source: 0, target: 1, bytes: 5 },
+    { source: 1, target: 2, bytes: 7 },
+  ];
+  assert.deepEqual(crossing(edges, Uint8Array.of(0, 0, 1)), { edges: 1, bytes: 7 });
+});
+
+test("64 devices look different from their neighbours, by shape and by colour, and have names", () => {
+  const many = Array.from({ length: 64 }, (_, index) => device(`/device:GPU:${index}`, "K80"));
+  const looks = deviceLooks(many);
+  assert.equal(new Set(looks.slice(0, 56).map(({ colour, shape }) => `${colour} ${shape}`)).size, 56);
+  looks.slice(1).forEach((look, index) => {
+    assert.notEqual(look.colour, looks[index].colour);
+    assert.notEqual(look.shape, looks[index].shape);
+  });
+  assert.equal(looks[7].label, "GPU 7");
+  assert.equal(new Set(looks.map(({ label }) => label)).size, 64);
+});
+
+test("a CPU is a grey rectangle; short names that would be alike are not short", () => {
+  const [cpu] = deviceLooks([DEVICES[2]]);
+  assert.equal(cpu.shape, "rectangle");
+  const hosts = deviceLooks([
+    device("/job:worker/task:0/device:GPU:0", "K80"),
+    device("/job:worker/task:1/device:GPU:0", "K80"),
+  ]);
+  assert.deepEqual(
+    hosts.map(({ label }) => label),
+    ["/job:worker/task:0/device:GPU:0", "/job:worker/task:1/device:GPU:0"],
+  );
+});
+
+test("every shape can be drawn", () => {
+  for (const { shape } of deviceLooks(Array.from({ length: 20 }, (_, index) => device(`d${index}`, "K80")))) {
+    const points = shapePoints(shape);
+    assert.ok(shape === "ellipse" ? points === null : /^[-\d., ]+$/.test(String(points)), shape);
+  }
+});
+
+test("a cluster in words", () => {
+  assert.equal(clusterWords(DEVICES), "2 × K80 + CPU");
+  assert.equal(clusterWords([DEVICES[0]]), "K80");
+});
+
+test("groups and edges are drawn within the room between neighbours", () => {
+  const groups = [group(0), group(1, { x: 0, y: 40 }), group(2, { x: 60, y: 40 })];
+  const graph = { groups, edges: [{ source: 0, target: 1, bytes: 10 }], width: 100, height: 100 };
+  assert.deepEqual(spacing(graph), { across: 60, down: 40 });
+  const { stretch, room, sizes, widths } = geometry(graph, 3);
+  assert.ok(stretch > 1 && room <= 40);
+  assert.ok(sizes.every((size) => size > 0 && size < room));
+  assert.ok(sizes[2] >= sizes[0]);
+  assert.ok(widths[0] > 0 && widths[0] < room);
+});
+
+test("one group, and groups in one line, have a geometry too", () => {
+  for (const groups of [[group(0)], [group(0, { x: 0 }), group(1, { x: 0 })], [group(0, { time_us: {} })]]) {
+    const { stretch, room, sizes } = geometry({ groups, edges: [], width: 0, height: 0 }, 1);
+    assert.ok(stretch > 0 && room > 0 && sizes.every((size) => Number.isFinite(size) && size > 0));
+  }
+});
+
+/** @param {Partial<Parameters<typeof orderGroups>[1]>} wish */
+function ordered(wish) {
+  const groups = [
+    group(0, { name: "b/conv", ops: 5 }),
+    group(1, { name: "a/pool", ops: 5, types: [["MaxPool", 2]] }),
+    group(2, { name: "a/Conv_10", ops: 9 }),
+    group(3, { name: "a/conv_9", ops: 1 }),
+  ];
+  const whole = { search: "", key: /** @type {const} */ ("index"), descending: false, deviceOf: () => 0, timeOf: () => 1 };
+  return orderGroups(groups, { ...whole, ...wish }).map(({ id }) => id);
+}
+
+test("groups are found by every word, in names and types, whatever the case", () => {
+  assert.deepEqual(ordered({ search: "CONV a/" }), [2, 3]);
+  assert.deepEqual(ordered({ search: "maxpool" }), [1]);
+  assert.deepEqual(ordered({ search: "  " }), [0, 1, 2, 3]);
+  assert.deepEqual(ordered({ search: "[(" }), []);
+});
+
+test("equals stay in topological order, in both directions", () => {
+  assert.deepEqual(ordered({ key: "ops", descending: true }), [2, 0, 1, 3]);
+  assert.deepEqual(ordered({ key: "ops", descending: false }), [3, 0, 1, 2]);
+  assert.deepEqual(ordered({ key: "name" }), [3, 2, 1, 0]);
+  assert.deepEqual(ordered({ key: "time", descending: true }), [0, 1, 2, 3]);
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runNumbers } from "../../frontend/js/run-numbers.js";
+import { initialState, reduce } from "../../frontend/js/run-state.js";
+import { baseline, episode, finished, started } from "./events.mjs";
+
+const BUDGET = { evaluations: 100, seconds: null };
+
+/** @param {import("./events.mjs").RunEvent[]} events */
+function after(...events) {
+  return reduce(initialState("running"), { type: "events", events });
+}
+
+test("before the first event nothing is claimed", () => {
+  const numbers = runNumbers(initialState(), BUDGET);
+  assert.deepEqual(numbers, {
+    used: 0,
+    budget: 100,
+    bestUs: null,
+    singleUs: null,
+    speedUp: null,
+    elapsedSeconds: null,
+    leftSeconds: null,
+    lowerBoundUs: null,
+  });
+});
+
+test("speed-up is over the best single device, and null where that does not fit", () => {
+  const episodes = [episode(3, { best_step_time_us: 500 })];
+  assert.equal(runNumbers(after(started(1), baseline(2, "single_device", 1000), ...episodes), BUDGET).speedUp, 2);
+  assert.equal(runNumbers(after(started(1), baseline(2, "single_device", null), ...episodes), BUDGET).speedUp, null);
+});
+
+test("time left follows the rate of the last episodes", () => {
+  const episodes = Array.from({ length: 60 }, (_, index) =>
+    episode(index + 2, { evaluations: index + 1, elapsed_seconds: index < 9 ? index * 10 : 80 + (index - 8) * 0.5 }),
+  );
+  const { leftSeconds } = runNumbers(after(started(1), ...episodes), BUDGET);
+  assert.ok(leftSeconds !== null && Math.abs(leftSeconds - 20) < 0.01, `${leftSeconds}`);
+});
+
+test("a limit of seconds can end it earlier", () => {
+  const state = after(started(1), episode(2, { evaluations: 1, elapsed_seconds: 1 }), episode(3, { evaluations: 2, elapsed_seconds: 2 }));
+  assert.equal(runNumbers(state, { evaluations: 100, seconds: 10 }).leftSeconds, 8);
+  assert.equal(runNumbers(state, { evaluations: 100, seconds: 1 }).leftSeconds, 0);
+  assert.equal(runNumbers(state, BUDGET).leftSeconds, 98);
+});
+
+test("a rate of nothing is no estimate", () => {
+  const same = { evaluations: 5, elapsed_seconds: 3 };
+  assert.equal(runNumbers(after(started(1), episode(2, same)), BUDGET).leftSeconds, null);
+  assert.equal(runNumbers(after(started(1), episode(2, same), episode(3, same)), BUDGET).leftSeconds, null);
+});
+
+test("the report has the last word", () => {
+  const state = reduce(after(started(1), episode(2), finished(3)), { type: "status", status: "done", error: "" });
+  const numbers = runNumbers(state, BUDGET);
+  assert.equal(numbers.bestUs, 800);
+  assert.equal(numbers.used, 100);
+  assert.equal(numbers.elapsedSeconds, 12.5);
+  assert.equal(numbers.leftSeconds, null);
+});
