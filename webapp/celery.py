@@ -7,6 +7,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
 
 from celery import Celery
+from celery.signals import setup_logging
 
 app = Celery("webapp")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -18,3 +19,8 @@ def _install_worker_parts(sender: Celery, **_: object) -> None:
     from webapp.jobs import worker_parts  # needs Django's apps, which this module comes before
 
     worker_parts.install(sender)
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]  # Celery is untyped
+def _leave_logging_to_django(**_: object) -> None:
+    """That somebody listens is enough: Celery then sets up none of its own beside LOGGING of the settings."""

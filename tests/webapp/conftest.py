@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
+from tests.webapp.processes import Surroundings, surroundings
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.celery import app
 from webapp.graphs.models import Graph, PreparedBlob
@@ -99,3 +100,10 @@ def run(ready_graph: Graph) -> Run:
     return Run.objects.create(
         graph=ready_graph, cluster=CLUSTER, method="placeto", settings={}, evaluations=100, seconds=None, seed=0
     )
+
+
+@pytest.fixture
+def around(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Surroundings]:
+    """Real processes around the test's database."""
+    with surroundings(data_folder, tmp_path_factory) as found:
+        yield found

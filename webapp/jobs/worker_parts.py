@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 from celery import bootsteps
-from celery.signals import worker_process_init, worker_shutdown
+from celery.signals import worker_process_init
 from django.conf import settings
 from django.db import DatabaseError, connections
 
@@ -40,8 +40,13 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
         self._thread.start()
 
     def stop(self, _parent: Any) -> None:
-        """End after the round that is being done."""
+        """End after the round that is being done; whatever this worker still had is free for another one at once."""
         self._ended.set()
+        give_back()
+
+    def terminate(self, parent: Any) -> None:
+        """The same: a claim that is given back is lost to a child that still works on it."""
+        self.stop(parent)
 
     def _run(self) -> None:
         while not self._ended.is_set():
@@ -62,8 +67,8 @@ def do_round() -> None:
             connections.close_all()
 
 
-def _give_back_on_shutdown(**_: Any) -> None:
-    """The pool is gone: whatever it had is free for another worker, or for the next start, at once."""
+def give_back() -> None:
+    """Queue again what this worker had, so that another one, or the next start, need not wait for the reaper."""
     with _no_connection:
         try:
             give_back_all_of(os.environ[WORKER_VARIABLE])
@@ -81,5 +86,4 @@ def _die_with_parent(**_: Any) -> None:
 def install(app: Any) -> None:
     """Give `app`'s workers these parts."""
     app.steps["worker"].add(ReaperStep)
-    worker_shutdown.connect(_give_back_on_shutdown, weak=False)
     worker_process_init.connect(_die_with_parent, weak=False)

@@ -1,0 +1,30 @@
+"""Loaded by a worker of the tests (`--include`): runs take a few seconds and need no engine."""
+
+import time
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.webapp.scripted_engine import Script, install
+
+EPISODES = 70
+EPISODE_SECONDS = 0.03
+CHECKPOINT_EVERY = 8
+
+
+def write_down(number: int) -> None:
+    """Each episode takes its time, and leaves a line that tells who did it."""
+    time.sleep(EPISODE_SECONDS)
+    with (Path(settings.DATA_FOLDER) / "lives").open("a") as lives:
+        lives.write(f"{number}\n")
+
+
+install(
+    pytest.MonkeyPatch(),
+    Script(
+        [1000.0 - number for number in range(EPISODES)],
+        checkpoint_every=CHECKPOINT_EVERY,
+        before_episode=write_down,
+    ),
+)

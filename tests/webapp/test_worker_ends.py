@@ -1,0 +1,111 @@
+"""Workers and brokers die; runs do not."""
+
+import os
+import signal
+from itertools import pairwise
+from pathlib import Path
+
+from tests.supervisor.started import eventually
+from tests.webapp import scripted_worker
+from tests.webapp.processes import Surroundings, logs
+from tests.webapp.scripted_engine import rows
+from webapp.runs.models import Run
+from webapp.supervisor.processes import descendants
+
+SCRIPTED = "tests.webapp.scripted_worker"
+WHOLE = [
+    (1, "started"),
+    *[(1 + number, "episode") for number in range(1, scripted_worker.EPISODES + 1)],
+    (2 + scripted_worker.EPISODES, "finished"),
+]
+
+
+def lives(data_folder: Path) -> list[int]:
+    """The episodes in the order in which workers did them."""
+    return [int(line) for line in (data_folder / "lives").read_text().split()]
+
+
+def wait_for_status(run: Run, data_folder: Path, *statuses: str) -> None:
+    """Wait until the run has one of these."""
+
+    def holds() -> bool:
+        run.refresh_from_db()
+        return run.status in statuses
+
+    try:
+        eventually(holds, f"the run is {statuses}")
+    except AssertionError as error:
+        raise AssertionError(f"{error}; it is {run.status}\n{logs(data_folder)}") from None
+
+
+def wait_for_events(run: Run, count: int) -> None:
+    """Wait until so many are stored."""
+    eventually(lambda: run.events.count() >= count, f"{count} events are stored")
+
+
+def test_a_run_survives_sigkill_of_its_worker_whole(around: Surroundings, run: Run, data_folder: Path) -> None:
+    around.start_redis()
+    worker = around.start_worker("gpu", SCRIPTED)
+    wait_for_events(run, 30)
+    children = descendants(worker.pid)
+    worker.signal(signal.SIGKILL)
+    worker.exit_status()
+    eventually(lambda: not any(Path(f"/proc/{child}/task").exists() for child in children), "its children end with it")
+    stored = run.events.count()
+    run.refresh_from_db()
+    assert run.status == Run.RUNNING, "nobody is there to say otherwise"
+
+    around.start_worker("gpu", SCRIPTED)
+    wait_for_status(run, data_folder, Run.DONE, Run.FAILED)
+    assert rows(run) == WHOLE
+    assert (run.status, run.attempts, run.last_seq) == (Run.DONE, 2, len(WHOLE))
+    done = lives(data_folder)
+    began_again = next(second for first, second in pairwise(done) if second != first + 1)
+    assert began_again % scripted_worker.CHECKPOINT_EVERY == 1
+    assert began_again > scripted_worker.CHECKPOINT_EVERY, "it went on from a checkpoint, not from the start"
+    assert stored < len(WHOLE)
+
+
+def test_a_worker_that_is_told_to_end_gives_its_run_back_at_once(
+    around: Surroundings, run: Run, data_folder: Path
+) -> None:
+    around.start_redis()
+    worker = around.start_worker("gpu", SCRIPTED)
+    wait_for_events(run, 30)
+    worker.signal(signal.SIGTERM)
+    worker.exit_status()
+    run.refresh_from_db()
+    assert (run.status, run.attempts) == (Run.QUEUED, 0), logs(data_folder)
+    worker.expect_nothing_left()
+
+    around.start_worker("gpu", SCRIPTED)
+    wait_for_status(run, data_folder, Run.DONE, Run.FAILED)
+    assert rows(run) == WHOLE
+    assert run.attempts == 1
+
+
+def test_a_run_survives_sigkill_of_the_child_that_does_it(around: Surroundings, run: Run, data_folder: Path) -> None:
+    around.start_redis()
+    worker = around.start_worker("gpu", SCRIPTED)
+    wait_for_events(run, 30)
+    for child in descendants(worker.pid):
+        os.kill(child, signal.SIGKILL)
+    wait_for_status(run, data_folder, Run.DONE, Run.FAILED)
+    assert rows(run) == WHOLE
+    assert run.attempts == 2
+
+
+def test_a_broker_that_loses_everything_loses_no_run(around: Surroundings, run: Run, data_folder: Path) -> None:
+    other = Run.objects.create(
+        graph=run.graph, cluster=run.cluster, method=run.method, settings={}, evaluations=100, seed=1
+    )
+    around.start_redis()
+    around.start_worker("gpu", SCRIPTED)
+    wait_for_events(run, 30)
+    around.kill_redis()
+    around.forget_messages()
+    around.start_redis()
+    for each in (run, other):
+        wait_for_status(each, data_folder, Run.DONE, Run.FAILED)
+        assert rows(each) == WHOLE
+        assert each.attempts == 1
