@@ -8,7 +8,7 @@ SHELL := /bin/sh
 SOURCES := engine webapp tests setup manage.py
 
 run: setup
-	@exec .venv/bin/python -m webapp.supervisor
+	@exec .venv/bin/python -m webapp.supervisor --end-with-parent
 
 # pytest comes last, so that its closing line is the last word.
 test: lint

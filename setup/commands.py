@@ -7,6 +7,8 @@ from pathlib import Path
 
 from setup.failure import SetupError, explain
 
+LONGEST_LINE = 100
+
 
 def say(line: str) -> None:
     """A line for the person who started the set-up."""
@@ -47,6 +49,10 @@ def run(
                 stream.flush()
                 lines.append(line)
                 if shows(line.strip()):
-                    say(line.strip())
+                    say(_shortened(line.strip()))
     if process.returncode != 0:
         raise SetupError(explain(tool, "".join(lines), str(log)))
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"

@@ -42,7 +42,7 @@ class PythonPackages:
                 *("--progress-bar", "off", "--requirement", str(self._root / requirements[-1])),
             ],
             self.folder / "setup-pip.log",
-            shows=lambda line: line.startswith(("Downloading ", "Installing collected")) and ".metadata" not in line,
+            shows=_tells_progress,
         )
         for stamp in stamps:
             stamp.set()
@@ -68,3 +68,8 @@ class PythonPackages:
             [sys.executable, "-m", "venv", "--clear", str(self.folder)],
             self._root / "build" / "setup-venv.log",
         )
+
+
+def _tells_progress(line: str) -> bool:
+    """Large downloads, and the last step."""
+    return line.startswith("Installing collected") or (line.startswith("Downloading ") and " MB)" in line)

@@ -1,6 +1,8 @@
 """`python -m webapp.supervisor`: run the whole application on this machine."""
 
+import argparse
 import os
+import signal
 import sys
 from functools import partial
 
@@ -11,6 +13,7 @@ from webapp.supervisor.failure import StartError
 from webapp.supervisor.guardian import guard
 from webapp.supervisor.output import Console
 from webapp.supervisor.parts import Part, database_part, web_part, worker_parts
+from webapp.supervisor.processes import die_with_parent
 from webapp.supervisor.redis_server import EmbeddedRedis, find_redis_program
 from webapp.supervisor.supervisor import Supervisor
 from webapp.supervisor.web_address import check_free, health_answers
@@ -18,6 +21,10 @@ from webapp.supervisor.web_address import check_free, health_answers
 
 def main() -> int:
     """The exit status: 0 after a stop that was asked for, 1 after anything else, with one line that says what."""
+    parser = argparse.ArgumentParser(prog="python -m webapp.supervisor", description="Run the whole application.")
+    parser.add_argument("--end-with-parent", action="store_true", help="stop when the process that started this ends")
+    if parser.parse_args().end_with_parent:
+        die_with_parent(os.getppid(), signal.SIGTERM)
     console = Console()
     try:
         configuration = Configuration.from_environment()
