@@ -1,15 +1,21 @@
 """Arrays and texts as bytes and back, for the database and child processes: a zip of .npy and JSON, never pickle."""
 
+import dataclasses
 import io
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import Json
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 _TEXTS = "texts"
+Part = TypeVar("Part", bound="DataclassInstance")
 
 
 def pack(arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> bytes:
@@ -30,3 +36,23 @@ def unpack(blob: bytes) -> tuple[dict[str, NDArray[np.generic]], dict[str, Json]
     texts = json.loads(arrays.pop(_TEXTS).tobytes().decode("utf-8", "surrogatepass"))
     assert isinstance(texts, dict)
     return arrays, texts
+
+
+def fields_of(part: "DataclassInstance") -> tuple[dict[str, NDArray[np.generic]], dict[str, Json]]:
+    """The arrays and the texts of a dataclass's fields, each as `Class.field`, for `pack`."""
+    values = {f"{type(part).__name__}.{field.name}": getattr(part, field.name) for field in dataclasses.fields(part)}
+    arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
+    return arrays, {key: value for key, value in values.items() if key not in arrays}
+
+
+def from_fields(part: type[Part], arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> Part:
+    """The inverse of `fields_of`; lists come back as tuples."""
+    keys = {field.name: f"{part.__name__}.{field.name}" for field in dataclasses.fields(part)}
+    values: dict[str, Any] = {
+        name: arrays[key] if key in arrays else _as_tuple(texts[key]) for name, key in keys.items()
+    }
+    return part(**values)
+
+
+def _as_tuple(value: Json) -> object:
+    return tuple(_as_tuple(item) for item in value) if isinstance(value, list) else value

@@ -16,6 +16,9 @@ PLACERS: dict[str, tuple[str, str]] = {
     "random": ("Random", "engine.placers.random:Random"),
 }
 
+PRESETS: dict[str, tuple[str, ...]] = {"placeto": ("fast", "paper")}
+"""names for the setting `preset`, the default first"""
+
 
 def placer_class(name: str) -> type[Placer]:
     """The class of method `name`. Raises SettingsError for a name that is not in `PLACERS`."""

@@ -1,0 +1,8 @@
+"""`python -m engine`: the engine's command line. Reports go to stdout, progress and errors to stderr."""
+
+import sys
+
+from engine.command_line import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,257 @@
+"""The command line: arguments in, `engine.api` called, a report or one line of error out."""
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from engine import api
+from engine.errors import PlacetoError, SettingsError
+
+BENCHMARKS = {
+    "simulator": "engine.simulator.bench:run_benchmark",
+    "training": "engine.experiments.training_speed:run_benchmark",
+}
+EXPERIMENTS = {"learning_curve": "engine.experiments.learning_curve:run"}
+"""each writes into a folder, tells its progress, and returns a text"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit status: 0 done, 2 bad input, 3 infeasible, 130 interrupted."""
+    parsed = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = parsed.command
+    try:
+        return command(parsed)
+    except PlacetoError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m engine", description="Places computation graphs on devices.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_methods(commands)
+    _add_place(commands)
+    _add_simulate(commands)
+    _add_build(commands)
+    _add_bench(commands)
+    _add_experiments(commands)
+    return parser
+
+
+def _add_methods(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("methods", help="list the methods")
+    parser.set_defaults(command=_methods)
+
+
+def _add_graph(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
+    parser.add_argument("--cluster", required=True, help="2xK80, 4xV100+cpu, or a file of cluster JSON")
+    parser.add_argument(
+        "--groups", type=_group_count, default=128, help="at most N groups (default 128), or all: no merging"
+    )
+    parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
+    parser.add_argument("--report", type=Path, help="write the report here, as JSON")
+
+
+def _add_place(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("place", help="place a graph")
+    _add_graph(parser)
+    parser.add_argument("--method", default="placeto", help="see `methods` (default placeto)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=JSON", help="a setting of the method, such as preset=paper"
+    )
+    parser.add_argument("--evaluations", type=int, default=2000, help="the budget (default 2000)")
+    parser.add_argument("--seconds", type=float, help="stop after these seconds too")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--out", type=Path, help="write the placed graph here (.pb, .pbtxt; .json: the placement alone)"
+    )
+    parser.set_defaults(command=_place)
+
+
+def _add_simulate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("simulate", help="simulate a placement, or a list of them")
+    _add_graph(parser)
+    parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}, or a list of them")
+    parser.add_argument("--trace", type=Path, help="write a Chrome trace of the timeline here")
+    parser.set_defaults(command=_simulate, groups=None)
+
+
+def _add_build(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("build", help="build a graph of the zoo with TensorFlow")
+    parser.add_argument("name", help=", ".join(api.samples()))
+    parser.add_argument("--out", type=Path, required=True, help="where to write it (.pb)")
+    parser.set_defaults(command=_build)
+
+
+def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("bench", help="measure the engine against its yardsticks")
+    parser.add_argument("what", choices=list(BENCHMARKS))
+    parser.set_defaults(command=_bench)
+
+
+def _add_experiments(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("experiments", help="make the figures of docs/ again")
+    parser.add_argument("name", choices=list(EXPERIMENTS))
+    parser.add_argument("--out", type=Path, default=Path("docs/results"), help="folder (default docs/results)")
+    parser.set_defaults(command=_experiment)
+
+
+def _group_count(text: str) -> int | None:
+    return None if text == "all" else int(text)
+
+
+def _methods(_parsed: argparse.Namespace) -> int:
+    for method in api.methods():
+        presets = f"  presets: {', '.join(method.presets)}" if method.presets else ""
+        print(f"{method.name:16}{method.label}{presets}")
+    return 0
+
+
+def _place(parsed: argparse.Namespace) -> int:
+    cluster = _cluster(parsed.cluster)
+    budget = api.Budget(parsed.evaluations, parsed.seconds)
+    request = api.RunRequest(cluster, parsed.method, budget, parsed.seed, _settings(parsed.set), parsed.drop_devices)
+    _check_destination(parsed)
+    prepared = _prepare(parsed)
+    report = api.place(prepared, request, _Console(budget).hear, lambda: False)
+    placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
+    del report["device_of_group"]
+    _write_report(parsed.report, report | {"placement": dict(placement)})
+    if parsed.out is not None and parsed.out.suffix == ".json":
+        parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
+    elif parsed.out is not None:
+        api.write_placed(parsed.graph, parsed.graph.suffix, placement, parsed.out, api.Limits())
+    return 0
+
+
+def _simulate(parsed: argparse.Namespace) -> int:
+    cluster = _cluster(parsed.cluster)
+    placements = _read_json(parsed.placement)
+    rows = placements if isinstance(placements, list) else [placements]
+    if parsed.trace is not None and len(rows) != 1:
+        raise SettingsError(f"{len(rows)} placements", where="--trace", allowed="one placement")
+    prepared = _prepare(parsed)
+    reports = api.simulate(prepared, cluster, rows)
+    if parsed.trace is not None:
+        parsed.trace.write_text(json.dumps(api.trace(prepared, cluster, rows[0])) + "\n")
+    _write_report(parsed.report, reports if isinstance(placements, list) else reports[0])
+    return 0
+
+
+def _build(parsed: argparse.Namespace) -> int:
+    api.build(parsed.name, parsed.out, _print_progress)
+    return 0
+
+
+def _bench(parsed: argparse.Namespace) -> int:
+    print(_made(BENCHMARKS[parsed.what])())
+    return 0
+
+
+def _experiment(parsed: argparse.Namespace) -> int:
+    print(_made(EXPERIMENTS[parsed.name])(parsed.out, lambda line: print(line, file=sys.stderr)))
+    return 0
+
+
+def _made(path: str) -> Callable[..., str]:
+    """The function `module:name`, imported on first use."""
+    module, _, name = path.partition(":")
+    function: Callable[..., str] = getattr(importlib.import_module(module), name)
+    return function
+
+
+def _cluster(text: str) -> api.Cluster:
+    path = Path(text)
+    return api.parse_cluster(path.read_text() if path.suffix == ".json" else text)
+
+
+def _prepare(parsed: argparse.Namespace) -> api.PreparedGraph:
+    return api.prepare(parsed.graph, parsed.graph.suffix, _print_progress, api.Limits(), parsed.groups)
+
+
+def _settings(pairs: Sequence[str]) -> dict[str, api.Json]:
+    """NAME=JSON pairs; what is no JSON is text."""
+    settings: dict[str, api.Json] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator:
+            raise SettingsError(f"{pair!r} has no =", where="--set", allowed="NAME=JSON, such as preset=paper")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
+def _check_destination(parsed: argparse.Namespace) -> None:
+    """Refuse what could not be written before hours of work, not after."""
+    if parsed.out is None:
+        return
+    if parsed.out.suffix not in (".pb", ".pbtxt", ".json"):
+        raise SettingsError(f"{parsed.out.name!r}", where="--out", allowed="a name that ends in .pb, .pbtxt or .json")
+    if parsed.out.suffix != ".json" and parsed.graph.suffix == ".json":
+        raise SettingsError("node-link JSON holds no GraphDef", where="--out", allowed="a name that ends in .json")
+
+
+def _read_json(path: Path) -> api.Json:
+    try:
+        value: api.Json = json.loads(path.read_text())
+    except ValueError as error:
+        raise SettingsError(
+            f"no JSON: {error}", where=str(path), allowed="JSON {op: device}, or a list of them"
+        ) from error
+    return value
+
+
+def _write_report(path: Path | None, report: api.Json) -> None:
+    """To `path`, or to stdout without the long placement."""
+    if path is not None:
+        path.write_text(json.dumps(report, indent=1) + "\n")
+        return
+    shown = {key: value for key, value in report.items() if key != "placement"} if isinstance(report, dict) else report
+    print(json.dumps(shown, indent=1))
+
+
+def _print_progress(stage: str, done: int, total: int) -> None:
+    print(f"{stage} {done}/{total}" if total else stage, file=sys.stderr)
+
+
+class _Console:
+    """Tells a run's events in a line now and then."""
+
+    SECONDS_BETWEEN_LINES = 2.0
+
+    def __init__(self, budget: api.Budget) -> None:
+        self._budget = budget
+        self._last_line_seconds = 0.0
+
+    def hear(self, item: api.NumberedEvent | api.Checkpoint) -> None:
+        event = item.event if isinstance(item, api.NumberedEvent) else None
+        if isinstance(event, api.Baseline):
+            told = _seconds(event.step_time_us) if event.step_time_us is not None else event.note
+            mean = f" (mean {_seconds(event.mean_step_time_us)})" if event.method == "random" else ""
+            print(f"{event.method}: {told}{mean}", file=sys.stderr)
+        elif isinstance(event, api.Episode) and self._is_time(event):
+            self._last_line_seconds = event.elapsed_seconds
+            print(
+                f"episode {event.episode}: {_seconds(event.step_time_us)}, best {_seconds(event.best_step_time_us)}, "
+                f"{event.evaluations}/{self._budget.evaluations} evaluations, {event.elapsed_seconds:.0f} s",
+                file=sys.stderr,
+            )
+
+    def _is_time(self, event: api.Episode) -> bool:
+        waited = event.elapsed_seconds - self._last_line_seconds >= self.SECONDS_BETWEEN_LINES
+        return waited or event.evaluations == self._budget.evaluations
+
+
+def _seconds(step_time_us: float | None) -> str:
+    return "none" if step_time_us is None else f"{step_time_us / 1e6:.4f} s"

@@ -1,0 +1,102 @@
+"""The formats of design.md by suffix: checking an upload, reading, costing and grouping it, writing it placed."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.archive import fields_of, from_fields
+from engine.child import Limits, ReportProgress, Results, no_progress, require_size, run_in_child
+from engine.clusters.catalogue import CATALOGUE
+from engine.costs.costs import Costs
+from engine.costs.estimated import estimate_costs
+from engine.errors import GraphError, shortened
+from engine.events import Json
+from engine.graphs import graphdef_writer
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.graphdef_reader import READING, check_graph, read_graph
+from engine.graphs.grouping import group_ops
+from engine.prepared import PreparedGraph
+
+GRAPHDEF_FORMATS = (".pb", ".pbtxt")
+NODE_LINK_FORMATS = (".json",)
+FORMATS = GRAPHDEF_FORMATS + NODE_LINK_FORMATS
+DEFAULT_GROUPS = 128
+GROUPING = "grouping the ops"
+
+
+def check_upload(path: Path, suffix: str, limits: Limits) -> None:
+    """Raise GraphError or LimitError unless `path` holds a graph that can be read. Fast: no TensorFlow is loaded."""
+    _require_format(suffix)
+    if suffix in GRAPHDEF_FORMATS:
+        check_graph(path, suffix, limits)
+    else:
+        _read_nodelink(path, limits, no_progress)
+
+
+def prepare(
+    path: Path,
+    suffix: str,
+    report_progress: ReportProgress,
+    limits: Limits,
+    groups: int | None = DEFAULT_GROUPS,
+    name: str | None = None,
+) -> PreparedGraph:
+    """Read, cost and group the graph in `path`.
+
+    `suffix` names its format, one of `FORMATS`; `name` is what to call it, if not by the file's name. `groups` None: no
+    merging. Raises GraphError, CostError, LimitError.
+    """
+    _require_format(suffix)
+    if suffix in GRAPHDEF_FORMATS:
+        graph = read_graph(path, suffix, limits, report_progress)
+        costs = estimate_costs(path, suffix, graph, list(CATALOGUE), limits, report_progress)
+    else:
+        graph, costs = _read_nodelink(path, limits, report_progress)
+    report_progress(GROUPING, 0, 0)
+    grouping = group_ops(graph, costs, groups)
+    return PreparedGraph(dataclasses.replace(graph, name=graph.name if name is None else name), costs, grouping)
+
+
+def write_placed(source: Path, suffix: str, device_of_op: Mapping[str, str], destination: Path, limits: Limits) -> None:
+    """Write `source` with every node's device set, nothing else changed, in `destination`'s format (.pb, .pbtxt)."""
+    _require_format(suffix)
+    if suffix not in GRAPHDEF_FORMATS:
+        raise GraphError(
+            "a node-link file holds no GraphDef", where=suffix, allowed="the placement as JSON", field="file"
+        )
+    graphdef_writer.write_placed(source, suffix, device_of_op, destination, limits)
+
+
+def read_nodelink_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """The child's side of reading node-link JSON."""
+    from engine.graphs.nodelink import read_nodelink
+
+    path = order["path"]
+    assert isinstance(path, str)
+    report_progress(READING, 0, 0)
+    arrays: dict[str, NDArray[np.generic]] = {}
+    texts: dict[str, Json] = {}
+    for part in read_nodelink(Path(path).read_bytes()):
+        part_arrays, part_texts = fields_of(part)
+        arrays, texts = arrays | part_arrays, texts | part_texts
+    return arrays, texts
+
+
+def _read_nodelink(path: Path, limits: Limits, report_progress: ReportProgress) -> tuple[ComputationGraph, Costs]:
+    require_size(path, limits)
+    arrays, texts = run_in_child(
+        f"{__name__}:read_nodelink_in_child",
+        {"path": str(path.absolute())},
+        limits,
+        task=READING,
+        report_progress=report_progress,
+    )
+    return from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)
+
+
+def _require_format(suffix: str) -> None:
+    if suffix not in FORMATS:
+        raise GraphError(f"no format is named {shortened(suffix)}", allowed=", ".join(FORMATS), field="file")

@@ -1,0 +1,115 @@
+"""A graph that is ready to be placed, what it tells people, and its form in the database."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.archive import fields_of, from_fields, pack, unpack
+from engine.costs.costs import Costs, Source
+from engine.events import Json
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.grouping import Grouping
+from engine.graphs.layout import layout
+
+TYPES_SHOWN = 3
+"""types named for each group in the view"""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedGraph:
+    """A graph that is ready to be placed: read, costed for every kind in the catalogue, grouped."""
+
+    graph: ComputationGraph
+    costs: Costs
+    grouping: Grouping
+
+    def to_bytes(self) -> bytes:
+        """For the database; no pickle."""
+        arrays: dict[str, NDArray[np.generic]] = {}
+        texts: dict[str, Json] = {}
+        for part in (self.graph, self.costs, self.grouping):
+            part_arrays, part_texts = fields_of(part)
+            arrays, texts = arrays | part_arrays, texts | part_texts
+        return pack(arrays, texts)
+
+    @staticmethod
+    def from_bytes(blob: bytes) -> "PreparedGraph":
+        """The inverse of `to_bytes`."""
+        arrays, texts = unpack(blob)
+        return PreparedGraph(
+            from_fields(ComputationGraph, arrays, texts),
+            from_fields(Costs, arrays, texts),
+            from_fields(Grouping, arrays, texts),
+        )
+
+    def summary(self) -> dict[str, Json]:
+        """What was read, for people; `engine.api` describes the fields."""
+        graph, costs = self.graph, self.costs
+        unknown = np.flatnonzero(costs.source == Source.UNKNOWN)
+        sources = Counter(costs.source.tolist())
+        return {
+            "name": graph.name,
+            "ops": graph.op_count,
+            "edges": graph.edge_count,
+            "groups": self.grouping.group_count,
+            "group_edges": len(self.grouping.edge_source),
+            "types": _most_common(graph.op_types),
+            "output_bytes": int(costs.output_bytes.sum()),
+            "persistent_bytes": int(costs.persistent_bytes.sum()),
+            "unknown_ops": len(unknown),
+            "unknown_types": _most_common([graph.op_types[op] for op in unknown]),
+            "sources": {source.name.lower(): sources[source] for source in Source if sources[source]},
+            "time_us": dict(zip(costs.kinds, np.nansum(costs.time_us, axis=1).tolist(), strict=True)),
+            "back_edges": len(graph.back_edges),
+            "feedback_edges": len(self.grouping.feedback_edges),
+        }
+
+    def view(self) -> dict[str, Json]:
+        """The grouped graph for the browser, laid out top-down; `engine.api` describes the fields."""
+        positions = layout(self.grouping)
+        edges = zip(
+            self.grouping.edge_source.tolist(),
+            self.grouping.edge_target.tolist(),
+            self.grouping.edge_bytes.tolist(),
+            strict=True,
+        )
+        return {
+            "groups": self._group_rows(positions.x, positions.y),
+            "edges": [{"source": source, "target": target, "bytes": size} for source, target, size in edges],
+            "width": float(positions.width),
+            "height": float(positions.height),
+        }
+
+    def _group_rows(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> list[Json]:
+        groups, group_of_op = self.grouping.group_count, self.grouping.group_of_op
+        types: list[Counter[str]] = [Counter() for _ in range(groups)]
+        for group, op_type in zip(group_of_op.tolist(), self.graph.op_types, strict=True):
+            types[group][op_type] += 1
+        sums = partial(np.bincount, group_of_op, minlength=groups)
+        time_us = [sums(weights=np.nan_to_num(times)) for times in self.costs.time_us]
+        output_bytes = sums(weights=self.costs.bytes_of_op())
+        persistent_bytes = sums(weights=self.costs.persistent_bytes)
+        ops = sums()
+        return [
+            {
+                "id": group,
+                "name": self.grouping.names[group],
+                "ops": int(ops[group]),
+                "types": _most_common(types[group])[:TYPES_SHOWN],
+                "time_us": {kind: float(times[group]) for kind, times in zip(self.costs.kinds, time_us, strict=True)},
+                "output_bytes": int(output_bytes[group]),
+                "persistent_bytes": int(persistent_bytes[group]),
+                "x": float(x[group]),
+                "y": float(y[group]),
+            }
+            for group in range(groups)
+        ]
+
+
+def _most_common(names: "Counter[str] | list[str] | tuple[str, ...]") -> list[Json]:
+    """[[name, count], ...], the most frequent first, equals by name."""
+    ordered = sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))
+    return [[name, count] for name, count in ordered]

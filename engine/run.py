@@ -1,0 +1,207 @@
+"""One run: trivial placements, baselines, the method, its report; numbered events and checkpoints on the way."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine import VERSION
+from engine.archive import pack, unpack
+from engine.clusters.cluster import Cluster
+from engine.errors import InfeasibleError, SettingsError
+from engine.events import (
+    Baseline,
+    Checkpoint,
+    Emit,
+    Episode,
+    Event,
+    Finished,
+    Json,
+    NumberedEvent,
+    PlacerState,
+    Progress,
+    ShouldStop,
+    Started,
+)
+from engine.pins import allowed_devices
+from engine.placers.placer import Placer, ResumablePlacer
+from engine.placers.registry import make_placer, settings_of
+from engine.placers.single_device import one_device_placements
+from engine.prepared import PreparedGraph
+from engine.problem import Budget, LedgerSnapshot, PlacementProblem
+from engine.simulator.bound import lower_bound_us
+
+BASELINES = ("single_device", "cpu_only", "random")
+TRIVIAL = ("single_device", "cpu_only")
+"""who asks for these by name gets just these"""
+MOST_RANDOM_EVALUATIONS = 10_000
+"""the random baseline has the run's evaluations, but no more than these: past them its best hardly moves"""
+MOST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One placer on one graph and cluster."""
+
+    cluster: Cluster
+    method: str
+    budget: Budget
+    seed: int
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    drop_devices: bool = False
+    """whether the devices that the file fixes count for nothing"""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed <= MOST_SEED:
+            allowed = f"a whole number from 0 to {MOST_SEED}"
+            raise SettingsError(f"{self.seed}", where="seed", allowed=allowed, field="seed")
+
+
+class Run:
+    """Carries out one `RunRequest`. Made, started once by `execute`, then thrown away."""
+
+    def __init__(self, prepared: PreparedGraph, request: RunRequest, emit: Emit, should_stop: ShouldStop) -> None:
+        self._request, self._emit, self._should_stop = request, emit, should_stop
+        self._placer = make_placer(request.method, request.settings)
+        allowed = allowed_devices(
+            prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
+        )
+        self._problem = PlacementProblem(
+            prepared.graph, prepared.costs, prepared.grouping, request.cluster, allowed, request.budget
+        )
+        self._lower_bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
+        self._seq = 0
+        self._stopped = False
+
+    def execute(self, checkpoint: bytes | None) -> dict[str, Json]:
+        """Run to the end or until `should_stop`; the report. Raises InfeasibleError, see `engine.api.place`."""
+        rng = np.random.default_rng(self._request.seed)
+        if checkpoint is None:
+            self._tell(self._started())
+            self._tell_baselines()
+            self._evaluate_one_device()
+        else:
+            self._restore(checkpoint)
+        if not self._problem.ledger.spent:
+            self._placer.place(self._problem, self._request.budget, rng, self._hear, self._looked_at_stop)
+        report = self.report()
+        self._check_feasible()
+        if not self._stopped:
+            self._tell(Finished(report))
+        return report
+
+    def report(self) -> dict[str, Json]:
+        """The report of design.md, with the placement as the device of each group."""
+        ledger = self._problem.ledger
+        answer = ledger.answer()
+        evaluation = self._problem.simulator.evaluate(answer[None, :])
+        return {
+            "method": self._request.method,
+            "seed": self._request.seed,
+            "settings": settings_of(self._placer),
+            "engine_version": VERSION,
+            "step_time_us": float(evaluation.step_time_us[0]),
+            "feasible": ledger.best_step_time_us is not None,
+            "peak_bytes": [int(peak) for peak in evaluation.peak_bytes[0]],
+            "evaluations": ledger.used,
+            "wall_seconds": ledger.elapsed_seconds,
+            "lower_bound_us": self._lower_bound_us,
+            "device_of_group": [int(device) for device in answer],
+        }
+
+    def _started(self) -> Started:
+        return Started(
+            method=self._request.method,
+            settings=settings_of(self._placer),
+            seed=self._request.seed,
+            evaluations=self._request.budget.evaluations,
+            groups=self._problem.group_count,
+            devices=[device.name for device in self._request.cluster.devices],
+            lower_bound_us=self._lower_bound_us,
+            engine_version=VERSION,
+        )
+
+    def _tell_baselines(self) -> None:
+        """Evaluate the baselines, each on a ledger of its own with the run's budget."""
+        for method in BASELINES:
+            if self._looked_at_stop():
+                return
+            self._tell(self._baseline(method))
+
+    def _baseline(self, method: str) -> Baseline:
+        evaluations = min(self._request.budget.evaluations, MOST_RANDOM_EVALUATIONS)
+        problem = self._problem.with_budget(dataclasses.replace(self._request.budget, evaluations=evaluations))
+        step_times_us: list[float] = []
+
+        def hear(event: Episode | Progress | PlacerState) -> None:
+            if isinstance(event, Episode):
+                step_times_us.append(event.step_time_us)
+
+        rng = np.random.default_rng(self._request.seed)
+        try:
+            make_placer(method, {}).place(problem, problem.ledger.budget, rng, hear, self._looked_at_stop)
+        except InfeasibleError as error:
+            return Baseline(method, None, None, problem.ledger.used, str(error))
+        mean_us, best_us = float(np.mean(step_times_us)), problem.ledger.best_step_time_us
+        if best_us is None:
+            note = f"no placement fits the memory: {_shortage(problem)}"
+            return Baseline(method, None, mean_us, problem.ledger.used, note)
+        return Baseline(method, best_us, mean_us, problem.ledger.used, "", problem.ledger.answer().tolist())
+
+    def _evaluate_one_device(self) -> None:
+        """The trivial placements, charged to the run: its answer is never slower than one device."""
+        if self._request.method not in TRIVIAL:
+            self._problem.evaluate(one_device_placements(self._problem)[: self._problem.ledger.remaining])
+
+    def _looked_at_stop(self) -> bool:
+        self._stopped = self._stopped or self._should_stop()
+        return self._stopped
+
+    def _tell(self, event: Event) -> None:
+        self._seq += 1
+        self._emit(NumberedEvent(self._seq, event))
+
+    def _hear(self, event: Episode | Progress | PlacerState) -> None:
+        if isinstance(event, PlacerState):
+            self._emit(Checkpoint(self._seq, self._snapshot(event.state)))
+        else:
+            self._tell(event)
+
+    def _snapshot(self, placer_state: bytes) -> bytes:
+        texts: dict[str, Json] = {
+            "seq": self._seq,
+            "ledger": dataclasses.asdict(self._problem.ledger.snapshot()),
+        }
+        return pack({"placer": np.frombuffer(placer_state, np.uint8)}, texts)
+
+    def _restore(self, checkpoint: bytes) -> None:
+        arrays, texts = unpack(checkpoint)
+        seq, ledger = texts["seq"], texts["ledger"]
+        assert isinstance(seq, int) and isinstance(ledger, dict)
+        self._seq = seq
+        self._problem.ledger.restore(LedgerSnapshot(**ledger))  # type: ignore[arg-type]  # written by `_snapshot`
+        resumable(self._placer).resume(arrays["placer"].tobytes())
+
+    def _check_feasible(self) -> None:
+        if self._problem.ledger.best_step_time_us is None:
+            raise InfeasibleError(
+                f"no placement of {self._problem.ledger.used} evaluated fits the memory: {_shortage(self._problem)}",
+                where=self._request.method,
+                allowed="more or larger devices, or more evaluations",
+            )
+
+
+def resumable(placer: Placer) -> ResumablePlacer:
+    """`placer`, which has emitted a state and so can take it up."""
+    assert hasattr(placer, "resume"), "a placer emitted a state but has no resume"
+    return placer  # type: ignore[return-value]  # checked above
+
+
+def _shortage(problem: PlacementProblem) -> str:
+    """How much is missing on which device in the placement that misses the least."""
+    evaluation = problem.simulator.evaluate(problem.ledger.answer()[None, :])
+    missing = evaluation.peak_bytes[0] - problem.memory_bytes
+    worst = int(np.argmax(missing))
+    device = problem.cluster.devices[worst]
+    return f"the closest is {int(missing[worst])} bytes over the {device.memory_bytes} bytes of {device.name}"
