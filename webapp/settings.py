@@ -68,7 +68,8 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": database(environment.text("DATABASE_URL", f"sqlite:///{quote(str(DATA_FOLDER / 'placeto.sqlite3'))}"))}
+_EMBEDDED_DATABASE = f"sqlite:///{quote(str(DATA_FOLDER / 'placeto.sqlite3'))}"
+DATABASES = {"default": database(environment.text("DATABASE_URL", _EMBEDDED_DATABASE))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"

@@ -36,15 +36,15 @@ class Script:
     step_times_us: list[float]
     checkpoint_every: int = 0
     """0: none"""
-    before_episode: Callable[[int], None] = lambda number: None
+    before_episode: Callable[[int], None] = lambda _number: None
     error: Exception | None = None
     """raised in the place of the end"""
     calls: int = 0
 
     def place(
         self,
-        prepared: object,
-        request: api.RunRequest,
+        _prepared: object,
+        _request: api.RunRequest,
         emit: api.Emit,
         should_stop: api.ShouldStop,
         checkpoint: bytes | None = None,
@@ -86,8 +86,8 @@ class Script:
 def install(monkeypatch: pytest.MonkeyPatch, script: Script) -> Script:
     """Have every run follow `script`."""
     monkeypatch.setattr(api, "place", script.place)
-    monkeypatch.setattr(api.PreparedGraph, "from_bytes", staticmethod(lambda blob: None))
-    monkeypatch.setattr("webapp.runs.placing.request_of", lambda run: None)
+    monkeypatch.setattr(api.PreparedGraph, "from_bytes", staticmethod(lambda _blob: None))
+    monkeypatch.setattr("webapp.runs.placing.request_of", lambda _run: None)
     return script
 
 
