@@ -1,0 +1,129 @@
+"""The drawing: nothing overlaps, edges lead down, simple graphs are drawn without a crossing."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.costs.costs import Costs
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.grouping import Grouping, group_ops
+from engine.graphs.layout import COLUMN, LAYER, NODE_HEIGHT, NODE_WIDTH, Layout, _apart, layout
+from tests.engine.graphs.graph_samples import make_costs, make_graph, random_graphs
+
+
+def grouping_of(count: int, edges: list[tuple[int, int]]) -> Grouping:
+    names = [f"op_{index:06}" for index in range(count)]
+    return group_ops(make_graph(names, [(names[one], names[other]) for one, other in edges]), make_costs(count), None)
+
+
+def assert_well_drawn(grouping: Grouping, drawn: Layout) -> None:
+    assert drawn.x.shape == drawn.y.shape == (grouping.group_count,)
+    assert np.all(drawn.y[grouping.edge_source] < drawn.y[grouping.edge_target])
+    for centres, size, whole in ((drawn.x, NODE_WIDTH, drawn.width), (drawn.y, NODE_HEIGHT, drawn.height)):
+        assert centres.min() - size / 2 >= 0
+        assert centres.max() + size / 2 <= whole
+    rows: dict[float, list[float]] = {}
+    for x, y in zip(drawn.x.tolist(), drawn.y.tolist(), strict=True):
+        rows.setdefault(y, []).append(x)
+    assert all(lower - upper >= NODE_HEIGHT for upper, lower in itertools.pairwise(sorted(rows)))
+    for row in rows.values():
+        assert all(right - left >= NODE_WIDTH for left, right in itertools.pairwise(sorted(row)))
+
+
+def crossings(grouping: Grouping, drawn: Layout) -> int:
+    """Pairs of edges, as straight lines, that cross within both."""
+    ends = [
+        (np.array([drawn.x[source], drawn.y[source]]), np.array([drawn.x[target], drawn.y[target]]))
+        for source, target in zip(grouping.edge_source, grouping.edge_target, strict=True)
+    ]
+
+    def side(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+        return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+    return sum(
+        side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
+        for (a, b), (c, d) in itertools.combinations(ends, 2)
+    )
+
+
+@given(random_graphs(most_ops=20), st.none() | st.integers(1, 10))
+def test_any_graph_is_well_drawn(sample: tuple[ComputationGraph, Costs], groups: int | None) -> None:
+    grouping = group_ops(*sample, groups)
+    drawn = layout(grouping)
+    assert_well_drawn(grouping, drawn)
+    again = layout(grouping)
+    assert np.array_equal(drawn.x, again.x)
+    assert np.array_equal(drawn.y, again.y)
+    assert (drawn.width, drawn.height) == (again.width, again.height)
+
+
+@pytest.mark.parametrize(
+    ("count", "edges"),
+    [
+        (7, [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6)]),
+        (10, [(0, 5), (5, 2), (2, 7), (7, 4), (1, 6), (6, 3), (3, 8), (8, 9)]),
+        (8, [(0, 4), (0, 3), (0, 2), (4, 1), (3, 5), (2, 6), (1, 7), (5, 7), (6, 7)]),
+        (15, [(0, 14), (14, 13), (0, 12), (12, 1), (14, 2), (12, 3), (2, 11), (3, 4), (1, 10), (13, 9)]),
+    ],
+    ids=["tree", "two chains", "three branches", "uneven tree"],
+)
+def test_simple_graphs_have_no_crossings(count: int, edges: list[tuple[int, int]]) -> None:
+    # grouping numbers the groups in a topological order, so the edges may be written in any
+    grouping = grouping_of(count, edges)
+    drawn = layout(grouping)
+    assert_well_drawn(grouping, drawn)
+    assert crossings(grouping, drawn) == 0
+
+
+def test_a_chain_is_a_straight_line() -> None:
+    drawn = layout(grouping_of(5, [(0, 1), (1, 2), (2, 3), (3, 4)]))
+    assert len(set(drawn.x.tolist())) == 1
+    assert np.diff(drawn.y).tolist() == [LAYER] * 4
+
+
+def test_what_needs_nothing_stands_right_above_what_needs_it() -> None:
+    grouping = grouping_of(5, [(0, 1), (1, 2), (2, 3), (4, 3)])
+    drawn = layout(grouping)
+    y = dict(zip(grouping.names, drawn.y.tolist(), strict=True))
+    assert y["op_000004"] == y["op_000002"]
+
+
+def test_a_wide_layer_is_broken_into_rows() -> None:
+    grouping = grouping_of(400, [])
+    drawn = layout(grouping)
+    assert_well_drawn(grouping, drawn)
+    assert drawn.width < 31 * COLUMN
+    assert len(set(drawn.y.tolist())) == 14  # 30 a row
+
+
+@pytest.mark.parametrize(
+    ("count", "edges"),
+    [
+        (1, []),
+        (50_000, [(index, index + 1) for index in range(49_999)]),
+        (50_001, [(0, index) for index in range(1, 50_001)]),
+    ],
+    ids=["one op", "chain", "star"],
+)
+def test_extreme_graphs(count: int, edges: list[tuple[int, int]]) -> None:
+    grouping = grouping_of(count, edges)
+    assert_well_drawn(grouping, layout(grouping))
+
+
+@given(st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=5))
+def test_places_are_the_nearest_to_the_wishes(wishes: list[float]) -> None:
+    places = _apart(wishes, 3.0)
+    assert all(right - left >= 3.0 - 1e-9 for left, right in itertools.pairwise(places))
+
+    def distance(candidate: list[float]) -> float:
+        return sum((place - wish) ** 2 for place, wish in zip(candidate, wishes, strict=True))
+
+    best = distance(places)
+    rng = np.random.default_rng(0)
+    for _ in range(200):  # no other places that keep the space are nearer
+        moved = sorted(place + float(shift) for place, shift in zip(places, rng.normal(0, 2, len(places)), strict=True))
+        gaps = np.maximum(np.diff(moved), 3.0)
+        assert distance(list(moved[0] + np.concatenate([[0.0], np.cumsum(gaps)]))) >= best - 1e-9
