@@ -13,7 +13,8 @@ run: setup
 # pytest comes last, so that its closing line is the last word.
 test: lint
 	@node=$$(.venv/bin/python -m setup node) && "$$node" --test tests/frontend/*.test.mjs
-	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" && export PLACETO_CHROMIUM && .venv/bin/python -m pytest
+	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" && export PLACETO_CHROMIUM && \
+	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest
 
 lint: setup-tests
 	.venv/bin/ruff check .

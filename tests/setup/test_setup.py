@@ -29,7 +29,7 @@ def put_script(path: Path, text: str) -> Path:
     [
         ("ERROR: No matching distribution found for x==1\n", "pip failed: No matching distribution found for x==1"),
         (
-            "WARNING: Retrying after connection broken by 'NewConnectionError'\nERROR: No matching distribution found\n",
+            "WARNING: Retrying, connection broken by 'NewConnectionError'\nERROR: No matching distribution found\n",
             "pip: no connection to the package registry: is there a network?",
         ),
         ("npm error code EAI_AGAIN\n", "pip: no connection to the package registry: is there a network?"),
@@ -138,6 +138,18 @@ def test_a_browser_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert Browser(tmp_path).find() == chrome
     monkeypatch.setenv("PLACETO_CHROMIUM", "/elsewhere/chromium")
     assert Browser(tmp_path).find() == Path("/elsewhere/chromium")
+
+
+def test_a_machine_where_no_browser_can_be_had_is_told_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("PLACETO_CHROMIUM", raising=False)
+    put_script(tmp_path / ".venv/bin/python", "echo 'Error: no such registry'; exit 1")
+    with pytest.raises(SetupError) as raised:
+        Browser(tmp_path).install()
+    assert str(raised.value) == (
+        "no Chromium for the browser tests: install one or set PLACETO_CHROMIUM (apt-get is not on this machine; "
+        f"playwright failed: no such registry; all of its output: {tmp_path}/build/setup-playwright.log)"
+    )
 
 
 def find_python(path: Path) -> subprocess.CompletedProcess[str]:

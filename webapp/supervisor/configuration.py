@@ -27,10 +27,14 @@ class Configuration:
     """REDIS_URL as Celery wants it: a Redis to use in place of an embedded one"""
 
     @property
+    def near_host(self) -> str:
+        """The host by which this machine itself reaches the web server."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  compared, not listened on
+
+    @property
     def shown_address(self) -> str:
         """What a person types into a browser on this machine."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  compared, not listened on
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        return f"http://{f'[{self.near_host}]' if ':' in self.near_host else self.near_host}:{self.port}"
 
     @staticmethod
     def from_environment() -> "Configuration":

@@ -30,9 +30,9 @@ def check_free(configuration: Configuration) -> None:
 
 def health_answers(configuration: Configuration) -> bool:
     """Whether the web server says that it is well."""
-    host = configuration.shown_address.removeprefix("http://").rsplit(":", 1)[0].strip("[]")
     try:
-        with closing(http.client.HTTPConnection(host, configuration.port, timeout=2)) as connection:
+        connection = http.client.HTTPConnection(configuration.near_host, configuration.port, timeout=2)
+        with closing(connection):
             connection.request("GET", HEALTH_PATH)
             return connection.getresponse().status == http.client.OK
     except (OSError, http.client.HTTPException):
