@@ -1,12 +1,13 @@
-"""Where each group may go: the devices that the file fixes, and the kinds that its ops have a time on."""
+"""Where each group may go: the devices that the file fixes, and the kinds on which all its ops have a time."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.catalogue import class_of_kind
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
 from engine.errors import GraphError, shortened
-from engine.graphs.device_string import parse_device_string
+from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
 
@@ -14,50 +15,91 @@ from engine.graphs.grouping import Grouping
 def allowed_devices(
     graph: ComputationGraph, costs: Costs, grouping: Grouping, cluster: Cluster, *, drop_pins: bool = False
 ) -> NDArray[np.bool_]:
-    """[groups, devices] whether a group may go to a device; every row has a True.
+    """[groups, devices] where each group may go; every group may go somewhere.
 
-    With `drop_pins` the devices in the file count for nothing. Raises GraphError where an op is fixed to a device that
-    the cluster has not, or where no device suits all ops of a group.
+    A fixed device string stands for the devices of its type and number, on whatever job and task: a cluster is one
+    machine. With `drop_pins` such strings are not looked at. Raises GraphError where the cluster has no such device,
+    or where the ops of a group leave no device for all of them.
     """
-    fits = ~np.isnan(costs.time_on([device.kind for device in cluster.devices]))  # [devices, ops]
+    allowed_of_op = _runnable(costs, cluster)
     if not drop_pins:
-        fits &= _pinned(graph, cluster)
-    missing = [np.bincount(grouping.group_of_op[~row], minlength=grouping.group_count) for row in fits]
-    allowed = np.stack(missing, axis=1) == 0
-    stuck = np.flatnonzero(~allowed.any(axis=1))
-    if len(stuck):
-        _raise_stuck(graph, grouping, cluster, fits, int(stuck[0]))
+        _apply_pins(allowed_of_op, graph, cluster)
+    _require_somewhere(allowed_of_op, graph, cluster)
+    allowed = np.ones((grouping.group_count, cluster.device_count), dtype=bool)
+    np.logical_and.at(allowed, grouping.group_of_op, allowed_of_op)
+    lost = np.flatnonzero(~allowed.any(axis=1))
+    if len(lost):
+        raise _nowhere(int(lost[0]), allowed_of_op, graph, grouping, cluster)
     return allowed
 
 
-def _pinned(graph: ComputationGraph, cluster: Cluster) -> NDArray[np.bool_]:
-    """[devices, ops] whether the file leaves an op free to be on a device."""
-    free = np.ones((cluster.device_count, graph.op_count), dtype=bool)
-    has = [parse_device_string(device.name, device.name) for device in cluster.devices]
-    suits: dict[str, NDArray[np.bool_]] = {}
+def _runnable(costs: Costs, cluster: Cluster) -> NDArray[np.bool_]:
+    """[ops, devices] whether an op has a time on a device."""
+    return ~np.isnan(costs.time_on([device.kind for device in cluster.devices])).T
+
+
+def _apply_pins(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster) -> None:
+    """Close to each op with a fixed device all other devices."""
+    meant: dict[str, NDArray[np.bool_]] = {}
     for op, text in enumerate(graph.devices):
         if not text:
             continue
-        if text not in suits:
-            fixed = parse_device_string(text, graph.op_names[op])
-            suits[text] = np.array([fixed.agrees_with(device) for device in has])
-            if not suits[text].any():
-                what = f"it is fixed to {shortened(text)}, which the cluster has not"
-                raise GraphError(what, where=shortened(graph.op_names[op]), allowed=_names(cluster), field="cluster")
-        free[:, op] = suits[text]
-    return free
+        if text not in meant:
+            meant[text] = _meant(parse_device_string(text, graph.op_names[op]), cluster)
+        if not meant[text].any():
+            raise GraphError(
+                f"it is fixed to {shortened(text)}, which the cluster has not",
+                where=shortened(graph.op_names[op]),
+                allowed=_names(np.ones(cluster.device_count, dtype=bool), cluster),
+                field="cluster",
+            )
+        allowed_of_op[op] &= meant[text]
 
 
-def _raise_stuck(
-    graph: ComputationGraph, grouping: Grouping, cluster: Cluster, fits: NDArray[np.bool_], group: int
-) -> None:
-    """Say of a group that may go nowhere which op is to blame: the one that fits the fewest devices."""
+def _meant(fixed: DeviceString, cluster: Cluster) -> NDArray[np.bool_]:
+    """[devices] the devices of the cluster that `fixed` may stand for."""
+    return np.array(
+        [
+            DeviceString(type=own.type, index=own.index).agrees_with(DeviceString(type=fixed.type, index=fixed.index))
+            for own in (parse_device_string(device.name, device.name) for device in cluster.devices)
+        ]
+    )
+
+
+def _require_somewhere(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster) -> None:
+    """Every op by itself has a device."""
+    lost = np.flatnonzero(~allowed_of_op.any(axis=1))
+    if len(lost):
+        op = int(lost[0])
+        fixed = f", where it is fixed to {shortened(graph.devices[op])}" if graph.devices[op] else ""
+        kinds = sorted({device.kind for device in cluster.devices})
+        raise GraphError(
+            f"it has no time on the cluster's devices{fixed}",
+            where=shortened(graph.op_names[op]),
+            allowed=f"a time on {', '.join(kinds)}, or on {', '.join(sorted(set(map(class_of_kind, kinds))))}",
+            field="cluster",
+        )
+
+
+def _nowhere(
+    group: int, allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, grouping: Grouping, cluster: Cluster
+) -> GraphError:
+    """Names the first op of `group` that leaves no device, and one that has closed some before it."""
     ops = np.flatnonzero(grouping.group_of_op == group)
-    op = int(ops[np.argmin(fits[:, ops].sum(axis=0))])
-    beside = f", nor can the {len(ops) - 1} ops that move with it" if fits[:, op].any() and len(ops) > 1 else ""
-    what = f"no device of the cluster can run it{beside}"
-    raise GraphError(what, where=shortened(graph.op_names[op]), allowed=_names(cluster), field="cluster")
+    left = np.ones(cluster.device_count, dtype=bool)
+    for op in ops.tolist():
+        if not (left & allowed_of_op[op]).any():
+            break
+        left &= allowed_of_op[op]
+    first = next(earlier for earlier in ops.tolist() if not allowed_of_op[earlier].all())
+    return GraphError(
+        f"it may go to {_names(allowed_of_op[op], cluster)} only, but the ops that must share its device, such as "
+        f"{shortened(graph.op_names[first])}, to {_names(left, cluster)} only",
+        where=shortened(graph.op_names[op]),
+        allowed="a device for all ops that are co-located",
+        field="cluster",
+    )
 
 
-def _names(cluster: Cluster) -> str:
-    return ", ".join(f"{device.name} ({device.kind})" for device in cluster.devices)
+def _names(devices: NDArray[np.bool_], cluster: Cluster) -> str:
+    return ", ".join(device.name for device, chosen in zip(cluster.devices, devices, strict=True) if chosen)

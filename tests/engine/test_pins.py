@@ -1,64 +1,107 @@
-"""Where groups may go: fixed devices and missing kinds."""
+"""Where groups may go: fixed devices, kinds without a time, and groups that are left with nothing."""
 
-import dataclasses
+import itertools
+import math
 
-import numpy as np
 import pytest
 
+from engine.clusters.parsing import parse_cluster
+from engine.costs.costs import Costs
 from engine.errors import GraphError
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.grouping import group_ops
 from engine.pins import allowed_devices
+from tests.engine.graphs.graph_samples import make_costs, make_graph
 
-from .placers.small_problems import one_group_an_op, small_cluster, small_graph
-
-GRAPH, COSTS = small_graph(np.random.default_rng(0), 4)
-GROUPING = one_group_an_op(GRAPH, COSTS)
-CLUSTER = small_cluster(2, cpu=True)
+NAN = math.nan
 
 
-def fixed(*devices: str) -> np.ndarray:
-    graph = dataclasses.replace(GRAPH, devices=devices)
-    return allowed_devices(graph, COSTS, GROUPING, CLUSTER)
+def allowed(
+    graph: ComputationGraph, costs: Costs, cluster: str, groups: int | None = None, *, drop_pins: bool = False
+) -> dict[str, str]:
+    """The devices of each group, as digits."""
+    grouping = group_ops(graph, costs, groups)
+    table = allowed_devices(graph, costs, grouping, parse_cluster(cluster), drop_pins=drop_pins)
+    rows = ["".join(str(device) for device, free in enumerate(row) if free) for row in table.tolist()]
+    return dict(zip(grouping.names, rows, strict=True))
 
 
-def test_without_pins_every_group_may_go_anywhere() -> None:
-    assert allowed_devices(GRAPH, COSTS, GROUPING, CLUSTER).all()
+def test_without_pins_everything_may_go_everywhere() -> None:
+    assert allowed(make_graph(list("ab"), [("a", "b")]), make_costs(2), "2xK80+cpu") == {"a": "012", "b": "012"}
 
 
-def test_a_fixed_device_is_kept_however_it_is_spelled() -> None:
-    allowed = fixed("/gpu:1", "/job:worker/task:0/device:GPU:0", "/device:CPU:*", "")
-    expected = [[False, True, False], [True, False, False], [False, False, True], [True, True, True]]
-    assert allowed.tolist() == expected
+def test_fixed_devices_match_by_type_and_number() -> None:
+    devices = {"a": "/gpu:1", "b": "/job:x/task:3/device:GPU:0", "c": "/device:CPU:0", "d": "/GPU:*", "e": "/job:w"}
+    found = allowed(make_graph(list("abcdef"), devices=devices), make_costs(6), "2xK80+cpu")
+    assert found == {"a": "1", "b": "0", "c": "2", "d": "01", "e": "012", "f": "012"}
 
 
-def test_a_device_that_the_cluster_has_not_is_named() -> None:
+def test_dropped_pins_are_not_looked_at() -> None:
+    graph = make_graph(list("ab"), devices={"a": "/gpu:7"})
+    assert allowed(graph, make_costs(2), "2xK80", drop_pins=True) == {"a": "01", "b": "01"}
+
+
+def test_a_fixed_op_holds_its_whole_class() -> None:
+    graph = make_graph(list("abc"), colocation={"b": ["a"]}, devices={"b": "/gpu:1"})
+    assert allowed(graph, make_costs(3), "2xK80") == {"a": "1", "c": "01"}
+
+
+def test_kinds_without_a_time_are_closed_and_the_narrower_kind_counts() -> None:
+    times = {"K80": [1, NAN, NAN, NAN], "GPU": [NAN, 1, NAN, NAN], "CPU": [NAN, NAN, 1, NAN], "*": [NAN, NAN, NAN, 1]}
+    found = allowed(make_graph(list("abcd")), make_costs(4, times), "K80+V100+cpu")
+    assert found == {"a": "0", "b": "01", "c": "2", "d": "012"}
+
+
+def test_merging_never_closes_a_device() -> None:
+    names = [f"op_{index}" for index in range(20)]
+    edges = list(itertools.pairwise(names))
+    cpu_only = [NAN if index % 5 == 2 else 1.0 for index in range(20)]
+    graph = make_graph(names, edges, devices={"op_9": "/gpu:1"})
+    found = allowed(graph, make_costs(20, {"GPU": cpu_only, "CPU": [1.0] * 20}), "2xK80+cpu", groups=2)
+    assert set(found.values()) == {"012", "2", "1"}
+
+
+@pytest.mark.parametrize(
+    ("graph", "costs", "cluster", "message"),
+    [
+        (
+            make_graph(list("ab"), devices={"b": "/device:GPU:3"}),
+            make_costs(2),
+            "2xK80+cpu",
+            "b: it is fixed to /device:GPU:3, which the cluster has not; "
+            "allowed: /device:GPU:0, /device:GPU:1, /device:CPU:0",
+        ),
+        (
+            make_graph(["a"], devices={"a": "/device:TPU:*"}),
+            make_costs(1),
+            "2xK80",
+            "a: it is fixed to /device:TPU:*, which the cluster has not; allowed: /device:GPU:0, /device:GPU:1",
+        ),
+        (
+            make_graph(list("ab")),
+            make_costs(2, {"V100": [1, 1], "CPU": [1, NAN]}),
+            "K80+cpu",
+            "b: it has no time on the cluster's devices; allowed: a time on CPU, K80, or on CPU, GPU",
+        ),
+        (
+            make_graph(["a"], devices={"a": "/gpu:0"}),
+            make_costs(1, {"CPU": [1]}),
+            "K80+cpu",
+            "a: it has no time on the cluster's devices, where it is fixed to /gpu:0; "
+            "allowed: a time on CPU, K80, or on CPU, GPU",
+        ),
+        (
+            make_graph(list("abcd"), colocation={name: ["x"] for name in "bcd"}),
+            make_costs(4, {"GPU": [1, 1, 1, NAN], "CPU": [1, 1, NAN, 1]}),
+            "2xK80+cpu",
+            "d: it may go to /device:CPU:0 only, but the ops that must share its device, such as c, to "
+            "/device:GPU:0, /device:GPU:1 only; allowed: a device for all ops that are co-located",
+        ),
+    ],
+    ids=["absent device", "absent type", "no time", "no time where it is fixed", "nothing in common"],
+)
+def test_groups_that_may_go_nowhere(graph: ComputationGraph, costs: Costs, cluster: str, message: str) -> None:
     with pytest.raises(GraphError) as caught:
-        fixed("", "/device:GPU:7", "", "")
-    assert str(caught.value) == (
-        "scope/op_1: it is fixed to /device:GPU:7, which the cluster has not; "
-        "allowed: /device:GPU:0 (GPU), /device:GPU:1 (GPU), /device:CPU:0 (CPU)"
-    )
-
-
-def test_pins_can_be_dropped() -> None:
-    graph = dataclasses.replace(GRAPH, devices=("", "/device:GPU:7", "", ""))
-    assert allowed_devices(graph, COSTS, GROUPING, CLUSTER, drop_pins=True).all()
-
-
-def test_a_kind_without_a_time_is_not_allowed() -> None:
-    time_us = COSTS.time_us.copy()
-    time_us[0, 2] = np.nan
-    costs = dataclasses.replace(COSTS, time_us=time_us)
-    assert allowed_devices(GRAPH, costs, GROUPING, CLUSTER)[2].tolist() == [False, False, True]
-
-
-def test_a_group_with_nowhere_to_go_is_named() -> None:
-    time_us = COSTS.time_us.copy()
-    time_us[:, 2] = np.nan
-    with pytest.raises(GraphError, match="scope/op_2: no device of the cluster can run it"):
-        allowed_devices(GRAPH, dataclasses.replace(COSTS, time_us=time_us), GROUPING, CLUSTER)
-
-
-def test_a_group_moves_only_where_all_its_ops_may() -> None:
-    together = dataclasses.replace(GROUPING, group_of_op=np.array([0, 0, 1, 2], np.int32))
-    graph = dataclasses.replace(GRAPH, devices=("", "/gpu:1", "", ""))
-    assert allowed_devices(graph, COSTS, together, CLUSTER)[0].tolist() == [False, True, False]
+        allowed(graph, costs, cluster)
+    assert str(caught.value) == message
+    assert caught.value.field == "cluster"
