@@ -69,10 +69,15 @@ class Surroundings:
 
     def start_web(self, **environment: str) -> int:
         """Start the web server, and return its port."""
+        return self.start_server(**environment)[1]
+
+    def start_server(self, **environment: str) -> tuple[Started, int]:
+        """Start the web server, and return it and its port."""
         port = free_port()
         command = (sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port))
-        self.start("web", *command, "--timeout-graceful-shutdown", "1", **environment).wait_for_line("running on")
-        return port
+        server = self.start("web", *command, "--timeout-graceful-shutdown", "1", **environment)
+        server.wait_for_line("running on")
+        return server, port
 
     def end(self) -> None:
         """End everything, and whatever it has started."""

@@ -6,7 +6,6 @@ from django import forms
 from django.conf import settings
 
 from engine import api
-from webapp.graphs.uploads import SUFFIXES
 
 
 class UploadForm(forms.Form):
@@ -16,8 +15,8 @@ class UploadForm(forms.Form):
         label="Graph file",
         allow_empty_file=True,  # refused with the engine's sentence
         help_text="A TensorFlow GraphDef (.pb, .pbtxt) or node-link JSON (.json).",
-        widget=forms.ClearableFileInput(attrs={"accept": ",".join(SUFFIXES)}),
-        error_messages={"required": "No file was chosen; allowed: " + ", ".join(SUFFIXES)},
+        widget=forms.ClearableFileInput(attrs={"accept": ",".join(api.FORMATS)}),
+        error_messages={"required": "No file was chosen; allowed: " + ", ".join(api.FORMATS)},
     )
 
     @staticmethod

@@ -30,7 +30,7 @@ def read_graph(graph_id: uuid.UUID) -> None:
         report_progress = ProgressReport(claim)
         if graph.sample:
             _build_sample(claim, graph, report_progress)
-        prepared = api.prepare(graph.source_path, graph.suffix, report_progress, limits())
+        prepared = api.prepare(graph.source_path, graph.suffix, report_progress, limits(), name=graph.name)
         _store(claim, prepared)
 
 

@@ -12,8 +12,6 @@ from webapp.graphs.models import Graph
 from webapp.jobs.publishing import publish
 from webapp.projects.models import Project
 
-SUFFIXES = (".pb", ".pbtxt", ".json")
-
 
 def limits() -> api.Limits:
     """What reading one file may take."""
@@ -24,9 +22,9 @@ def accept_upload(project: Project, file: IncomingFile) -> Graph:
     """Check `file`, keep it, and queue its reading. Raises GraphError; then nothing is kept."""
     name = file.name or "graph"
     suffix = PurePath(name).suffix.lower()
-    if suffix not in SUFFIXES:
+    if suffix not in api.FORMATS:
         raise api.GraphError(
-            f"a file ending in {suffix or 'nothing'}", where=name, allowed=", ".join(SUFFIXES), field="file"
+            f"a file ending in {suffix or 'nothing'}", where=name, allowed=", ".join(api.FORMATS), field="file"
         )
     if not file.size:
         raise api.GraphError("the file is empty", where=name, allowed="a graph with at least one op", field="file")

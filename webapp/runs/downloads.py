@@ -62,44 +62,49 @@ def _slug(run: Run) -> str:
     return slugify(Path(run.graph.name).stem)[:60] or "graph"
 
 
-def _device_of_op(answer: Answer) -> dict[str, str]:
-    run = answer.run
-    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+def _prepared(run: Run) -> api.PreparedGraph:
+    return api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+
+
+def _device_of_op(answer: Answer, prepared: api.PreparedGraph) -> dict[str, str]:
     device_of_group = answer.device_of_group
     assert isinstance(device_of_group, list)
     devices = [device for device in device_of_group if isinstance(device, int)]
-    return api.placement_to_json(prepared, request_of(run).cluster, devices)
+    return api.placement_to_json(prepared, request_of(answer.run).cluster, devices)
 
 
 def _placed(answer: Answer, name: str) -> bytes:
     graph = answer.run.graph
     if not graph.source_path.exists():
         raise Http404("The graph's file is no longer on this machine.")
+    device_of_op = _device_of_op(answer, _prepared(answer.run))
     with TemporaryDirectory(dir=settings.DATA_FOLDER, prefix="placed-") as folder:
         destination = Path(folder) / name
-        api.write_placed(graph.source_path, graph.suffix, _device_of_op(answer), destination, limits())
+        api.write_placed(graph.source_path, graph.suffix, device_of_op, destination, limits())
         return destination.read_bytes()
 
 
 def _placement(answer: Answer, _name: str) -> bytes:
-    return json.dumps(_device_of_op(answer), indent=1).encode()
+    return json.dumps(_device_of_op(answer, _prepared(answer.run)), indent=1).encode()
 
 
 def _report(answer: Answer, _name: str) -> bytes:
-    """The engine's report; of a run without one, what is known of it."""
+    """The engine's report; of a run that has none (yet), one of its best placement so far."""
     run = answer.run
+    prepared = _prepared(run)
+    placement: dict[str, api.Json] = {**_device_of_op(answer, prepared)}
     report = answer.report
     if not isinstance(report, dict):
-        report = {
+        [report] = api.simulate(prepared, request_of(run).cluster, [placement])
+        assert isinstance(report, dict)
+        report |= {
             "method": run.method,
             "seed": run.seed,
             "settings": run.settings,
-            "step_time_us": answer.step_time_us,
             "feasible": True,
             "evaluations": run.evaluations_used,
         }
-    state: dict[str, api.Json] = {"status": run.status}
-    return json.dumps(state | report | {"placement": dict(_device_of_op(answer))}, indent=1).encode()
+    return json.dumps(report | {"status": run.status, "placement": placement}, indent=1).encode()
 
 
 NAMES: dict[str, tuple[str, Callable[[Answer, str], bytes]]] = {

@@ -158,7 +158,7 @@ class EventStore:
 
 def _write_report(claim: Claim[Run], report: Mapping[str, api.Json]) -> None:
     """Keep the engine's own answer, unless an earlier attempt at this run has found a better one."""
-    best = {"step_time_us": report["step_time_us"], "device_of_group": report["device_of_group"]}
+    best = {"step_time_us": report["step_time_us"], "device_of_group": api.device_of_group(report)}
     rest = {key: value for key, value in report.items() if key != "device_of_group"}
     answer = Answer.objects.filter(run_id=claim.job_id).first()
     if answer is None or best["step_time_us"] <= answer.step_time_us:  # type: ignore[operator]  # the engine's report

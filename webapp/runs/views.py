@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from engine import api
 from webapp.graphs.pages import graph_or_404, graph_page
 from webapp.graphs.views import view_answer
+from webapp.json_text import to_text
 from webapp.runs import lifecycle
 from webapp.runs.event_log import events_after
 from webapp.runs.forms import RunForm
@@ -69,7 +70,7 @@ def events_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     limit = whole_number("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
     run = run_or_404(run_id)  # before its events: once the status is a last one, the events are all there
     data = ",".join(text for _, text in events_after(run_id, after, limit))
-    text = f'{{"events":[{data}],"status":"{run.status}","last_seq":{run.last_seq}}}'
+    text = f'{{"events":[{data}],"status":"{run.status}","error":{to_text(run.error)},"last_seq":{run.last_seq}}}'
     return HttpResponse(text, content_type="application/json")
 
 
