@@ -5,6 +5,7 @@ import { chartModel } from "./chart-model.js";
 import { colour, onThemeChange } from "./colours.js";
 import { element, setAttributes, svg } from "./dom.js";
 import { counted, formatCount, formatDuration, formatTime } from "./format.js";
+import { hasEnded } from "./run-state.js";
 import { linearScale, logScale, roomFor } from "./scale.js";
 
 /** @typedef {import("./run-state.js").RunState} RunState */
@@ -46,7 +47,7 @@ export class RunChart {
     this.#onSeek = onSeek;
     this.#picture.append(this.#still, this.#shownMark, this.#hoverMark);
     host.replaceChildren(this.#canvas, this.#picture, this.#tip, this.#empty);
-    setAttributes(host, { role: "slider", tabindex: 0, "aria-label": "Episode shown", "aria-orientation": "horizontal" });
+    setAttributes(host, { role: "slider", tabindex: 0, "aria-label": "Episode in the chart", "aria-orientation": "horizontal" });
     new ResizeObserver(() => this.#redrawSoon()).observe(host);
     onThemeChange(() => this.#redrawSoon());
     host.addEventListener("pointermove", (event) => this.#onPointerMove(event));
@@ -89,10 +90,10 @@ export class RunChart {
     this.#empty.hidden = model !== null;
     if (!this.#state || !model || width === 0) {
       this.#plot = null;
-      this.#empty.textContent = "Each episode becomes a point here as soon as it is evaluated.";
+      this.#empty.textContent = this.#emptyWords();
       this.#still.replaceChildren();
-      this.#shownMark.replaceChildren();
       this.#sizeCanvas(width, height);
+      this.#markShown();
       return;
     }
     setAttributes(this.#picture, { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -105,6 +106,12 @@ export class RunChart {
       drawPoints(context, plot, episodes, { feasible: colour("--chart-point"), infeasible: colour("--danger") });
     }
     this.#markShown();
+  }
+
+  #emptyWords() {
+    return this.#state && hasEnded(this.#state.status)
+      ? "No episode was evaluated."
+      : "Each episode becomes a point here as soon as it is evaluated.";
   }
 
   /**

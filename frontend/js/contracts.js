@@ -116,7 +116,7 @@
  * @property {RunEvent[]} events
  * @property {RunStatus} status
  * @property {number} last_seq
- * @property {string} [error]
+ * @property {string} error
  *
  * @typedef {object} GraphStatus what `status.json` says
  * @property {"queued" | "reading" | "ready" | "failed"} status

@@ -18,7 +18,9 @@ import { differences } from "./placement.js";
 export const MOST_GROUPS_DRAWN = 3000;
 
 const PADDING = 24;
+/** Pixels from a group to its neighbour: fewer show nothing, more are a waste. */
 const LEAST_ROOM_PIXELS = 9;
+const MOST_ROOM_PIXELS = 90;
 const FONT_SHARE = 0.2;
 const ZOOM_STEP = 1.35;
 const PAN_PIXELS = 60;
@@ -114,6 +116,11 @@ export class GraphView {
 
   fit() {
     this.#core.fit(undefined, PADDING);
+    const most = MOST_ROOM_PIXELS / this.#room;
+    if (this.#core.zoom() > most) {
+      this.#core.zoom(most);
+      this.#core.center();
+    }
   }
 
   /** The whole graph, or its top where the whole would be too small to see anything. */

@@ -33,7 +33,7 @@ export class PlayerControls {
     this.#position = find(root, "output", HTMLOutputElement);
     this.#state = player.initialPlayer(prefersLessMotion() ? player.SPEEDS[0] : player.SPEEDS[1]);
     this.#speed.value = String(this.#state.speed);
-    this.#slider.addEventListener("input", () => this.#set(player.seek(this.#state, Number(this.#slider.value) - 1)));
+    this.#slider.addEventListener("input", () => this.#set(player.seek(this.#state, Number(this.#slider.value))));
     this.#speed.addEventListener("change", () => this.#set(player.withSpeed(this.#state, Number(this.#speed.value))));
     for (const button of root.querySelectorAll("button[data-player]")) {
       button.addEventListener("click", () => {
@@ -135,13 +135,12 @@ export class PlayerControls {
     const { index, length, mode, live } = this.#state;
     const text = length === 0 ? "no episode yet" : `${formatCount(index + 1)} of ${formatCount(length)}`;
     setAttributes(this.#slider, {
-      min: Math.min(1, length),
-      max: length,
+      max: Math.max(0, length - 1),
       disabled: length === 0,
       "aria-valuetext": `Episode ${text}`,
     });
-    this.#slider.value = String(index + 1);
-    this.#slider.style.setProperty("--share", length > 1 ? String(index / (length - 1)) : "1");
+    this.#slider.value = String(Math.max(0, index));
+    this.#slider.style.setProperty("--share", String(length > 1 ? index / (length - 1) : length));
     setText(this.#position, text);
     this.#root.dataset.mode = mode;
     this.#button("play", length === 0, mode === "playing" ? "Pause" : "Play");

@@ -216,7 +216,7 @@ export class RunFeed {
       this.#store.apply({ type: "events", events: page.events });
       const { lastSeq } = this.#store.state();
       if (lastSeq >= page.last_seq || lastSeq === after) {
-        this.#store.apply({ type: "status", status: page.status, error: page.error ?? this.#store.state().error });
+        this.#store.apply({ type: "status", status: page.status, error: page.error });
         return;
       }
     }

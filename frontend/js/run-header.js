@@ -47,7 +47,7 @@ export class RunHeader {
     setAttributes(progress, { max: Math.max(1, numbers.budget), value: numbers.used });
     this.#text("left", ended ? formatDuration(numbers.elapsedSeconds) : leftWords(state, numbers.leftSeconds));
     this.#text("left-label", ended ? "Time taken" : "Time left");
-    this.#text("elapsed", ended ? counted(state.episodes.length, "episode") : `${formatDuration(numbers.elapsedSeconds)} so far`);
+    this.#text("elapsed", ended ? counted(state.episodes.length, "episode") : elapsedWords(numbers));
     this.#text("bound", formatTime(numbers.lowerBoundUs));
     this.#text("bound-gap", gapWords(numbers));
     this.#message(state);
@@ -136,6 +136,11 @@ function leftWords(state, leftSeconds) {
 }
 
 /** @param {import("./run-numbers.js").RunNumbers} numbers */
+function elapsedWords({ elapsedSeconds }) {
+  return elapsedSeconds === null ? "not started" : `${formatDuration(elapsedSeconds)} so far`;
+}
+
+/** @param {import("./run-numbers.js").RunNumbers} numbers */
 function speedUpWords({ bestUs, singleUs, speedUp }) {
   if (bestUs !== null && singleUs === null) {
     return "one device does not fit";
@@ -146,7 +151,7 @@ function speedUpWords({ bestUs, singleUs, speedUp }) {
 /** @param {import("./run-numbers.js").RunNumbers} numbers */
 function gapWords({ bestUs, lowerBoundUs }) {
   if (bestUs === null || lowerBoundUs === null || lowerBoundUs <= 0) {
-    return "no placement can be faster";
+    return NOTHING;
   }
   return `best is ${formatRatio(bestUs / lowerBoundUs)} of it`;
 }

@@ -44,7 +44,7 @@ class RunPage {
     this.#root = root;
     this.#run = run;
     this.#graph = graph;
-    this.#state = initialState(run.status);
+    this.#state = initialState(run.status, run.error);
     const looks = deviceLooks(run.devices);
     this.#header = new RunHeader(root, run);
     this.#chart = new RunChart(this.#part("chart"), (index) => this.#player.seek(index));

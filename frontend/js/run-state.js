@@ -38,15 +38,16 @@ const ENDED = new Set(["done", "failed", "cancelled"]);
 
 /**
  * @param {import("./contracts.js").RunStatus} [status]
+ * @param {string} [error]
  * @returns {RunState}
  */
-export function initialState(status = "queued") {
+export function initialState(status = "queued", error = "") {
   return Object.freeze({
     lastSeq: 0,
     missing: false,
     unreadable: false,
     status,
-    error: "",
+    error,
     started: null,
     baselines: Object.freeze([]),
     episodes: Object.freeze([]),

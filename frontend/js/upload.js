@@ -1,7 +1,7 @@
 /** The upload form: a plain file input that works by itself; here it also takes dropped files and shows how far it is. */
 
 import { find, setText } from "./dom.js";
-import { formatBytes, formatShare } from "./format.js";
+import { cutName, formatBytes, formatShare } from "./format.js";
 
 /** @param {HTMLFormElement} form */
 export function enhanceUpload(form) {
@@ -10,7 +10,7 @@ export function enhanceUpload(form) {
   const chosen = find(form, "[data-part=chosen-file]", HTMLElement);
   const tellChosen = () => {
     const file = input.files?.[0];
-    setText(chosen, file ? `${file.name}, ${formatBytes(file.size)}` : "");
+    setText(chosen, file ? `${cutName(file.name)}, ${formatBytes(file.size)}` : "");
     tellError(form, "");
   };
   input.addEventListener("change", () => {
@@ -44,8 +44,37 @@ export function enhanceUpload(form) {
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    send(form);
+    const fault = faultOf(input.files?.[0], Number(form.dataset.limitBytes), input.accept);
+    tellError(form, fault);
+    if (fault === "") {
+      send(form);
+    }
   });
+}
+
+/**
+ * What the server would refuse without looking into the file, told without sending it.
+ *
+ * @param {{ name: string, size: number } | undefined} file
+ * @param {number} limitBytes
+ * @param {string} accept suffixes with commas between
+ * @returns {string} empty where nothing is wrong so far
+ */
+export function faultOf(file, limitBytes, accept) {
+  if (!file) {
+    return "No file was chosen.";
+  }
+  const name = cutName(file.name);
+  const suffixes = accept.split(",").map((suffix) => suffix.trim());
+  if (!suffixes.some((suffix) => file.name.toLowerCase().endsWith(suffix))) {
+    return `${name}: this kind of file cannot be read; allowed: ${suffixes.join(", ")}`;
+  }
+  if (file.size === 0) {
+    return `${name}: the file is empty; allowed: a graph with at least one op`;
+  }
+  return file.size > limitBytes
+    ? `${name}: the file has ${formatBytes(file.size)}; allowed: at most ${formatBytes(limitBytes)}`
+    : "";
 }
 
 /** @param {HTMLFormElement} form */
@@ -77,24 +106,22 @@ function send(form) {
   tellError(form, "");
   busy(true);
   request.open("POST", form.action);
+  request.setRequestHeader("Accept", "application/json");
   request.send(new FormData(form));
 }
 
 /**
- * What the server says is wrong: the page it answers with has the error at the field.
+ * What the server says is wrong.
  *
  * @param {XMLHttpRequest} request
  * @returns {string}
  */
 function refusal(request) {
-  const type = request.getResponseHeader("Content-Type") ?? "";
-  if (type.startsWith("text/plain") && request.responseText.length < 500) {
-    return request.responseText.trim();
+  try {
+    return Object.values(JSON.parse(request.responseText).errors).flat().join(" ");
+  } catch {
+    return `The server refused the file (${request.status}).`;
   }
-  const page = new DOMParser().parseFromString(request.responseText, "text/html"); // its scripts never run
-  const errors = [...page.querySelectorAll("[data-upload] .errorlist li, [data-page=error] [data-part=what]")];
-  const texts = errors.map((error) => error.textContent?.trim()).filter(Boolean);
-  return texts.length > 0 ? texts.join(" ") : `The server refused the file (${request.status}).`;
 }
 
 /**

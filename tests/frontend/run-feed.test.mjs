@@ -13,6 +13,7 @@ class World {
     this.events = events;
     this.stored = events.length;
     this.status = "running";
+    this.error = "";
     this.hidden = false;
     this.broken = false;
     this.gone = false;
@@ -53,7 +54,7 @@ class World {
     const query = new URLSearchParams(url.split("?")[1]);
     const after = Number(query.get("after"));
     const events = this.events.slice(after, Math.min(this.stored, after + Number(query.get("limit"))));
-    return { events, status: this.status, last_seq: this.stored };
+    return { events, status: this.status, error: this.error, last_seq: this.stored };
   }
 
   /** @param {string} url */
@@ -148,12 +149,14 @@ test("stored events are read page by page before the stream opens after the last
 
 test("a run that has ended is read without any stream", async () => {
   const world = new World(wholeRun(5));
-  world.status = "done";
+  world.status = "failed";
+  world.error = "nothing fits";
   world.feed.resume();
   await world.settle();
   assert.equal(world.streams.length, 0);
   assert.equal(world.connection, "ended");
-  assert.equal(world.state.status, "done");
+  assert.equal(world.state.status, "failed");
+  assert.equal(world.state.error, "nothing fits");
 });
 
 test("what the stream brings is applied, and its end is looked up", async () => {
