@@ -44,6 +44,7 @@ export class GraphView {
    */
   static async create(host, graph, looks, listeners) {
     const { default: cytoscape } = await import("../vendor/cytoscape.esm.min.mjs");
+    leaveWheelToPage(host);
     const core = cytoscape({
       container: host,
       elements: elementsOf(graph, host.clientWidth / Math.max(1, host.clientHeight)),
@@ -74,7 +75,6 @@ export class GraphView {
     this.#looks = looks;
     this.#room = Number(core.nodes().first().data("room"));
     this.#listen(listeners);
-    this.#zoomWithControlOnly(host);
     this.#fitWhenResized(host);
     host.addEventListener("keydown", (event) => this.#onKey(event));
     onThemeChange(() => this.#restyle());
@@ -216,20 +216,6 @@ export class GraphView {
     this.#core.on("viewport", () => onHover(-1, 0, 0));
   }
 
-  /**
-   * The wheel scrolls the page; with Ctrl or ⌘ (or by pinching) it zooms.
-   *
-   * @param {HTMLElement} host
-   */
-  #zoomWithControlOnly(host) {
-    host.addEventListener(
-      "wheel",
-      (event) => this.#core.userZoomingEnabled(event.ctrlKey || event.metaKey),
-      { capture: true, passive: true },
-    );
-    host.addEventListener("touchstart", () => this.#core.userZoomingEnabled(true), { capture: true, passive: true });
-  }
-
   /** @param {HTMLElement} host */
   #fitWhenResized(host) {
     let width = host.clientWidth;
@@ -268,6 +254,21 @@ export class GraphView {
     this.#recolour(this.#graph.groups.map((_, group) => group));
     this.choose(this.#chosen, false);
   }
+}
+
+/**
+ * The wheel scrolls the page; with Ctrl or ⌘ (which is also what pinching sends) it zooms. To be called before
+ * Cytoscape listens.
+ *
+ * @param {HTMLElement} host
+ */
+function leaveWheelToPage(host) {
+  const keep = (/** @type {WheelEvent} */ event) => {
+    if (!event.ctrlKey && !event.metaKey) {
+      event.stopImmediatePropagation();
+    }
+  };
+  host.addEventListener("wheel", keep, { capture: true, passive: true });
 }
 
 /**

@@ -48,7 +48,7 @@ function showPresets(form) {
   }
   const names = presets.split(" ").filter(Boolean);
   for (const option of preset.options) {
-    option.hidden = option.disabled = option.value !== "" && !names.includes(option.value);
+    option.hidden = option.disabled = !names.includes(option.value); // the first is the one that "default" means
   }
   if (preset.selectedOptions[0]?.disabled ?? true) {
     preset.value = names[0] ?? "";
