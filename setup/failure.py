@@ -7,7 +7,7 @@ NETWORK_SIGNS = re.compile(
     r"|Connection refused|ConnectTimeout|Read timed out|ProxyError|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT"
     r"|ENETUNREACH|ERR_SOCKET_TIMEOUT|Could not resolve|Temporary failure resolving"
 )
-ERROR_LINE = re.compile(r"^(?:ERROR: |npm (?:error|ERR!) |E: |Error: )(?P<message>.+)$")
+ERROR_LINE = re.compile(r"^(?:ERROR: |npm (?:error|ERR!) |E: |Error: )(?!A complete log of this run)(?P<message>.+)$")
 
 
 class SetupError(Exception):

@@ -34,6 +34,10 @@ def put_script(path: Path, text: str) -> Path:
         ),
         ("npm error code EAI_AGAIN\n", "pip: no connection to the package registry: is there a network?"),
         ("OSError: [Errno 28] No space left on device\n", "pip: the disk is full"),
+        (
+            "npm error code E1\nnpm error request failed, reason: x\nnpm error A complete log of this run is in: y\n",
+            "pip failed: request failed, reason: x",
+        ),
         ("what\n", "pip failed: it gives no reason"),
     ],
 )
