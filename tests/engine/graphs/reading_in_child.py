@@ -10,6 +10,7 @@ from engine.errors import GraphError
 from engine.events import Json
 from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.graphdef_nodes import graph_of_messages
+from engine.graphs.tensorflow_messages import load_messages
 
 DAMAGES = 3000
 
@@ -48,3 +49,11 @@ def damage_in_child(order: dict[str, Json], _folder: Path, _report_progress: Rep
         except Exception as error:
             others.append(f"{type(error).__name__}: {error} for {content!r}")
     return {}, {"refused": refused, "others": others[:3]}
+
+
+def text_to_binary_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Write the text graph `path` as binary `target`."""
+    messages = read_messages(Path(cast(str, order["path"])).read_bytes(), ".pbtxt")
+    graph = load_messages("tensorflow.core.framework.graph_pb2").GraphDef(node=messages.nodes)
+    Path(cast(str, order["target"])).write_bytes(graph.SerializeToString())
+    return {}, {}

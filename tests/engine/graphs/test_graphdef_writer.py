@@ -11,7 +11,6 @@ from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.graphdef_reader import read_graph
 from engine.graphs.graphdef_writer import DEVICE, write_placed
 from engine.graphs.wire import bytes_field, fields
-from engine.zoo import build_graph
 from tests.engine.graphs.graphdef_samples import (
     attribute,
     colocated_with,
@@ -155,29 +154,24 @@ def compare_in_child(order: dict[str, Json], _folder: Path, _report_progress: Re
     return {}, {"equal": graphs[0] == graphs[1], "nodes": len(graphs[0][0])}
 
 
-@pytest.fixture(scope="module")
-def tiny_cnn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("zoo") / "tiny_cnn.pb"
-    build_graph("tiny_cnn", path)
-    return path
-
-
 @pytest.mark.parametrize(("first", "second"), [(".pb", ".pbtxt"), (".pbtxt", ".pb"), (".pbtxt", ".pbtxt")])
 def test_through_text_a_training_graph_stays_what_it_was(
-    tiny_cnn: Path, tmp_path: Path, first: str, second: str
+    tiny_cnn_path: Path, tmp_path: Path, first: str, second: str
 ) -> None:
-    placement = dict.fromkeys(read_graph(tiny_cnn, ".pb", Limits()).op_names, "/device:GPU:1")
+    placement = dict.fromkeys(read_graph(tiny_cnn_path, ".pb", Limits()).op_names, "/device:GPU:1")
     one, two = tmp_path / f"one{first}", tmp_path / f"two{second}"
-    write_placed(tiny_cnn, ".pb", placement, one, Limits())
+    write_placed(tiny_cnn_path, ".pb", placement, one, Limits())
     write_placed(one, first, placement, two, Limits())
-    order: dict[str, Json] = {"one": str(tiny_cnn), "other": str(two)}
+    order: dict[str, Json] = {"one": str(tiny_cnn_path), "other": str(two)}
     _, texts = run_in_child(f"{__name__}:compare_in_child", order, Limits(), task="comparing")
     assert texts == {"equal": True, "nodes": len(placement)}
     assert set(read_graph(two, second, Limits()).devices) == {"/device:GPU:1"}
 
 
-def test_a_training_graph_keeps_every_other_byte(tiny_cnn: Path, tmp_path: Path) -> None:
-    content = tiny_cnn.read_bytes()
-    target = placed(tmp_path, content, dict.fromkeys(read_graph(tiny_cnn, ".pb", Limits()).op_names, "/device:GPU:1"))
+def test_a_training_graph_keeps_every_other_byte(tiny_cnn_path: Path, tmp_path: Path) -> None:
+    content = tiny_cnn_path.read_bytes()
+    target = placed(
+        tmp_path, content, dict.fromkeys(read_graph(tiny_cnn_path, ".pb", Limits()).op_names, "/device:GPU:1")
+    )
     assert without_devices(target) == without_devices(content)
     assert devices(target) == [["/device:GPU:1"]] * len(devices(content))
