@@ -9,7 +9,7 @@ from tests.borders.python_source import PythonSource
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp", "engine.__main__", "engine.command_line", "engine.experiments"),
     ("engine.api",),
-    ("engine.run", "engine.formats", "engine.prepared", "engine.pins"),
+    ("engine.run", "engine.formats", "engine.prepared", "engine.pins", "engine.placement_files"),
     ("engine.placers",),
     ("engine.placeto",),
     ("engine.problem",),

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from engine.zoo import build_graph
+from tests.supervisor.application import application
 from tests.supervisor.started import free_port
-from tests.supervisor.test_application import application
 
 PATIENCE_MILLISECONDS = 90_000
 BROWSER_ARGUMENTS = [
