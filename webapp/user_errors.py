@@ -66,8 +66,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return error_answer(request, HTTPStatus.NOT_FOUND, {"": [sentence or "There is nothing at this address."]})
 
 
-def bad_request(request: HttpRequest, _exception: Exception) -> HttpResponse:
-    """Django's handler400."""
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler400. The exception is for the log."""
+    log.warning("bad request: %s", exception)
     return error_answer(request, HTTPStatus.BAD_REQUEST, {"": ["This request makes no sense to the server."]})
 
 

@@ -62,10 +62,11 @@ def test_an_infeasible_placement_is_never_the_answer(store: EventStore, run: Run
     assert Answer.objects.get(run=run).step_time_us == 2.0
 
 
-def test_a_baselines_placement_is_an_answer(store: EventStore, run: Run) -> None:
+def test_a_trivial_baselines_placement_is_an_answer(store: EventStore, run: Run) -> None:
     store.emit(api.NumberedEvent(1, api.Baseline("single_device", 9.0, 9.0, 1, "", [0, 0, 0])))
     store.emit(api.NumberedEvent(2, api.Baseline("cpu_only", None, None, 0, "no CPU")))
-    store.emit(api.NumberedEvent(3, episode(3, 10.0)))
+    store.emit(api.NumberedEvent(3, api.Baseline("random", 8.0, 9.0, 1, "", [1, 0, 0])))
+    store.emit(api.NumberedEvent(4, episode(4, 10.0)))
     store.write()
     assert Answer.objects.get(run=run).device_of_group == [0, 0, 0]
 

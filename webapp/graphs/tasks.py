@@ -4,11 +4,13 @@ import uuid
 
 from celery import shared_task
 
+from webapp.graphs.leftovers import remove_leftovers
 from webapp.graphs.models import Graph
 from webapp.graphs.reading import read_graph
 
 
 @shared_task(name=Graph.TASK)  # type: ignore[untyped-decorator]  # Celery is untyped
 def read(graph_id: str) -> None:
-    """Build, read, cost and group one graph."""
+    """Build, read, cost and group one graph; then tidy up."""
     read_graph(uuid.UUID(graph_id))
+    remove_leftovers()

@@ -5,6 +5,7 @@ from pathlib import PurePath
 
 from django.conf import settings
 from django.db import transaction
+from django.http import Http404
 
 from engine import api
 from webapp.graphs.incoming import IncomingFile
@@ -48,5 +49,7 @@ def accept_sample(project: Project, sample: str) -> Graph:
 
 def _queue(graph: Graph) -> None:
     with transaction.atomic():
+        if not Project.objects.select_for_update().filter(id=graph.project_id).exists():
+            raise Http404("This project has been deleted meanwhile.")
         graph.save(force_insert=True)
         transaction.on_commit(partial(publish, Graph, graph.id))

@@ -16,6 +16,8 @@ from webapp.runs.models import Answer, Checkpoint, Event, Run
 MOST_BUFFERED = 20_000
 """a placer that tells more between two writes waits for the database"""
 ROWS_A_STATEMENT = 500
+TRIVIAL_BASELINES = ("single_device", "cpu_only")
+"""what every run evaluates too, so that its answer is never worse; what the random baseline finds is not the run's"""
 
 
 @dataclass(slots=True)
@@ -147,7 +149,12 @@ class EventStore:
                 self._evaluations_used = self._batch.evaluations_used = event.evaluations
             if event.feasible:
                 self._note_placement(event.step_time_us, event.placement)
-        elif isinstance(event, api.Baseline) and event.step_time_us is not None and event.placement is not None:
+        elif (
+            isinstance(event, api.Baseline)
+            and event.method in TRIVIAL_BASELINES
+            and event.step_time_us is not None
+            and event.placement is not None
+        ):
             self._note_placement(event.step_time_us, event.placement)
 
     def _note_placement(self, step_time_us: float, device_of_group: list[int]) -> None:

@@ -4,6 +4,7 @@ from functools import partial
 
 from django.db import transaction
 from django.db.models.functions import Now
+from django.http import Http404
 
 from engine import api
 from webapp.graphs.models import Graph
@@ -23,6 +24,8 @@ def start(graph: Graph, request: api.RunRequest) -> Run:
         seed=request.seed,
     )
     with transaction.atomic():
+        if not Graph.objects.select_for_update().filter(id=graph.id).exists():
+            raise Http404("This graph has been deleted meanwhile.")
         run.save(force_insert=True)
         transaction.on_commit(partial(publish, Run, run.id))
     return run

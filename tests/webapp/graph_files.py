@@ -1,0 +1,35 @@
+"""Small graph files for uploads."""
+
+import json
+
+from engine.graphs.wire import bytes_field
+from tests.engine.graphs.graphdef_samples import attribute, identity, node, total, type_attribute
+
+FLOAT = 1
+"""TensorFlow's number of float32"""
+
+
+def constant(name: str) -> bytes:
+    """A constant of four floats that TensorFlow takes."""
+    shape = bytes_field(2, bytes_field(2, b"\x08\x04"))
+    tensor = bytes_field(8, bytes([0x08, FLOAT]) + shape + bytes_field(4, bytes(16)))
+    return node(name, "Const", attributes=type_attribute("dtype", FLOAT) + attribute("value", tensor))
+
+
+def graphdef(*, hostile_name: str = "") -> bytes:
+    """Two constants, their sum, and what is made of it."""
+    nodes = [constant("a"), constant("b"), total("sum", "a", "b"), identity("left", "sum"), identity("right", "sum")]
+    if hostile_name:
+        nodes.append(identity(hostile_name, "sum"))
+    return b"".join(nodes)
+
+
+def node_link(ops: int = 12, output_bytes: int = 1000) -> bytes:
+    """A tree of ops as node-link JSON."""
+    nodes = [
+        {"id": f"op{index}", "type": "MatMul", "time_us": 10.0 * (index + 1), "output_bytes": [output_bytes]}
+        for index in range(ops)
+    ]
+    edges = [{"source": f"op{(index - 1) // 2}", "target": f"op{index}", "output": 0} for index in range(1, ops)]
+    graph = {"directed": True, "multigraph": False, "graph": {"name": "tree"}, "nodes": nodes, "edges": edges}
+    return json.dumps(graph).encode()

@@ -1,0 +1,173 @@
+"""A person starts a run."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engine import api
+from tests.webapp.conftest import MemoryBroker
+from webapp.celery import app
+from webapp.graphs.models import Graph
+from webapp.runs.models import Run
+from webapp.runs.placing import request_of
+
+FORM = {
+    "device_kind": "K80",
+    "device_count": "2",
+    "memory_gib": "",
+    "cluster": "",
+    "method": "placeto",
+    "preset": "",
+    "evaluations": "100",
+    "seconds": "",
+    "seed": "0",
+}
+
+
+def start(client: Client, graph: Graph, **changes: str) -> Any:
+    """Send the form."""
+    return client.post(f"/graphs/{graph.id}/runs/", FORM | changes, headers={"accept": "application/json"})
+
+
+def only_run() -> Run:
+    """The one that was started."""
+    return Run.objects.get()
+
+
+def test_the_run_is_queued(client: Client, ready_graph: Graph, broker: MemoryBroker) -> None:
+    response = start(client, ready_graph, seconds="60", seed="7", with_cpu="on")
+    run = only_run()
+    assert response.status_code == 302
+    assert response.url == f"/runs/{run.id}/"
+    assert (run.status, run.method, run.evaluations, run.seconds, run.seed) == (Run.QUEUED, "placeto", 100, 60.0, 7)
+    assert broker.messages("gpu") == [[str(run.id)]]
+    request = request_of(run)
+    assert api.cluster_to_json(request.cluster) == api.cluster_to_json(api.parse_cluster("2xK80+CPU"))
+    assert (request.budget, request.seed, request.settings) == (api.Budget(100, 60.0), 7, {})
+    assert client.get(response.url).status_code == 200
+
+
+def test_other_memory_is_that_of_the_chosen_devices_alone(client: Client, ready_graph: Graph) -> None:
+    start(client, ready_graph, memory_gib="1.5", with_cpu="on")
+    devices = request_of(only_run()).cluster.devices
+    cpu = api.parse_cluster("CPU").devices[0]
+    assert [device.memory_bytes for device in devices] == [3 * 1024**3 // 2, 3 * 1024**3 // 2, cpu.memory_bytes]
+
+
+@pytest.mark.parametrize("text", ["4xV100+cpu", '{"devices": [{"name": "/device:GPU:0", "kind": "A100"}]}'])
+def test_a_written_cluster_counts_instead_of_the_fields(client: Client, ready_graph: Graph, text: str) -> None:
+    start(client, ready_graph, cluster=text, device_kind="", device_count="")
+    expected = api.cluster_to_json(api.parse_cluster(text))
+    assert api.cluster_to_json(request_of(only_run()).cluster) == expected
+
+
+def test_a_preset_is_a_setting_of_the_method(client: Client, ready_graph: Graph) -> None:
+    method = next(method for method in api.methods() if method.presets)
+    start(client, ready_graph, method=method.name, preset=method.presets[-1])
+    assert only_run().settings == {"preset": method.presets[-1]}
+
+
+def test_pressing_twice_starts_two_runs_that_are_whole(client: Client, ready_graph: Graph) -> None:
+    start(client, ready_graph)
+    start(client, ready_graph)
+    assert Run.objects.filter(status=Run.QUEUED).count() == 2
+
+
+BAD_FIELDS = [
+    ({"device_count": "0"}, "device_count", "greater than or equal to 1"),
+    ({"device_count": "65"}, "device_count", "less than or equal to 64"),
+    ({"device_count": "64", "with_cpu": "on"}, "device_count", "65 devices; allowed: 1 to 64 devices"),
+    ({"device_count": ""}, "device_count", "required, unless a cluster is written below"),
+    ({"device_count": "two"}, "device_count", "whole number"),
+    ({"device_kind": "TPU"}, "device_kind", "TPU is not one of the available choices"),
+    ({"memory_gib": "nan"}, "memory_gib", "Enter a number"),
+    ({"memory_gib": "inf"}, "memory_gib", "Enter a number"),
+    ({"memory_gib": "-1"}, "memory_gib", "memory_bytes"),
+    ({"memory_gib": "0"}, "memory_gib", "memory_bytes"),
+    ({"memory_gib": "1e30"}, "memory_gib", "memory_bytes"),
+    ({"cluster": "0xK80"}, "cluster", "0 devices; allowed: 1 to 64 devices"),
+    ({"cluster": "nonsense!"}, "cluster", "this is no number of devices"),
+    ({"cluster": '{"devices": []}'}, "cluster", "devices"),
+    ({"cluster": "{"}, "cluster", ""),
+    ({"cluster": '{"devices": [{"name": "a", "kind": "K80", "memory_bytes": NaN}]}'}, "cluster", ""),
+    ({"method": "magic"}, "method", "magic is not one of the available choices"),
+    ({"method": ""}, "method", "required"),
+    ({"preset": "magic"}, "preset", "There is no preset 'magic'; allowed: "),
+    ({"evaluations": "0"}, "evaluations", "evaluations: 0 evaluations; allowed: 1 to 100000000"),
+    ({"evaluations": "1000000000"}, "evaluations", "allowed: 1 to 100000000"),
+    ({"evaluations": ""}, "evaluations", "required"),
+    ({"evaluations": "1.5"}, "evaluations", "whole number"),
+    ({"seconds": "0"}, "seconds", "allowed: a number above 0"),
+    ({"seconds": "-5"}, "seconds", "allowed: a number above 0"),
+    ({"seconds": "nan"}, "seconds", "Enter a number"),
+    ({"seed": "abc"}, "seed", "whole number"),
+    ({"seed": "-1"}, "seed", "greater than or equal to 0"),
+    ({"seed": str(2**63)}, "seed", "less than or equal to 9223372036854775807"),
+]
+
+
+@pytest.mark.parametrize(("changes", "field", "sentence"), BAD_FIELDS)
+def test_nonsense_is_a_sentence_at_its_field(
+    client: Client, ready_graph: Graph, broker: MemoryBroker, changes: dict[str, str], field: str, sentence: str
+) -> None:
+    response = start(client, ready_graph, **changes)
+    assert response.status_code == 400
+    errors = response.json()["errors"]
+    assert list(errors) == [field]
+    assert sentence in " ".join(errors[field])
+    assert not Run.objects.exists()
+    assert broker.messages("gpu") == []
+
+
+def test_the_page_comes_again_with_what_was_entered(client: Client, ready_graph: Graph) -> None:
+    response = client.post(f"/graphs/{ready_graph.id}/runs/", FORM | {"evaluations": "-3", "seed": "11"})
+    assert response.status_code == 400
+    assert response.context["run_form"]["seed"].value() == "11"
+    assert "evaluations" in response.context["run_form"].errors
+
+
+@pytest.mark.parametrize("status", [Graph.QUEUED, Graph.READING, Graph.FAILED])
+def test_a_graph_that_is_not_ready_takes_no_run(client: Client, graph: Graph, status: str) -> None:
+    Graph.objects.update(status=status)
+    response = start(client, graph)
+    assert response.status_code == 400
+    assert "once it is ready" in response.json()["errors"][""][0]
+    assert not Run.objects.exists()
+
+
+def test_a_graph_that_does_not_exist_takes_no_run(client: Client, ready_graph: Graph) -> None:
+    graph_id = ready_graph.id
+    ready_graph.delete()
+    ready_graph.id = graph_id
+    response = start(client, ready_graph)
+    assert response.status_code == 404
+    assert response.json() == {"errors": {"": ["This graph does not exist, or it has been deleted."]}}
+
+
+def test_a_broker_that_is_away_does_not_lose_the_run(
+    client: Client, ready_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("broker_url", "broker_read_url", "broker_write_url"):
+        monkeypatch.setattr(app.conf, name, "redis+socket:///nowhere/redis.sock")
+    assert start(client, ready_graph).status_code == 302
+    assert only_run().status == Run.QUEUED
+    monkeypatch.undo()
+
+
+def test_the_run_tells_scripts_all_they_need(client: Client, run: Run) -> None:
+    told = client.get(f"/runs/{run.id}/run.json").json()
+    assert set(told) >= {
+        *("id", "status", "method", "settings", "evaluations", "seed", "seconds", "cluster", "devices", "groups"),
+        *("last_seq", "attempts", "error", "created_at", "started_at", "finished_at", "urls"),
+    }
+    assert told["devices"][0] == {
+        "name": "/device:GPU:0",
+        "kind": "K80",
+        "class": "GPU",
+        "memory_bytes": 12 * 1024**3,
+    }
+    assert (told["groups"], told["last_seq"]) == (3, 0)
+    for address in (told["urls"]["detail"], told["urls"]["graph"], told["urls"]["events"]):
+        assert client.get(address).status_code == 200
+    assert told["urls"]["downloads"]["placed.pb"] == f"/runs/{run.id}/placed.pb"

@@ -1,0 +1,33 @@
+"""A person presses "Try a sample"."""
+
+from django.test import Client
+
+from engine import api
+from tests.webapp.conftest import MemoryBroker
+from webapp.graphs.models import Graph
+from webapp.projects.models import Project
+
+
+def test_the_sample_is_queued(client: Client, project: Project, broker: MemoryBroker) -> None:
+    response = client.post(f"/projects/{project.id}/samples/", {"sample": "inception_v3"})
+    graph = Graph.objects.get()
+    assert response.status_code == 302
+    assert response.url == f"/graphs/{graph.id}/"
+    assert (graph.sample, graph.name, graph.suffix) == ("inception_v3", api.samples()["inception_v3"], ".pb")
+    assert broker.messages("cpu") == [[str(graph.id)]]
+    assert client.get(response.url).status_code == 200
+
+
+def test_every_sample_is_offered(client: Client, project: Project) -> None:
+    assert client.get(f"/projects/{project.id}/").context["samples"] == api.samples()
+
+
+def test_a_sample_that_there_is_none_of_is_refused(client: Client, project: Project, broker: MemoryBroker) -> None:
+    response = client.post(
+        f"/projects/{project.id}/samples/", {"sample": "alexnet"}, headers={"accept": "application/json"}
+    )
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == ["sample"]
+    assert client.post(f"/projects/{project.id}/samples/", {}).status_code == 400
+    assert not Graph.objects.exists()
+    assert broker.messages("cpu") == []

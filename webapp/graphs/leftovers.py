@@ -1,0 +1,29 @@
+"""Files that no row knows: what a process that was killed at the wrong moment has left behind."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+
+from webapp.graphs.models import Graph
+
+OLD_SECONDS = 3600.0
+"""younger files may belong to an upload or a sample that is just coming in"""
+
+
+def remove_leftovers() -> int:
+    """Remove old incoming files, and old graph files without a row; returns how many."""
+    removed = 0
+    for path in _unknown_files():
+        if time.time() - path.stat().st_mtime > OLD_SECONDS:
+            path.unlink(missing_ok=True)
+            removed += 1
+    return removed
+
+
+def _unknown_files() -> Iterator[Path]:
+    folder = Path(settings.DATA_FOLDER)
+    yield from folder.glob("incoming/*")
+    known = {path.name for path in (graph.source_path for graph in Graph.objects.only("id", "suffix"))}
+    yield from (path for path in folder.glob("graphs/*") if path.name not in known)
