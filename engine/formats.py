@@ -72,7 +72,7 @@ def write_placed(source: Path, suffix: str, device_of_op: Mapping[str, str], des
 
 def read_nodelink_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
     """The child's side of reading node-link JSON."""
-    from engine.graphs.nodelink import read_nodelink
+    from engine.costs.nodelink import read_nodelink
 
     path = order["path"]
     assert isinstance(path, str)

@@ -48,6 +48,21 @@ def read_json(text: bytes, *, most_values: int, error: type[PlacetoError], field
     return value
 
 
+def shown(value: Json) -> str:
+    """A wrong value for a message: short, and by its JSON name where it has one."""
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    if isinstance(value, dict):
+        return "an object" if value else "an empty object"
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return "a number of more than 30 digits"
+    return shortened(repr(value) if isinstance(value, str) else str(value))
+
+
 def _object_of(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     made = dict(pairs)
     if len(made) < len(pairs):

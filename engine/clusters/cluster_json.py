@@ -23,6 +23,7 @@ from engine.clusters.cluster import (
 )
 from engine.errors import ClusterError, shortened
 from engine.events import Json
+from engine.json_text import shown
 
 DEFAULT_BANDWIDTH_BYTES_PER_US = 7600.0
 """7.6 GB/s. Source: the published simulator of Placeto (Addanki et al., NeurIPS 2019)"""
@@ -102,7 +103,7 @@ def cluster_to_json(cluster: Cluster) -> dict[str, Json]:
 
 def _devices(value: Json) -> tuple[Device, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MOST_DEVICES:
-        what = f"{len(value)} devices" if isinstance(value, list) else _shown(value)
+        what = f"{len(value)} devices" if isinstance(value, list) else shown(value)
         allowed = f"a list of 1 to {MOST_DEVICES} devices"
         raise ClusterError(what, where="devices", allowed=allowed, field="cluster")
     return tuple(_device(item, f"devices[{index}]") for index, item in enumerate(value))
@@ -134,7 +135,7 @@ def _set_pairs(
 ) -> None:
     """Write the links that `pairs` names into the two matrices [devices, devices]."""
     if not isinstance(value, list):
-        raise ClusterError(_shown(value), where="links.pairs", allowed="a list of pairs", field="cluster")
+        raise ClusterError(shown(value), where="links.pairs", allowed="a list of pairs", field="cluster")
     index_of = {device.name: index for index, device in enumerate(devices)}
     seen: set[tuple[int, int]] = set()
     for position, item in enumerate(value):
@@ -168,7 +169,7 @@ def _object(value: Json, where: str, keys: Collection[str]) -> dict[str, Json]:
     """`value`, if it is an object without other keys than `keys`."""
     if not isinstance(value, dict):
         allowed = f"an object with {', '.join(keys)}"
-        raise ClusterError(_shown(value), where=where, allowed=allowed, field="cluster")
+        raise ClusterError(shown(value), where=where, allowed=allowed, field="cluster")
     for key in value:
         if key not in keys:
             what = f"the key {shortened(key)} is not known"
@@ -179,7 +180,7 @@ def _object(value: Json, where: str, keys: Collection[str]) -> dict[str, Json]:
 def _text(fields: dict[str, Json], where: str, key: str) -> str:
     value = fields.get(key)
     if not isinstance(value, str):
-        raise ClusterError(_shown(value), where=f"{where}.{key}", allowed="a text", field="cluster")
+        raise ClusterError(shown(value), where=f"{where}.{key}", allowed="a text", field="cluster")
     return value
 
 
@@ -190,7 +191,7 @@ def _number(fields: dict[str, Json], where: str, key: str, bounds: tuple[float, 
     # Compared before any conversion: a whole number of a thousand digits is no float. NaN fails both comparisons.
     if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value <= highest:
         allowed = f"a number from {lowest:g} to {highest:g}"
-        raise ClusterError(_shown(value), where=f"{where}.{key}", allowed=allowed, field="cluster")
+        raise ClusterError(shown(value), where=f"{where}.{key}", allowed=allowed, field="cluster")
     return value
 
 
@@ -198,18 +199,5 @@ def _choice(fields: dict[str, Json], where: str, key: str, default: Choice) -> C
     value = fields.get(key, default.value)
     choices = [choice.value for choice in type(default)]
     if value not in choices:
-        raise ClusterError(_shown(value), where=f"{where}.{key}", allowed=", ".join(choices), field="cluster")
+        raise ClusterError(shown(value), where=f"{where}.{key}", allowed=", ".join(choices), field="cluster")
     return type(default)(value)
-
-
-def _shown(value: Json) -> str:
-    """A wrong value for a message: short, and by its JSON name where it has one."""
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "an object"
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int) and abs(value) >= 10**30:
-        return "a number of more than 30 digits"
-    return shortened(repr(value) if isinstance(value, str) else str(value))

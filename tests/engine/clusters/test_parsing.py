@@ -155,11 +155,11 @@ MISTAKES = {
     "[" * 100_000: "the JSON is nested 100000 levels deep; allowed: 32 levels",
     '{"a":' * 40 + "1" + "}" * 40: "the JSON is nested 40 levels deep; allowed: 32 levels",
     "[" + "[]," * 200_000 + "[]]": "the JSON holds about 400003 values; allowed: 100000 values",
-    "[]": "cluster: a list; allowed: an object with devices, links, op_rest_us, memory_model",
+    "[]": "cluster: an empty list; allowed: an object with devices, links, op_rest_us, memory_model",
     '"2xK80"': "cluster: '2xK80'; allowed: an object with devices, links, op_rest_us, memory_model",
     "{}": "devices: nothing; allowed: a list of 1 to 64 devices",
     '{"devices": []}': "devices: 0 devices; allowed: a list of 1 to 64 devices",
-    '{"devices": {}}': "devices: an object; allowed: a list of 1 to 64 devices",
+    '{"devices": {}}': "devices: an empty object; allowed: a list of 1 to 64 devices",
     '{"devices": [' + ",".join([ONE] * 65) + "]}": "devices: 65 devices; allowed: a list of 1 to 64 devices",
     '{"devices": [1]}': "devices[0]: 1; allowed: an object with name, kind, memory_bytes",
     '{"devices": [' + ONE + ", " + ONE + "]}": "/device:GPU:0, /device:GPU:0: two devices have one name; "
@@ -195,11 +195,11 @@ MISTAKES = {
     links('"bandwidth_bytes_per_us": 1e-300'): f"links.bandwidth_bytes_per_us: 1e-300; {BANDWIDTH}",
     links('"latency_us": -1'): f"links.latency_us: -1; {TIME}",
     links('"rest_us": NaN'): f"links.rest_us: nan; {TIME}",
-    links('"rest_us": {}'): f"links.rest_us: an object; {TIME}",
+    links('"rest_us": {}'): f"links.rest_us: an empty object; {TIME}",
     links('"speed": 1'): "links: the key speed is not known; "
     "allowed: contention, bandwidth_bytes_per_us, latency_us, rest_us, pairs",
-    links('"pairs": {}'): "links.pairs: an object; allowed: a list of pairs",
-    links('"pairs": [[]]'): "links.pairs[0]: a list; "
+    links('"pairs": {}'): "links.pairs: an empty object; allowed: a list of pairs",
+    links('"pairs": [[]]'): "links.pairs[0]: an empty list; "
     "allowed: an object with source, target, bandwidth_bytes_per_us, latency_us",
     links(f'"pairs": [{PAIR}, {PAIR}]'): "links.pairs[1]: this pair is there twice; "
     "allowed: each ordered pair of two devices once",
@@ -213,7 +213,7 @@ MISTAKES = {
     f"{BANDWIDTH}",
     '{"devices": [' + ONE + '], "op_rest_us": -5.7}': f"cluster.op_rest_us: -5.7; {TIME}",
     '{"devices": [' + ONE + '], "memory_model": "none"}': "cluster.memory_model: 'none'; allowed: full, outputs",
-    '{"devices": [' + ONE + '], "links": []}': "links: a list; "
+    '{"devices": [' + ONE + '], "links": []}': "links: an empty list; "
     "allowed: an object with contention, bandwidth_bytes_per_us, latency_us, rest_us, pairs",
 }
 

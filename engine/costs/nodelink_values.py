@@ -1,0 +1,111 @@
+"""The values of a node-link file, each checked where it is read: names, times, bytes, kinds."""
+
+from typing import TypeAlias
+
+from engine.clusters.catalogue import KINDS
+from engine.costs.costs import ANY_KIND
+from engine.errors import CostError, GraphError, shortened
+from engine.events import Json
+from engine.json_text import shown
+
+Node: TypeAlias = dict[str, Json]
+
+LONGEST_NAME = 4096
+LONGEST_TIME_US = 1e12
+MOST_BYTES = 10**15
+"""of one output or one op"""
+MOST_BYTES_IN_ALL = 2**56
+"""of a whole graph: sums of copies on 64 devices are still whole numbers of 64 bits"""
+
+
+def place_of(index: int, name: str) -> str:
+    """Where a fault is, for a message."""
+    return f"node {index} ({shortened(name)})"
+
+
+def wrong(value: Json, where: str, allowed: str) -> GraphError:
+    """A value that is not what the format says."""
+    return GraphError(shown(value), where=where, allowed=allowed, field="file")
+
+
+def read_id(value: Json, where: str) -> str:
+    """An op's name; networkx also writes whole numbers, which stand for their digits."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18:
+        return str(value)
+    if not isinstance(value, str) or not value:
+        raise wrong(value, where, "a name or a whole number")
+    return _clean(value, where)
+
+
+def optional_text(fields: Node, where: str, key: str) -> str:
+    """The text under `key`; empty where there is none."""
+    value = fields.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise wrong(value, f"{where}, {key}", "a text")
+    return _clean(value, f"{where}, {key}")
+
+
+def _clean(text: str, where: str) -> str:
+    """`text`, if it can be written as UTF-8 on one line, and is not too long to be a name."""
+    if len(text) > LONGEST_NAME:
+        raise GraphError(f"{len(text)} characters", where=where, allowed=f"at most {LONGEST_NAME}", field="file")
+    if any(character < " " or character == "\x7f" or "\ud800" <= character <= "\udfff" for character in text):
+        raise wrong(text, where, "a text without control characters and half characters")
+    return text
+
+
+def read_times_us(node: Node, where: str) -> dict[str, float]:
+    """Kind → time; a bare number is the time on every kind."""
+    value = node.get("time_us")
+    where = f"{where}, time_us"
+    if not isinstance(value, dict):
+        return {ANY_KIND: _time_us(value, where)}
+    if not value:
+        raise CostError("no time on any kind", where=where, allowed="a number or {kind: number}", field="file")
+    return {_kind(kind, where): _time_us(time_us, f"{where}, {shortened(kind)}") for kind, time_us in value.items()}
+
+
+def _time_us(value: Json, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LONGEST_TIME_US:
+        raise CostError(shown(value), where=where, allowed=f"a number from 0 to {LONGEST_TIME_US:g}", field="file")
+    return float(value)
+
+
+def read_kinds(node: Node, where: str) -> list[str]:
+    """The kinds on which the op can run; empty where the file does not say."""
+    value = node.get("devices")
+    where = f"{where}, devices"
+    if value is None:
+        return []
+    if not isinstance(value, list) or not value:
+        raise wrong(value, where, "a list of device kinds")
+    kinds = [_kind(kind, where) for kind in value]
+    return [] if ANY_KIND in kinds else kinds
+
+
+def _kind(value: Json, where: str) -> str:
+    if value == ANY_KIND:
+        return ANY_KIND
+    if not isinstance(value, str) or value not in KINDS:
+        raise CostError(f"{shown(value)} is no device kind", where=where, allowed=", ".join(KINDS), field="file")
+    return value
+
+
+def read_output_bytes(node: Node, where: str) -> list[int]:
+    """Bytes of each output."""
+    value = node.get("output_bytes")
+    where = f"{where}, output_bytes"
+    if not isinstance(value, list):
+        raise CostError(shown(value), where=where, allowed="a list of whole numbers, one an output", field="file")
+    return [read_bytes(size, f"{where}[{output}]") for output, size in enumerate(value)]
+
+
+def read_bytes(value: Json, where: str) -> int:
+    """A whole number from 0; also when it is written as 1e6 or 5.0."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_BYTES:
+        size = int(value)
+        if size == value:
+            return size
+    raise CostError(shown(value), where=where, allowed=f"a whole number from 0 to {MOST_BYTES}", field="file")
