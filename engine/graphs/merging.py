@@ -19,6 +19,8 @@ from engine.graphs.contraction import Contraction
 from engine.graphs.joining import added_weight
 
 NEIGHBOURS_TRIED = 32
+MOST_NEIGHBOURS = 24
+"""of a group that merges by itself: one that ties more together (a learning rate) would draw them all into one"""
 DOUBLINGS_BEFORE_COLLECTING = 2
 """neighbours alone are merged until the bound is four equal shares"""
 
@@ -70,10 +72,16 @@ class _Round:
                 continue  # merged since
             if self.threshold_bytes is not None and entry[0] >= self.threshold_bytes:
                 return
-            partner = self._partner(group)
+            partner = None if self._is_hub(group) else self._partner(group)
             if partner is not None:
                 merged = contraction.merge(group, *partner)
                 heapq.heappush(heap, self._entry(merged))
+
+    def _is_hub(self, group: int) -> bool:
+        """Whether the group ties many others together and should not yet draw one of them to it."""
+        contraction = self.contraction
+        degree = len(contraction.successors[group]) + len(contraction.predecessors[group])
+        return not self.collects and degree > MOST_NEIGHBOURS
 
     def _entry(self, group: int) -> tuple[int, int, int, int]:
         """The group's place in the heap: fewest bytes first, then fewest ops, then first in the order."""

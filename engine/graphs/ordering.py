@@ -3,6 +3,7 @@
 Nothing here depends on the order of the file, and nothing recurses.
 """
 
+import heapq
 from typing import TypeAlias
 
 import numpy as np
@@ -45,9 +46,12 @@ def levels(pairs: Pairs, count: int) -> NDArray[np.int64]:
 
 
 def rank_of_ops(graph: ComputationGraph) -> NDArray[np.int64]:
-    """[ops] the place of each op in the order by level, then by name: topological, whatever the file's order."""
-    level = levels(np.stack([graph.edge_source, graph.edge_target], axis=1), graph.op_count)
-    order = sorted(range(graph.op_count), key=lambda op: (level[op], graph.op_names[op]))
+    """[ops] the place of each op in the order that runs everything as late as it may: topological, and by name.
+
+    As late, so that a variable stands right before its first use and not with all others at the start.
+    """
+    to_the_end = levels(np.stack([graph.edge_target, graph.edge_source], axis=1), graph.op_count)
+    order = sorted(range(graph.op_count), key=lambda op: (-to_the_end[op], graph.op_names[op]))
     rank = np.empty(graph.op_count, dtype=np.int64)
     rank[order] = np.arange(graph.op_count)
     return rank
@@ -97,12 +101,15 @@ def _close_component(head: int, without_component: list[int], component: list[in
 def positions_of_classes(
     graph: ComputationGraph, class_of_op: NDArray[np.int32], rank: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """[classes] the position of each class in one order of all: by level, then by the earliest op; `rank` [ops].
+    """[classes] the position of each class in one order of all: as early as its earliest op may be; `rank` [ops].
 
     A variable's class is at both ends of the step: it is read at the start and updated at the end. So classes form
     cycles. Within a cycle (a strong component) an edge that runs from a class with a later first op to one with an
     earlier first op is left out of account: it leads into an update. Without such edges the graph is acyclic and has
-    levels. Whatever edge runs against the positions is a feedback edge.
+    an order. Whatever edge runs against the positions is a feedback edge.
+
+    The order goes by the ops, not by levels of the classes: what waits for the updates alone (a training op) is at the
+    end, where it runs, not right behind the variables, where it would keep them from their forward ops.
     """
     count = int(class_of_op.max()) + 1
     earliest = np.full(count, graph.op_count, dtype=np.int64)
@@ -111,6 +118,23 @@ def positions_of_classes(
     sources, targets = pairs[:, 0], pairs[:, 1]
     component = strong_components(pairs, count)
     into_updates = (component[sources] == component[targets]) & (earliest[sources] > earliest[targets])
-    position = np.empty(count, dtype=np.int64)
-    position[np.lexsort((earliest, levels(pairs[~into_updates], count)))] = np.arange(count)
-    return position
+    return _earliest_first(pairs[~into_updates], earliest)
+
+
+def _earliest_first(pairs: Pairs, key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[nodes] the place of each node in a topological order; of the nodes that may come next, that of the least key."""
+    count = len(key)
+    successors = adjacency(pairs[:, 0], pairs[:, 1], count)
+    waits_for = np.bincount(pairs[:, 1], minlength=count).tolist()
+    keys = key.tolist()
+    ready = [(keys[node], node) for node in range(count) if waits_for[node] == 0]
+    heapq.heapify(ready)
+    place = np.empty(count, dtype=np.int64)
+    for number in range(count):
+        _, node = heapq.heappop(ready)
+        place[node] = number
+        for successor in successors[node]:
+            waits_for[successor] -= 1
+            if waits_for[successor] == 0:
+                heapq.heappush(ready, (keys[successor], successor))
+    return place

@@ -48,9 +48,9 @@ def test_a_level_is_the_longest_path_to_a_node(case: tuple[int, list[tuple[int, 
     assert levels(pairs, count).tolist() == longest
 
 
-def test_the_rank_is_by_level_then_by_name() -> None:
+def test_the_rank_is_as_late_as_may_be_then_by_name() -> None:
     graph = make_graph(["z", "b", "a", "c"], [("z", "a"), ("b", "a")])
-    assert rank_of_ops(graph).tolist() == [2, 0, 3, 1]
+    assert rank_of_ops(graph).tolist() == [1, 0, 2, 3]
 
 
 def positions(graph_names: str, edges: list[tuple[str, str]], colocation: dict[str, list[str]]) -> dict[str, int]:
