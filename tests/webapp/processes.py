@@ -1,9 +1,10 @@
 """Real processes around the test's own database: a Redis, workers, the web server."""
 
+import http.client
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -99,3 +100,11 @@ def surroundings(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def logs(data_folder: Path) -> str:
     """What all processes have said: for the message of a test that fails."""
     return "\n".join(f"--- {path.name}\n{path.read_text()}" for path in sorted(data_folder.glob("*.log")))
+
+
+def fetch(port: int, path: str, **headers: str) -> tuple[int, Mapping[str, str], bytes]:
+    """Status, headers and body of a GET."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", path, headers=headers)
+    response = connection.getresponse()
+    return response.status, dict(response.getheaders()), response.read()

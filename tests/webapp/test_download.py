@@ -1,0 +1,134 @@
+"""A person takes a run's best placement away: with the real engine, on a small graph."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from engine import api
+from tests.webapp.graph_files import graphdef
+from webapp.graphs.models import Graph, PreparedBlob
+from webapp.projects.models import Project
+from webapp.runs.lifecycle import start
+from webapp.runs.models import Answer, Run
+from webapp.runs.placing import place_run
+
+NODES = ["a", "b", "sum", "left", "right"]
+NAMES = ["placed.pb", "placed.pbtxt", "placement.json", "report.json"]
+JSON = {"accept": "application/json"}
+
+
+@pytest.fixture(scope="session")
+def prepared_blob(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The small GraphDef, read and costed once for all tests."""
+    path = tmp_path_factory.mktemp("graph") / "small.pb"
+    path.write_bytes(graphdef())
+    return api.prepare(path, ".pb", lambda *_: None, api.Limits()).to_bytes()
+
+
+@pytest.fixture
+def real_graph(project: Project, data_folder: Path, prepared_blob: bytes) -> Graph:
+    """That graph, ready."""
+    graph = Graph.objects.create(project=project, name='My gräph; "1".pb', suffix=".pb", status=Graph.READY)
+    graph.source_path.parent.mkdir()
+    graph.source_path.write_bytes(graphdef())
+    PreparedBlob.objects.create(graph=graph, blob=prepared_blob, view="{}")
+    return graph
+
+
+@pytest.fixture
+def done_run(real_graph: Graph) -> Run:
+    """A run that has ended well."""
+    request = api.RunRequest(api.parse_cluster("2xK80"), "random", api.Budget(50), 3)
+    run = start(real_graph, request)
+    place_run(run.id)
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.DONE, "")
+    return run
+
+
+def test_every_node_of_the_placed_graph_has_its_device(client: Client, done_run: Run) -> None:
+    placement = client.get(f"/runs/{done_run.id}/placement.json").json()
+    assert sorted(placement) == sorted(NODES)
+    assert set(placement.values()) <= {"/device:GPU:0", "/device:GPU:1"}
+    text = client.get(f"/runs/{done_run.id}/placed.pbtxt").content.decode()
+    for node in text.split("node {")[1:]:
+        name = node.partition('name: "')[2].partition('"')[0]
+        assert f'device: "{placement[name]}"' in node
+    binary = client.get(f"/runs/{done_run.id}/placed.pb").content
+    assert all(name.encode() in binary for name in NODES)
+    assert binary.count(b"/device:GPU:") == len(NODES)
+
+
+def test_the_report_is_the_designs(client: Client, done_run: Run) -> None:
+    report = client.get(f"/runs/{done_run.id}/report.json").json()
+    assert set(report) >= {
+        *("method", "seed", "step_time_us", "feasible", "peak_bytes", "evaluations", "wall_seconds"),
+        *("lower_bound_us", "placement", "status"),
+    }
+    assert (report["method"], report["seed"], report["evaluations"], report["status"]) == ("random", 3, 50, "done")
+    assert report["step_time_us"] == done_run.best_step_time_us
+    assert report["placement"] == client.get(f"/runs/{done_run.id}/placement.json").json()
+
+
+def test_file_names_are_tame_and_nothing_is_shown_in_the_browser(client: Client, done_run: Run) -> None:
+    for name in NAMES:
+        response = client.get(f"/runs/{done_run.id}/{name}")
+        assert response.headers["Content-Disposition"] == f'attachment; filename="my-graph-1-{name}"'
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert "text/html" not in response.headers["Content-Type"]
+
+
+@pytest.mark.parametrize("status", [Run.RUNNING, Run.CANCELLED, Run.FAILED])
+def test_a_run_that_did_not_end_well_gives_its_best_so_far(client: Client, done_run: Run, status: str) -> None:
+    Run.objects.update(status=status)
+    Answer.objects.update(report=None)
+    for name in NAMES:
+        assert client.get(f"/runs/{done_run.id}/{name}").status_code == 200
+    report = client.get(f"/runs/{done_run.id}/report.json").json()
+    assert (report["status"], report["step_time_us"]) == (status, done_run.best_step_time_us)
+    assert len(report["peak_bytes"]) == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_without_a_feasible_placement_has_nothing_to_give(client: Client, run: Run, name: str) -> None:
+    response = client.get(f"/runs/{run.id}/{name}", headers=JSON)
+    assert response.status_code == 404
+    sentence = "This run has found no placement that fits the devices' memory; there is nothing to download."
+    assert response.json() == {"errors": {"": [sentence]}}
+    assert sentence.replace("'", "&#x27;") in client.get(f"/runs/{run.id}/{name}").content.decode()
+
+
+def test_node_link_json_has_no_graphdef(client: Client, run: Run) -> None:
+    Answer.objects.create(run=run, step_time_us=1.0, device_of_group=[0, 0, 0])
+    for name in ("placed.pb", "placed.pbtxt"):
+        response = client.get(f"/runs/{run.id}/{name}", headers=JSON)
+        assert response.status_code == 409
+        assert "there is no GraphDef to write" in response.json()["errors"][""][0]
+
+
+def test_nothing_is_left_on_the_disk(client: Client, done_run: Run, data_folder: Path) -> None:
+    for name in NAMES:
+        client.get(f"/runs/{done_run.id}/{name}")
+    assert [path for path in data_folder.rglob("*") if path.is_file()] == [done_run.graph.source_path]
+
+
+def test_a_file_that_is_gone_is_a_sentence(client: Client, done_run: Run) -> None:
+    done_run.graph.source_path.unlink()
+    response = client.get(f"/runs/{done_run.id}/placed.pb", headers=JSON)
+    assert response.status_code == 404
+    assert response.json() == {"errors": {"": ["The graph's file is no longer on this machine."]}}
+    assert client.get(f"/runs/{done_run.id}/placement.json").status_code == 200
+
+
+def test_a_graph_that_fits_nowhere_says_by_how_much(real_graph: Graph) -> None:
+    cluster = {"devices": [{"name": "/device:GPU:0", "kind": "K80", "memory_bytes": 1}]}
+    request = api.RunRequest(api.parse_cluster(json.dumps(cluster)), "random", api.Budget(5), 0)
+    run = start(real_graph, request)
+    place_run(run.id)
+    run.refresh_from_db()
+    assert run.status == Run.FAILED
+    assert "bytes over the 1 bytes of /device:GPU:0" in run.error
+    assert run.events.filter(type="started").exists()
+    assert not Answer.objects.exists()
