@@ -7,29 +7,30 @@ import traceback
 from collections.abc import Callable
 
 from webapp.supervisor.output import Console
-from webapp.supervisor.processes import adopt_orphans, die_with_parent, end_descendants, send
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from webapp.supervisor.processes import (
+    adopt_orphans,
+    die_with_parent,
+    end_descendants,
+    hold_stop_signals,
+    listen_to_stop_signals,
+    send,
+)
 
 
 def guard(work: Callable[[], int]) -> int:
     """Do `work` in a child process, forward stop signals to it, then end whatever it has left; its exit status.
 
-    `work` must unblock the stop signals once it listens to them. If this process is killed, the child is asked to end.
+    `work` gets the stop signals held, until it listens to them. If this process is killed, the child is asked to end.
     """
     adopt_orphans()
     guardian = os.getpid()
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    hold_stop_signals()
     child = os.fork()
     if child == 0:
         _work_as_child(work, guardian)
-    for number in STOP_SIGNALS:
-        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda received, _frame: send(child, signal.Signals(received)))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+    listen_to_stop_signals(lambda received: send(child, received))
     status = _wait_for(child)
-    for number in STOP_SIGNALS:
-        signal.signal(number, signal.SIG_IGN)  # what remains takes a moment and must not be cut short
+    hold_stop_signals()  # what remains takes a moment and must not be cut short
     end_descendants()
     if status < 0:
         Console().say(f"the supervisor was ended by {signal.Signals(-status).name}; all parts have been ended too")

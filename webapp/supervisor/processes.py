@@ -7,7 +7,11 @@ import signal
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""how a person, a system that shuts down and a terminal that closes ask for the end"""
 
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
 """PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of prctl(2)"""
@@ -31,6 +35,19 @@ def die_with_parent(parent: int, death_signal: signal.Signals = signal.SIGKILL) 
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends, so that none is out of reach."""
     _process_control(_SET_CHILD_SUBREAPER, 1)
+
+
+def hold_stop_signals() -> None:
+    """Let them wait until `listen_to_stop_signals`."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+
+
+def listen_to_stop_signals(hear: Callable[[signal.Signals], None]) -> None:
+    """Have stop signals heard, those too that were held. A hang-up that was to be ignored (nohup) stays ignored."""
+    for number in STOP_SIGNALS:
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda received, _frame: hear(signal.Signals(received)))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
 
 
 def descendants(ancestor: int) -> list[int]:

@@ -10,10 +10,9 @@ from pathlib import Path
 from webapp.supervisor.failure import StartError
 from webapp.supervisor.output import Console, Log
 from webapp.supervisor.parts import Part
-from webapp.supervisor.processes import adopt_orphans, end_descendants
+from webapp.supervisor.processes import adopt_orphans, end_descendants, listen_to_stop_signals
 from webapp.supervisor.running_part import RunningPart
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 START_SECONDS = 120.0
 """longest time that a stage may take to be ready"""
 END_SECONDS = 10.0
@@ -89,7 +88,7 @@ class Supervisor:
             return True
         for running in self._parts():
             if running.has_failed():
-                self._turn(0)
+                running.kill()
                 raise StartError(running.epitaph())
         return False
 
@@ -123,17 +122,14 @@ class Supervisor:
         return [running for stage in self._running for running in stage]
 
     def _listen_to_signals(self) -> None:
-        """Count stop signals; wake the loop for them and for a part's end. What was ignored at the start stays so."""
+        """Count stop signals; wake the loop for them and for a part's end."""
         wakes, woken = os.pipe()
         for end in (wakes, woken):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
         self._selector.register(wakes, selectors.EVENT_READ)
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
-        for number in STOP_SIGNALS:
-            if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._count_stop_signal)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+        listen_to_stop_signals(self._count_stop_signal)
 
-    def _count_stop_signal(self, _number: int, _frame: object) -> None:
+    def _count_stop_signal(self, _received: signal.Signals) -> None:
         self._stop_signals += 1
