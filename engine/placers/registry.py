@@ -8,6 +8,7 @@ from typing import cast
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.placers.placer import Placer
+from engine.placeto.settings import PRESETS as PLACETO_PRESETS
 
 PLACERS: dict[str, tuple[str, str]] = {
     "placeto": ("Placeto", "engine.placers.placeto:Placeto"),
@@ -16,7 +17,7 @@ PLACERS: dict[str, tuple[str, str]] = {
     "random": ("Random", "engine.placers.random:Random"),
 }
 
-PRESETS: dict[str, tuple[str, ...]] = {"placeto": ("fast", "paper")}
+PRESETS: dict[str, tuple[str, ...]] = {"placeto": tuple(PLACETO_PRESETS)}
 """names for the setting `preset`, the default first"""
 
 
