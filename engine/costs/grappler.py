@@ -33,6 +33,8 @@ Answer = TypeVar("Answer")
 VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 NANOSECONDS = 1000.0
 """in a µs"""
+BOUNDLESS_BYTES = 2**60
+"""memory of the virtual device: the estimator refuses a graph that does not fit, which is not the question here"""
 DEVICE_NAME = "/job:localhost/replica:0/task:0/device:{}:0"
 
 
@@ -116,7 +118,7 @@ def _device_properties(kind: DeviceKind) -> tuple[Message, float]:
         frequency=slow_speed,
         num_cores=1,
         bandwidth=round(kind.grappler_bandwidth_kb_per_second / slower),
-        memory_size=kind.memory_bytes,
+        memory_size=BOUNDLESS_BYTES,
     )
     if kind.architecture:
         properties.environment["architecture"] = kind.architecture

@@ -103,6 +103,9 @@ node { name: "batch" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOA
   attr { key: "shape" value { shape { dim { size: -1 } dim { size: 8 } } } } }
 node { name: "fixed" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
   attr { key: "shape" value { shape { dim { size: 4 } dim { size: 8 } } } } device: "/device:GPU:7" }
+node { name: "huge" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 8589934592 } } } } }
+node { name: "beyond" op: "Relu" input: "huge" attr { key: "T" value { type: DT_FLOAT } } }
 node { name: "free" op: "Relu" input: "batch" attr { key: "T" value { type: DT_FLOAT } } }
 node { name: "bound" op: "Relu" input: "fixed" attr { key: "T" value { type: DT_FLOAT } } }
 node { name: "default" op: "PlaceholderWithDefault" input: "fixed" attr { key: "dtype" value { type: DT_FLOAT } }
@@ -155,6 +158,7 @@ UNKNOWN, ESTIMATED = Source.UNKNOWN, Source.ESTIMATED
     [
         ("batch", UNKNOWN, [32]),  # the least that it can be: one row
         ("free", UNKNOWN, [32]),
+        ("beyond", ESTIMATED, [2**35]),  # more than any device has
         ("fixed", ESTIMATED, [128]),
         ("bound", ESTIMATED, [128]),
         ("default", ESTIMATED, [128]),
