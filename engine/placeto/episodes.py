@@ -1,0 +1,113 @@
+"""The decision process: batches of episodes over the groups of one problem.
+
+State: a placement of all groups, the group to be decided, and which are decided. Action: a device for that group.
+Constraints: a group goes only where it is allowed. Finish: after `passes` visits of every group.
+Reward: see `rewards`; decisions do not depend on it, so a batch is first decided, then evaluated (`evaluation`).
+Source: Addanki et al. 2019, section 3.1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.placeto.features import GroupGraph
+from engine.placeto.settings import PlacetoSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is fixed of a batch of episodes before anything is decided."""
+
+    starts: NDArray[np.int32]
+    """[batch, groups]"""
+    orders: NDArray[np.int32]
+    """[batch, steps] the group of each step"""
+    uniforms: NDArray[np.float64]
+    """[batch, steps] in [0, 1): what chance will choose"""
+    greedy: NDArray[np.bool_]
+    """[batch] whether the episode takes the most probable devices; such an episode teaches nothing"""
+    explore: float
+    """share of a uniform choice that is mixed into each decision"""
+
+    @property
+    def batch(self) -> int:
+        return len(self.starts)
+
+    @property
+    def steps(self) -> int:
+        return int(self.orders.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Episodes:
+    """A plan and what was decided."""
+
+    plan: Plan
+    actions: NDArray[np.int32]
+    """[batch, steps]"""
+
+    def first(self, count: int) -> "Episodes":
+        """The first `count` episodes."""
+        plan = self.plan
+        kept = Plan(plan.starts[:count], plan.orders[:count], plan.uniforms[:count], plan.greedy[:count], plan.explore)
+        return Episodes(kept, self.actions[:count])
+
+    def before(self) -> NDArray[np.int32]:
+        """[batch, steps] the device where each group was when its turn came."""
+        placements, before = self.plan.starts.copy(), np.empty_like(self.actions)
+        rows = np.arange(self.plan.batch)
+        for step in range(self.plan.steps):
+            groups = self.plan.orders[:, step]
+            before[:, step] = placements[rows, groups]
+            placements[rows, groups] = self.actions[:, step]
+        return before
+
+    def ends(self) -> NDArray[np.int32]:
+        """[batch, groups] the placements after the last step: each group's last visit counts."""
+        placements = self.plan.starts.copy()
+        rows = np.arange(self.plan.batch)
+        for step in range(self.plan.steps):
+            placements[rows, self.plan.orders[:, step]] = self.actions[:, step]
+        return placements
+
+    def states_of(self, episode: int) -> NDArray[np.int32]:
+        """[steps + 1, groups] the placements that episode `episode` goes through, its start first."""
+        states = np.repeat(self.plan.starts[episode][None, :], self.plan.steps + 1, axis=0)
+        for step in range(self.plan.steps):
+            states[step + 1 :, self.plan.orders[episode, step]] = self.actions[episode, step]
+        return states
+
+
+def fastest_device_placement(graph: GroupGraph) -> NDArray[np.int32]:
+    """[groups] all on the device with the least total time; who may not go there, on its own fastest device."""
+    device = int(np.argmin(graph.time_us.sum(axis=0)))
+    own = np.argmin(np.where(graph.allowed, graph.time_us, np.inf), axis=1)
+    return np.where(graph.allowed[:, device], device, own).astype(np.int32)
+
+
+def make_plan(
+    settings: PlacetoSettings, graph: GroupGraph, best: NDArray[np.int32], greedy: bool, rng: np.random.Generator
+) -> Plan:
+    """Draw a batch's plan; `best` [groups] is the best placement so far, `greedy` makes the first episode greedy."""
+    batch, groups = settings.batch_episodes, graph.group_count
+    orders = np.tile(np.arange(groups, dtype=np.int32), (batch, settings.passes))
+    if settings.traversal == "random":
+        visits = np.tile(np.arange(groups, dtype=np.int32), (batch * settings.passes, 1))
+        orders = rng.permuted(visits, axis=1).reshape(batch, -1)
+    if settings.start == "random":
+        starts = random_placements(graph.allowed, batch, rng)
+    else:
+        start = best if settings.start == "best" else fastest_device_placement(graph)
+        starts = np.tile(start, (batch, 1))
+    first = np.zeros(batch, dtype=np.bool_)
+    first[0] = greedy
+    explore = min(1.0, settings.exploration / groups)
+    return Plan(starts, orders, rng.random(orders.shape), first, explore)
+
+
+def random_placements(allowed: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """[count, groups] each group uniformly over its allowed devices."""
+    choices = np.cumsum(allowed, axis=1)
+    drawn = np.floor(rng.random((count, len(allowed))) * choices[:, -1])
+    return np.asarray((choices[None, :, :] <= drawn[:, :, None]).sum(axis=2), dtype=np.int32)

@@ -1,0 +1,177 @@
+"""What episodes are worth: their states evaluated within the budget, one evaluation an episode or one a step."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import ShouldStop
+from engine.placeto.episodes import Episodes
+from engine.placeto.rewards import StepTimePenalty, intermediate_returns, terminal_returns
+from engine.problem import PlacementProblem
+
+Check = Callable[[], None]
+"""raises InterruptedTrainingError when it is time to end"""
+LOOK_SECONDS = 0.25
+"""how often a long batch looks whether it should stop, and about how long one call of the simulator may take"""
+
+
+MOST_ROWS_A_CALL = 4096
+
+
+class InterruptedTrainingError(Exception):
+    """Training was asked to stop, or its time is over, in the middle of a batch. Not a user's mistake."""
+
+
+def make_check(problem: PlacementProblem, should_stop: ShouldStop) -> Check:
+    """A check that asks `should_stop` and the clock at most every LOOK_SECONDS."""
+    looked = time.monotonic()
+
+    def check() -> None:
+        nonlocal looked
+        if time.monotonic() - looked >= LOOK_SECONDS:
+            looked = time.monotonic()
+            if should_stop() or (problem.ledger.remaining > 0 and problem.ledger.spent):
+                raise InterruptedTrainingError
+
+    return check
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a batch of episodes came to; arrays over the episodes that the budget allowed."""
+
+    episodes: Episodes
+    returns: NDArray[np.float64] | None
+    """[batch, steps]; None where the budget allowed the ends alone, though the steps count too"""
+    end_us: NDArray[np.float64]
+    """[batch] step time at the end"""
+    end_feasible: NDArray[np.bool_]
+    """[batch]"""
+    best_us: list[float | None]
+    """[batch] best feasible step time of the run after each episode"""
+    evaluations: list[int]
+    """[batch] used after each episode"""
+    best_end: tuple[float, NDArray[np.int32]]
+    """the least ρ' of the batch's ends, and that placement [groups]"""
+
+
+class Evaluator:
+    """Evaluates episodes of one problem within its budget."""
+
+    def __init__(self, problem: PlacementProblem, penalty: StepTimePenalty, reward: str, check: Check) -> None:
+        self._problem, self._penalty, self._reward, self._check = problem, penalty, reward, check
+        self._rows_a_call = 16
+
+    def value_of(self, placement: NDArray[np.int32]) -> float:
+        """ρ' of one placement [groups]; costs one evaluation."""
+        return float(self._evaluate(placement[None, :]).penalised[0])
+
+    def evaluate(self, episodes: Episodes) -> Outcome:
+        """Evaluate as many of `episodes` as the budget allows; at least one evaluation must be left."""
+        if self._reward == "terminal":
+            return self._evaluate_ends(episodes, counts=True)
+        return self._evaluate_states(episodes)
+
+    def _evaluate_ends(self, episodes: Episodes, *, counts: bool) -> Outcome:
+        """One evaluation an episode. `counts`: whether the ends are all that the reward asks for."""
+        episodes = episodes.first(self._problem.ledger.remaining)
+        ends = episodes.ends()
+        used, best_us = self._problem.ledger.used, self._problem.ledger.best_step_time_us
+        seen = self._evaluate(ends)
+        best = np.minimum.accumulate(np.where(seen.feasible, seen.step_time_us, np.inf))
+        known = np.minimum(best, np.inf if best_us is None else best_us)
+        return Outcome(
+            episodes=episodes,
+            returns=terminal_returns(seen.penalised, episodes.plan.steps) if counts else None,
+            end_us=seen.step_time_us,
+            end_feasible=seen.feasible,
+            best_us=[None if np.isinf(value) else float(value) for value in known],
+            evaluations=[used + index + 1 for index in range(len(ends))],
+            best_end=_least(seen.penalised, ends),
+        )
+
+    def _evaluate_states(self, episodes: Episodes) -> Outcome:
+        """One evaluation for each start (equal ones once) and for each step that moves a group.
+
+        Where the budget ends before the first episode does, the rest of it goes to the ends of the episodes.
+        """
+        starts, start_of = np.unique(episodes.plan.starts, axis=0, return_inverse=True)
+        moved = episodes.before() != episodes.actions
+        cost = len(starts) + np.cumsum(moved.sum(axis=1))
+        whole = int(np.searchsorted(cost, self._problem.ledger.remaining, side="right"))
+        if whole == 0:
+            return self._evaluate_ends(episodes, counts=False)
+        episodes = episodes.first(whole)
+        start_values = self._evaluate(starts)
+        values = np.empty((whole, episodes.plan.steps + 1))
+        ends, end_us, feasible = episodes.ends(), np.empty(whole), np.empty(whole, dtype=np.bool_)
+        best_us: list[float | None] = []
+        evaluations: list[int] = []
+        for index in range(whole):
+            start = int(start_of.reshape(-1)[index])
+            seen = self._evaluate(episodes.states_of(index)[1:][moved[index]]).after(start_values.row(start))
+            state = np.concatenate(([0], np.cumsum(moved[index])))
+            values[index] = seen.penalised[state]
+            end_us[index], feasible[index] = seen.step_time_us[-1], seen.feasible[-1]
+            best_us.append(self._problem.ledger.best_step_time_us)
+            evaluations.append(self._problem.ledger.used)
+        return Outcome(
+            episodes, intermediate_returns(values), end_us, feasible, best_us, evaluations, _least(values[:, -1], ends)
+        )
+
+    def _evaluate(self, placements: NDArray[np.int32]) -> "_Seen":
+        """Evaluate `placements` [rows, groups], some at a time, so that a stop is seen soon."""
+        parts: list[_Seen] = [_Seen(np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))]
+        done = 0
+        while done < len(placements):
+            rows = placements[done : done + self._rows_a_call]
+            began = time.monotonic()
+            evaluations = self._problem.evaluate(rows)
+            self._adapt_rows(len(rows), time.monotonic() - began)
+            penalised = self._penalty.penalised(
+                evaluations.step_time_us, evaluations.peak_bytes, self._problem.memory_bytes
+            )
+            parts.append(_Seen(penalised, evaluations.step_time_us, self._problem.feasible(evaluations)))
+            done += len(rows)
+            self._check()
+        return _Seen.joined(parts)
+
+    def _adapt_rows(self, rows: int, seconds: float) -> None:
+        """More rows a call while calls are quick, fewer when they are slow; the values do not depend on it."""
+        if seconds > LOOK_SECONDS:
+            self._rows_a_call = max(1, rows // 2)
+        elif rows == self._rows_a_call and seconds < LOOK_SECONDS / 4:
+            self._rows_a_call = min(MOST_ROWS_A_CALL, 2 * rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Evaluated placements: ρ', step time and whether it fits, each [rows]."""
+
+    penalised: NDArray[np.float64]
+    step_time_us: NDArray[np.float64]
+    feasible: NDArray[np.bool_]
+
+    @staticmethod
+    def joined(parts: "list[_Seen]") -> "_Seen":
+        return _Seen(
+            np.concatenate([part.penalised for part in parts]),
+            np.concatenate([part.step_time_us for part in parts]),
+            np.concatenate([part.feasible for part in parts]),
+        )
+
+    def row(self, index: int) -> "_Seen":
+        """The row as one of its own."""
+        return _Seen(self.penalised[[index]], self.step_time_us[[index]], self.feasible[[index]])
+
+    def after(self, first: "_Seen") -> "_Seen":
+        """`first`, then these."""
+        return _Seen.joined([first, self])
+
+
+def _least(values: NDArray[np.float64], placements: NDArray[np.int32]) -> tuple[float, NDArray[np.int32]]:
+    index = int(np.argmin(values))
+    return float(values[index]), placements[index].copy()

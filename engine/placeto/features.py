@@ -1,0 +1,140 @@
+"""What a policy knows of a problem before it decides: arrays of the group graph, free of the graph's own scale."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.problem import PlacementProblem
+
+GROUP_FEATURES = 13
+
+
+@dataclass(frozen=True, slots=True)
+class GroupGraph:
+    """The groups of a problem as numbers. Times are in µs; `allowed` and `time_us` are [groups, devices]."""
+
+    allowed: NDArray[np.bool_]
+    time_us: NDArray[np.float64]
+    """the sum of the times of its ops; on a device where it may not go, its slowest allowed time"""
+    output_bytes: NDArray[np.float64]
+    """[groups] of all its ops"""
+    persistent_bytes: NDArray[np.float64]
+    """[groups]"""
+    edge_source: NDArray[np.int32]
+    """[edges]"""
+    edge_target: NDArray[np.int32]
+    """[edges] always above its source"""
+    edge_bytes: NDArray[np.float64]
+    """[edges]"""
+    us_per_byte: NDArray[np.float64]
+    """[devices, devices] of the link from row to column; 0 from a device to itself"""
+    latency_us: NDArray[np.float64]
+    """[devices, devices]; 0 from a device to itself"""
+    link_rest_us: float
+    memory_bytes: NDArray[np.float64]
+    """[devices]"""
+    reference_us: float
+    """the step time by which times are measured: all groups on the fastest single device, without transfers"""
+
+    @property
+    def group_count(self) -> int:
+        return len(self.allowed)
+
+    @property
+    def device_count(self) -> int:
+        return int(self.allowed.shape[1])
+
+    @property
+    def mean_group_us(self) -> float:
+        """The reference's share of one group."""
+        return self.reference_us / self.group_count
+
+    @property
+    def mean_us_per_byte(self) -> float:
+        """Of the links between different devices; 0 where there is one device."""
+        devices = self.device_count
+        return float(self.us_per_byte.sum() / (devices * (devices - 1))) if devices > 1 else 0.0
+
+
+def group_graph(problem: PlacementProblem) -> GroupGraph:
+    """The group graph of `problem` with its costs on the problem's devices."""
+    grouping, costs, cluster = problem.grouping, problem.costs, problem.cluster
+    groups = problem.group_count
+    op_time_us = problem.op_time_us
+    rests_us = np.where(np.nan_to_num(op_time_us) > 0, cluster.op_rest_us, 0.0)
+
+    def by_group(per_op: NDArray[np.number]) -> NDArray[np.float64]:
+        return np.bincount(grouping.group_of_op, weights=per_op, minlength=groups).astype(np.float64)
+
+    time_us = np.stack(
+        [by_group(np.nan_to_num(times) + rest) for times, rest in zip(op_time_us, rests_us, strict=True)]
+    )
+    allowed = problem.allowed
+    slowest = np.where(allowed, time_us.T, -np.inf).max(axis=1)
+    time_us = np.where(allowed, time_us.T, slowest[:, None])
+    own = np.eye(problem.device_count, dtype=bool)
+    bandwidth = np.where(own, 1.0, cluster.bandwidth_bytes_per_us)
+    return GroupGraph(
+        allowed=allowed,
+        time_us=time_us,
+        output_bytes=by_group(costs.bytes_of_op()),
+        persistent_bytes=by_group(costs.persistent_bytes),
+        edge_source=grouping.edge_source,
+        edge_target=grouping.edge_target,
+        edge_bytes=grouping.edge_bytes.astype(np.float64),
+        us_per_byte=np.where(own, 0.0, 1.0 / bandwidth),
+        latency_us=np.where(own, 0.0, cluster.latency_us),
+        link_rest_us=cluster.link_rest_us,
+        memory_bytes=problem.memory_bytes.astype(np.float64),
+        reference_us=float(time_us.sum(axis=0).min()) or 1.0,
+    )
+
+
+def group_features(graph: GroupGraph) -> NDArray[np.float32]:
+    """[groups, GROUP_FEATURES] what a group is, whatever the devices' number and numbering, all of about unit size.
+
+    Time on its fastest device and the ratio of its slowest to it; outputs as transfer time, persistent bytes; degrees;
+    the longest way to it and from it (with and without transfers), and how critical it is.
+    """
+    groups, scale = graph.group_count, graph.mean_group_us
+    fastest = np.where(graph.allowed, graph.time_us, np.inf).min(axis=1)
+    slowest = graph.time_us.max(axis=1)
+    transfer = graph.output_bytes * graph.mean_us_per_byte
+    in_degree = np.bincount(graph.edge_target, minlength=groups)
+    out_degree = np.bincount(graph.edge_source, minlength=groups)
+    columns = [
+        np.log1p(fastest / scale),
+        fastest / graph.reference_us * np.sqrt(groups),
+        np.log((slowest + 1e-9) / (fastest + 1e-9)).clip(0, 10),
+        np.log1p(transfer / scale),
+        np.log1p(graph.persistent_bytes * groups / graph.memory_bytes.mean().clip(1)),
+        np.log1p(in_degree),
+        np.log1p(out_degree),
+        (graph.allowed.sum(axis=1) == 1).astype(np.float64),
+    ]
+    for edge_us in (np.zeros(len(graph.edge_source)), graph.edge_bytes * graph.mean_us_per_byte):
+        before, after = longest_ways(graph, fastest, edge_us)
+        critical = max(float((before + after).max()), 1e-9)
+        columns += [before / critical, (before + after) / critical]
+    columns.append(np.arange(groups) / groups)
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def longest_ways(
+    graph: GroupGraph, time_us: NDArray[np.float64], edge_us: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """([groups] the longest way to the start of each group, [groups] from its start to the end)."""
+    before = np.zeros(graph.group_count)
+    after = time_us.copy()
+    order = np.argsort(graph.edge_target, kind="stable")
+    for source, target, way in zip(
+        graph.edge_source[order].tolist(), graph.edge_target[order].tolist(), edge_us[order].tolist(), strict=True
+    ):
+        before[target] = max(before[target], before[source] + time_us[source] + way)
+    order = np.argsort(-graph.edge_source.astype(np.int64), kind="stable")
+    for source, target, way in zip(
+        graph.edge_source[order].tolist(), graph.edge_target[order].tolist(), edge_us[order].tolist(), strict=True
+    ):
+        after[source] = max(after[source], time_us[source] + way + after[target])
+    return before, after

@@ -1,0 +1,64 @@
+"""Message passing over the group graph in both directions, each with its own parameters, shared by nodes and rounds.
+
+x_v ← g(Σ_{u before v} f(x_u)) + h(x⁰_v), top-down over parents and bottom-up over children, concatenated. A group
+without neighbours in a direction keeps h(x⁰_v) alone. Source: Addanki et al. 2019, section 3.2, and its published code.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
+
+NODE_DIMENSION = 0
+"""features are [groups, ..., width]: a message is one contiguous row, whatever the batch"""
+
+
+def two_layers(width_in: int, width_out: int) -> nn.Sequential:
+    """A hidden ReLU layer as wide as the input, as published."""
+    return nn.Sequential(nn.Linear(width_in, width_in), nn.ReLU(), nn.Linear(width_in, width_out))
+
+
+class DirectedRounds(MessagePassing):  # type: ignore[misc]  # torch_geometric is not typed
+    """Rounds of message passing along the edges as given: [groups, ..., width_in] → [groups, ..., width]."""
+
+    def __init__(self, width_in: int, width: int, rounds: int, aggregator: str) -> None:
+        """`aggregator` is `sum` as published, or `mean`."""
+        super().__init__(aggr=aggregator, node_dim=NODE_DIMENSION)
+        self.rounds = rounds
+        self.own = two_layers(width_in, width)
+        self.message_network = two_layers(width, width)
+        self.update_network = two_layers(width, width)
+
+    def forward(self, features: Tensor, edges: Tensor, has_neighbour: Tensor) -> Tensor:
+        """`edges` [2, edges] from row 0 to row 1; `has_neighbour` [groups] as 0 or 1: whether an edge ends there."""
+        own = self.own(features)
+        mask = has_neighbour.reshape(-1, *([1] * (features.dim() - 1)))
+        state: Tensor = own
+        for _ in range(self.rounds):
+            gathered = self.propagate(edges, x=self.message_network(state))
+            state = own + mask * self.update_network(gathered)
+        return state
+
+    def message(self, x_j: Tensor) -> Tensor:
+        """The sender's transformed state."""
+        return x_j
+
+
+class TwoWayRounds(nn.Module):
+    """Both directions: [groups, ..., width_in] → [groups, ..., 2 · width]."""
+
+    def __init__(self, width_in: int, width: int, rounds: int, aggregator: str) -> None:
+        super().__init__()
+        self.top_down = DirectedRounds(width_in, width, rounds, aggregator)
+        self.bottom_up = DirectedRounds(width_in, width, rounds, aggregator)
+
+    def forward(self, features: Tensor, edges: Tensor) -> Tensor:
+        """`edges` [2, edges]: producer, consumer."""
+        groups = features.shape[0]
+        down = self.top_down(features, edges, _ends(edges[1], groups, features.dtype))
+        up = self.bottom_up(features, edges.flip(0), _ends(edges[0], groups, features.dtype))
+        return torch.cat([down, up], dim=-1)
+
+
+def _ends(targets: Tensor, groups: int, dtype: torch.dtype) -> Tensor:
+    """[groups] 1 where an edge ends, else 0."""
+    return torch.zeros(groups, dtype=dtype, device=targets.device).index_fill_(0, targets, 1.0)

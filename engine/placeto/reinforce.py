@@ -1,0 +1,125 @@
+"""REINFORCE: θ ← θ + η Σ_t ∇ log π(a_t | s_t) (G_t − b_t), with entropy bonus, clipped gradient and falling rates.
+
+With more than one epoch a batch, the later ones weigh a decision by the ratio of its probabilities now and then,
+clipped as in PPO (Schulman et al. 2017, section 3). One epoch is plain REINFORCE.
+Source: Addanki et al. 2019, section 3.3 and published code.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from engine.errors import SettingsError
+from engine.placeto.episodes import Episodes
+from engine.placeto.evaluation import Check
+from engine.placeto.policy import Policy, ScoredDecisions, index_tensor
+from engine.placeto.settings import PlacetoSettings
+
+
+def falling(start: float, end: float, progress: float) -> float:
+    """From `start` at progress 0 linearly to `end` at progress 1."""
+    return start + (end - start) * min(1.0, progress)
+
+
+class Reinforce:
+    """The optimiser of one policy."""
+
+    def __init__(self, policy: Policy, settings: PlacetoSettings) -> None:
+        self._policy, self._settings = policy, settings
+        self._named = dict(policy.network.named_parameters())
+        self._optimiser = torch.optim.Adam(self._named.values(), lr=settings.learning_rate)
+
+    def update(self, episodes: Episodes, advantages: NDArray[np.float64], progress: float, check: Check) -> None:
+        """Learn from a batch and its `advantages` [batch, steps]; greedy episodes do not count.
+
+        `progress` in [0, 1] is the share of the budget that is spent. Raises SettingsError if the gradient is no longer
+        finite.
+        """
+        settings = self._settings
+        for group in self._optimiser.param_groups:
+            group["lr"] = falling(settings.learning_rate, settings.learning_rate_end, progress)
+        batch = _Batch(
+            episodes,
+            advantages,
+            falling(settings.entropy_weight, settings.entropy_weight_end, progress),
+            settings.ratio_clip,
+            self._policy.torch_device,
+        )
+        for _ in range(settings.epochs):
+            self._optimiser.zero_grad(set_to_none=True)
+            for part in self._policy.score(episodes, check):
+                batch.loss(part).backward()  # type: ignore[no-untyped-call]  # torch's own
+            norm = torch.nn.utils.clip_grad_norm_(self._named.values(), settings.gradient_norm)
+            if not torch.isfinite(norm):
+                raise SettingsError(
+                    "the training diverged: its gradient is not finite",
+                    where="learning_rate",
+                    allowed=f"less than {settings.learning_rate:g} for this graph",
+                    field="learning_rate",
+                )
+            self._optimiser.step()
+            batch.close_epoch()
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Adam's moments and counts by parameter, for `restore`."""
+        arrays: dict[str, NDArray[np.generic]] = {}
+        for name, parameter in self._named.items():
+            for key, value in self._optimiser.state.get(parameter, {}).items():
+                arrays[f"{name}.{key}"] = value.detach().cpu().numpy()
+        return arrays
+
+    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take up what `arrays` gave."""
+        for name, parameter in self._named.items():
+            state = {}
+            for key in ("step", "exp_avg", "exp_avg_sq"):
+                if f"{name}.{key}" in arrays:
+                    tensor = torch.from_numpy(np.array(arrays[f"{name}.{key}"]))
+                    state[key] = tensor if key == "step" else tensor.to(parameter.device)
+            if state:
+                self._optimiser.state[parameter] = state
+
+
+class _Batch:
+    """A batch's loss, part by part, over the epochs."""
+
+    def __init__(
+        self,
+        episodes: Episodes,
+        advantages: NDArray[np.float64],
+        entropy_weight: float,
+        ratio_clip: float,
+        torch_device: torch.device,
+    ) -> None:
+        counts = ~episodes.plan.greedy
+        self._actions = index_tensor(episodes.actions, torch_device)
+        self._advantages = torch.from_numpy(advantages.astype(np.float32)).to(torch_device)
+        self._counts = torch.from_numpy(counts.astype(np.float32))[:, None].to(torch_device)
+        self._decisions = max(1, int(counts.sum()) * episodes.plan.steps)
+        self._entropy_weight, self._ratio_clip = entropy_weight, ratio_clip
+        self._first_epoch = True
+        self._sampled = torch.zeros_like(self._advantages)
+        """[batch, steps] log-probabilities of the actions when they were sampled"""
+
+    def close_epoch(self) -> None:
+        """From now on, ratios to the first epoch's probabilities."""
+        self._first_epoch = False
+
+    def loss(self, part: ScoredDecisions) -> Tensor:
+        """Minus the gain and the entropy bonus of this part, as its share of the mean over the batch."""
+        logarithms, where = part.log_probabilities, (part.episodes, part.steps)
+        chosen = logarithms.gather(-1, self._actions[where][..., None])[..., 0]
+        advantages = self._advantages[where]
+        if self._first_epoch:
+            self._sampled[where] = chosen.detach()
+            gain = chosen * advantages
+        else:
+            ratio = (chosen - self._sampled[where]).exp()
+            clipped = ratio.clamp(1.0 - self._ratio_clip, 1.0 + self._ratio_clip)
+            gain = torch.minimum(ratio * advantages, clipped * advantages)
+        entropy = -(logarithms.exp() * logarithms).sum(dim=-1)
+        weighted = (gain + self._entropy_weight * entropy) * self._counts[part.episodes]
+        return -weighted.sum() / self._decisions

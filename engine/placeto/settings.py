@@ -1,0 +1,174 @@
+"""Placeto's settings: one dataclass, a sentence a field, and two presets by name. Free of torch."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.errors import SettingsError
+from engine.events import Json
+
+
+@dataclass(frozen=True, slots=True)
+class PlacetoSettings:
+    """Everything that can be set. The defaults are the preset `fast`; `paper` is the published form.
+
+    Source of the published values: Addanki et al. 2019, sections 3 and 4 and appendix, and their published code.
+    """
+
+    preset: str = "fast"
+    """the preset that these settings started from: `fast` or `paper`"""
+    network: str = "shared_head"
+    """`published`: message passing anew at every step and a softmax of fixed size; `shared_head`: the graph is embedded
+    once a batch and one head scores each device, whatever their number"""
+    message_rounds: int = 2
+    """rounds of message passing in each direction (published: 8)"""
+    embedding_width: int = 32
+    """width of a group's embedding in `shared_head`; the published network is as wide as its features"""
+    hidden_width: int = 32
+    """width of the hidden layers of the shared head"""
+    traversal: str = "topological"
+    """order in which an episode visits the groups: `topological` or `random`, drawn for each episode"""
+    passes: int = 1
+    """how often an episode places every group (the paper's n)"""
+    start: str = "best"
+    """placement at an episode's start: `fastest_device`, `random`, or the `best` found so far"""
+    reward: str = "terminal"
+    """`terminal`: minus the step time at the end, one evaluation an episode; `intermediate`: by how much each step
+    shortens the step time, one evaluation for each step that moves a group"""
+    reward_unit: str = "reference"
+    """what a reward of 1 is: `second`, or `reference`, the step time on the fastest single device without transfers"""
+    memory_penalty: float = 2.0
+    """added to the step time for memory that is missing: in seconds per GB with the unit `second` (published: 2), else
+    in references per memory of the device that misses it"""
+    penalised_cap: float = 10.0
+    """the most that a penalised step time counts, in reward units (published: 10 seconds)"""
+    batch_episodes: int = 16
+    """episodes sampled with the same weights (the paper's 4 to 8 workers)"""
+    greedy_every_batches: int = 0
+    """in every so many batches one episode takes the most probable devices, to show what was learned; 0 for never"""
+    epochs: int = 8
+    """updates from each batch; from the second on with the clipped ratio of probabilities (published: 1)"""
+    ratio_clip: float = 0.2
+    """how far the ratio of probabilities may move from 1 in one batch, where `epochs` is above 1"""
+    learning_rate: float = 3e-3
+    """Adam's, at the start (published: 1e-3)"""
+    learning_rate_end: float = 3e-4
+    """Adam's, when the budget is spent; falls linearly (published: 1e-4)"""
+    gradient_norm: float = 1.25
+    """the gradient's global norm is clipped to this"""
+    entropy_weight: float = 0.02
+    """weight of the entropy bonus at the start (published code: 1)"""
+    entropy_weight_end: float = 0.0
+    """when the budget is spent; falls linearly"""
+    exploration: float = 1.0
+    """groups an episode that go to a uniformly drawn device, on average: so much of a uniform choice is mixed in"""
+    return_baseline_episodes: int = 64
+    """the return baseline is the mean return at the same step over so many last episodes (published: 10)"""
+    normalise_advantages: bool = True
+    """whether advantages are divided by the deviation of the returns that make the baseline"""
+    list_schedule_weight: float = 2.0
+    """how much the untrained head of `shared_head` prefers the device with the earliest finish"""
+    most_reachable_groups: int = 1024
+    """up to so many groups parents and children are all that can be reached; beyond, the direct neighbours alone"""
+    torch_device: str = "auto"
+    """where the network runs: `auto` (CUDA where there is one), `cpu` or `cuda`"""
+    torch_threads: int = 1
+    """threads of torch on the CPU; the same answer needs the same number"""
+    checkpoint_seconds: float = 1.0
+    """least time between two states told for going on after an interruption"""
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise _refused(name, getattr(self, name), ", ".join(choices))
+        for name, (lowest, highest) in _WHOLE.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+                raise _refused(name, value, f"a whole number from {lowest} to {highest}")
+        for name, (lowest_number, highest_number) in _NUMBERS.items():
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not (number and lowest_number <= value <= highest_number):
+                raise _refused(name, value, f"a number from {lowest_number:g} to {highest_number:g}")
+        if not isinstance(self.normalise_advantages, bool):
+            raise _refused("normalise_advantages", self.normalise_advantages, "true, false")
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "preset": ("fast", "paper"),
+    "network": ("shared_head", "published"),
+    "traversal": ("topological", "random"),
+    "start": ("best", "fastest_device", "random"),
+    "reward": ("terminal", "intermediate"),
+    "reward_unit": ("reference", "second"),
+    "torch_device": ("auto", "cpu", "cuda"),
+}
+_WHOLE: dict[str, tuple[int, int]] = {
+    "message_rounds": (0, 64),
+    "embedding_width": (1, 1024),
+    "hidden_width": (1, 1024),
+    "passes": (1, 100),
+    "batch_episodes": (1, 4096),
+    "greedy_every_batches": (0, 1_000_000),
+    "epochs": (1, 100),
+    "return_baseline_episodes": (1, 100_000),
+    "most_reachable_groups": (0, 4096),
+    "torch_threads": (1, 256),
+}
+_NUMBERS: dict[str, tuple[float, float]] = {
+    "memory_penalty": (0.0, 1e6),
+    "penalised_cap": (1e-6, 1e6),
+    "ratio_clip": (0.01, 10.0),
+    "learning_rate": (1e-9, 1.0),
+    "learning_rate_end": (0.0, 1.0),
+    "gradient_norm": (1e-6, 1e6),
+    "entropy_weight": (0.0, 1e3),
+    "entropy_weight_end": (0.0, 1e3),
+    "exploration": (0.0, 1e3),
+    "list_schedule_weight": (0.0, 1e3),
+    "checkpoint_seconds": (0.0, 3600.0),
+}
+
+PRESETS: dict[str, dict[str, Json]] = {
+    "fast": {},
+    "paper": {
+        "network": "published",
+        "message_rounds": 8,
+        "start": "fastest_device",
+        "reward": "intermediate",
+        "reward_unit": "second",
+        "batch_episodes": 8,
+        "greedy_every_batches": 10,
+        "epochs": 1,
+        "learning_rate": 1e-3,
+        "learning_rate_end": 1e-4,
+        "entropy_weight": 1.0,
+        "entropy_weight_end": 0.0,
+        "exploration": 0.0,
+        "return_baseline_episodes": 10,
+        "normalise_advantages": False,
+        "list_schedule_weight": 0.0,
+        "most_reachable_groups": 4096,
+    },
+}
+"""what each preset changes"""
+
+
+def make_settings(settings: Mapping[str, Json]) -> PlacetoSettings:
+    """`settings` over those of the preset that they name (`fast` if none). Raises SettingsError."""
+    known = [field.name for field in dataclasses.fields(PlacetoSettings)]
+    for name in settings:
+        if name not in known:
+            raise SettingsError(
+                f"placeto has no setting {name!r}", where="settings", allowed=", ".join(known), field="settings"
+            )
+    preset = settings.get("preset", "fast")
+    if not isinstance(preset, str) or preset not in PRESETS:
+        raise _refused("preset", preset, ", ".join(PRESETS))
+    values = {"preset": preset} | PRESETS[preset] | dict(settings)
+    return PlacetoSettings(**values)  # type: ignore[arg-type]  # the dataclass checks its values itself
+
+
+def _refused(name: str, value: object, allowed: str) -> SettingsError:
+    return SettingsError(f"{value!r}", where=name, allowed=allowed, field=name)

@@ -1,0 +1,120 @@
+"""The fast policy: the graph is embedded once a batch, and one shared head scores each device for each group.
+
+Score of device d for group v: an MLP of v's embedding; the sums, over v's parents, children and parallel groups that
+are on d, of embeddings; and the view of d (`device_view`: times, bytes, load, memory, earliest finish). Nothing in it
+knows how many devices there are or how they are numbered.
+
+Source: placement heads that score devices one by one: Addanki et al. 2019, section 3.2 (the pooled sets); GiPH (2023)
+and DOPPLER (2026) for unequal devices and one embedding an episode.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from engine.placeto.bags import sum_bags
+from engine.placeto.device_view import DEVICE_FEATURES
+from engine.placeto.features import GROUP_FEATURES
+from engine.placeto.message_passing import TwoWayRounds
+from engine.placeto.policy import log_probabilities
+from engine.placeto.sampling import HeadArrays
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What happened in a batch of episodes, as the head needs it to score the same decisions again."""
+
+    starts: Tensor
+    """[batch, groups]"""
+    orders: Tensor
+    """[batch, steps]"""
+    actions: Tensor
+    """[batch, steps]"""
+    before: Tensor
+    """[batch, steps] where the group was"""
+    views: Tensor
+    """[batch, steps, devices, DEVICE_FEATURES]"""
+    member_index: Tensor
+    """[members] rows of the parents' and children's tables"""
+    member_offset: Tensor
+    """[batch · steps · devices + 1] bags of them"""
+    allowed: Tensor
+    """[groups, devices]"""
+
+
+class Projections(NamedTuple):
+    """The embeddings behind the head's first layer: one table a role, each [groups, hidden]."""
+
+    own: Tensor
+    parent: Tensor
+    child: Tensor
+    parallel: Tensor
+
+
+class SharedHead(nn.Module):
+    """Embedding and head; the weights fit any graph and any cluster."""
+
+    def __init__(self, width: int, hidden: int, rounds: int) -> None:
+        super().__init__()
+        self.hidden = hidden
+        self.rounds = TwoWayRounds(GROUP_FEATURES, width, rounds, "mean")
+        self.embedding = nn.Linear(GROUP_FEATURES + 2 * width, width)
+        self.own = nn.Linear(width, hidden)
+        self.roles = nn.Linear(width, 3 * hidden, bias=False)
+        self.view = nn.Linear(DEVICE_FEATURES, hidden, bias=False)
+        self.second = nn.Linear(hidden, hidden)
+        self.score = nn.Linear(hidden, 1, bias=False)
+        self.view_score = nn.Linear(DEVICE_FEATURES, 1, bias=False)
+
+    def project(self, features: Tensor, edges: Tensor) -> Projections:
+        """Embed the groups' `features` [groups, GROUP_FEATURES]; sums over groups count in shares of the graph."""
+        embedded = torch.tanh(self.embedding(torch.cat([features, self.rounds(features, edges)], dim=-1)))
+        roles = self.roles(embedded) * (4.0 / len(features))
+        parent, child, parallel = roles.split(self.hidden, dim=-1)
+        return Projections(self.own(embedded), parent, child, parallel)
+
+    def arrays(self, projections: Projections) -> HeadArrays:
+        """For the compiled sampler."""
+        return HeadArrays(
+            own=_array(projections.own),
+            parallel=_array(projections.parallel),
+            parent_more=_array(projections.parent - projections.parallel),
+            child_more=_array(projections.child - projections.parallel),
+            view_weight=_array(self.view.weight.T),
+            second_weight=_array(self.second.weight.T),
+            second_bias=_array(self.second.bias),
+            score_weight=_array(self.score.weight[0]),
+            view_score=_array(self.view_score.weight[0]),
+        )
+
+    def log_probabilities(self, projections: Projections, decisions: Decisions, explore: float) -> Tensor:
+        """[batch, steps, devices] of each device at each decision; `explore` as in `policy.log_probabilities`."""
+        batch, steps = decisions.orders.shape
+        devices = decisions.views.shape[2]
+        table = torch.cat([projections.parent - projections.parallel, projections.child - projections.parallel])
+        members = sum_bags(table, decisions.member_index, decisions.member_offset)
+        first = members.reshape(batch, steps, devices, self.hidden) + self._parallel(projections, decisions)
+        first = first + self.view(decisions.views) + projections.own[decisions.orders][:, :, None, :]
+        deep = self.score(torch.relu(self.second(torch.relu(first))))
+        scores = (deep + self.view_score(decisions.views))[..., 0]
+        return log_probabilities(scores, decisions.allowed[decisions.orders], explore)
+
+    def _parallel(self, projections: Projections, decisions: Decisions) -> Tensor:
+        """[batch, steps, devices, hidden] the sum over all other groups on each device, as if all were parallel."""
+        devices = decisions.views.shape[2]
+        moved = projections.parallel[decisions.orders][:, :, None, :]
+        was_there = functional.one_hot(decisions.before, devices).to(moved.dtype)[..., None]
+        goes_there = functional.one_hot(decisions.actions, devices).to(moved.dtype)[..., None]
+        at_start = functional.one_hot(decisions.starts, devices).to(moved.dtype).transpose(1, 2) @ projections.parallel
+        changes = moved * (goes_there - was_there)
+        before = changes.cumsum(dim=1) - changes
+        return at_start[:, None] + before - moved * was_there
+
+
+def _array(tensor: Tensor) -> NDArray[np.float32]:
+    return np.ascontiguousarray(tensor.detach().cpu().numpy().astype(np.float32, copy=False))

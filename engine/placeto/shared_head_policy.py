@@ -1,0 +1,124 @@
+"""The shared head on one problem: compiled sampling, and one batched scoring of all decisions for the gradient."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from engine.placeto.device_view import FINISH_LATER, device_view_graph
+from engine.placeto.episodes import Episodes, Plan
+from engine.placeto.evaluation import Check
+from engine.placeto.features import GroupGraph, group_features
+from engine.placeto.policy import Policy, ScoredDecisions, index_tensor, initialise
+from engine.placeto.reachability import relatives
+from engine.placeto.sampling import members_on_devices, sample_episodes
+from engine.placeto.settings import PlacetoSettings
+from engine.placeto.shared_head import Decisions, Projections, SharedHead
+
+_NUMBERS_A_PART = 2**23
+"""members, or decisions · devices · hidden width, sampled or scored at once: bounds the memory to some hundred MB"""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledEpisodes(Episodes):
+    """Episodes with what the head saw."""
+
+    views: NDArray[np.float32]
+    """[batch, steps, devices, DEVICE_FEATURES]"""
+
+    def first(self, count: int) -> "SampledEpisodes":
+        """The first `count` episodes."""
+        kept = Episodes(self.plan, self.actions).first(count)
+        return SampledEpisodes(kept.plan, kept.actions, self.views[:count])
+
+
+class SharedHeadPolicy(Policy):
+    """One set of weights for any graph and cluster.
+
+    With more groups than `most_reachable_groups`, parents and children are the direct neighbours and all other groups
+    count as parallel: the full sets grow with the square of the groups.
+    """
+
+    def __init__(
+        self, settings: PlacetoSettings, graph: GroupGraph, rng: np.random.Generator, torch_device: torch.device
+    ) -> None:
+        self.torch_device = torch_device
+        self.network: SharedHead = SharedHead(settings.embedding_width, settings.hidden_width, settings.message_rounds)
+        self.network.to("meta")
+        initialise(self.network, rng, torch_device)
+        _prefer_early_finish(self.network, settings.list_schedule_weight)
+        self._features = torch.from_numpy(group_features(graph)).to(torch_device)
+        self._edges = index_tensor(np.stack([graph.edge_source, graph.edge_target]), torch_device)
+        self._allowed = torch.from_numpy(graph.allowed).to(torch_device)
+        related = relatives(
+            graph.edge_source,
+            graph.edge_target,
+            graph.group_count,
+            most_reachable_groups=settings.most_reachable_groups,
+        )
+        self._graph = device_view_graph(graph, related)
+        members = len(related.parent_index) + len(related.child_index)
+        numbers = max(members, graph.group_count * graph.device_count * settings.hidden_width) * settings.passes
+        self._episodes_a_part = max(1, _NUMBERS_A_PART // max(1, numbers))
+
+    def sample(self, plan: Plan, check: Check) -> SampledEpisodes:
+        """Decide episode after episode in compiled code."""
+        with torch.no_grad():
+            head = self.network.arrays(self.network.project(self._features, self._edges))
+        actions, views = [], []
+        for first in range(0, plan.batch, self._episodes_a_part):
+            check()
+            part = slice(first, first + self._episodes_a_part)
+            decided = sample_episodes(
+                self._graph,
+                head,
+                plan.starts[part],
+                plan.orders[part],
+                plan.uniforms[part],
+                plan.greedy[part],
+                plan.explore,
+            )
+            actions.append(decided[0])
+            views.append(decided[1])
+        return SampledEpisodes(plan, np.concatenate(actions), np.concatenate(views))
+
+    def score(self, episodes: Episodes, check: Check) -> Iterator[ScoredDecisions]:
+        """Parts of some whole episodes. The graph is embedded once; its gradient follows after the last part."""
+        assert isinstance(episodes, SampledEpisodes), "episodes of another policy"
+        projections = self.network.project(self._features, self._edges)
+        leaves = Projections(*(tensor.detach().requires_grad_() for tensor in projections))
+        for first in range(0, episodes.plan.batch, self._episodes_a_part):
+            check()
+            part = slice(first, min(first + self._episodes_a_part, episodes.plan.batch))
+            scored = self.network.log_probabilities(leaves, self._decisions(episodes, part), episodes.plan.explore)
+            yield ScoredDecisions(scored, part, slice(0, episodes.plan.steps))
+        torch.autograd.backward(list(projections), [_gradient(leaf) for leaf in leaves])
+
+    def _decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
+        plan, actions = episodes.plan, episodes.actions[part]
+        starts, orders = plan.starts[part], plan.orders[part]
+        index, offset = members_on_devices(self._graph, starts, orders, actions)
+        return Decisions(
+            starts=index_tensor(starts, self.torch_device),
+            orders=index_tensor(orders, self.torch_device),
+            actions=index_tensor(actions, self.torch_device),
+            before=index_tensor(episodes.before()[part], self.torch_device),
+            views=torch.from_numpy(episodes.views[part]).to(self.torch_device),
+            member_index=torch.from_numpy(index).to(self.torch_device),
+            member_offset=torch.from_numpy(offset).to(self.torch_device),
+            allowed=self._allowed,
+        )
+
+
+def _prefer_early_finish(network: SharedHead, weight: float) -> None:
+    """Before training the head follows the running list schedule, so strongly, and its deep part says little."""
+    with torch.no_grad():
+        network.view_score.weight.zero_()
+        network.view_score.weight[0, FINISH_LATER] = -weight
+        network.score.weight.mul_(0.3)
+
+
+def _gradient(leaf: torch.Tensor) -> torch.Tensor:
+    return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad

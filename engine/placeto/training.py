@@ -1,0 +1,175 @@
+"""Placeto's training on one problem: decide a batch of episodes, evaluate it, tell it, learn from it, until the end."""
+
+import dataclasses
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from engine.errors import SettingsError
+from engine.events import EmitFromPlacer, Episode, Json, PlacerState, ShouldStop
+from engine.placeto.episodes import fastest_device_placement, make_plan
+from engine.placeto.evaluation import Evaluator, InterruptedTrainingError, Outcome, make_check
+from engine.placeto.features import GroupGraph, group_graph
+from engine.placeto.policy import Policy, chosen_device
+from engine.placeto.published import PublishedPolicy
+from engine.placeto.reinforce import Reinforce
+from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty
+from engine.placeto.settings import PlacetoSettings
+from engine.placeto.shared_head_policy import SharedHeadPolicy
+from engine.placeto.tensor_file import pack_tensors, unpack_tensors
+from engine.problem import PlacementProblem
+
+STATE_VERSION = 1
+
+
+def make_policy(settings: PlacetoSettings, graph: GroupGraph, rng: np.random.Generator) -> Policy:
+    """The policy that `settings` name, on `graph`, with fresh weights from `rng`."""
+    network = {"published": PublishedPolicy, "shared_head": SharedHeadPolicy}[settings.network]
+    return network(settings, graph, rng, chosen_device(settings.torch_device))
+
+
+def step_time_penalty(settings: PlacetoSettings, graph: GroupGraph) -> StepTimePenalty:
+    """How `settings` count step times and missing memory on `graph`."""
+    by_reference = settings.reward_unit == "reference"
+    unit_us = graph.reference_us if by_reference else US_PER_SECOND
+    return StepTimePenalty(unit_us, settings.memory_penalty, settings.penalised_cap, per_device_memory=by_reference)
+
+
+class Training:
+    """One training: made, perhaps given an earlier state by `restore`, then run once."""
+
+    def __init__(
+        self,
+        problem: PlacementProblem,
+        settings: PlacetoSettings,
+        rng: np.random.Generator,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
+    ) -> None:
+        graph = group_graph(problem)
+        self._problem, self._settings, self._graph, self._rng = problem, settings, graph, rng
+        self._emit, self._should_stop = emit, should_stop
+        self._check = make_check(problem, should_stop)
+        self._evaluator = Evaluator(problem, step_time_penalty(settings, graph), settings.reward, self._check)
+        self._policy = make_policy(settings, graph, rng)
+        self._reinforce = Reinforce(self._policy, settings)
+        self._baseline = ReturnBaseline(settings.return_baseline_episodes, graph.group_count * settings.passes)
+        self._best_value = np.inf
+        """ρ' of `_best`; infinite until something was evaluated"""
+        self._best = fastest_device_placement(graph)
+        """[groups]"""
+        self._batches, self._episodes = 0, 0
+        self._told_state = time.monotonic()
+
+    def run(self) -> None:
+        """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
+        with _torch_threads(self._settings.torch_threads):
+            try:
+                if np.isinf(self._best_value):
+                    self._best_value = self._evaluator.value_of(self._best)
+                while not (self._problem.ledger.spent or self._should_stop()):
+                    self._run_batch()
+                    self._tell_state()
+            except InterruptedTrainingError:
+                return
+
+    def _run_batch(self) -> None:
+        settings, ledger = self._settings, self._problem.ledger
+        progress = ledger.used / ledger.budget.evaluations
+        greedy = bool(settings.greedy_every_batches) and self._batches % settings.greedy_every_batches == 0
+        plan = make_plan(settings, self._graph, self._best, greedy, self._rng)
+        outcome = self._evaluator.evaluate(self._policy.sample(plan, self._check))
+        self._tell_episodes(outcome)
+        if outcome.best_end[0] < self._best_value:
+            self._best_value, self._best = outcome.best_end
+        if outcome.returns is not None:
+            normalise = settings.normalise_advantages
+            advantages = self._baseline.advantages(outcome.returns, normalise=normalise)
+            self._reinforce.update(outcome.episodes, advantages, progress, self._check)
+            self._baseline.add(outcome.returns)
+        self._batches += 1
+
+    def _tell_episodes(self, outcome: Outcome) -> None:
+        elapsed_seconds = self._problem.ledger.elapsed_seconds
+        for index, placement in enumerate(outcome.episodes.ends()):
+            self._episodes += 1
+            self._emit(
+                Episode(
+                    episode=self._episodes,
+                    step_time_us=float(outcome.end_us[index]),
+                    feasible=bool(outcome.end_feasible[index]),
+                    best_step_time_us=outcome.best_us[index],
+                    evaluations=outcome.evaluations[index],
+                    elapsed_seconds=elapsed_seconds,
+                    placement=placement.tolist(),
+                )
+            )
+
+    def _tell_state(self) -> None:
+        """Tell the state between two batches, but not more often than `checkpoint_seconds`."""
+        if time.monotonic() - self._told_state >= self._settings.checkpoint_seconds:
+            self._emit(PlacerState(self.state()))
+            self._told_state = time.monotonic()
+
+    def state(self) -> bytes:
+        """Everything that the next batch depends on, but for the problem and its ledger."""
+        arrays = {f"weights.{name}": array for name, array in weights_of(self._policy.network).items()}
+        arrays |= {f"optimiser.{name}": array for name, array in self._reinforce.arrays().items()}
+        arrays |= {"return_baseline": self._baseline.window, "best": self._best}
+        texts: dict[str, Json] = {
+            "version": STATE_VERSION,
+            "settings": dataclasses.asdict(self._settings),
+            "rng": cast(Json, self._rng.bit_generator.state),
+            "best_value": self._best_value,
+            "batches": self._batches,
+            "episodes": self._episodes,
+        }
+        return pack_tensors(arrays, texts)
+
+    def restore(self, state: bytes) -> None:
+        """Go on from `state`. Raises SettingsError if it was made with other settings."""
+        arrays, texts = unpack_tensors(state, "placeto's state")
+        if texts["version"] != STATE_VERSION or texts["settings"] != dataclasses.asdict(self._settings):
+            raise SettingsError(
+                "the state to go on from was made with other settings or by another version",
+                where="settings",
+                allowed=f"version {texts['version']} with {texts['settings']}",
+                field="settings",
+            )
+        set_weights(self._policy.network, _under("weights.", arrays))
+        self._reinforce.restore(_under("optimiser.", arrays))
+        self._baseline.window = arrays["return_baseline"].astype(np.float64)
+        self._best = arrays["best"].astype(np.int32)
+        self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
+        self._best_value = cast(float, texts["best_value"])
+        self._batches, self._episodes = cast(int, texts["batches"]), cast(int, texts["episodes"])
+
+
+def weights_of(network: torch.nn.Module) -> dict[str, NDArray[np.generic]]:
+    """The network's weights by name."""
+    return {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
+
+
+def set_weights(network: torch.nn.Module, weights: Mapping[str, NDArray[np.generic]]) -> None:
+    """The inverse; names and shapes must be the network's."""
+    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
+
+
+def _under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+@contextmanager
+def _torch_threads(threads: int) -> Iterator[None]:
+    """With so many threads of torch, and afterwards as many as before: the order of sums depends on it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
