@@ -9,6 +9,8 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
+from engine import api
+from tests.webapp.graph_files import graphdef
 from tests.webapp.processes import Surroundings, surroundings
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.celery import app
@@ -107,3 +109,21 @@ def around(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """Real processes around the test's database."""
     with surroundings(data_folder, tmp_path_factory) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def prepared_blob(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The small GraphDef, read and costed once for all tests."""
+    path = tmp_path_factory.mktemp("graph") / "small.pb"
+    path.write_bytes(graphdef())
+    return api.prepare(path, ".pb", lambda *_: None, api.Limits()).to_bytes()
+
+
+@pytest.fixture
+def real_graph(project: Project, data_folder: Path, prepared_blob: bytes) -> Graph:
+    """That graph, ready."""
+    graph = Graph.objects.create(project=project, name='My gräph; "1".pb', suffix=".pb", status=Graph.READY)
+    graph.source_path.parent.mkdir()
+    graph.source_path.write_bytes(graphdef())
+    PreparedBlob.objects.create(graph=graph, blob=prepared_blob, view="{}")
+    return graph

@@ -1,8 +1,11 @@
 """What a worker does with a run: the engine's events and its end come into the database, whatever happens."""
 
+import sqlite3
+import threading
 import time
 
 import pytest
+from django.db import OperationalError, connection
 
 from engine import api
 from tests.supervisor.started import eventually
@@ -141,6 +144,50 @@ def test_a_run_goes_on_from_its_checkpoint(run: Run, monkeypatch: pytest.MonkeyP
     assert (run.status, run.attempts) == (Run.DONE, 2)
     assert lives == [1, 2, 3, 4, 5, 6, 5, 6, 7]
     assert not Checkpoint.objects.exists()
+
+
+def test_a_database_that_is_locked_for_a_while_holds_nothing_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process has the write lock for two seconds in the middle of the run."""
+    if connection.vendor != "sqlite":
+        pytest.skip("a lock of the embedded database")
+    other = sqlite3.connect(connection.settings_dict["NAME"], check_same_thread=False, isolation_level=None)
+
+    def lock_at_the_second(number: int) -> None:
+        if number == 2:
+            other.execute("BEGIN IMMEDIATE")
+            threading.Timer(2.0, other.execute, ["COMMIT"]).start()
+
+    install(monkeypatch, Script([5.0, 3.0, 4.0], before_episode=lock_at_the_second))
+    place_run(run.id)
+    other.close()
+    run.refresh_from_db()
+    assert run.status == Run.DONE
+    assert rows(run) == [(1, "started"), *EPISODES, (5, "finished")]
+
+
+def test_a_database_that_does_not_answer_is_tried_again(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The keeper's first rounds fail; the run goes on, beats and is cancelled all the same."""
+    failures = iter([OperationalError("database is locked")] * 3)
+    look = Claim.cancel_requested
+
+    def fail_at_first(claim: Claim[Run]) -> bool:
+        if error := next(failures, None):
+            raise error
+        return look(claim)
+
+    def cancel_at_the_second(number: int) -> None:
+        if number == 2:
+            lifecycle.cancel(run)
+            time.sleep(0.5)
+
+    monkeypatch.setattr(Claim, "cancel_requested", fail_at_first)
+    install(monkeypatch, Script([5.0, 3.0, 4.0], before_episode=cancel_at_the_second))
+    place_run(run.id)
+    run.refresh_from_db()
+    assert run.status == Run.CANCELLED
+    assert caplog.text.count("the database does not answer; trying again") == 3
 
 
 def test_another_worker_with_the_claim_ends_this_ones_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

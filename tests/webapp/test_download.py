@@ -7,9 +7,7 @@ import pytest
 from django.test import Client
 
 from engine import api
-from tests.webapp.graph_files import graphdef
-from webapp.graphs.models import Graph, PreparedBlob
-from webapp.projects.models import Project
+from webapp.graphs.models import Graph
 from webapp.runs.lifecycle import start
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
@@ -17,24 +15,6 @@ from webapp.runs.placing import place_run
 NODES = ["a", "b", "sum", "left", "right"]
 NAMES = ["placed.pb", "placed.pbtxt", "placement.json", "report.json"]
 JSON = {"accept": "application/json"}
-
-
-@pytest.fixture(scope="session")
-def prepared_blob(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The small GraphDef, read and costed once for all tests."""
-    path = tmp_path_factory.mktemp("graph") / "small.pb"
-    path.write_bytes(graphdef())
-    return api.prepare(path, ".pb", lambda *_: None, api.Limits()).to_bytes()
-
-
-@pytest.fixture
-def real_graph(project: Project, data_folder: Path, prepared_blob: bytes) -> Graph:
-    """That graph, ready."""
-    graph = Graph.objects.create(project=project, name='My gräph; "1".pb', suffix=".pb", status=Graph.READY)
-    graph.source_path.parent.mkdir()
-    graph.source_path.write_bytes(graphdef())
-    PreparedBlob.objects.create(graph=graph, blob=prepared_blob, view="{}")
-    return graph
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Events go into the database once each, in batches, with their checkpoint, and only for whoever has the claim."""
 
 import json
+import threading
+import time
 
 import pytest
 from django.db import DatabaseError
@@ -8,6 +10,7 @@ from django.db import DatabaseError
 from engine import api
 from tests.webapp.scripted_engine import episode, rows, started
 from webapp.jobs.claim import Claim, ClaimLostError
+from webapp.runs import event_store
 from webapp.runs.event_store import EventStore
 from webapp.runs.models import Answer, Checkpoint, Event, Run
 
@@ -168,6 +171,29 @@ def test_the_end_is_one_transaction_with_the_last_events(store: EventStore, run:
     run.refresh_from_db()
     assert (run.status, run.last_seq, run.claim) == (Run.CANCELLED, 1, None)
     assert not Checkpoint.objects.exists()
+
+
+def test_a_placer_that_tells_too_much_waits_for_the_database(
+    store: EventStore, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_store, "MOST_BUFFERED", 3)
+    teller = threading.Thread(target=tell, args=(store, 1, [5.0] * 10))
+    teller.start()
+    while teller.is_alive():
+        store.write()
+        time.sleep(0.01)
+    store.write()
+    assert rows(run) == [(seq, "episode") for seq in range(1, 11)]
+
+
+def test_a_placer_whose_run_is_lost_does_not_wait(store: EventStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_store, "MOST_BUFFERED", 3)
+    monkeypatch.setattr(event_store, "LONGEST_WAIT_SECONDS", 1e6)
+    tell(store, 1, [5.0] * 3)
+    Run.objects.all().delete()
+    with pytest.raises(ClaimLostError):
+        store.write()
+    tell(store, 4, [5.0] * 10)
 
 
 def test_text_that_no_database_likes_is_stored(store: EventStore, run: Run) -> None:

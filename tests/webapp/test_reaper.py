@@ -18,6 +18,11 @@ STALE = timedelta(seconds=settings.STALE_AFTER_SECONDS + 1)
 FRESH = timedelta(seconds=settings.STALE_AFTER_SECONDS - 5)
 
 
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reaper, "SECOND_LOOK_AFTER_SECONDS", 0.01)
+
+
 def claimed(run: Run, age: timedelta, **columns: object) -> Claim[Run]:
     """A claim whose last heartbeat is `age` old."""
     claim = Claim.take(Run, run.id)
@@ -37,6 +42,13 @@ def test_it_queues_a_run_without_a_heartbeat_again(run: Run) -> None:
 
 def test_it_leaves_a_run_with_a_heartbeat_alone(run: Run) -> None:
     claim = claimed(run, FRESH)
+    assert reaper.reap(Run) == 0
+    claim.keep()
+
+
+def test_a_worker_that_beats_before_the_second_look_keeps_its_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = claimed(run, STALE)
+    monkeypatch.setattr("webapp.jobs.reaper.time.sleep", lambda _: claim.keep())
     assert reaper.reap(Run) == 0
     claim.keep()
 

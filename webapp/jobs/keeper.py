@@ -46,16 +46,16 @@ class Keeper:
         self._thread.join()
 
     def _run(self) -> None:
-        beat_at = chore_at = time.monotonic()
+        # The wall clock, for a clock that does not count a machine's sleep would let the heartbeat look dead after it.
+        beat_at, chore_at = time.time(), time.monotonic()
         try:
             while not self._ended.wait(min(LOOK_EVERY_SECONDS, settings.HEARTBEAT_SECONDS)):
-                now = time.monotonic()
-                beat_due = now - beat_at >= settings.HEARTBEAT_SECONDS
-                chore_due = now - chore_at >= self._chore_every_seconds
+                beat_due = abs(time.time() - beat_at) >= settings.HEARTBEAT_SECONDS
+                chore_due = time.monotonic() - chore_at >= self._chore_every_seconds
                 if not self._round(beat_due=beat_due, chore_due=chore_due):
                     return
-                beat_at = now if beat_due else beat_at
-                chore_at = now if chore_due else chore_at
+                beat_at = time.time() if beat_due else beat_at
+                chore_at = time.monotonic() if chore_due else chore_at
         finally:
             connection.close()
 

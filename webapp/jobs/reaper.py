@@ -1,6 +1,7 @@
 """Gives back what dead workers have left, and sees to it that every queued row has a message."""
 
 import logging
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from webapp.jobs.publishing import publish, waiting_messages
 log = logging.getLogger(__name__)
 
 MOST_PUBLISHED_AT_ONCE = 100
+SECOND_LOOK_AFTER_SECONDS = 2.0
 
 
 def job_models() -> list[type[Job]]:
@@ -26,11 +28,16 @@ def job_models() -> list[type[Job]]:
 def reap(model: type[Job]) -> int:
     """Give back every job of `model` whose worker shows no sign of life; returns how many.
 
-    A heartbeat far in the future (the clock was set back) counts as none: a living worker renews it anyway.
+    A heartbeat far in the future (the clock was set back) counts as none: a living worker renews it anyway. It looks
+    twice: after a machine's sleep, its living workers have the time between to beat.
     """
     limit = timedelta(seconds=settings.STALE_AFTER_SECONDS)
-    stale = Q(heartbeat_at__lt=Now() - limit) | Q(heartbeat_at__gt=Now() + limit) | Q(heartbeat_at=None)
-    return _give_back(model, model._default_manager.filter(stale), crashed=True)
+    late = Q(heartbeat_at__lt=Now() - limit) | Q(heartbeat_at__gt=Now() + limit) | Q(heartbeat_at=None)
+    stale = model._default_manager.filter(late, status=model.WORKING)
+    if not stale.exists():
+        return 0
+    time.sleep(min(SECOND_LOOK_AFTER_SECONDS, settings.HEARTBEAT_SECONDS))
+    return _give_back(model, stale, crashed=True)
 
 
 def give_back_all_of(worker: str) -> int:

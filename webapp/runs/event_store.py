@@ -15,6 +15,8 @@ from webapp.runs.models import Answer, Checkpoint, Event, Run
 
 MOST_BUFFERED = 20_000
 """a placer that tells more between two writes waits for the database"""
+LONGEST_WAIT_SECONDS = 5.0
+"""so that it still looks whether it should stop"""
 ROWS_A_STATEMENT = 500
 TRIVIAL_BASELINES = ("single_device", "cpu_only")
 """what every run evaluates too, so that its answer is never worse; what the random baseline finds is not the run's"""
@@ -92,7 +94,9 @@ class EventStore:
             if isinstance(item, api.Checkpoint):
                 self._batch.checkpoint = item
                 return
-            self._memory.wait_for(lambda: len(self._batch.events) < MOST_BUFFERED or self._abandoned)
+            self._memory.wait_for(
+                lambda: len(self._batch.events) < MOST_BUFFERED or self._abandoned, timeout=LONGEST_WAIT_SECONDS
+            )
             self._remember(item)
 
     def write(self) -> None:

@@ -8,7 +8,7 @@ from django.contrib import messages as notices
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from engine import api
 from webapp.graphs.pages import graph_or_404, graph_page
@@ -74,7 +74,7 @@ def events_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     return HttpResponse(text, content_type="application/json")
 
 
-@require_safe
+@require_GET
 async def stream(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
     """The events as they come, from after Last-Event-ID (or `after`)."""
     after_text = request.headers.get("Last-Event-ID") or request.GET.get("after", "0")
