@@ -23,7 +23,7 @@ class RunForm(forms.Form):
     memory_gib = forms.FloatField(
         label="Memory of each (GiB)", required=False, help_text="Empty: what a device of this kind has."
     )
-    with_cpu = forms.BooleanField(label="and a CPU", required=False)
+    with_cpu = forms.BooleanField(label="and a CPU", required=False, initial=True)
     cluster = forms.CharField(
         label="Cluster",
         required=False,
