@@ -19,7 +19,7 @@ from engine.child import ReportProgress, Results
 from engine.clusters.catalogue import CATALOGUE, DeviceKind
 from engine.costs.costs import Source
 from engine.costs.shapes import least_bytes, output_shapes
-from engine.costs.stand_ins import GraphToCost, graph_to_cost
+from engine.costs.stand_ins import GraphToCost, graph_to_cost, without_feeds
 from engine.errors import CostError, shortened
 from engine.events import Json
 from engine.graphs.graphdef_messages import read_messages
@@ -46,7 +46,7 @@ def estimate_in_child(order: dict[str, Json], _folder: Path, report_progress: Re
     messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
     to_cost = graph_to_cost(messages)
     _require_importable(to_cost.graph)
-    item = _item(to_cost.graph)
+    item = _item(without_feeds(to_cost.graph))
     shapes = output_shapes(to_cost, _asked(item.GetOpProperties))
     times = np.zeros((len(kinds), len(messages.nodes)))
     covered = np.ones(len(messages.nodes), dtype=bool)
@@ -91,7 +91,7 @@ def _item(graph: Message) -> Any:
     meta_graph.graph_def.CopyFrom(graph)
     consumed = {text.lstrip("^").partition(":")[0] for node in graph.node for text in node.input}
     last = [node.name for node in graph.node if node.name not in consumed]
-    meta_graph.collection_def["train_op"].node_list.value.extend(last)
+    meta_graph.collection_def["train_op"].node_list.value.extend(last or [graph.node[-1].name])
     return _asked(lambda: grappler_item.Item(meta_graph))
 
 

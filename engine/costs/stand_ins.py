@@ -1,11 +1,12 @@
 """The graph that the estimator is shown: the uploaded one, with stand-ins for what it cannot take. Runs in the child.
 
-- Placeholders: the estimator forgets the shape of whatever is fed; a variable of the same shape stands in.
-- Large constants: their bytes do not matter, only their shape.
-- Ops that TensorFlow does not know: one source for each output that is used, of the shape that the file tells.
+- Ops that TensorFlow does not know: one placeholder for each output that is used, of the shape that the file tells.
+- Large constants: their bytes do not matter, only their shape; a placeholder, too.
 - Devices are dropped: everything is on the one device of the virtual cluster.
+- The estimator forgets the shape of whatever is fed, so a variable stands in for each placeholder in the end.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -62,21 +63,39 @@ def graph_to_cost(messages: GraphMessages) -> GraphToCost:
     return GraphToCost(graph, messages.nodes, names, np.array(estimable))
 
 
+def without_feeds(graph: Message) -> Message:
+    """`graph` with variables in place of its placeholders; one with a default passes its default on."""
+    fed = graph_pb2.GraphDef()
+    fed.CopyFrom(graph)
+    for node in fed.node:
+        if node.op == "Placeholder":
+            node.op = "VariableV2"
+            if "shape" not in node.attr:
+                node.attr["shape"].shape.unknown_rank = True
+        elif node.op == "PlaceholderWithDefault":
+            node.op = "EnsureShape"
+            node.attr["T"].CopyFrom(node.attr["dtype"])
+            del node.attr["dtype"]
+    return fed
+
+
 def _add_known(graph: Message, node: Message) -> None:
     """Add a node of a known type, or what stands in for it."""
-    if node.op == "Placeholder":
-        graph.node.append(_source(node.name, node.attr["dtype"].type, node.attr["shape"], node.input))
-    elif node.op == "Const" and node.ByteSize() > LARGE_CONSTANT_BYTES:
+    if node.op == "Const" and _is_large(node):
         shape = attr_value_pb2.AttrValue(shape=node.attr["value"].tensor.tensor_shape)
         graph.node.append(_source(node.name, node.attr["dtype"].type, shape, node.input))
     else:
         added = graph.node.add()
         added.CopyFrom(node)
         added.ClearField("device")
-        if node.op == "PlaceholderWithDefault":
-            added.op = "EnsureShape"
-            added.attr["T"].CopyFrom(node.attr["dtype"])
-            del added.attr["dtype"]
+
+
+def _is_large(node: Message) -> bool:
+    """Whether a constant has many bytes, or claims many elements (it can hold one value for all of them)."""
+    if "value" not in node.attr or "dtype" not in node.attr:
+        return False
+    lengths = [dimension.size for dimension in node.attr["value"].tensor.tensor_shape.dim]
+    return bool(node.ByteSize() > LARGE_CONSTANT_BYTES or math.prod(lengths) > LARGE_CONSTANT_BYTES)
 
 
 def _stand_ins(messages: GraphMessages, unknown: Set[int]) -> dict[int, list[Message]]:
@@ -123,8 +142,8 @@ def _free_name(wanted: str, taken: set[str]) -> str:
 
 
 def _source(name: str, number: int, shape: Message, after: Iterable[str]) -> Message:
-    """A variable that stands in for something of type `number` and `shape` (an AttrValue), behind control inputs."""
-    source = node_def_pb2.NodeDef(name=name, op="VariableV2", input=after)
+    """A placeholder for something of type `number` and `shape` (an AttrValue), behind control inputs."""
+    source = node_def_pb2.NodeDef(name=name, op="Placeholder", input=after)
     source.attr["dtype"].type = number
     source.attr["shape"].CopyFrom(shape)
     return source

@@ -11,7 +11,7 @@ from engine.child import Limits, Results, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs, Source
 from engine.costs.estimated import estimate_costs
-from engine.errors import CostError
+from engine.errors import CostError, GraphError
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_reader import read_graph
@@ -106,6 +106,8 @@ node { name: "fixed" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOA
 node { name: "huge" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
   attr { key: "shape" value { shape { dim { size: 8589934592 } } } } }
 node { name: "beyond" op: "Relu" input: "huge" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "claim" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2500000000 } } float_val: 1 } } } }
 node { name: "free" op: "Relu" input: "batch" attr { key: "T" value { type: DT_FLOAT } } }
 node { name: "bound" op: "Relu" input: "fixed" attr { key: "T" value { type: DT_FLOAT } } }
 node { name: "default" op: "PlaceholderWithDefault" input: "fixed" attr { key: "dtype" value { type: DT_FLOAT } }
@@ -159,6 +161,7 @@ UNKNOWN, ESTIMATED = Source.UNKNOWN, Source.ESTIMATED
         ("batch", UNKNOWN, [32]),  # the least that it can be: one row
         ("free", UNKNOWN, [32]),
         ("beyond", ESTIMATED, [2**35]),  # more than any device has
+        ("claim", ESTIMATED, [10**10]),  # one value for all elements
         ("fixed", ESTIMATED, [128]),
         ("bound", ESTIMATED, [128]),
         ("default", ESTIMATED, [128]),
@@ -207,6 +210,21 @@ def test_what_tensorflow_refuses_is_told(tmp_path: Path) -> None:
         "TensorFlow refuses the graph: NodeDef missing attrs 'dtype', 'value' from Op<name="
     )
     assert len(str(caught.value)) < 400
+
+
+ENDLESS = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "call" op: "f" input: "x" }
+library { function { signature { name: "f"
+    input_arg { name: "a" type: DT_FLOAT } output_arg { name: "b" type: DT_FLOAT } }
+  node_def { name: "again" op: "f" input: "a" } ret { key: "b" value: "again:b:0" } } }
+"""
+
+
+def test_a_graph_that_crashes_tensorflow_is_one_sentence(tmp_path: Path) -> None:
+    """A function that calls itself: the estimator follows it until its stack ends."""
+    with pytest.raises(GraphError, match=r"\Aestimating the costs failed: the process ended with signal SIGSEGV\Z"):
+        costed(tmp_path / "graph.pbtxt", ENDLESS.encode())
 
 
 def test_a_kind_without_figures_is_told(tmp_path: Path) -> None:
