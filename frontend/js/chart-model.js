@@ -15,8 +15,11 @@ import { isNumber } from "./format.js";
  * @property {number} above episodes slower than the range
  */
 
-/** Lines within this factor of the episodes are taken into the range. */
+/** Lines within this factor of the episodes are taken into the range, */
 const NEAR = 3;
+/** as long as the episodes keep this share of it; episodes that hardly differ count as if they differed by a third. */
+const LEAST_SHARE = 0.45;
+const LEAST_SPREAD = 0.35;
 const MARGIN = 0.06;
 const BASELINES = [
   { key: "single_device", label: "Single device" },
@@ -121,8 +124,15 @@ function quantileRange(times, logarithmic) {
 function widened(core, baselines, logarithmic) {
   const low = Math.min(...core);
   const high = Math.max(...core);
-  const near = logarithmic ? baselines : baselines.filter((value) => value <= high * NEAR && value >= low / NEAR);
-  return [Math.min(low, ...near), Math.max(high, ...near)];
+  if (logarithmic) {
+    return [Math.min(low, ...baselines), Math.max(high, ...baselines)];
+  }
+  const most = Math.max(high - low, high * LEAST_SPREAD) / LEAST_SHARE;
+  const near = baselines.filter((value) => value <= high * NEAR && value >= low / NEAR);
+  return [
+    Math.min(low, ...near.filter((value) => high - value <= most)),
+    Math.max(high, ...near.filter((value) => value - low <= most)),
+  ];
 }
 
 /**

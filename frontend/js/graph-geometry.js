@@ -2,18 +2,30 @@
 
 /** @typedef {import("./contracts.js").GraphOfGroups} GraphOfGroups */
 
-const LEAST_SHARE = 0.36;
-const GREATEST_SHARE = 0.84;
+/**
+ * @typedef {object} EdgeLook
+ * @property {number} width
+ * @property {number} opacity
+ * @property {number} bend how far its middle is beside the straight line, 0 for a straight one
+ */
+
+/** Diameters, in distances between neighbours. */
+const LEAST_SHARE = 0.5;
+const GREATEST_SHARE = 1.2;
 const DEFAULT_SPACING = 60;
+/** of edges over many layers, in distances between neighbours */
+const MOST_BEND = 5;
 const STRETCH_LIMITS = [0.5, 4];
 
 /**
- * The area of a group grows with its time (on the kind where the groups take longest), the width of an edge with the
- * logarithm of its bytes. The layout is stretched sideways as a whole, so that it fills the place it is drawn in.
+ * The area of a group grows with its time (on the kind where the groups take longest), width and opacity of an edge
+ * with the logarithm of its bytes: an order without data, or a scalar that feeds half the graph, is but a trace. Edges
+ * over several layers are bent, so that they do not hide behind the groups between. The layout is stretched sideways as
+ * a whole, so that it fills the place it is drawn in.
  *
  * @param {GraphOfGroups} graph
  * @param {number} aspect width by height of the place where it is drawn
- * @returns {{ stretch: number, room: number, sizes: number[], widths: number[] }} `room` between neighbours
+ * @returns {{ stretch: number, room: number, sizes: number[], edges: EdgeLook[] }} `room` between neighbours
  */
 export function geometry(graph, aspect) {
   const { across, down } = spacing(graph);
@@ -23,8 +35,13 @@ export function geometry(graph, aspect) {
   const longest = times.reduce(greater, Number.MIN_VALUE);
   const sizes = times.map((time) => room * (LEAST_SHARE + (GREATEST_SHARE - LEAST_SHARE) * Math.sqrt(time / longest)));
   const most = Math.log1p(graph.edges.reduce((bytes, edge) => greater(bytes, edge.bytes), 1));
-  const widths = graph.edges.map((edge) => room * (0.02 + 0.06 * (Math.log1p(Math.max(0, edge.bytes)) / most) ** 2));
-  return { stretch, room, sizes, widths };
+  const edges = graph.edges.map(({ source, target, bytes }, index) => {
+    const strength = (Math.log1p(Math.max(0, bytes)) / most) ** 2;
+    const layers = Math.abs(graph.groups[target].y - graph.groups[source].y) / down;
+    const bend = layers > 1.5 ? room * Math.min(0.4 + layers * 0.25, MOST_BEND) * (index % 2 ? 1 : -1) : 0;
+    return { width: room * (0.02 + 0.06 * strength), opacity: 0.12 + 0.78 * strength, bend };
+  });
+  return { stretch, room, sizes, edges };
 }
 
 /**

@@ -62,10 +62,13 @@ export class GraphPanel {
 
   /** @param {ArrayLike<number> | null} placement [groups] */
   show(placement) {
+    const before = this.#placement?.[this.#chosen];
     this.#placement = placement;
     this.#view?.show(placement);
     this.#table.show(placement);
-    this.#fillPanel();
+    if (placement?.[this.#chosen] !== before) {
+      this.#fillPanel();
+    }
   }
 
   /**
@@ -136,7 +139,9 @@ export class GraphPanel {
   }
 
   #fillPanel() {
-    this.#part("chosen").replaceChildren(...groupPanel(this.#chosen < 0 ? null : this.#detail(this.#chosen)));
+    const chosen = this.#chosen;
+    const close = () => this.#choose(-1, "table");
+    this.#part("chosen").replaceChildren(...(chosen < 0 ? [] : groupPanel(this.#detail(chosen), close)));
   }
 
   /**

@@ -9,6 +9,15 @@ const SHAPE_OF_DATA = /** @type {import("../vendor/cytoscape.esm.min.mjs").defau
   /** @type {unknown} */ ("data(shape)")
 );
 
+/** The same for an opacity. */
+const OPACITY_OF_DATA = /** @type {number} */ (/** @type {unknown} */ ("data(opacity)"));
+
+/** @type {import("../vendor/cytoscape.esm.min.mjs").default.StylesheetStyle} */
+const BENT = {
+  selector: "edge.bent",
+  style: { "curve-style": "unbundled-bezier", "control-point-distances": "data(bend)", "control-point-weights": 0.5 },
+};
+
 /**
  * @param {{ edges: number, labels: boolean }} graph
  * @returns {import("../vendor/cytoscape.esm.min.mjs").default.StylesheetStyle[]}
@@ -51,11 +60,12 @@ export function graphStyle({ edges, labels }) {
         "target-arrow-shape": curve === "haystack" ? "none" : "triangle",
         "target-arrow-color": faint,
         "arrow-scale": 0.7,
-        opacity: 0.75,
+        opacity: OPACITY_OF_DATA,
         "overlay-opacity": 0,
       },
     },
-    { selector: "edge.crossing", style: { "line-color": crossing, "target-arrow-color": crossing, opacity: 1 } },
+    ...(curve === "haystack" ? [] : [BENT]),
+    { selector: "edge.crossing", style: { "line-color": crossing, "target-arrow-color": crossing } },
     { selector: "edge.near", style: { "line-color": accent, "target-arrow-color": accent, opacity: 1, "z-index": 8 } },
     { selector: "node.hover", style: { "border-color": text, "border-width": 2, "z-index": 9 } },
     {

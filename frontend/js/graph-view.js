@@ -19,7 +19,7 @@ export const MOST_GROUPS_DRAWN = 3000;
 
 const PADDING = 24;
 /** Pixels from a group to its neighbour: fewer show nothing, more are a waste. */
-const LEAST_ROOM_PIXELS = 9;
+const LEAST_ROOM_PIXELS = 6;
 const MOST_ROOM_PIXELS = 90;
 const FONT_SHARE = 0.2;
 const ZOOM_STEP = 1.35;
@@ -277,7 +277,7 @@ function leaveWheelToPage(host) {
  * @returns {import("../vendor/cytoscape.esm.min.mjs").default.ElementDefinition[]}
  */
 function elementsOf(graph, aspect) {
-  const { stretch, room, sizes, widths } = geometry(graph, aspect);
+  const { stretch, room, sizes, edges: looks } = geometry(graph, aspect);
   const nodes = graph.groups.map((group, index) => ({
     data: {
       id: nodeId(index),
@@ -298,8 +298,9 @@ function elementsOf(graph, aspect) {
       target: nodeId(edge.target),
       from: edge.source,
       to: edge.target,
-      width: widths[index],
+      ...looks[index],
     },
+    classes: looks[index].bend === 0 ? "" : "bent",
   }));
   return [...nodes, ...edges];
 }

@@ -28,13 +28,11 @@ export function groupTip({ group, look, timeUs }) {
 }
 
 /**
- * @param {Detail | null} detail
+ * @param {Detail} detail
+ * @param {() => void} onClose
  * @returns {Node[]}
  */
-export function groupPanel(detail) {
-  if (!detail) {
-    return [element("p", { class: "hint" }, "Choose a group in the graph or in the table to see what is in it.")];
-  }
+export function groupPanel(detail, onClose) {
   const { group, look, timeUs, edges } = detail;
   const types = group.types.map(([type, count]) => `${cutName(type, 60) || "no type"} × ${formatCount(count)}`).join(", ");
   const rows = [
@@ -45,7 +43,10 @@ export function groupPanel(detail) {
     ["Variables", formatBytes(group.persistent_bytes)],
     ["Edges", `${formatCount(edges.inputs)} in, ${formatCount(edges.outputs)} out`],
   ];
+  const close = element("button", { type: "button", class: "icon-button", "aria-label": "Close", title: "Close" }, "✕");
+  close.addEventListener("click", onClose);
   return [
+    close,
     element("h3", { class: "name" }, cutName(group.name, 400)),
     element("p", { class: "types name muted" }, types),
     element(

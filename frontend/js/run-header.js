@@ -120,6 +120,9 @@ function messageOf(state) {
     const { stage, done, total } = state.progress;
     return total > 0 ? `${stage}: ${formatCount(done)} of ${formatCount(total)}` : stage;
   }
+  if (state.status === "running" && state.episodes.length === 0) {
+    return "First come the baselines, evaluated beside the run: a single device, the CPU alone, random placements.";
+  }
   return "";
 }
 
@@ -144,6 +147,9 @@ function elapsedWords({ elapsedSeconds }) {
 function speedUpWords({ bestUs, singleUs, speedUp }) {
   if (bestUs !== null && singleUs === null) {
     return "one device does not fit";
+  }
+  if (speedUp !== null && speedUp < 1.0005) {
+    return "as fast as one device";
   }
   return speedUp === null ? NOTHING : `${formatRatio(speedUp)} one device`;
 }

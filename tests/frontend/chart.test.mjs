@@ -79,6 +79,19 @@ test("the range takes in the episodes and the lines near them, not what dwarfs t
   assert.equal(placeOf(model, "lower_bound"), "below");
 });
 
+test("lines are left at the edge where they would squeeze the episodes", () => {
+  const model = chartModel(stateWith([670, 1100, 1380], { single_device: 731, cpu_only: 2570, random: 1470 }), false);
+  assert.deepEqual(
+    model?.lines.map(({ key, place }) => [key, place]),
+    [
+      ["single_device", "inside"],
+      ["cpu_only", "above"],
+      ["random", "inside"],
+      ["lower_bound", "below"],
+    ],
+  );
+});
+
 test("a log axis shows every line", () => {
   const model = chartModel(stateWith([1000, 1200], { single_device: 1500, cpu_only: 120_000 }), true);
   assert.deepEqual(model?.lines.map(({ place }) => place), ["inside", "inside", "inside"]);

@@ -108,11 +108,11 @@ test("groups and edges are drawn within the room between neighbours", () => {
   const groups = [group(0), group(1, { x: 0, y: 40 }), group(2, { x: 60, y: 40 })];
   const graph = { groups, edges: [{ source: 0, target: 1, bytes: 10 }], width: 100, height: 100 };
   assert.deepEqual(spacing(graph), { across: 60, down: 40 });
-  const { stretch, room, sizes, widths } = geometry(graph, 3);
+  const { stretch, room, sizes, edges } = geometry(graph, 3);
   assert.ok(stretch > 1 && room <= 40);
-  assert.ok(sizes.every((size) => size > 0 && size < room));
+  assert.ok(sizes.every((size) => size > 0 && size < room * 1.3));
   assert.ok(sizes[2] >= sizes[0]);
-  assert.ok(widths[0] > 0 && widths[0] < room);
+  assert.ok(edges[0].width > 0 && edges[0].width < room && edges[0].opacity <= 1 && edges[0].bend === 0);
 });
 
 test("one group, and groups in one line, have a geometry too", () => {
