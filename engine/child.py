@@ -5,6 +5,7 @@ result as files in a private folder that disappears with it. Nothing is ever pic
 time-out, and with its parent (where the system can do that). `child_process.py` is the child's side.
 """
 
+import errno
 import json
 import logging
 import os
@@ -38,8 +39,9 @@ Results: TypeAlias = tuple[dict[str, NDArray[np.generic]], dict[str, Json]]
 MEBIBYTE = 1024**2
 LEAST_MEMORY_BYTES = 128 * MEBIBYTE
 RESULT_FILE, ERROR_FILE, LOG_FILE = "result.npz", "error.json", "log.txt"
-MEMORY_EXIT_STATUS = 12
-"""the child's own answer to a MemoryError"""
+MEMORY_EXIT_STATUS, DISK_EXIT_STATUS = 12, 13
+"""the child's own answers to a MemoryError, and to a disk that is full or a file that grew too large"""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LONGEST_PROGRESS_LINE = 64 * 1024
 LOG_TAIL_BYTES = 4000
 OUT_OF_MEMORY_MARKS = (b"bad_alloc", b"Cannot allocate memory", b"MemoryError", b"failed to map", b"out of memory")
@@ -241,6 +243,8 @@ def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> No
     if killed_for_memory or any(mark in tail for mark in OUT_OF_MEMORY_MARKS):
         allowed = f"at most {limits.memory_bytes // MEBIBYTE} MiB"
         raise LimitError(f"{task} took too much memory", allowed=allowed, field="file")
+    if status == DISK_EXIT_STATUS:
+        raise LimitError(f"{task} took too much room on the disk", field="file")
     end = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
     raise GraphError(f"{task} failed: the process ended with {end}", field="file")
 

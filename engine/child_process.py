@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from engine.archive import pack
-from engine.child import ERROR_FILE, MEMORY_EXIT_STATUS, RESULT_FILE, ReportProgress, Results
+from engine.child import (
+    DISK_EXIT_STATUS,
+    ERROR_FILE,
+    MEMORY_EXIT_STATUS,
+    NO_ROOM,
+    RESULT_FILE,
+    ReportProgress,
+    Results,
+)
 from engine.errors import PlacetoError
 from engine.events import Json
 
@@ -41,6 +49,10 @@ def main() -> int:
         _write(folder / ERROR_FILE, json.dumps(said).encode())
     except MemoryError:
         return MEMORY_EXIT_STATUS
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        return DISK_EXIT_STATUS
     return 0
 
 

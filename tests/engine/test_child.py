@@ -108,7 +108,7 @@ def test_too_much_memory_is_refused_by_the_system() -> None:
 
 
 def test_too_large_a_file_cannot_be_written() -> None:
-    with pytest.raises(GraphError, match=r"\Afilling failed: the process ended with status 1\Z"):
+    with pytest.raises(LimitError, match=r"\Afilling took too much room on the disk\Z"):
         run_in_child(f"{FUNCTIONS}:fill_the_disk", {}, Limits(file_bytes=1, seconds=30.0), task="filling")
 
 
