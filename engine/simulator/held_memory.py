@@ -7,24 +7,36 @@ whatever the order of the events, and what is held for no time does not count.
 import numpy as np
 
 from engine.simulator.compiled import inlined
-from engine.simulator.records import Scratch, Tables
+from engine.simulator.records import Scratch, Tables, flows_of, shared_of
 
 
 @inlined
-def free_after_op(tables: Tables, scratch: Scratch, op: int, now: float) -> None:
-    """At its end `op` frees its temporaries, outputs that nobody takes, and inputs that nobody here needs any more."""
+def take_at_start(scratch: Scratch, device: int, start_us: float, held_bytes: int) -> None:
+    """The op that will start then takes its memory then: later changes catch up with it."""
+    scratch.devices[device].starting_us, scratch.devices[device].starting_bytes = start_us, held_bytes
+
+
+@inlined
+def free_after_op(tables: Tables, scratch: Scratch, op: int, device: int, now: float) -> None:
+    """At its end `op` frees its temporaries, outputs that nobody takes, and inputs that nobody here needs any more.
+
+    Its flows now have all their entries as holders; `send` counts anew where some are remote.
+    """
     freed = tables.ops[op].freed_bytes
-    for place in range(tables.ops[op].shared_first, tables.ops[op + 1].shared_first):
-        holder = scratch.holder_of_shared[place]
-        if holder >= 0:
-            scratch.flow_holders[holder] -= 1
-            left = scratch.flow_holders[holder]
+    for place in range(*shared_of(tables, op)):
+        shared = tables.shared[place]
+        if scratch.ops[shared.producer].device == device:
+            scratch.flow_holders[shared.flow] -= 1
+            left = scratch.flow_holders[shared.flow]
         else:
-            scratch.entries[~holder].holders -= 1
-            left = scratch.entries[~holder].holders
+            leader = scratch.leader_of_shared[place]
+            scratch.entries[leader].holders -= 1
+            left = scratch.entries[leader].holders
         if left == 0:
-            freed += tables.shared_bytes[place]
-    change_memory(scratch, scratch.ops[op].device, now, -freed)
+            freed += shared.bytes
+    for flow in range(*flows_of(tables, op)):
+        scratch.flow_holders[flow] = tables.flows[flow + 1].entry_first - tables.flows[flow].entry_first
+    change_memory(scratch, device, now, -freed)
 
 
 @inlined
@@ -41,7 +53,7 @@ def change_memory(scratch: Scratch, device: int, now: float, change: int) -> Non
 def _change_level(scratch: Scratch, device: int, now: float, change: int) -> None:
     """A level counts once it has lasted."""
     state = scratch.devices[device]
-    if now > state.changed_us:
-        state.peak_bytes = max(state.peak_bytes, state.level_bytes)
-        state.changed_us = now
+    lasted = state.level_bytes if now > state.changed_us else state.peak_bytes
+    state.peak_bytes = max(state.peak_bytes, lasted)
+    state.changed_us = now
     state.level_bytes += change

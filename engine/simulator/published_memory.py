@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.simulator.compiled import compiled, inlined
-from engine.simulator.records import Scratch, Tables
+from engine.simulator.records import Scratch, Tables, entries_of
 
-DIGIT_BITS = 11
+MOST_DIGIT_BITS = 11
 
 
 @compiled
@@ -20,27 +20,25 @@ def published_peaks(tables: Tables, scratch: Scratch) -> None:
     last = np.empty(len(scratch.ops), np.int64)
     for op in range(len(last)):
         last[op] = _last_us(tables, scratch, op)
-    following = np.empty(len(scratch.devices), np.int32)
-    for device in range(len(following)):
-        scratch.devices[device].level_bytes = scratch.devices[device].peak_bytes = 0
-        following[device] = scratch.devices[device].first
+    for device in range(len(scratch.devices)):
+        state = scratch.devices[device]
+        state.level_bytes = state.peak_bytes = 0
+        state.head = state.first
     for op in _sorted_by(last):
-        device = scratch.ops[op].device
-        level, starting = scratch.devices[device].level_bytes, following[device]
-        while starting >= 0 and int(scratch.ops[starting].start_us) <= last[op]:
-            level += tables.output_bytes[starting]
-            starting = scratch.ops[starting].next
-        scratch.devices[device].peak_bytes = max(scratch.devices[device].peak_bytes, level)
-        scratch.devices[device].level_bytes = level - tables.output_bytes[op]
-        following[device] = starting
+        state = scratch.devices[scratch.ops[op].device]
+        while state.head < state.tail and int(scratch.start_us[scratch.queue[state.head]]) <= last[op]:
+            state.level_bytes += tables.output_bytes[scratch.queue[state.head]]
+            state.head += 1
+        state.peak_bytes = max(state.peak_bytes, state.level_bytes)
+        state.level_bytes -= tables.output_bytes[op]
 
 
 @inlined
 def _last_us(tables: Tables, scratch: Scratch, op: int) -> int:
-    last = int(scratch.ops[op].start_us)
-    for place in range(tables.ops[op].entry_first, tables.ops[op + 1].entry_first):
-        consumer = scratch.ops[tables.entries[place].by_name]
-        last = max(last, int(consumer.start_us) + int(consumer.time_us) - 1)
+    last = int(scratch.start_us[op])
+    for place in range(*entries_of(tables, op)):
+        consumer = tables.by_name[place]
+        last = max(last, int(scratch.start_us[consumer]) + int(scratch.ops[consumer].time_us) - 1)
     return last
 
 
@@ -48,17 +46,20 @@ def _last_us(tables: Tables, scratch: Scratch, op: int) -> int:
 def _sorted_by(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Indices in the order of `keys`, which are not negative: a radix sort."""
     order, other = np.arange(len(keys)), np.empty(len(keys), np.int64)
-    shift, largest = 0, keys.max()
+    bits = 4
+    while bits < MOST_DIGIT_BITS and (1 << bits) < len(keys):
+        bits += 1
+    shift, mask, largest = 0, (1 << bits) - 1, keys.max()
     while (largest >> shift) > 0:
-        count = np.zeros((1 << DIGIT_BITS) + 1, np.int64)
+        count = np.zeros((1 << bits) + 1, np.int64)
         for key in keys:
-            count[((key >> shift) & ((1 << DIGIT_BITS) - 1)) + 1] += 1
-        for digit in range(1 << DIGIT_BITS):
+            count[((key >> shift) & mask) + 1] += 1
+        for digit in range(1 << bits):
             count[digit + 1] += count[digit]
         for index in order:
-            digit = (keys[index] >> shift) & ((1 << DIGIT_BITS) - 1)
+            digit = (keys[index] >> shift) & mask
             other[count[digit]] = index
             count[digit] += 1
         order, other = other, order
-        shift += DIGIT_BITS
+        shift += bits
     return order

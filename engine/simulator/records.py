@@ -2,9 +2,11 @@
 
 A flow is one output of one op (or its control signal) that has consumers. An entry is one edge, in the order of flows:
 by producer, then output (the control signal first), then the consumer's name. A shared input is one edge of a flow
-with several consumers: who takes the bytes last must be counted, where a single consumer is always the last.
+with several consumers: who takes the bytes last must be counted, where a single consumer is always the last. A transfer
+is known by its leader: the first entry that it serves.
 
-Records keep what is needed together in one cache line, and few arrays keep calls between compiled functions free.
+Why records: what is needed together lies together, and few arrays keep calls between compiled functions cheap. Indices
+are unsigned, so that no code is spent on negative ones.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -12,24 +14,27 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, Contention
 from engine.simulator.compiled import borrowed, inlined
 
 Records: TypeAlias = np.recarray[tuple[int], np.dtype[np.record]]
 
 BUS_CODE, PAIR_CODE, NONE_CODE = 0, 1, 2
-CONTENTION_CODES = {Contention.BUS: BUS_CODE, Contention.PAIR: PAIR_CODE, Contention.NONE: NONE_CODE}
+"""`Contention` as a number"""
+NOTHING = 2**32 - 1
+"""in the place of an index"""
+SIGNED = 0
+"""added to an unsigned number, makes compiled code take it for a signed one; mixed, they would become floats"""
+NOT_QUEUED = 2**32 - 2
+"""in the place of the next transfer"""
 
 MODEL = np.dtype([("contention", "i4"), ("full_memory", "?"), ("op_rest_us", "f8"), ("link_rest_us", "f8")], align=True)
+PLACED_OP = np.dtype([("group", "u4"), ("in_degree", "i4"), ("persistent_bytes", "i8")], align=True)
 OP = np.dtype(
     [
-        ("group", "i4"),
-        ("in_degree", "i4"),
-        ("flow_first", "i4"),  # the op's flows are those from here to the next op's
-        ("entry_first", "i4"),  # likewise its entries
-        ("shared_first", "i4"),  # likewise its shared inputs
+        ("flow_first", "u4"),  # the op's flows are those from here to the next op's
+        ("entry_first", "u4"),  # likewise its entries
+        ("shared_first", "u4"),  # likewise its shared inputs
         ("order", "i4"),  # of its end among simultaneous arrivals: by name
-        ("persistent_bytes", "i8"),
         ("held_bytes", "i8"),  # taken at its start: outputs and temporaries
         ("freed_bytes", "i8"),  # freed at its end: temporaries, outputs that nobody takes, inputs that it alone takes
     ],
@@ -37,8 +42,8 @@ OP = np.dtype(
 )
 FLOW = np.dtype(
     [
-        ("producer", "i4"),
-        ("entry_first", "i4"),  # the flow's entries are those from here to the next flow's
+        ("producer", "u4"),
+        ("entry_first", "u4"),  # the flow's entries are those from here to the next flow's
         ("order", "i4"),  # of its arrival among simultaneous ones: right after its producer's end
         ("bytes", "i8"),
     ],
@@ -46,36 +51,36 @@ FLOW = np.dtype(
 )
 ENTRY = np.dtype(
     [
-        ("consumer", "i4"),
-        ("flow", "i4"),
-        ("shared", "i4"),  # the shared input that it is, or -1
-        ("by_name", "i4"),  # place by place, the consumers of an op by name over all its flows
-        ("by_file", "i4"),  # place by place, the entries of an op in the order of the file
+        ("consumer", "u4"),
+        ("flow", "u4"),
+        ("shared", "u4"),  # the shared input that it is, or NOTHING
+        ("by_file", "u4"),  # place by place, the entries of an op in the order of the file
     ],
     align=True,
 )
+SHARED = np.dtype([("flow", "u4"), ("producer", "u4"), ("bytes", "i8")], align=True)
 LINK = np.dtype([("bandwidth_bytes_per_us", "f8"), ("latency_us", "f8")], align=True)
 
 OP_STATE = np.dtype(
     [
-        ("device", "i4"),
+        ("device", "u4"),
         ("pending", "i4"),  # inputs that have not arrived
-        ("next", "i4"),  # the op that the device runs after this one, -1 for none yet
         ("time_us", "f8"),
-        ("start_us", "f8"),
     ],
     align=True,
 )
 DEVICE_STATE = np.dtype(
     [
         ("order", "i4"),  # rank by name; the same for ever
-        ("kind", "i4"),  # row of the table of times; the same for ever
+        ("kind", "u4"),  # row of the table of times; the same for ever
+        ("op_count", "u4"),
+        ("first", "u4"),  # the device's part of `queue` begins here
+        ("head", "u4"),  # the next op to start, in `queue`
+        ("tail", "u4"),  # behind the last ready op, in `queue`
         ("running", "?"),
-        ("first", "i4"),  # first op that it runs, -1 for none yet; `next` leads on
-        ("last", "i4"),  # last op in its queue, or that it ran, -1 for none yet
         ("free_us", "f8"),  # when it has rested
-        ("leader", "i4"),  # of the flow at hand on this device
-        ("tail", "i4"),  # last entry of the flow at hand on this device
+        ("leader", "u4"),  # of the flow at hand on this device
+        ("last_served", "u4"),  # last entry of the flow at hand on this device
         ("level_bytes", "i8"),
         ("peak_bytes", "i8"),
         ("changed_us", "f8"),  # when the level changed last
@@ -84,22 +89,21 @@ DEVICE_STATE = np.dtype(
     ],
     align=True,
 )
-CHANNEL_STATE = np.dtype([("busy", "?"), ("head", "i4"), ("tail", "i4"), ("free_us", "f8")], align=True)
+CHANNEL_STATE = np.dtype([("busy", "?"), ("head", "u4"), ("tail", "u4"), ("free_us", "f8")], align=True)
 ENTRY_STATE = np.dtype(
     [
-        ("leader", "i4"),  # first entry of the same flow on the same device
-        ("next_served", "i4"),  # next entry of the same flow on the same device, -1 for none
+        ("leader", "u4"),  # first entry of the same flow on the same device
+        ("next_served", "u4"),  # next entry of the same flow on the same device, NOTHING behind the last
         ("holders", "i4"),  # at a leader: consumers that still need the copy
-        ("queued", "?"),  # at a leader: its transfer has been queued
-        ("next_transfer", "i4"),  # at a leader: the next in the channel's queue, -1 for none
+        ("next_transfer", "u4"),  # at a leader: the next in the channel's queue, NOTHING behind the last
         ("time_us", "f8"),  # at a leader: how long its transfer takes
-        ("start_us", "f8"),
-        ("end_us", "f8"),
+        ("start_us", "f8"),  # at a leader
     ],
     align=True,
 )
-EVENT = np.dtype([("time_us", "f8"), ("order", "i4"), ("what", "i4")], align=True)
-"""`what`: an op, or ~leader of a transfer"""
+FLIGHT = np.dtype([("time_us", "f8"), ("order", "i4"), ("what", "u4")], align=True)
+EVENT = np.dtype([("time_bits", "i8"), ("order", "i4"), ("what", "u4")], align=True)
+"""`what`: an op, or the leader of a transfer"""
 
 
 class Tables(NamedTuple):
@@ -107,14 +111,18 @@ class Tables(NamedTuple):
 
     model: Records
     """[1]"""
+    placed_ops: Records
+    """[ops]"""
     ops: Records
     """[ops + 1]"""
     flows: Records
     """[flows + 1]"""
     entries: Records
     """[edges]"""
-    shared_bytes: NDArray[np.int64]
-    """[shared inputs]"""
+    by_name: NDArray[np.uint32]
+    """[edges] place by place, the consumers of an op by name over all its flows"""
+    shared: Records
+    """[shared inputs] by consumer"""
     links: Records
     """[devices · devices]"""
     time_us: NDArray[np.float64]
@@ -128,55 +136,53 @@ class Scratch(NamedTuple):
 
     ops: Records
     """[ops]"""
+    start_us: NDArray[np.float64]
+    """[ops]"""
+    queue: NDArray[np.uint32]
+    """[ops + devices] ops in the order in which they became ready and run, device by device, with a place to spare"""
     devices: Records
     """[devices]"""
     channels: Records
     """[devices], or [devices · devices] with channels between pairs"""
     entries: Records
-    """[edges]; a transfer is known by its leader: the first entry that it serves"""
+    """[edges]"""
     flow_holders: NDArray[np.int32]
     """[flows] who still needs the output on its producer's device"""
-    holder_of_shared: NDArray[np.int32]
-    """[shared inputs] a flow, or ~leader of a copy"""
-    events: Records
-    """a binary heap"""
+    leader_of_shared: NDArray[np.uint32]
+    """[shared inputs] of the copy, where the producer is on another device"""
+    slots: Records
+    """[a power of two] the next event of each device, then of each channel, infinite for none; without channels the
+    first of all transfers comes behind the devices"""
+    winners: NDArray[np.uint32]
+    """[2 · slots] the tournament over the slots: the earliest is at 1"""
+    in_flight: Records
+    """[edges] without channels: a binary heap of transfers"""
+    in_flight_count: NDArray[np.int64]
+    """[1]"""
 
 
-def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
-    """Room for one evaluation at a time."""
-    edges, devices = len(tables.entries), cluster.device_count
-    channels = devices * devices if cluster.contention == Contention.PAIR else devices
-    in_flight = edges if cluster.contention == Contention.NONE else min(channels, edges)
-    device_records = records_of(devices, DEVICE_STATE)
-    device_records.order = ranks(tuple(device.name for device in cluster.devices))
-    kinds = sorted({device.kind for device in cluster.devices})
-    device_records.kind = [kinds.index(device.kind) for device in cluster.devices]
-    return Scratch(
-        ops=records_of(len(tables.output_bytes), OP_STATE),
-        devices=device_records,
-        channels=records_of(channels, CHANNEL_STATE),
-        entries=records_of(edges, ENTRY_STATE),
-        flow_holders=np.zeros(len(tables.flows), np.int32),
-        holder_of_shared=np.zeros(len(tables.shared_bytes), np.int32),
-        events=records_of(devices + in_flight + 1, EVENT),
-    )
+@inlined
+def flows_of(tables: Tables, op: int) -> tuple[int, int]:
+    """The first flow of `op`, and that behind its last."""
+    return tables.ops[op].flow_first + SIGNED, tables.ops[op + 1].flow_first + SIGNED
 
 
-def ranks(names: tuple[str, ...]) -> NDArray[np.int64]:
-    """[names] the place of each name among the sorted names."""
-    return inverse_of(np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64))
+@inlined
+def entries_of(tables: Tables, op: int) -> tuple[int, int]:
+    """The first entry of `op`, and that behind its last."""
+    return tables.ops[op].entry_first + SIGNED, tables.ops[op + 1].entry_first + SIGNED
 
 
-def records_of(count: int, dtype: np.dtype[np.void]) -> Records:
-    """New records, all zero."""
-    return np.zeros(count, dtype).view(np.recarray)
+@inlined
+def shared_of(tables: Tables, op: int) -> tuple[int, int]:
+    """The first shared input of `op`, and that behind its last."""
+    return tables.ops[op].shared_first + SIGNED, tables.ops[op + 1].shared_first + SIGNED
 
 
-def inverse_of(permutation: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each index stands in `permutation`."""
-    inverse = np.empty(len(permutation), dtype=np.int64)
-    inverse[permutation] = np.arange(len(permutation))
-    return inverse
+@inlined
+def entries_of_flow(tables: Tables, flow: int) -> tuple[int, int]:
+    """The first entry of `flow`, and that behind its last."""
+    return tables.flows[flow].entry_first + SIGNED, tables.flows[flow + 1].entry_first + SIGNED
 
 
 @inlined
@@ -184,10 +190,12 @@ def borrow_tables(tables: Tables) -> Tables:
     """For the length of a call of compiled code."""
     return Tables(
         borrowed(tables.model),
+        borrowed(tables.placed_ops),
         borrowed(tables.ops),
         borrowed(tables.flows),
         borrowed(tables.entries),
-        borrowed(tables.shared_bytes),
+        borrowed(tables.by_name),
+        borrowed(tables.shared),
         borrowed(tables.links),
         borrowed(tables.time_us),
         borrowed(tables.output_bytes),
@@ -199,10 +207,20 @@ def borrow_scratch(scratch: Scratch) -> Scratch:
     """For the length of a call of compiled code."""
     return Scratch(
         borrowed(scratch.ops),
+        borrowed(scratch.start_us),
+        borrowed(scratch.queue),
         borrowed(scratch.devices),
         borrowed(scratch.channels),
         borrowed(scratch.entries),
         borrowed(scratch.flow_holders),
-        borrowed(scratch.holder_of_shared),
-        borrowed(scratch.events),
+        borrowed(scratch.leader_of_shared),
+        borrowed(scratch.slots),
+        borrowed(scratch.winners),
+        borrowed(scratch.in_flight),
+        borrowed(scratch.in_flight_count),
     )
+
+
+def records_of(count: int, dtype: np.dtype[np.void]) -> Records:
+    """New records, all zero."""
+    return np.zeros(count, dtype).view(np.recarray)

@@ -33,8 +33,8 @@ from engine.costs.costs import Costs
 from engine.errors import CostError, GraphError, PlacementError, shortened
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.batches import THREADS, evaluate_batch, usable_cores
-from engine.simulator.records import Scratch, Tables, make_scratch
-from engine.simulator.tables import make_tables
+from engine.simulator.records import Scratch, Tables
+from engine.simulator.tables import make_scratch, make_tables
 from engine.simulator.topology import topological_order
 
 SMALLEST_SHARE = 20_000

@@ -1,49 +1,48 @@
-"""From a graph, its costs and a cluster to the tables of the event loop, in n log n."""
+"""From a graph, its costs and a cluster to the tables of the event loop and room for its work, in n log n."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, MemoryModel
+from engine.clusters.cluster import Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.simulator.records import (
-    CONTENTION_CODES,
-    ENTRY,
-    FLOW,
-    LINK,
-    MODEL,
-    OP,
-    Records,
-    Tables,
-    inverse_of,
-    ranks,
-    records_of,
-)
+from engine.simulator import records as kinds_of
+from engine.simulator.records import BUS_CODE, NONE_CODE, NOTHING, PAIR_CODE, Records, Scratch, Tables, records_of
 
+CONTENTION_CODES = {Contention.BUS: BUS_CODE, Contention.PAIR: PAIR_CODE, Contention.NONE: NONE_CODE}
 OWN_END = CONTROL - 1
 """in the place of an output: what is local arrives before what was sent"""
 
 
 def make_tables(graph: ComputationGraph, costs: Costs, cluster: Cluster, group_of_op: NDArray[np.int32]) -> Tables:
     """Flatten the inputs into new arrays."""
-    kinds = sorted({device.kind for device in cluster.devices})
-    model = records_of(1, MODEL)
+    model = records_of(1, kinds_of.MODEL)
     model.contention = CONTENTION_CODES[cluster.contention]
     model.full_memory = cluster.memory_model == MemoryModel.FULL
     model.op_rest_us, model.link_rest_us = cluster.op_rest_us, cluster.link_rest_us
-    links = records_of(cluster.device_count**2, LINK)
+    links = records_of(cluster.device_count**2, kinds_of.LINK)
     links.bandwidth_bytes_per_us, links.latency_us = cluster.bandwidth_bytes_per_us.ravel(), cluster.latency_us.ravel()
+    placed_ops = records_of(graph.op_count, kinds_of.PLACED_OP)
+    placed_ops.group, placed_ops.persistent_bytes = group_of_op, costs.persistent_bytes
+    placed_ops.in_degree = np.bincount(graph.edge_target, minlength=graph.op_count)
     flat = _Flat(graph, costs)
     return Tables(
         model=model,
-        ops=_op_records(flat, costs, group_of_op),
+        placed_ops=placed_ops,
+        ops=_op_records(flat, costs),
         flows=_flow_records(flat),
         entries=_entry_records(flat),
-        shared_bytes=flat.flow_bytes[flat.flow_of_entry[flat.entry_of_edge[flat.shared_inputs]]],
+        by_name=flat.by_name.astype(np.uint32),
+        shared=_shared_records(flat),
         links=links,
-        time_us=np.ascontiguousarray(costs.time_on(kinds)),
+        time_us=np.ascontiguousarray(costs.time_on(_kinds(cluster))),
         output_bytes=costs.bytes_of_op(),
     )
+
+
+def _kinds(cluster: Cluster) -> list[str]:
+    """The rows of the table of times."""
+    return sorted({device.kind for device in cluster.devices})
 
 
 class _Flat:
@@ -57,7 +56,7 @@ class _Flat:
         rank = ranks(graph.op_names)
         self.entries = np.lexsort((edges, rank[self.target], output, self.source))
         """[edges] entry → edge"""
-        self.entry_of_edge = inverse_of(self.entries)
+        self.entry_of_edge = _inverse(self.entries)
         self.by_name = self.target[np.lexsort((edges, rank[self.target], self.source))]
         self.by_file = self.entry_of_edge[np.lexsort((edges, self.source))]
         new_flow = np.ones(len(edges), dtype=bool)
@@ -66,28 +65,27 @@ class _Flat:
         self.flow_source, flow_output = self.source[self.entries[new_flow]], output[self.entries[new_flow]]
         self.flow_size = np.bincount(self.flow_of_entry, minlength=len(flow_output))
         self.flow_bytes = _flow_bytes(costs, self.flow_source, flow_output)
-        shared = self.flow_size[self.flow_of_entry[self.entry_of_edge]] > 1
-        self.shared_inputs = np.lexsort((edges, self.target))
-        self.shared_inputs = self.shared_inputs[shared[self.shared_inputs]]
-        """[shared inputs] → edge, by consumer"""
+        flow_of_edge = self.flow_of_entry[self.entry_of_edge]
+        by_target = np.lexsort((edges, self.target))
+        self.shared_edges = by_target[self.flow_size[flow_of_edge[by_target]] > 1]
+        """[shared inputs] → edge"""
+        self.shared_flow = flow_of_edge[self.shared_edges]
         everything = np.concatenate((np.arange(self.op_count), self.flow_source))
         outputs = np.concatenate((np.full(self.op_count, OWN_END), flow_output))
-        self.order = inverse_of(np.lexsort((outputs, rank[everything])))
+        self.order = _inverse(np.lexsort((outputs, rank[everything])))
         """[ops + flows] arrivals at one moment: by producer's name, its own end first, then by output"""
 
 
-def _op_records(flat: _Flat, costs: Costs, group_of_op: NDArray[np.int32]) -> Records:
+def _op_records(flat: _Flat, costs: Costs) -> Records:
     count = flat.op_count
-    records = records_of(count + 1, OP)
-    records.group[:count] = group_of_op
-    records.in_degree[:count] = np.bincount(flat.target, minlength=count)
+    records = records_of(count + 1, kinds_of.OP)
     records.flow_first[:] = _firsts(flat.flow_source, count)
     records.entry_first[:] = _firsts(flat.source, count)
-    records.shared_first[:] = _firsts(flat.target[flat.shared_inputs], count)
+    records.shared_first[:] = _firsts(flat.target[flat.shared_edges], count)
     records.order[:count] = flat.order[:count]
-    records.persistent_bytes[:count] = costs.persistent_bytes
-    records.held_bytes[:count] = costs.bytes_of_op() + costs.temporary_bytes
-    freed = costs.bytes_of_op() + costs.temporary_bytes
+    held = costs.bytes_of_op() + costs.temporary_bytes
+    records.held_bytes[:count] = held
+    freed = held.copy()
     np.subtract.at(freed, flat.flow_source, flat.flow_bytes)
     alone = flat.flow_size == 1
     consumers = flat.target[flat.entries[np.cumsum(flat.flow_size)[alone] - 1]]
@@ -98,7 +96,7 @@ def _op_records(flat: _Flat, costs: Costs, group_of_op: NDArray[np.int32]) -> Re
 
 def _flow_records(flat: _Flat) -> Records:
     count = len(flat.flow_bytes)
-    records = records_of(count + 1, FLOW)
+    records = records_of(count + 1, kinds_of.FLOW)
     records.producer[:count] = flat.flow_source
     records.entry_first[:] = _firsts(flat.flow_of_entry, count)
     records.order[:count] = flat.order[flat.op_count :]
@@ -107,14 +105,62 @@ def _flow_records(flat: _Flat) -> Records:
 
 
 def _entry_records(flat: _Flat) -> Records:
-    records = records_of(len(flat.entries), ENTRY)
+    records = records_of(len(flat.entries), kinds_of.ENTRY)
     records.consumer = flat.target[flat.entries]
-    records.flow = flat.flow_of_entry
-    records.by_name, records.by_file = flat.by_name, flat.by_file
-    shared = np.full(len(records), -1)
-    shared[flat.entry_of_edge[flat.shared_inputs]] = np.arange(len(flat.shared_inputs))
+    records.flow, records.by_file = flat.flow_of_entry, flat.by_file
+    shared = np.full(len(records), NOTHING)
+    shared[flat.entry_of_edge[flat.shared_edges]] = np.arange(len(flat.shared_edges))
     records.shared = shared
     return records
+
+
+def _shared_records(flat: _Flat) -> Records:
+    records = records_of(len(flat.shared_edges), kinds_of.SHARED)
+    records.flow = flat.shared_flow
+    records.producer, records.bytes = flat.flow_source[flat.shared_flow], flat.flow_bytes[flat.shared_flow]
+    return records
+
+
+def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
+    """Room for one evaluation at a time."""
+    ops, edges, devices = len(tables.placed_ops), len(tables.entries), cluster.device_count
+    channels = devices * devices if cluster.contention == Contention.PAIR else devices
+    slots = 2
+    while slots < devices + channels:
+        slots *= 2
+    states = records_of(devices, kinds_of.DEVICE_STATE)
+    states.order = ranks(tuple(device.name for device in cluster.devices))
+    states.kind = [_kinds(cluster).index(device.kind) for device in cluster.devices]
+    events = records_of(slots, kinds_of.EVENT)
+    events.time_bits = np.float64(np.inf).view(np.int64)
+    winners = np.concatenate((np.zeros(slots, np.uint32), np.arange(slots, dtype=np.uint32)))
+    for node in reversed(range(slots)):
+        winners[node] = winners[2 * node]
+    return Scratch(
+        ops=records_of(ops, kinds_of.OP_STATE),
+        start_us=np.zeros(ops),
+        queue=np.zeros(ops + devices, np.uint32),
+        devices=states,
+        channels=records_of(channels, kinds_of.CHANNEL_STATE),
+        entries=records_of(edges, kinds_of.ENTRY_STATE),
+        flow_holders=np.zeros(len(tables.flows), np.int32),
+        leader_of_shared=np.zeros(len(tables.shared), np.uint32),
+        slots=events,
+        winners=winners,
+        in_flight=records_of(edges if cluster.contention == Contention.NONE else 0, kinds_of.FLIGHT),
+        in_flight_count=np.zeros(1, np.int64),
+    )
+
+
+def ranks(names: tuple[str, ...]) -> NDArray[np.int64]:
+    """[names] the place of each name among the sorted names."""
+    return _inverse(np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64))
+
+
+def _inverse(permutation: NDArray[np.int64]) -> NDArray[np.int64]:
+    inverse = np.empty(len(permutation), dtype=np.int64)
+    inverse[permutation] = np.arange(len(permutation))
+    return inverse
 
 
 def _firsts(owner: NDArray[np.int64], owners: int) -> NDArray[np.int64]:

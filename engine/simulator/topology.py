@@ -4,18 +4,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.simulator.compiled import compiled
-from engine.simulator.records import Tables
+from engine.simulator.records import Tables, entries_of
 
 
 @compiled
 def topological_order(tables: Tables) -> NDArray[np.int32]:
     """Ops so that producers come first; ops on or behind a cycle are missing."""
-    count = len(tables.ops) - 1
+    count = len(tables.placed_ops)
     pending = np.empty(count, np.int32)
     order = np.empty(count, np.int32)
     known = 0
     for op in range(count):
-        pending[op] = tables.ops[op].in_degree
+        pending[op] = tables.placed_ops[op].in_degree
         if pending[op] == 0:
             order[known] = op
             known += 1
@@ -23,7 +23,7 @@ def topological_order(tables: Tables) -> NDArray[np.int32]:
     while done < known:
         op = order[done]
         done += 1
-        for place in range(tables.ops[op].entry_first, tables.ops[op + 1].entry_first):
+        for place in range(*entries_of(tables, op)):
             consumer = tables.entries[place].consumer
             pending[consumer] -= 1
             if pending[consumer] == 0:

@@ -1,0 +1,84 @@
+"""What happens next, compiled: a tournament over the devices' and channels' next events, and a heap of transfers.
+
+Each device and each channel has at most one event to come, in a slot of its own. The earliest is found by a tournament
+tree, whose matches are decided without branches: which event comes first cannot be predicted, and a wrong guess of the
+processor costs more than a match. Without channels any number of transfers is under way: those are in a binary heap
+whose first has the slot behind the devices.
+"""
+
+import numpy as np
+
+from engine.simulator.compiled import inlined
+from engine.simulator.records import Scratch
+
+ONE = np.uint64(1)
+
+
+@inlined
+def set_event(scratch: Scratch, slot: int, time_us: float, order: int, what: int) -> None:
+    """The next event of `slot`; among simultaneous ones the lower order comes first."""
+    bits = np.float64(time_us).view(np.int64)
+    scratch.slots[slot].time_bits, scratch.slots[slot].order, scratch.slots[slot].what = bits, order, what
+    winner = np.uint64(slot)
+    node = np.uint64(len(scratch.slots)) + winner
+    while node > ONE:
+        rival = np.uint64(scratch.winners[node ^ ONE])
+        rival_bits, rival_order = scratch.slots[rival].time_bits, scratch.slots[rival].order
+        earlier = (rival_bits < bits) | ((rival_bits == bits) & (rival_order < order))
+        winner = rival if earlier else winner
+        bits = rival_bits if earlier else bits
+        order = rival_order if earlier else order
+        node >>= ONE
+        scratch.winners[node] = winner
+
+
+@inlined
+def time_of(bits: int) -> float:
+    """The time in µs. No time is negative, so the integers with their bits have the same order and compare faster."""
+    return np.int64(bits).view(np.float64)
+
+
+@inlined
+def fly(scratch: Scratch, time_us: float, order: int, leader: int) -> None:
+    """A transfer that needs no channel is under way."""
+    heap = scratch.in_flight
+    hole = scratch.in_flight_count[0]
+    scratch.in_flight_count[0] = hole + 1
+    while hole > 0:
+        parent = (hole - 1) >> 1
+        if _in_order(heap[parent].time_us, heap[parent].order, time_us, order):
+            break
+        heap[hole] = heap[parent]
+        hole = parent
+    heap[hole].time_us, heap[hole].order, heap[hole].what = time_us, order, leader
+    if hole == 0:
+        set_event(scratch, len(scratch.devices), time_us, order, leader)
+
+
+@inlined
+def land(scratch: Scratch) -> None:
+    """The first transfer has arrived: the next one takes its place."""
+    heap = scratch.in_flight
+    count = scratch.in_flight_count[0] - 1
+    scratch.in_flight_count[0] = count
+    hole, child = 0, 1
+    while child < count:
+        right = child + 1
+        if right < count and not _in_order(
+            heap[child].time_us, heap[child].order, heap[right].time_us, heap[right].order
+        ):
+            child = right
+        if _in_order(heap[count].time_us, heap[count].order, heap[child].time_us, heap[child].order):
+            break
+        heap[hole] = heap[child]
+        hole, child = child, 2 * child + 1
+    if count > 0:
+        heap[hole] = heap[count]
+        set_event(scratch, len(scratch.devices), heap[0].time_us, heap[0].order, heap[0].what)
+    else:
+        set_event(scratch, len(scratch.devices), np.inf, 0, 0)
+
+
+@inlined
+def _in_order(time_us: float, order: int, other_us: float, other_order: int) -> bool:
+    return time_us < other_us or (time_us == other_us and order <= other_order)
