@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from engine import errors
 from engine.archive import unpack
-from engine.errors import GraphError, LimitError, PlacetoError, SettingsError
+from engine.errors import GraphError, LimitError, PlacetoError, SettingsError, shortened
 from engine.events import Json
 
 ReportProgress: TypeAlias = Callable[[str, int, int], None]
@@ -75,7 +75,10 @@ def no_progress(stage: str, done: int, total: int) -> None:
 
 
 def require_size(path: Path, limits: Limits) -> None:
-    """Raise LimitError if `path` is larger than may be read."""
+    """Raise LimitError if `path` is larger than may be read, GraphError if it is no file that can be read."""
+    if not path.is_file() or not os.access(path, os.R_OK):
+        what = "it is no file that can be read" if path.exists() else "there is no such file"
+        raise GraphError(what, where=shortened(path.name), allowed="a file", field="file")
     size = path.stat().st_size
     if size > limits.file_bytes:
         raise LimitError(f"the file has {size} bytes", allowed=f"at most {limits.file_bytes} bytes", field="file")
@@ -116,7 +119,17 @@ def run_in_child(
 
 
 def publish(made: Path, destination: Path) -> None:
-    """Put a file that a child has made in its place, whole or not at all."""
+    """Put a file that a child has made in its place, whole or not at all. Raises SettingsError where it cannot."""
+    try:
+        _publish(made, destination)
+    except OSError as error:
+        what = f"it cannot be written: {error.strerror}"
+        raise SettingsError(
+            what, where=shortened(str(destination)), allowed="a folder with room", field="out"
+        ) from None
+
+
+def _publish(made: Path, destination: Path) -> None:
     descriptor, name = tempfile.mkstemp(dir=destination.parent, prefix=f".{destination.name[:64]}.")
     partial = Path(name)
     try:

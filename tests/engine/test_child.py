@@ -202,15 +202,28 @@ def test_require_size(tmp_path: Path) -> None:
     require_size(path, Limits(file_bytes=10))
     with pytest.raises(LimitError, match=r"\Athe file has 10 bytes; allowed: at most 9 bytes\Z"):
         require_size(path, Limits(file_bytes=9))
+    with pytest.raises(GraphError, match=r"\Amissing: there is no such file; allowed: a file\Z"):
+        require_size(tmp_path / "missing", Limits())
+    with pytest.raises(GraphError, match=r"\Atemporary: it is no file that can be read; allowed: a file\Z"):
+        require_size(tmp_path / "temporary", Limits())
 
 
 def test_publish_replaces_a_file_whole_or_leaves_it(tmp_path: Path) -> None:
     made, destination = tmp_path / "made", tmp_path / "destination"
     made.write_bytes(b"new")
     destination.write_bytes(b"old")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(SettingsError):
         publish(tmp_path / "missing", destination)
     assert destination.read_bytes() == b"old"
     publish(made, destination)
     assert destination.read_bytes() == b"new"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["destination", "made", "temporary"]
+
+
+def test_publish_tells_where_it_cannot_write(tmp_path: Path) -> None:
+    made, destination = tmp_path / "made", tmp_path / "no" / "such" / "folder"
+    made.write_bytes(b"new")
+    with pytest.raises(SettingsError) as caught:
+        publish(made, destination)
+    assert caught.value.what == "it cannot be written: No such file or directory"
+    assert caught.value.allowed == "a folder with room"
