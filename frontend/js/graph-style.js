@@ -3,6 +3,7 @@
 import { colour } from "./colours.js";
 
 export const EDGES_WITH_ARROWS = 1500;
+const FONT_SHARE = 0.2;
 
 /** The library's types know no data mapper for a shape; the library does. */
 const SHAPE_OF_DATA = /** @type {import("../vendor/cytoscape.esm.min.mjs").default.Css.NodeShape} */ (
@@ -19,10 +20,10 @@ const BENT = {
 };
 
 /**
- * @param {{ edges: number, labels: boolean }} graph
+ * @param {{ edges: number, room: number }} graph how many edges it has, and how far neighbours are apart
  * @returns {import("../vendor/cytoscape.esm.min.mjs").default.StylesheetStyle[]}
  */
-export function graphStyle({ edges, labels }) {
+export function graphStyle({ edges, room }) {
   const text = colour("--text");
   const surface = colour("--surface");
   const accent = colour("--accent");
@@ -37,17 +38,16 @@ export function graphStyle({ edges, labels }) {
         height: "data(size)",
         shape: SHAPE_OF_DATA,
         "background-color": "data(colour)",
-        "border-width": 1,
+        "border-width": room * 0.04,
         "border-color": surface,
-        label: labels ? "data(label)" : "",
+        label: "data(label)",
         color: text,
-        "font-size": "data(font)",
+        "font-size": room * FONT_SHARE,
         "font-family": "system-ui, sans-serif",
         "text-valign": "bottom",
-        "text-margin-y": 2,
         "min-zoomed-font-size": 8,
         "text-outline-color": surface,
-        "text-outline-width": 2,
+        "text-outline-width": room * 0.03,
         "overlay-opacity": 0,
       },
     },
@@ -66,16 +66,20 @@ export function graphStyle({ edges, labels }) {
     },
     ...(curve === "haystack" ? [] : [BENT]),
     { selector: "edge.crossing", style: { "line-color": crossing, "target-arrow-color": crossing } },
-    { selector: "edge.near", style: { "line-color": accent, "target-arrow-color": accent, opacity: 1, "z-index": 8 } },
-    { selector: "node.hover", style: { "border-color": text, "border-width": 2, "z-index": 9 } },
+    {
+      selector: "edge.near",
+      style: { "line-color": accent, "target-arrow-color": accent, opacity: 1, width: room * 0.09, "z-index": 8 },
+    },
+    { selector: "node.hover", style: { "border-color": text, "border-width": room * 0.12, "z-index": 9 } },
     {
       selector: "node.chosen",
       style: {
         "border-color": text,
-        "border-width": 3,
+        "border-width": room * 0.18,
         "underlay-color": accent,
-        "underlay-opacity": 0.35,
-        "underlay-padding": 7,
+        "underlay-opacity": 0.45,
+        "underlay-padding": room * 0.55,
+        "underlay-shape": "ellipse",
         "z-index": 10,
         "font-weight": "bold",
       },

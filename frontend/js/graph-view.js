@@ -21,7 +21,6 @@ const PADDING = 24;
 /** Pixels from a group to its neighbour: fewer show nothing, more are a waste. */
 const LEAST_ROOM_PIXELS = 6;
 const MOST_ROOM_PIXELS = 90;
-const FONT_SHARE = 0.2;
 const ZOOM_STEP = 1.35;
 const PAN_PIXELS = 60;
 
@@ -45,10 +44,11 @@ export class GraphView {
   static async create(host, graph, looks, listeners) {
     const { default: cytoscape } = await import("../vendor/cytoscape.esm.min.mjs");
     leaveWheelToPage(host);
+    const drawn = geometry(graph, host.clientWidth / Math.max(1, host.clientHeight));
     const core = cytoscape({
       container: host,
-      elements: elementsOf(graph, host.clientWidth / Math.max(1, host.clientHeight)),
-      style: graphStyle({ edges: graph.edges.length, labels: true }),
+      elements: elementsOf(graph, drawn),
+      style: graphStyle({ edges: graph.edges.length, room: drawn.room }),
       layout: { name: "preset", fit: false },
       minZoom: 0.02,
       maxZoom: 6,
@@ -59,21 +59,23 @@ export class GraphView {
       textureOnViewport: graph.groups.length > 1000,
       pixelRatio: "auto",
     });
-    return new GraphView(host, core, graph, looks, listeners);
+    return new GraphView({ host, core, graph, looks, room: drawn.room }, listeners);
   }
 
   /**
-   * @param {HTMLElement} host
-   * @param {import("../vendor/cytoscape.esm.min.mjs").default.Core} core
-   * @param {GraphOfGroups} graph
-   * @param {DeviceLook[]} looks
+   * @param {object} made
+   * @param {HTMLElement} made.host
+   * @param {import("../vendor/cytoscape.esm.min.mjs").default.Core} made.core
+   * @param {GraphOfGroups} made.graph
+   * @param {DeviceLook[]} made.looks
+   * @param {number} made.room from a group to its neighbour
    * @param {{ onChoose: (group: number) => void, onHover: (group: number, x: number, y: number) => void }} listeners
    */
-  constructor(host, core, graph, looks, listeners) {
+  constructor({ host, core, graph, looks, room }, listeners) {
     this.#core = core;
     this.#graph = graph;
     this.#looks = looks;
-    this.#room = Number(core.nodes().first().data("room"));
+    this.#room = room;
     this.#listen(listeners);
     this.#fitWhenResized(host);
     host.addEventListener("keydown", (event) => this.#onKey(event));
@@ -250,7 +252,7 @@ export class GraphView {
   }
 
   #restyle() {
-    this.#core.style(graphStyle({ edges: this.#graph.edges.length, labels: true }));
+    this.#core.style(graphStyle({ edges: this.#graph.edges.length, room: this.#room }));
     this.#recolour(this.#graph.groups.map((_, group) => group));
     this.choose(this.#chosen, false);
   }
@@ -273,19 +275,16 @@ function leaveWheelToPage(host) {
 
 /**
  * @param {GraphOfGroups} graph
- * @param {number} aspect width by height of the place where it is drawn
+ * @param {ReturnType<typeof geometry>} drawn
  * @returns {import("../vendor/cytoscape.esm.min.mjs").default.ElementDefinition[]}
  */
-function elementsOf(graph, aspect) {
-  const { stretch, room, sizes, edges: looks } = geometry(graph, aspect);
+function elementsOf(graph, { stretch, sizes, edges: looks }) {
   const nodes = graph.groups.map((group, index) => ({
     data: {
       id: nodeId(index),
       group: index,
       label: shortName(group.name),
       size: sizes[index],
-      room,
-      font: room * FONT_SHARE,
       colour: "#888",
       shape: "ellipse",
     },

@@ -32,7 +32,7 @@ import { hasEnded } from "./run-state.js";
 export const PAGE_SIZE = 1000;
 export const POLL_MILLISECONDS = 2000;
 const FAILURES_BEFORE_POLLING = 3;
-const POLLS_BEFORE_STREAM = 15;
+const POLLS_BEFORE_STREAM = 5;
 const LONGEST_WAIT_MILLISECONDS = 10_000;
 
 export class RunFeed {
