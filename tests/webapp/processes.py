@@ -19,6 +19,14 @@ from webapp.supervisor.worker_ready import READY_LINE
 HEARTBEAT_SECONDS = 0.5
 
 
+def database_url() -> str:
+    """The address of the test's own database."""
+    own = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{own['NAME']}"
+    return f"postgres://{own['USER']}:{own['PASSWORD']}@{own['HOST']}:{own['PORT']}/{own['NAME']}"
+
+
 class Surroundings:
     """Starts processes that share the test's database, a data folder and a Redis; ends them all."""
 
@@ -30,7 +38,7 @@ class Surroundings:
         self.environment = {
             **os.environ,
             "PLACETO_DATA": str(data_folder),
-            "DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}",
+            "DATABASE_URL": database_url(),
             "REDIS_URL": self._redis.url,
             "PLACETO_HEARTBEAT_SECONDS": str(HEARTBEAT_SECONDS),
             "OMP_NUM_THREADS": "1",

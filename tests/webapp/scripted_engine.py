@@ -16,6 +16,9 @@ CLUSTER: dict[str, api.Json] = {
     ]
 }
 GROUPS = 3
+EPISODES = 70
+CHECKPOINT_EVERY = 8
+"""of the runs in workers' processes (`scripted_worker`)"""
 
 
 def started() -> api.Started:

@@ -1,4 +1,4 @@
-"""Loaded by a worker of the tests (`--include`): runs take a few seconds and need no engine."""
+"""Loaded by a worker of the tests (`--include`), never by the tests: its runs take a few seconds and need no engine."""
 
 import time
 from pathlib import Path
@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.webapp.scripted_engine import Script, install
+from tests.webapp.scripted_engine import CHECKPOINT_EVERY, EPISODES, Script, install
 
-EPISODES = 70
 EPISODE_SECONDS = 0.03
-CHECKPOINT_EVERY = 8
 
 
 def write_down(number: int) -> None:

@@ -7,7 +7,9 @@ import pytest
 from django.test import Client
 
 from engine import api
+from tests.webapp.graph_files import node_link
 from webapp.graphs.models import Graph
+from webapp.graphs.reading import read_graph
 from webapp.runs.lifecycle import start
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
@@ -102,13 +104,15 @@ def test_a_file_that_is_gone_is_a_sentence(client: Client, done_run: Run) -> Non
     assert client.get(f"/runs/{done_run.id}/placement.json").status_code == 200
 
 
-def test_a_graph_that_fits_nowhere_says_by_how_much(real_graph: Graph) -> None:
-    cluster = {"devices": [{"name": "/device:GPU:0", "kind": "K80", "memory_bytes": 1}]}
+def test_a_graph_that_fits_nowhere_says_by_how_much(graph: Graph) -> None:
+    graph.source_path.write_bytes(node_link(output_bytes=1000))
+    read_graph(graph.id)
+    cluster = {"devices": [{"name": "/device:GPU:0", "kind": "K80", "memory_bytes": 1001}]}
     request = api.RunRequest(api.parse_cluster(json.dumps(cluster)), "random", api.Budget(5), 0)
-    run = start(real_graph, request)
+    run = start(graph, request)
     place_run(run.id)
     run.refresh_from_db()
     assert run.status == Run.FAILED
-    assert "bytes over the 1 bytes of /device:GPU:0" in run.error
+    assert "bytes over the 1001 bytes of /device:GPU:0" in run.error
     assert run.events.filter(type="started").exists()
     assert not Answer.objects.exists()

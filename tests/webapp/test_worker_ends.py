@@ -8,9 +8,8 @@ from pathlib import Path
 
 from engine import api
 from tests.supervisor.started import eventually
-from tests.webapp import scripted_worker
 from tests.webapp.processes import Surroundings, logs
-from tests.webapp.scripted_engine import rows
+from tests.webapp.scripted_engine import CHECKPOINT_EVERY, EPISODES, rows
 from webapp.graphs.models import Graph
 from webapp.runs.lifecycle import start
 from webapp.runs.models import Checkpoint, Run
@@ -20,8 +19,8 @@ SCRIPTED = "tests.webapp.scripted_worker"
 EVALUATIONS = 500
 WHOLE = [
     (1, "started"),
-    *[(1 + number, "episode") for number in range(1, scripted_worker.EPISODES + 1)],
-    (2 + scripted_worker.EPISODES, "finished"),
+    *[(1 + number, "episode") for number in range(1, EPISODES + 1)],
+    (2 + EPISODES, "finished"),
 ]
 
 
@@ -66,8 +65,8 @@ def test_a_run_survives_sigkill_of_its_worker_whole(around: Surroundings, run: R
     assert (run.status, run.attempts, run.last_seq) == (Run.DONE, 2, len(WHOLE))
     done = lives(data_folder)
     began_again = next(second for first, second in pairwise(done) if second != first + 1)
-    assert began_again % scripted_worker.CHECKPOINT_EVERY == 1
-    assert began_again > scripted_worker.CHECKPOINT_EVERY, "it went on from a checkpoint, not from the start"
+    assert began_again % CHECKPOINT_EVERY == 1
+    assert began_again > CHECKPOINT_EVERY, "it went on from a checkpoint, not from the start"
     assert stored < len(WHOLE)
 
 
@@ -77,8 +76,11 @@ def test_placeto_survives_sigkill_of_its_worker_whole(
     around.start_redis()
     worker = around.start_worker("gpu")
     # Published into this process's broker, which no worker has: the worker's reaper sees that the row has no message.
-    run = start(real_graph, api.RunRequest(api.parse_cluster("2xK80"), "placeto", api.Budget(EVALUATIONS), 5))
-    wait_for_events(run, 100)
+    run = start(
+        real_graph,
+        api.RunRequest(api.parse_cluster("2xK80"), "placeto", api.Budget(EVALUATIONS), 5, {"checkpoint_seconds": 0.2}),
+    )
+    eventually(lambda: Checkpoint.objects.filter(run=run, seq__gt=50).exists(), "a checkpoint is stored")
     worker.signal(signal.SIGKILL)
     worker.exit_status()
     assert 0 < Checkpoint.objects.get(run=run).seq <= run.events.count() < EVALUATIONS
