@@ -33,8 +33,11 @@ from engine.costs.costs import Costs
 from engine.errors import CostError, GraphError, PlacementError, shortened
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.batches import THREADS, evaluate_batch, usable_cores
+from engine.simulator.event_loop import simulate_step
+from engine.simulator.recording import Recording
 from engine.simulator.records import Scratch, Tables
 from engine.simulator.tables import make_scratch, make_tables
+from engine.simulator.timeline import Timeline
 from engine.simulator.topology import topological_order
 
 SMALLEST_SHARE = 20_000
@@ -108,6 +111,15 @@ class Simulator:
         for share in waiting:
             share.result()
         return answer
+
+    def timeline(self, placement: NDArray[np.int32]) -> Timeline:
+        """What happens when under `placement` [groups]. Raises as `evaluate` does."""
+        checked = self._checked(placement[np.newaxis])[0]
+        scratch = make_scratch(self.tables, self.cluster)
+        step_time_us = simulate_step(self.tables, scratch, checked)
+        if np.isnan(step_time_us):
+            self._raise_missing_time(checked)
+        return Recording(self.graph, self.costs, self.cluster, self.tables, scratch).timeline(step_time_us)
 
     def _evaluate_share(
         self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], peak_bytes: NDArray[np.int64]

@@ -45,6 +45,13 @@ def _kinds(cluster: Cluster) -> list[str]:
     return sorted({device.kind for device in cluster.devices})
 
 
+def edges_by_flow(graph: ComputationGraph) -> NDArray[np.int64]:
+    """[edges] entry → edge: by producer, then output (the control signal first), then the consumer's name."""
+    rank = ranks(graph.op_names)
+    edges = np.arange(graph.edge_count)
+    return np.lexsort((edges, rank[graph.edge_target], graph.edge_output, graph.edge_source))
+
+
 class _Flat:
     """Edges in the orders that the records need."""
 
@@ -54,7 +61,7 @@ class _Flat:
         output = graph.edge_output.astype(np.int64)
         edges = np.arange(len(output))
         rank = ranks(graph.op_names)
-        self.entries = np.lexsort((edges, rank[self.target], output, self.source))
+        self.entries = edges_by_flow(graph)
         """[edges] entry → edge"""
         self.entry_of_edge = _inverse(self.entries)
         self.by_name = self.target[np.lexsort((edges, rank[self.target], self.source))]

@@ -1,0 +1,119 @@
+"""From the scratch of one simulated step to its timeline, with numpy, in n log n."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster, Contention, MemoryModel
+from engine.costs.costs import Costs
+from engine.graphs.graph import ComputationGraph
+from engine.simulator.memory_curves import full_curves, published_curves
+from engine.simulator.records import Scratch, Tables
+from engine.simulator.tables import edges_by_flow
+from engine.simulator.timeline import NOT_WAITED, Timeline, Transfers
+
+
+class Recording:
+    """What the scratch says of a step, edge by edge and transfer by transfer."""
+
+    def __init__(
+        self, graph: ComputationGraph, costs: Costs, cluster: Cluster, tables: Tables, scratch: Scratch
+    ) -> None:
+        self.graph, self.costs, self.cluster = graph, costs, cluster
+        self.device_of_op = scratch.ops["device"].astype(np.int32)
+        self.start_us = scratch.start_us.copy()
+        self.time_us = scratch.ops.time_us.copy()
+        self.end_us = self.start_us + self.time_us
+        self.running_order = [
+            scratch.queue[first:tail].astype(np.int64)
+            for first, tail in zip(scratch.devices.first.tolist(), scratch.devices.tail.tolist(), strict=True)
+        ]
+        self.peak_bytes = scratch.devices.peak_bytes.copy()
+        edge_of_entry = edges_by_flow(graph)
+        source, target = graph.edge_source[edge_of_entry], graph.edge_target[edge_of_entry]
+        remote = self.device_of_op[source] != self.device_of_op[target]
+        leader = scratch.entries.leader.astype(np.int64)
+        if cluster.contention == Contention.BUS:
+            leader = tables.flows.entry_first[tables.entries.flow].astype(np.int64)
+        leaders, transfer_of_remote = np.unique(leader[remote], return_inverse=True)
+        self.transfer_of_edge = np.full(graph.edge_count, -1, dtype=np.int64)
+        """[edges] the transfer that brings the bytes, -1 where both ops are on one device"""
+        self.transfer_of_edge[edge_of_entry[remote]] = transfer_of_remote
+        self.transfers = self._transfers(edge_of_entry[leaders], leaders, scratch, tables)
+
+    def _transfers(
+        self, edge: NDArray[np.int64], leaders: NDArray[np.int64], scratch: Scratch, tables: Tables
+    ) -> Transfers:
+        """`edge` [transfers]: one of the flow of each; `leaders` [transfers]: its leader."""
+        remote = self.transfer_of_edge >= 0
+        ends = np.stack((self.transfer_of_edge[remote], self.device_of_op[self.graph.edge_target[remote]]))
+        served = np.unique(ends, axis=1)
+        start_us = scratch.entries.start_us[leaders]
+        return Transfers(
+            op=self.graph.edge_source[edge],
+            output=self.graph.edge_output[edge],
+            source=self.device_of_op[self.graph.edge_source[edge]],
+            destination_offset=np.searchsorted(served[0], np.arange(len(edge) + 1)).astype(np.int64),
+            destinations=served[1].astype(np.int32),
+            start_us=start_us,
+            end_us=start_us + scratch.entries.time_us[leaders],
+            bytes=tables.flows.bytes[tables.entries.flow[leaders]],
+        )
+
+    def timeline(self, step_time_us: float) -> Timeline:
+        """The finished timeline."""
+        waited_for = np.concatenate((self._awaited_by_ops(), self._awaited_by_transfers()))
+        devices = self.cluster.device_count
+        rests = np.where(self.time_us != 0, self.cluster.op_rest_us, 0.0)
+        curves = full_curves if self.cluster.memory_model == MemoryModel.FULL else published_curves
+        return Timeline(
+            step_time_us=step_time_us,
+            device_of_op=self.device_of_op,
+            start_us=self.start_us,
+            end_us=self.end_us,
+            transfers=self.transfers,
+            waited_for=waited_for,
+            critical_path=self._critical_path(waited_for, rests),
+            busy_us=np.bincount(self.device_of_op, self.time_us, devices).astype(np.float64),
+            rest_us=np.bincount(self.device_of_op, rests, devices).astype(np.float64),
+            peak_bytes=self.peak_bytes,
+            memory=curves(self),
+        )
+
+    def _awaited_by_ops(self) -> NDArray[np.int64]:
+        """[ops] the last input if the op started when it arrived, else the op before it on its device."""
+        arrival_us = self.end_us[self.graph.edge_source]
+        bringer = self.graph.edge_source.astype(np.int64)
+        remote = self.transfer_of_edge >= 0
+        arrival_us[remote] = self.transfers.end_us[self.transfer_of_edge[remote]]
+        bringer[remote] = self.graph.op_count + self.transfer_of_edge[remote]
+        awaited = np.full(self.graph.op_count, NOT_WAITED, dtype=np.int64)
+        ready_us = np.zeros(self.graph.op_count)
+        by_arrival = np.argsort(arrival_us, kind="stable")
+        awaited[self.graph.edge_target[by_arrival]] = bringer[by_arrival]
+        ready_us[self.graph.edge_target[by_arrival]] = arrival_us[by_arrival]
+        for order in self.running_order:
+            late = ready_us[order[1:]] < self.start_us[order[1:]]
+            awaited[order[1:][late]] = order[:-1][late]
+        return awaited
+
+    def _awaited_by_transfers(self) -> NDArray[np.int64]:
+        """[transfers] the producer if the transfer started at its end, else the one before it on its channel."""
+        awaited = self.transfers.op.astype(np.int64)
+        if self.cluster.contention == Contention.NONE:
+            return awaited
+        channel = self.transfers.source.astype(np.int64)
+        if self.cluster.contention == Contention.PAIR:
+            channel = channel * self.cluster.device_count + self.transfers.destinations
+        order = np.lexsort((self.transfers.end_us, self.transfers.start_us, channel))
+        late = self.end_us[self.transfers.op[order[1:]]] < self.transfers.start_us[order[1:]]
+        assert np.all(channel[order[1:][late]] == channel[order[:-1][late]])
+        awaited[order[1:][late]] = self.graph.op_count + order[:-1][late]
+        return awaited
+
+    def _critical_path(self, waited_for: NDArray[np.int64], rests: NDArray[np.float64]) -> NDArray[np.int64]:
+        link_rest_us = 0.0 if self.cluster.contention == Contention.NONE else self.cluster.link_rest_us
+        last_us = np.concatenate((self.end_us + rests, self.transfers.end_us + link_rest_us))
+        path = [int(np.argmax(last_us))]
+        while waited_for[path[-1]] != NOT_WAITED:
+            path.append(int(waited_for[path[-1]]))
+        return np.array(path[::-1], dtype=np.int64)

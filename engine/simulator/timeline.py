@@ -1,0 +1,183 @@
+"""What happens when in one step: spans of ops and transfers, who waited for whom, memory; and its Chrome trace."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster, Contention
+from engine.events import Json
+from engine.graphs.graph import CONTROL, ComputationGraph
+
+NOT_WAITED = -1
+DEVICES_PROCESS, LINKS_PROCESS, MEMORY_PROCESS = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """The transfers of a step, by producer, then output, then destination."""
+
+    op: NDArray[np.int32]
+    """[transfers] the producer"""
+    output: NDArray[np.int32]
+    """[transfers] which of its outputs, or `CONTROL` for a signal"""
+    source: NDArray[np.int32]
+    """[transfers] the producer's device"""
+    destination_offset: NDArray[np.int64]
+    """[transfers + 1] into `destinations`"""
+    destinations: NDArray[np.int32]
+    """devices of the consumers that each transfer serves, ascending; one a transfer but for `bus`"""
+    start_us: NDArray[np.float64]
+    """[transfers]"""
+    end_us: NDArray[np.float64]
+    """[transfers] the bytes are there; the link may rest from then on"""
+    bytes: NDArray[np.int64]
+    """[transfers]"""
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCurve:
+    """A device's memory as steps."""
+
+    time_us: NDArray[np.float64]
+    """[steps] ascending, the first is 0"""
+    bytes: NDArray[np.int64]
+    """[steps] held from this time to the next"""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One simulated step. An activity is an op (its index) or a transfer (ops + its index)."""
+
+    step_time_us: float
+    device_of_op: NDArray[np.int32]
+    """[ops]"""
+    start_us: NDArray[np.float64]
+    """[ops]"""
+    end_us: NDArray[np.float64]
+    """[ops]"""
+    transfers: Transfers
+    waited_for: NDArray[np.int64]
+    """[ops + transfers] the activity whose end (and rest) decided the start, or `NOT_WAITED`: of an op its last input
+    or the op before it on its device, of a transfer its producer or the transfer before it on its channel"""
+    critical_path: NDArray[np.int64]
+    """activities, each of which waited for the one before; the last one ends the step"""
+    busy_us: NDArray[np.float64]
+    """[devices] ops ran"""
+    rest_us: NDArray[np.float64]
+    """[devices] the device rested after ops"""
+    peak_bytes: NDArray[np.int64]
+    """[devices]"""
+    memory: tuple[MemoryCurve, ...]
+    """[devices]"""
+
+    @property
+    def busy_share(self) -> NDArray[np.float64]:
+        """[devices] of the step time"""
+        return np.divide(self.busy_us, self.step_time_us, out=np.zeros_like(self.busy_us), where=self.step_time_us > 0)
+
+    @property
+    def idle_share(self) -> NDArray[np.float64]:
+        """[devices] of the step time: neither running nor resting"""
+        idle = self.step_time_us - self.busy_us - self.rest_us
+        return np.divide(idle, self.step_time_us, out=np.ones_like(idle), where=self.step_time_us > 0)
+
+
+def timeline_to_trace(timeline: Timeline, graph: ComputationGraph, cluster: Cluster) -> Json:
+    """The Chrome trace JSON that Perfetto opens: devices and links as tracks, memory as counters, times in µs."""
+    events: list[Json] = []
+    for process, name in ((DEVICES_PROCESS, "devices"), (LINKS_PROCESS, "links"), (MEMORY_PROCESS, "memory")):
+        events.append({"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}})
+        events.append({"ph": "M", "pid": process, "name": "process_sort_index", "args": {"sort_index": process}})
+    names = [device.name for device in cluster.devices]
+    events += [_thread_name(DEVICES_PROCESS, index, name) for index, name in enumerate(names)]
+    events += _op_events(timeline, graph)
+    events += _transfer_events(timeline, graph, cluster)
+    for name, curve in zip(names, timeline.memory, strict=True):
+        events += [
+            {"ph": "C", "pid": MEMORY_PROCESS, "name": name, "ts": time_us, "args": {"bytes": held}}
+            for time_us, held in zip(curve.time_us.tolist(), curve.bytes.tolist(), strict=True)
+        ]
+    return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"step_time_us": timeline.step_time_us}}
+
+
+def _thread_name(process: int, thread: int, name: str) -> Json:
+    return {"ph": "M", "pid": process, "tid": thread, "name": "thread_name", "args": {"name": name}}
+
+
+def _activity_names(timeline: Timeline, graph: ComputationGraph) -> list[str]:
+    """[ops + transfers] names of ops; transfers as `op:output`, signals as `^op`, in TensorFlow's way."""
+    names = list(graph.op_names)
+    for op, output in zip(timeline.transfers.op.tolist(), timeline.transfers.output.tolist(), strict=True):
+        names.append(f"^{names[op]}" if output == CONTROL else f"{names[op]}:{output}")
+    return names
+
+
+def _op_events(timeline: Timeline, graph: ComputationGraph) -> list[Json]:
+    names = _activity_names(timeline, graph)
+    critical = set(timeline.critical_path.tolist())
+    events: list[Json] = []
+    for op, (device, start_us, end_us, awaited) in enumerate(
+        zip(
+            timeline.device_of_op.tolist(),
+            timeline.start_us.tolist(),
+            timeline.end_us.tolist(),
+            timeline.waited_for[: graph.op_count].tolist(),
+            strict=True,
+        )
+    ):
+        details: dict[str, Json] = {"type": graph.op_types[op], "critical": op in critical}
+        if awaited != NOT_WAITED:
+            details["waited for"] = names[awaited]
+        events.append(_span(DEVICES_PROCESS, device, names[op], start_us, end_us, details))
+    return events
+
+
+def _transfer_events(timeline: Timeline, graph: ComputationGraph, cluster: Cluster) -> list[Json]:
+    """A track a channel; without channels transfers overlap and are asynchronous spans."""
+    transfers = timeline.transfers
+    names, devices = _activity_names(timeline, graph), [device.name for device in cluster.devices]
+    critical = set(timeline.critical_path.tolist())
+    tracks: dict[tuple[int, ...], int] = {}
+    events: list[Json] = []
+    for index in range(len(transfers)):
+        source = int(transfers.source[index])
+        to = transfers.destinations[transfers.destination_offset[index] : transfers.destination_offset[index + 1]]
+        channel: tuple[int, ...] = (source,) if cluster.contention == Contention.BUS else (source, int(to[0]))
+        track = tracks.setdefault(channel, len(tracks))
+        details: dict[str, Json] = {
+            "bytes": int(transfers.bytes[index]),
+            "from": devices[source],
+            "to": ", ".join(devices[device] for device in to),
+            "critical": graph.op_count + index in critical,
+        }
+        start_us, end_us = float(transfers.start_us[index]), float(transfers.end_us[index])
+        span = _span(LINKS_PROCESS, track, names[graph.op_count + index], start_us, end_us, details)
+        events += [span] if cluster.contention != Contention.NONE else _asynchronous(span, index, end_us)
+    for ends, track in tracks.items():
+        events.append(_thread_name(LINKS_PROCESS, track, " → ".join(devices[device] for device in ends)))
+    return events
+
+
+def _span(
+    process: int, thread: int, name: str, start_us: float, end_us: float, details: dict[str, Json]
+) -> dict[str, Json]:
+    return {
+        "ph": "X",
+        "pid": process,
+        "tid": thread,
+        "name": name,
+        "ts": start_us,
+        "dur": end_us - start_us,
+        "args": details,
+    }
+
+
+def _asynchronous(span: dict[str, Json], index: int, end_us: float) -> list[Json]:
+    """The same span as a begin and an end, which may overlap with others."""
+    begin = {key: value for key, value in span.items() if key != "dur"} | {"ph": "b", "cat": "transfer", "id": index}
+    end = {key: value for key, value in begin.items() if key != "args"} | {"ph": "e", "ts": end_us}
+    return [begin, end]
