@@ -6,6 +6,7 @@ import time
 
 import pytest
 from django.db import OperationalError, connection
+from pytest_django import Settings
 
 from engine import api
 from tests.supervisor.started import eventually
@@ -54,6 +55,22 @@ def test_events_are_there_while_the_run_goes_on(run: Run, monkeypatch: pytest.Mo
     install(monkeypatch, Script([5.0, 4.0, 3.0, 2.0], before_episode=look))
     place_run(run.id)
     assert seen == [[(1, "started"), *EPISODES]]
+
+
+def test_the_row_shows_that_somebody_works_on_it(run: Run, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    settings.HEARTBEAT_SECONDS = 0.02
+    beats = []
+
+    def note(number: int) -> None:
+        run.refresh_from_db()
+        assert run.heartbeat_at is not None
+        beats.append(run.heartbeat_at)
+        eventually(lambda: Run.objects.get(id=run.id).heartbeat_at != beats[-1], "another heartbeat")
+
+    install(monkeypatch, Script([5.0, 4.0, 3.0], before_episode=note))
+    place_run(run.id)
+    assert beats == sorted(beats)
+    assert len(set(beats)) == 3
 
 
 def test_a_graph_that_fits_nowhere_is_told_as_such(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

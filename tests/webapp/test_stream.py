@@ -224,6 +224,10 @@ def test_an_odd_last_event_id_is_refused(port: int, run: Run) -> None:
     assert open_stream(port, run, last_event_id="x").status == 400
 
 
+def test_a_look_at_the_head_opens_no_stream(client: Client, run: Run) -> None:
+    assert client.head(f"/runs/{run.id}/events").status_code == 405
+
+
 def test_there_is_no_stream_of_a_run_that_does_not_exist(port: int, run: Run) -> None:
     run.delete()
     run.id = "00000000-0000-0000-0000-000000000000"
