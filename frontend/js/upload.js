@@ -50,6 +50,18 @@ export function enhanceUpload(form) {
       send(form);
     }
   });
+  if (input.files?.length && !isComingBack()) {
+    tellChosen();
+    form.requestSubmit(); // it was chosen before this module was there to hear of it
+  } else {
+    form.reset(); // a browser that goes back or reloads may bring back a file that was sent long ago
+  }
+}
+
+/** Whether the page was reloaded or gone back to, so that its fields may hold what they held before. */
+function isComingBack() {
+  const [entry] = performance.getEntriesByType("navigation");
+  return entry instanceof PerformanceNavigationTiming && entry.type !== "navigate";
 }
 
 /**

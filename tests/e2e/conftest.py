@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from engine.zoo import build_graph
 from tests.supervisor.application import application
 from tests.supervisor.started import free_port
 
 PATIENCE_MILLISECONDS = 90_000
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
 BROWSER_ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 
 from engine.child import Limits, run_in_child
 
+from .conftest import PATIENCE_MILLISECONDS
+
 pytestmark = pytest.mark.e2e
 PARTS = "[data-part={}]"
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -28,9 +30,6 @@ def create_project(page: Page, name: str) -> None:
 def upload(page: Page, path: Path) -> None:
     """Choose the file and wait until the graph's page offers to start a run."""
     page.locator("input[type=file]").set_input_files(path)
-    send = page.get_by_role("button", name="Upload", exact=True)
-    if send.is_visible():
-        send.click()
     page.wait_for_url("**/graphs/*/")
     expect(page.get_by_role("button", name="Start run")).to_be_visible()
 
@@ -54,6 +53,25 @@ def episodes(page: Page) -> int:
     return int(page.get_by_label("Episode shown").get_attribute("max") or 0) + 1
 
 
+def wait_for_episodes(page: Page, count: int) -> None:
+    """Wait until the page, as it is, shows more than `count` episodes."""
+    for _ in range(PATIENCE_MILLISECONDS // 100):
+        if episodes(page) > count:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{episodes(page)} episodes, no more")
+
+
+def stored_event_numbers(page: Page) -> list[int]:
+    """The numbers of all events of the run that the page shows, read page by page."""
+    numbers: list[int] = []
+    while True:
+        answer = page.request.get(f"{page.url}events.json?after={len(numbers)}&limit=1000").json()
+        if not answer["events"]:
+            return numbers
+        numbers += [event["seq"] for event in answer["events"]]
+
+
 def colours(page: Page) -> str:
     """The device of each group as the table says, and the picture of the graph."""
     return page.locator("[data-part=groups]").inner_text()
@@ -65,14 +83,14 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     expect(page.locator("main")).to_contain_text("Conv2D")
     start_run(page, evaluations=3000)
 
-    page.wait_for_function("Number(document.querySelector('[data-part=player] input').max) > 20")
+    wait_for_episodes(page, 20)
     early = episodes(page)
     best_early = part(page, "best").inner_text()
     expect(part(page, "best")).not_to_have_text("–")
     expect(part(page, "chart-legend")).to_contain_text("Single device")
     expect(part(page, "chart-legend")).to_contain_text("Random")
-    page.wait_for_function(f"Number(document.querySelector('[data-part=player] input').max) > {early}")
-    assert best_early
+    assert best_early != "–"
+    wait_for_episodes(page, early)
 
     expect_status(page, "done")
     assert episodes(page) > early
@@ -82,7 +100,6 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     slider.fill("0")
     first, first_picture = colours(page), part(page, "canvas").screenshot()
     slider.fill(str(episodes(page) - 1))
-    page.wait_for_function("document.querySelector('[data-part=player] output').textContent.length > 0")
     assert colours(page) != first
     assert part(page, "canvas").screenshot() != first_picture
     page.get_by_role("button", name="Show the best episode").click()
@@ -110,17 +127,17 @@ def test_a_cancelled_run_still_gives_its_best(page: Page, training_graph: Path) 
     create_project(page, "Cancelled")
     upload(page, training_graph)
     start_run(page, evaluations=10_000_000, with_cpu=True)
-    page.wait_for_function("Number(document.querySelector('[data-part=player] input').max) > 5")
+    wait_for_episodes(page, 5)
     expect(part(page, "chart-legend")).to_contain_text("CPU")
     page.reload()
-    page.wait_for_function("Number(document.querySelector('[data-part=player] input').max) > 10")
+    wait_for_episodes(page, 10)
     page.get_by_role("button", name="Cancel run").click()
     expect_status(page, "cancelled")
     answer = page.request.get(f"{page.url}placed.pb")
     assert answer.ok
     assert b"/device:" in answer.body()
-    events = page.request.get(f"{page.url}events.json?after=0&limit=100000").json()["events"]
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    numbers = stored_event_numbers(page)
+    assert numbers == list(range(1, len(numbers) + 1))
 
 
 def test_a_name_in_a_graph_is_only_text(page: Page, tmp_path: Path) -> None:
@@ -140,15 +157,14 @@ def test_a_name_in_a_graph_is_only_text(page: Page, tmp_path: Path) -> None:
     assert alerts == []
 
 
-def test_a_file_that_is_no_graph_is_told_at_the_field_and_not_stored(page: Page, tmp_path: Path) -> None:
+def test_a_file_that_is_no_graph_is_told_at_the_field_and_not_stored(
+    page: Page, training_graph: Path, tmp_path: Path
+) -> None:
     create_project(page, "Bad input")
-    path = tmp_path / "empty.pb"
-    path.write_bytes(b"")
+    path = tmp_path / "cut.pb"
+    path.write_bytes(training_graph.read_bytes()[:-7])
     project_url = page.url
     page.locator("input[type=file]").set_input_files(path)
-    send = page.get_by_role("button", name="Upload", exact=True)
-    if send.is_visible():
-        send.click()
-    expect(page.locator("main")).to_contain_text("empty")
+    expect(page.get_by_role("alert")).to_contain_text("cut.pb")
     page.goto(project_url)
     expect(page.locator("main")).to_contain_text("No graph yet")
