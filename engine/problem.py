@@ -54,6 +54,7 @@ class Ledger:
         """[groups] the best feasible placement; while there is none, the one that misses the least memory"""
         self.missing_bytes: int | None = None
         """by how much `best_placement` is over the memory of its fullest device; 0 if it is feasible"""
+        self._sum_us = 0.0
         self.earlier_seconds = 0.0
         """spent before the checkpoint that the run went on from"""
         self._best_time_us = math.inf
@@ -62,6 +63,11 @@ class Ledger:
     @property
     def remaining(self) -> int:
         return self.budget.evaluations - self.used
+
+    @property
+    def mean_step_time_us(self) -> float:
+        """Over all that was evaluated since the ledger was made."""
+        return self._sum_us / self.used
 
     @property
     def elapsed_seconds(self) -> float:
@@ -85,6 +91,7 @@ class Ledger:
         """Keep the best of `placements` [batch, groups] if it is better than the best so far; the first of equals."""
         if len(placements) == 0:
             return
+        self._sum_us += float(step_time_us.sum())
         index = int(np.lexsort((step_time_us, missing_bytes))[0])
         candidate = (int(missing_bytes[index]), float(step_time_us[index]))
         if self.best_placement is None or candidate < (self.missing_bytes, self._best_time_us):

@@ -132,18 +132,12 @@ class Run:
     def _baseline(self, method: str) -> Baseline:
         evaluations = min(self._request.budget.evaluations, MOST_RANDOM_EVALUATIONS)
         problem = self._problem.with_budget(dataclasses.replace(self._request.budget, evaluations=evaluations))
-        step_times_us: list[float] = []
-
-        def hear(event: Episode | Progress | PlacerState) -> None:
-            if isinstance(event, Episode):
-                step_times_us.append(event.step_time_us)
-
         rng = np.random.default_rng(self._request.seed)
         try:
-            make_placer(method, {}).place(problem, problem.ledger.budget, rng, hear, self._looked_at_stop)
+            make_placer(method, {}).place(problem, problem.ledger.budget, rng, lambda _: None, self._looked_at_stop)
         except InfeasibleError as error:
             return Baseline(method, None, None, problem.ledger.used, str(error))
-        mean_us, best_us = float(np.mean(step_times_us)), problem.ledger.best_step_time_us
+        mean_us, best_us = problem.ledger.mean_step_time_us, problem.ledger.best_step_time_us
         if best_us is None:
             note = f"no placement fits the memory: {_shortage(problem)}"
             return Baseline(method, None, mean_us, problem.ledger.used, note)

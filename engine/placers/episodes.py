@@ -7,19 +7,30 @@ from engine.events import EmitFromPlacer, Episode
 from engine.placers.placer import Placement
 from engine.problem import PlacementProblem
 
+MOST_TOLD = 2000
+"""evaluations that a run tells of, beside its improvements: a hundred million would fill any disk"""
+
 
 def evaluate_as_episodes(
     problem: PlacementProblem, placements: NDArray[np.int32], emit: EmitFromPlacer, *, first_episode: int
 ) -> Placement:
-    """Evaluate `placements` [batch, groups], emit an `Episode` for each; the best that the problem has seen."""
+    """Evaluate `placements` [batch, groups] and return the best that the problem has seen.
+
+    An `Episode` is emitted for each improvement and for every n-th placement, n so that a whole budget has at most
+    `MOST_TOLD` of these; the numbers of the others are left out.
+    """
+    every = -(-problem.ledger.budget.evaluations // MOST_TOLD)
     used_before, best_before = problem.ledger.used, problem.ledger.best_step_time_us
     evaluations = problem.evaluate(placements)
     feasible = problem.feasible(evaluations)
     best = np.inf if best_before is None else best_before
     elapsed_seconds = problem.ledger.elapsed_seconds
     for index, step_time_us in enumerate(evaluations.step_time_us):
-        if feasible[index]:
-            best = min(best, float(step_time_us))
+        improves = feasible[index] and step_time_us < best
+        if improves:
+            best = float(step_time_us)
+        if not improves and (first_episode + index) % every != 0:
+            continue
         emit(
             Episode(
                 episode=first_episode + index,

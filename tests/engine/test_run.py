@@ -124,6 +124,20 @@ def test_random_has_the_same_evaluations_as_the_run() -> None:
     assert baselines["random"].evaluations == 123
 
 
+def test_of_a_large_budget_improvements_and_every_nth_evaluation_are_told() -> None:
+    heard: Heard = []
+    report = place(prepared_graph(), request("random", 6001), heard.append, lambda: False)
+    episodes = [event for event in events_of(heard) if isinstance(event, Episode)]
+    assert len(episodes) <= 2000
+    assert report["evaluations"] == 6001
+    assert report["step_time_us"] == episodes[-1].best_step_time_us
+    times = [event.best_step_time_us for event in episodes]
+    told_by_itself = [
+        event for event, before in zip(episodes[1:], times, strict=False) if event.best_step_time_us == before
+    ]
+    assert all(event.episode % 4 == 0 for event in told_by_itself)
+
+
 def test_settings_and_seed_are_told_first() -> None:
     heard: Heard = []
     place(prepared_graph(), request("placeto", 20, seed=7), heard.append, lambda: False)
