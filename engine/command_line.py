@@ -136,7 +136,7 @@ def _place(parsed: argparse.Namespace) -> int:
 def _simulate(parsed: argparse.Namespace) -> int:
     cluster = _cluster(parsed.cluster)
     placements = _read_json(parsed.placement)
-    rows = placements if isinstance(placements, list) else [placements]
+    rows: list[api.Json] = list(placements) if isinstance(placements, list) else [placements]
     if parsed.trace is not None and len(rows) != 1:
         raise SettingsError(f"{len(rows)} placements", where="--trace", allowed="one placement")
     prepared = _prepare(parsed)

@@ -111,7 +111,8 @@ class NumberedEvent:
 
     def to_json(self) -> dict[str, Json]:
         """`{"seq", "type", "version", ...fields}`."""
-        return {"seq": self.seq, "type": self.event.type, "version": EVENT_VERSION} | dataclasses.asdict(self.event)
+        fields: dict[str, Json] = dataclasses.asdict(self.event)
+        return {"seq": self.seq, "type": self.event.type, "version": EVENT_VERSION, **fields}
 
 
 EmitFromPlacer: TypeAlias = Callable[[Episode | Progress | PlacerState], None]

@@ -185,13 +185,13 @@ class PlacementProblem:
 
     def missing_bytes(self, evaluations: Evaluations) -> NDArray[np.int64]:
         """[batch] by how much the worst device's peak is over its memory; 0 where all fit."""
-        return np.maximum(evaluations.peak_bytes - self.memory_bytes, 0).max(axis=1)
+        return np.asarray(np.maximum(evaluations.peak_bytes - self.memory_bytes, 0).max(axis=1))
 
     def feasible(self, evaluations: Evaluations) -> NDArray[np.bool_]:
         """[batch] whether every device's peak fits its memory."""
-        return self.missing_bytes(evaluations) == 0
+        return np.asarray(self.missing_bytes(evaluations) == 0)
 
     def respects(self, placements: NDArray[np.int32]) -> NDArray[np.bool_]:
         """[batch] whether every group is on a device where it may be."""
         groups = np.arange(self.group_count)
-        return np.all(self.allowed[groups, placements], axis=1)
+        return np.asarray(np.all(self.allowed[groups, placements], axis=1))

@@ -143,8 +143,8 @@ def _row(curve: Curve) -> str:
 
 
 def _raw(curves: list[Curve]) -> api.Json:
-    settings = {"graph": GRAPH, "cluster": CLUSTER, "evaluations": EVALUATIONS, "version": VERSION}
-    return settings | {"curves": [asdict(curve) for curve in curves]}
+    rows: list[api.Json] = [asdict(curve) for curve in curves]
+    return {"graph": GRAPH, "cluster": CLUSTER, "evaluations": EVALUATIONS, "version": VERSION, "curves": rows}
 
 
 def _draw(curves: list[Curve], path: Path) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 import importlib
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 from engine.errors import SettingsError
 from engine.events import Json
@@ -31,23 +31,22 @@ def placer_class(name: str) -> type[Placer]:
 
 def make_placer(name: str, settings: Mapping[str, Json]) -> Placer:
     """A placer of method `name`, `settings` over its defaults. Raises SettingsError for an unknown name or setting."""
-    made = placer_class(name)
+    made: Any = placer_class(name)
     if dataclasses.is_dataclass(made):
-        known = [field.name for field in dataclasses.fields(made)]
-        for key in settings:
-            if key not in known:
-                raise SettingsError(
-                    f"{name} has no setting {key!r}",
-                    where="settings",
-                    allowed=", ".join(known) or "none",
-                    field="settings",
-                )
-    return made(**settings)
+        _check_known(name, settings, [field.name for field in dataclasses.fields(made)])
+    return cast(Placer, made(**settings))
+
+
+def _check_known(name: str, settings: Mapping[str, Json], known: list[str]) -> None:
+    for key in settings:
+        if key not in known:
+            allowed = ", ".join(known) or "none"
+            raise SettingsError(f"{name} has no setting {key!r}", where="settings", allowed=allowed, field="settings")
 
 
 def settings_of(placer: Placer) -> dict[str, Json]:
     """The settings that `placer` runs with, defaults included: stored with every result."""
-    settings = placer if dataclasses.is_dataclass(placer) else getattr(placer, "settings", None)
-    if settings is None or isinstance(settings, type):
+    settings: object = placer if dataclasses.is_dataclass(placer) else getattr(placer, "settings", None)
+    if not dataclasses.is_dataclass(settings) or isinstance(settings, type):
         return {}
-    return dataclasses.asdict(settings)  # type: ignore[call-overload,no-any-return]  # a dataclass, checked above
+    return dataclasses.asdict(settings)

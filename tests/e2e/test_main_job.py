@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from engine.child import Limits, run_in_child
 
@@ -147,7 +147,12 @@ def test_a_name_in_a_graph_is_only_text(page: Page, tmp_path: Path) -> None:
     path = tmp_path / f"{HOSTILE.replace('/', '')}.json"
     path.write_text(json.dumps(graph))
     alerts: list[str] = []
-    page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+
+    def hear(dialog: Dialog) -> None:
+        alerts.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", hear)
     create_project(page, HOSTILE)
     upload(page, path)
     start_run(page, evaluations=50, method="random")
