@@ -48,7 +48,7 @@ class Curve:
 
 def run(folder: Path, tell: Callable[[str], None]) -> str:
     """Train once a seed, write `folder`/learning_curve.{json,md,png}, and return the table."""
-    prepared = _prepared(tell)
+    prepared = prepared_graph(tell)
     curves = []
     for seed in SEEDS:
         curves.append(_curve(prepared, seed))
@@ -61,7 +61,8 @@ def run(folder: Path, tell: Callable[[str], None]) -> str:
     return table
 
 
-def _prepared(tell: Callable[[str], None]) -> api.PreparedGraph:
+def prepared_graph(tell: Callable[[str], None]) -> api.PreparedGraph:
+    """The zoo's graph, built, read, costed and grouped."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{GRAPH}.pb"
         tell(f"building {GRAPH}")
