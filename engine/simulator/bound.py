@@ -1,30 +1,121 @@
-"""What no placement can beat: a lower bound of the step time.
+"""What no placement can beat: a lower bound of the step time, for any graph and cluster.
 
-The larger of the critical path, each op on its fastest device and transfers free, and the work shared out over the
-devices as if it could be cut at will.
+The largest of these, each sound by itself:
+
+- The longest path. An op ends no earlier than its inputs allow; for each edge the two ops are on one device, which
+  rests in between, or the output is transferred. Devices and links are tried, the best of them counts.
+- The work, see work_bound.py: of all ops, and of those in the middle of the step.
+- What memory forces. A connected part of the graph that fits no device must be cut at one of its edges, and what flows
+  there must be transferred.
 """
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster
+from engine.clusters.cluster import Cluster, MemoryModel
 from engine.costs.costs import Costs
-from engine.graphs.graph import ComputationGraph
+from engine.errors import CostError, shortened
+from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.simulator.path_bounds import Paths, connected_parts, earliest_ends, least_tails, least_when_cut
+from engine.simulator.topology import consumers_by_producer, topological_order
+from engine.simulator.work_bound import work_bound_us
+
+MOST_DEVICES_ON_PATHS = 6
+"""with more devices those of one kind are taken for alike, with the best of their links"""
+ROUNDING = 1e-9
+"""relative: sums in another order than the simulator's differ by less"""
 
 
 def lower_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> float:
-    """A step time in µs that no placement of `graph` on `cluster` can beat."""
-    times = costs.time_on([device.kind for device in cluster.devices])
-    fastest = np.nanmin(times, axis=0)
-    return float(max(_critical_path_us(graph, fastest), fastest.sum() / cluster.device_count))
+    """A step time in µs that no placement of `graph` on `cluster` that fits its memory can beat.
+
+    Raises CostError for an op that has no time on any of the devices, GraphError for a cycle.
+    """
+    kinds = sorted({device.kind for device in cluster.devices})
+    times = costs.time_on(kinds)
+    nowhere = np.flatnonzero(np.isnan(times).all(axis=0))
+    if len(nowhere):
+        raise CostError(f"no time on {', '.join(kinds)}", where=f"op {shortened(graph.op_names[nowhere[0]])}")
+    paths = _paths(graph, costs, cluster)
+    ends, tails = earliest_ends(paths), least_tails(paths)
+    occupied_us = np.where(np.isnan(times), np.inf, times + cluster.op_rest_us * (times != 0))
+    devices = np.array([sum(device.kind == kind for device in cluster.devices) for kind in kinds])
+    can_run = np.isfinite(paths.time_us)
+    before_us = np.where(can_run, ends, np.inf) - np.where(can_run, paths.time_us, 0)
+    after_us = np.where(can_run, np.maximum(tails - paths.rest_us, 0), np.inf)
+    longest_us = float((ends + tails).min(axis=1).max())
+    work_us = work_bound_us(occupied_us, devices, before_us.min(axis=1), after_us.min(axis=1))
+    cut_us = _cut_bound_us(graph, costs, cluster, paths, ends, tails)
+    return max(longest_us, work_us, cut_us) * (1 - ROUNDING)
 
 
-def _critical_path_us(graph: ComputationGraph, time_us: NDArray[np.float64]) -> float:
-    edges = nx.DiGraph()
-    edges.add_nodes_from(range(graph.op_count))
-    edges.add_edges_from(zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True))
-    end_us = np.zeros(graph.op_count)
-    for op in nx.topological_sort(edges):
-        end_us[op] = time_us[op] + max((end_us[before] for before in edges.predecessors(op)), default=0.0)
-    return float(end_us.max())
+def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
+    """The graph on the cluster's devices, or on two of each kind with the best links where there are many."""
+    edges, first = consumers_by_producer(graph)
+    output = graph.edge_output[edges]
+    sizes = np.zeros(graph.edge_count, dtype=np.int64)
+    data = output != CONTROL
+    sizes[data] = costs.output_bytes[costs.output_offset[graph.edge_source[edges][data]] + output[data]]
+    kinds, bandwidth, latency = _devices_on_paths(cluster)
+    times = costs.time_on(kinds).T
+    return Paths(
+        order=topological_order(graph),
+        entry_first=first,
+        consumer=graph.edge_target[edges],
+        bytes=sizes,
+        time_us=np.ascontiguousarray(np.where(np.isnan(times), np.inf, times)),
+        rest_us=np.ascontiguousarray(np.where(times > 0, cluster.op_rest_us, 0.0)),
+        bandwidth_bytes_per_us=bandwidth,
+        latency_us=latency,
+    )
+
+
+def _devices_on_paths(cluster: Cluster) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
+    """Kind of each device, bandwidths and latencies [devices, devices]."""
+    kind_of = [device.kind for device in cluster.devices]
+    if cluster.device_count <= MOST_DEVICES_ON_PATHS:
+        return kind_of, cluster.bandwidth_bytes_per_us.copy(), cluster.latency_us.copy()
+    kinds = [kind for kind in sorted(set(kind_of)) for _ in range(min(2, kind_of.count(kind)))]
+    bandwidth, latency = np.ones((len(kinds), len(kinds))), np.zeros((len(kinds), len(kinds)))
+    apart = ~np.eye(cluster.device_count, dtype=bool)
+    for row, column in zip(*np.nonzero(~np.eye(len(kinds), dtype=bool)), strict=True):
+        links = np.outer([kind == kinds[row] for kind in kind_of], [kind == kinds[column] for kind in kind_of]) & apart
+        bandwidth[row, column] = cluster.bandwidth_bytes_per_us[links].max()
+        latency[row, column] = cluster.latency_us[links].min()
+    return kinds, bandwidth, latency
+
+
+def _cut_bound_us(
+    graph: ComputationGraph,
+    costs: Costs,
+    cluster: Cluster,
+    paths: Paths,
+    ends: NDArray[np.float64],
+    tails: NDArray[np.float64],
+) -> float:
+    """The least step time of a placement that cuts every connected part which fits no device; 0 if all fit."""
+    part = connected_parts(graph.edge_source, graph.edge_target, graph.op_count)
+    least_us = least_when_cut(paths, ends, tails, part)
+    largest = max(device.memory_bytes for device in cluster.devices)
+    forced = (_bytes_on_one_device(graph, costs, cluster, part) > largest) & np.isfinite(least_us)
+    return float(least_us.max(where=forced, initial=0.0))
+
+
+def _bytes_on_one_device(
+    graph: ComputationGraph, costs: Costs, cluster: Cluster, part: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """[ops, at the first op of each part; else 0] what a part needs at least if it is all on one device."""
+    ops = graph.op_count
+    most, persistent = np.zeros(ops, dtype=np.int64), np.zeros(ops, dtype=np.int64)
+    if cluster.memory_model == MemoryModel.OUTPUTS:
+        np.maximum.at(most, part, costs.bytes_of_op())
+        return most
+    np.add.at(persistent, part, costs.persistent_bytes)
+    needed = costs.bytes_of_op() + costs.temporary_bytes
+    data = graph.edge_output != CONTROL
+    flow = costs.output_offset[graph.edge_source[data]] + graph.edge_output[data]
+    taken = np.unique(np.stack((graph.edge_target[data], flow)), axis=1)
+    np.add.at(needed, taken[0], costs.output_bytes[taken[1]])
+    lasting = np.all(costs.time_on([device.kind for device in cluster.devices]) != 0, axis=0)
+    np.maximum.at(most, part[lasting], needed[lasting])
+    return persistent + most

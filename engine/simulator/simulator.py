@@ -72,6 +72,7 @@ class Simulator:
         if len(costs.persistent_bytes) != ops:
             raise CostError(f"costs of {len(costs.persistent_bytes)} ops", where=graph.name, allowed=f"{ops} ops")
         _check_edges(graph, costs)
+        topological_order(graph)
         self.graph, self.costs, self.cluster = graph, costs, cluster
         if group_of_op is None:
             group_of_op = np.arange(ops, dtype=np.int32)
@@ -80,7 +81,6 @@ class Simulator:
         self.group_count = int(group_of_op.max()) + 1
         self.tables: Tables = make_tables(graph, costs, cluster, group_of_op)
         self.group_of_op = group_of_op
-        self._check_acyclic()
         self._scratches: deque[Scratch] = deque()
 
     def evaluate(self, placements: NDArray[np.int32], threads: int | None = None) -> Evaluations:
@@ -136,7 +136,7 @@ class Simulator:
             self._raise_missing_time(placements[failed])
 
     def _checked(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
-        """`placements` as contiguous int32, after a look at shape and devices."""
+        """`placements` as contiguous, writable int32 (other kinds would be compiled for), after a look at them."""
         if placements.ndim != 2 or placements.shape[1] != self.group_count or placements.dtype.kind not in "iu":
             raise PlacementError(
                 f"an array {list(placements.shape)} of {placements.dtype}",
@@ -153,7 +153,7 @@ class Simulator:
                 where=f"op {shortened(self.graph.op_names[op])}",
                 allowed=f"0 to {self.cluster.device_count - 1} ({names})",
             )
-        return np.ascontiguousarray(placements, dtype=np.int32)
+        return np.require(placements, np.int32, ["C", "W"])
 
     def _raise_missing_time(self, placement: NDArray[np.int32]) -> None:
         device_of_op = placement[self.group_of_op]
@@ -165,22 +165,6 @@ class Simulator:
             where=f"op {shortened(self.graph.op_names[op])}",
             allowed=f"a device of kind {', '.join(kinds)}" if kinds else "",
         )
-
-    def _check_acyclic(self) -> None:
-        order = topological_order(self.tables)
-        if len(order) == self.graph.op_count:
-            return
-        left = np.ones(self.graph.op_count, dtype=bool)
-        left[order] = False
-        op = int(np.flatnonzero(left)[0])
-        edges = zip(self.graph.edge_target.tolist(), self.graph.edge_source.tolist(), strict=True)
-        inputs = {target: source for target, source in edges if left[source]}
-        passed: set[int] = set()
-        while op not in passed:
-            passed.add(op)
-            op = inputs[op]
-        where = f"op {shortened(self.graph.op_names[op])}"
-        raise GraphError("the op waits for itself", where=where, allowed="no cycle")
 
 
 def _check_edges(graph: ComputationGraph, costs: Costs) -> None:

@@ -1,21 +1,52 @@
-"""A topological order of the ops, in linear time, compiled."""
+"""A topological order of the ops, in linear time, compiled; or the name of an op that waits for itself."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import GraphError, shortened
+from engine.graphs.graph import ComputationGraph
 from engine.simulator.compiled import compiled
-from engine.simulator.records import Tables, entries_of
+
+
+def consumers_by_producer(graph: ComputationGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Edges by producer, and within a producer in the order of the file; and [ops + 1] where each producer's begin."""
+    edges = np.argsort(graph.edge_source, kind="stable")
+    counts = np.bincount(graph.edge_source, minlength=graph.op_count)
+    return edges, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
+
+
+def topological_order(graph: ComputationGraph) -> NDArray[np.int32]:
+    """[ops] producers come first. Raises GraphError where there is a cycle."""
+    edges, first = consumers_by_producer(graph)
+    in_degree = np.bincount(graph.edge_target, minlength=graph.op_count)
+    order = _order(first, graph.edge_target[edges], in_degree)
+    if len(order) < graph.op_count:
+        where = f"op {shortened(graph.op_names[_op_on_a_cycle(graph, order)])}"
+        raise GraphError("the op waits for itself", where=where, allowed="no cycle")
+    return order
+
+
+def _op_on_a_cycle(graph: ComputationGraph, order: NDArray[np.int32]) -> int:
+    """From any op that is missing in `order` back along missing ones, until one comes again."""
+    missing = np.ones(graph.op_count, dtype=bool)
+    missing[order] = False
+    edges = zip(graph.edge_target.tolist(), graph.edge_source.tolist(), strict=True)
+    inputs = {target: source for target, source in edges if missing[source]}
+    op = int(np.flatnonzero(missing)[0])
+    passed: set[int] = set()
+    while op not in passed:
+        passed.add(op)
+        op = inputs[op]
+    return op
 
 
 @compiled
-def topological_order(tables: Tables) -> NDArray[np.int32]:
+def _order(first: NDArray[np.int64], consumers: NDArray[np.int32], in_degree: NDArray[np.int64]) -> NDArray[np.int32]:
     """Ops so that producers come first; ops on or behind a cycle are missing."""
-    count = len(tables.placed_ops)
-    pending = np.empty(count, np.int32)
-    order = np.empty(count, np.int32)
+    pending = in_degree.copy()
+    order = np.empty(len(pending), np.int32)
     known = 0
-    for op in range(count):
-        pending[op] = tables.placed_ops[op].in_degree
+    for op in range(len(pending)):
         if pending[op] == 0:
             order[known] = op
             known += 1
@@ -23,10 +54,9 @@ def topological_order(tables: Tables) -> NDArray[np.int32]:
     while done < known:
         op = order[done]
         done += 1
-        for place in range(*entries_of(tables, op)):
-            consumer = tables.entries[place].consumer
-            pending[consumer] -= 1
-            if pending[consumer] == 0:
-                order[known] = consumer
+        for place in range(first[op], first[op + 1]):
+            pending[consumers[place]] -= 1
+            if pending[consumers[place]] == 0:
+                order[known] = consumers[place]
                 known += 1
     return order[:known]

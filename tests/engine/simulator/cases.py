@@ -1,0 +1,172 @@
+"""Graphs, costs and clusters for the simulator's tests: by hand, and drawn by hypothesis."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
+from engine.costs.costs import Costs, Source
+from engine.graphs.graph import CONTROL, ComputationGraph
+
+GB = 10**9
+KINDS = ("K80", "GPU", "CPU", "*")
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An op as a test writes it; inputs are `name`, `name:output` or `^name`."""
+
+    name: str
+    inputs: Sequence[str] = ()
+    time_us: float = 0.0
+    outputs: Sequence[int] = (0,)
+    persistent: int = 0
+    temporary: int = 0
+
+
+def graph_of(ops: Sequence[Op]) -> tuple[ComputationGraph, Costs]:
+    """The graph, and costs that hold on every kind."""
+    index_of = {op.name: index for index, op in enumerate(ops)}
+    edges = []
+    for index, op in enumerate(ops):
+        for text in op.inputs:
+            name, _, output = text.removeprefix("^").partition(":")
+            edges.append((index_of[name], index, CONTROL if text.startswith("^") else int(output or 0)))
+    times = np.array([[op.time_us for op in ops]], dtype=np.float64)
+    graph = make_graph(tuple(index_of), edges)
+    return graph, make_costs(("*",), times, [op.outputs for op in ops], [(op.persistent, op.temporary) for op in ops])
+
+
+def make_graph(names: tuple[str, ...], edges: Sequence[tuple[int, int, int]]) -> ComputationGraph:
+    """`edges` (source, target, output), by target."""
+    columns = np.array(edges, dtype=np.int32).reshape(-1, 3)
+    return ComputationGraph(
+        name="case",
+        op_names=names,
+        op_types=("",) * len(names),
+        edge_source=columns[:, 0].copy(),
+        edge_target=columns[:, 1].copy(),
+        edge_output=columns[:, 2].copy(),
+        devices=("",) * len(names),
+        colocation=((),) * len(names),
+        back_edges=np.zeros((0, 2), dtype=np.int32),
+    )
+
+
+def make_costs(
+    kinds: tuple[str, ...],
+    time_us: NDArray[np.float64],
+    outputs: Sequence[Sequence[int]],
+    held: Sequence[tuple[int, int]],
+) -> Costs:
+    """`held`: persistent and temporary bytes of each op."""
+    return Costs(
+        kinds=kinds,
+        time_us=time_us,
+        output_offset=np.cumsum([0] + [len(sizes) for sizes in outputs], dtype=np.int64),
+        output_bytes=np.array([size for sizes in outputs for size in sizes], dtype=np.int64),
+        persistent_bytes=np.array([persistent for persistent, _ in held], dtype=np.int64),
+        temporary_bytes=np.array([temporary for _, temporary in held], dtype=np.int64),
+        source=np.full(len(outputs), Source.GIVEN, dtype=np.uint8),
+    )
+
+
+def cluster_of(
+    devices: int,
+    contention: Contention = Contention.BUS,
+    memory_model: MemoryModel = MemoryModel.FULL,
+    bandwidth_bytes_per_us: float = 100.0,
+    latency_us: float = 0.0,
+    link_rest_us: float = 25.0,
+    op_rest_us: float = 5.7,
+    memory_bytes: int = GB,
+) -> Cluster:
+    """Equal K80s with equal links."""
+    return Cluster(
+        devices=tuple(Device(f"/device:GPU:{index}", "K80", memory_bytes) for index in range(devices)),
+        contention=contention,
+        bandwidth_bytes_per_us=np.full((devices, devices), bandwidth_bytes_per_us),
+        latency_us=np.full((devices, devices), latency_us),
+        link_rest_us=link_rest_us,
+        op_rest_us=op_rest_us,
+        memory_model=memory_model,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A drawn triple; `placements` are [placements, ops]."""
+
+    graph: ComputationGraph
+    costs: Costs
+    cluster: Cluster
+    placements: NDArray[np.int32]
+
+
+TIMES = st.sampled_from([0.0, 0.0, 1.0, 2.5, 10.0, 13.7, 100.0, 0.3])
+SIZES = st.sampled_from([0, 0, 1, 100, 4000, 76000])
+
+
+@st.composite
+def graphs(draw: st.DrawFn, most_ops: int) -> tuple[ComputationGraph, list[list[int]]]:
+    """A graph and its outputs' bytes. The file's order, the names' order and the edges' direction are independent."""
+    count = draw(st.integers(1, most_ops))
+    outputs = [draw(st.lists(SIZES, max_size=3)) for _ in range(count)]
+    in_file = draw(st.permutations(range(count)))
+    numbers = draw(st.permutations(range(count)))
+    edges = []
+    for later in range(1, count):
+        for earlier in draw(st.lists(st.integers(0, later - 1), max_size=3)):
+            source = in_file[earlier]
+            edges.append((source, in_file[later], draw(st.integers(CONTROL, len(outputs[source]) - 1))))
+    edges.sort(key=lambda edge: edge[1])
+    return make_graph(tuple(f"op{number}" for number in numbers), edges), outputs
+
+
+@st.composite
+def clusters(draw: st.DrawFn, most_devices: int) -> Cluster:
+    """Any link and memory model, unequal devices and links, names in any order."""
+    count = draw(st.integers(1, most_devices))
+    equal_links = draw(st.booleans())
+    links = st.sampled_from([100.0, 7600.0, 50.0])
+    size = 1 if equal_links else count * count
+    bandwidth = np.array(draw(st.lists(links, min_size=size, max_size=size)))
+    latency = np.array(draw(st.lists(st.sampled_from([0.0, 0.0, 5.0]), min_size=size, max_size=size)))
+    kinds = draw(st.lists(st.sampled_from(["K80", "V100", "CPU"]), min_size=count, max_size=count))
+    numbers = draw(st.permutations(range(count)))
+    memory = draw(st.lists(st.sampled_from([10_000, 200_000, GB]), min_size=count, max_size=count))
+    return Cluster(
+        devices=tuple(
+            Device(f"d{number}", kind, size) for number, kind, size in zip(numbers, kinds, memory, strict=True)
+        ),
+        contention=draw(st.sampled_from(list(Contention))),
+        bandwidth_bytes_per_us=np.resize(bandwidth, (count, count)),
+        latency_us=np.resize(latency, (count, count)),
+        link_rest_us=draw(st.sampled_from([0.0, 25.0])),
+        op_rest_us=draw(st.sampled_from([0.0, 5.7])),
+        memory_model=draw(st.sampled_from(list(MemoryModel))),
+    )
+
+
+@st.composite
+def cases(draw: st.DrawFn, most_ops: int = 14, most_devices: int = 16, placements: int = 8) -> Case:
+    """A graph with times by kind (`*` always has one) on a cluster, and random placements from a drawn seed."""
+    graph, outputs = draw(graphs(most_ops))
+    cluster = draw(clusters(most_devices))
+    count = graph.op_count
+    times = np.full((len(KINDS), count), np.nan)
+    times[-1] = draw(st.lists(TIMES, min_size=count, max_size=count))
+    for row in range(len(KINDS) - 1):
+        for op in draw(st.lists(st.integers(0, count - 1), max_size=4)):
+            times[row, op] = draw(TIMES)
+    held = draw(st.lists(st.tuples(SIZES, SIZES), min_size=count, max_size=count))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return Case(
+        graph=graph,
+        costs=make_costs(KINDS, times, outputs, held),
+        cluster=cluster,
+        placements=rng.integers(0, cluster.device_count, (placements, count), dtype=np.int32),
+    )
