@@ -70,9 +70,13 @@ function makeRow(device, look) {
   const name = element(
     "th",
     { scope: "row", title: `${device.name}, ${device.kind}, ${formatBytes(device.memory_bytes)}` },
-    deviceMark(look),
-    element("span", { class: "device-label" }, look.label),
-    element("span", { class: "device-kind" }, `${device.kind} · ${formatBytes(device.memory_bytes)}`),
+    element(
+      "div",
+      { class: "device-name" },
+      deviceMark(look),
+      element("span", {}, look.label),
+      element("span", { class: "device-kind" }, `${device.kind} · ${formatBytes(device.memory_bytes)}`),
+    ),
   );
   const row = element("tr", {}, name, groups, time, element("td", { class: "meter-cell" }, element("div", {}, bar, share)), bytes);
   return { row, groups, time, share, bytes, bar };
