@@ -15,7 +15,7 @@ DEVICES_PROCESS, LINKS_PROCESS, MEMORY_PROCESS = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """The transfers of a step, by producer, then output, then destination."""
+    """The transfers of a step, by producer, then output (the control signal first)."""
 
     op: NDArray[np.int32]
     """[transfers] the producer"""

@@ -1,0 +1,70 @@
+"""Machine code on disk: kept between processes, and never older than any of the sources that went into it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.simulator.compiled import compiled, inlined
+
+INNER = """
+from engine.simulator.compiled import {decorator}
+
+@{decorator}
+def step(number):
+    return number + {amount}
+"""
+OUTER = """
+from engine.simulator.compiled import compiled
+from inner import step
+
+@compiled
+def twice(number):
+    return step(step(number))
+"""
+CALL = "from outer import twice; print(twice(1), sum(twice.stats.cache_hits.values()))"
+
+
+def called(folder: Path) -> list[str]:
+    """What a fresh process prints: the answer, and how often its code came from disk."""
+    folders = f"{folder}:{Path(__file__).parents[3]}"
+    run = [sys.executable, "-B", "-c", CALL]
+    return subprocess.run(run, env={"PYTHONPATH": folders}, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize("decorator", ["compiled", "inlined"])
+def test_a_change_in_a_called_function_of_another_file_is_seen(tmp_path: Path, decorator: str) -> None:
+    (tmp_path / "outer.py").write_text(OUTER)
+    (tmp_path / "inner.py").write_text(INNER.format(decorator=decorator, amount=1))
+    assert called(tmp_path) == ["3", "0"]
+    assert called(tmp_path) == ["3", "1"]
+    (tmp_path / "inner.py").write_text(INNER.format(decorator=decorator, amount=5))
+    assert called(tmp_path) == ["11", "0"]
+
+
+def test_compiled_functions_can_still_be_read(tmp_path: Path) -> None:
+    @inlined
+    def half(number: float) -> float:
+        return number / 2
+
+    @compiled
+    def quarter(number: float) -> float:
+        return half(half(number))
+
+    assert quarter(2.0) == 0.5
+    assert quarter.__name__ == "quarter"
+
+
+def test_where_no_folder_can_be_written_a_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.simulator import compiled as module
+
+    def nowhere(function: object) -> None:
+        raise RuntimeError("no locator available")
+
+    def plus(number: int) -> int:
+        return number + 1
+
+    monkeypatch.setattr(module, "_DigestCache", nowhere)
+    with pytest.warns(UserWarning, match="compiled code is not kept: no locator available"):
+        assert compiled(plus)(1) == 2
