@@ -106,7 +106,11 @@ def _add_experiments(commands: "argparse._SubParsersAction[argparse.ArgumentPars
 
 
 def _group_count(text: str) -> int | None:
-    return None if text == "all" else int(text)
+    if text == "all":
+        return None
+    if not (text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"{text!r}; allowed: a whole number from 1, or all")
+    return int(text)
 
 
 def _methods(_parsed: argparse.Namespace) -> int:

@@ -56,6 +56,7 @@ class RunRequest:
         if not 0 <= self.seed <= MOST_SEED:
             allowed = f"a whole number from 0 to {MOST_SEED}"
             raise SettingsError(f"{self.seed}", where="seed", allowed=allowed, field="seed")
+        make_placer(self.method, self.settings)  # refuses what it does not know, before any work
 
 
 class Run:

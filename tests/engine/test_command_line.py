@@ -1,0 +1,122 @@
+"""The command line: reports, files and exit statuses, and one line for each mistake."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.command_line import main
+
+GRAPH = {
+    "directed": True,
+    "multigraph": False,
+    "graph": {"name": "five"},
+    "nodes": [
+        {
+            "id": f"op_{index}",
+            "type": "MatMul",
+            "time_us": 100 * (index + 1),
+            "output_bytes": [1000],
+            "persistent_bytes": 50,
+        }
+        for index in range(5)
+    ],
+    "edges": [{"source": f"op_{index}", "target": f"op_{index + 1}", "output": 0} for index in range(4)],
+}
+SMALL_CLUSTER = json.dumps({"devices": [{"name": "/device:GPU:0", "kind": "K80", "memory_bytes": 100}]})
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> str:
+    path = tmp_path / "five.json"
+    path.write_text(json.dumps(GRAPH))
+    return str(path)
+
+
+def test_place_writes_a_report_and_a_placement_that_simulate_confirms(graph: str, tmp_path: Path) -> None:
+    report, out, again = tmp_path / "report.json", tmp_path / "placement.json", tmp_path / "again.json"
+    command = ["place", graph, "--cluster", "2xK80", "--groups", "all", "--method", "random", "--evaluations", "30"]
+    assert main([*command, "--seed", "3", "--report", str(report), "--out", str(out)]) == 0
+    told = json.loads(report.read_text())
+    assert told["method"] == "random"
+    assert told["seed"] == 3
+    assert told["evaluations"] == 30
+    assert told["placement"] == json.loads(out.read_text())
+    trace = tmp_path / "trace.json"
+    command = ["simulate", graph, "--cluster", "2xK80", "--placement", str(out)]
+    assert main([*command, "--report", str(again), "--trace", str(trace)]) == 0
+    simulated = json.loads(again.read_text())
+    for key in ("step_time_us", "peak_bytes", "lower_bound_us"):
+        assert simulated[key] == told[key]
+    assert simulated["lower_bound_us"] <= simulated["step_time_us"]
+    spans = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    assert {span["name"] for span in spans} >= {f"op_{index}" for index in range(5)}
+
+
+def test_a_list_of_placements_gives_a_list_of_reports(graph: str, tmp_path: Path) -> None:
+    everything = {f"op_{index}": "/device:GPU:0" for index in range(5)}
+    path, report = tmp_path / "placements.json", tmp_path / "report.json"
+    path.write_text(json.dumps([everything, everything | {"op_4": "/device:GPU:1"}]))
+    command = ["simulate", graph, "--cluster", "2xK80", "--placement", str(path), "--report", str(report)]
+    assert main(command) == 0
+    one, two = json.loads(report.read_text())
+    assert one["step_time_us"] == pytest.approx(1500 + 5 * 5.7)
+    assert two["step_time_us"] == pytest.approx(1500 + 4 * 5.7 + 1000 / 7600)  # the last op does not wait for a rest
+
+
+def test_methods_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["methods"]) == 0
+    assert "placeto" in capsys.readouterr().out
+
+
+def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["place", graph, "--cluster", SMALL_CLUSTER, "--method", "random", "--evaluations", "5"]
+    assert main(command) == 3
+    assert "bytes over the 100 bytes of /device:GPU:0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--cluster", "0xK80"], "K80: 0 devices; allowed: 1 to 64 devices"),
+        (["--evaluations", "0"], "evaluations: 0 evaluations; allowed: 1 to 100000000"),
+        (["--seed", "-1"], f"seed: -1; allowed: a whole number from 0 to {2**63 - 1}"),
+        (["--seconds", "nan"], "seconds: nan seconds; allowed: a number above 0"),
+        (
+            ["--method", "magic"],
+            "method: there is no method 'magic'; allowed: placeto, single_device, cpu_only, random",
+        ),
+        (["--set", "preset"], "--set: 'preset' has no =; allowed: NAME=JSON, such as preset=paper"),
+        (["--method", "random", "--set", "batch=0"], "random batch: 0; allowed: 1 to 100000"),
+        (["--out", "placed.txt"], "--out: 'placed.txt'; allowed: a name that ends in .pb, .pbtxt or .json"),
+        (["--out", "placed.pb"], "--out: node-link JSON holds no GraphDef; allowed: a name that ends in .json"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_status_2(
+    graph: str, capsys: pytest.CaptureFixture[str], options: list[str], line: str
+) -> None:
+    command = ["place", graph, *([] if "--cluster" in options else ["--cluster", "2xK80"]), *options]
+    assert main(command) == 2
+    assert capsys.readouterr().err == line + "\n"
+
+
+def test_a_placement_that_is_not_of_the_graph_is_refused(
+    graph: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "placement.json"
+    command = ["simulate", graph, "--cluster", "2xK80", "--placement", str(path)]
+    for placement, line in [
+        ({"op_9": "/device:GPU:0"}, "op_9: no such op in the graph; allowed: 5 ops"),
+        ({"op_0": "/device:GPU:5"}, "op_0: no such device: /device:GPU:5; allowed: /device:GPU:0, /device:GPU:1"),
+        ({"op_0": "/device:GPU:0"}, "op_1: it is not placed; allowed: a device for every op of the graph"),
+        ([[]], "placement: no object; allowed: JSON {op: device}"),
+        ([], "placement: an empty list; allowed: at least one placement"),
+    ]:
+        path.write_text(json.dumps(placement))
+        assert main(command) == 2
+        assert capsys.readouterr().err.splitlines()[-1] == line
+
+
+def test_a_file_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["place", "nowhere.pb", "--cluster", "2xK80"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("nowhere.pb: there is no such file")
