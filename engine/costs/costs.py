@@ -60,12 +60,18 @@ class Costs:
         for label in ("output_bytes", "persistent_bytes", "temporary_bytes"):
             if np.any(getattr(self, label) < 0):
                 raise CostError("bytes are negative", where=label, allowed="whole numbers from 0")
-        for array in (self.time_us, self.output_offset, self.output_bytes, self.persistent_bytes,
-                      self.temporary_bytes, self.source):
+        for array in (
+            self.time_us,
+            self.output_offset,
+            self.output_bytes,
+            self.persistent_bytes,
+            self.temporary_bytes,
+            self.source,
+        ):
             array.setflags(write=False)
 
     def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
-        """[devices, ops] the time of each op on devices of `device_kinds`: the narrowest kind that has one; else NaN."""
+        """[devices, ops] the time of each op on devices of `device_kinds`: of the narrowest kind that has one, or NaN."""
         row_of_kind = {kind: row for row, kind in enumerate(self.kinds)}
         times = np.full((len(device_kinds), len(self.output_offset) - 1), np.nan)
         for index, device_kind in enumerate(device_kinds):
