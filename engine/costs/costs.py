@@ -71,7 +71,7 @@ class Costs:
             array.setflags(write=False)
 
     def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
-        """[devices, ops] the time of each op on devices of `device_kinds`: of the narrowest kind that has one, or NaN."""
+        """[devices, ops] the time of each op on devices of `device_kinds`: the narrowest kind's, else NaN."""
         row_of_kind = {kind: row for row, kind in enumerate(self.kinds)}
         times = np.full((len(device_kinds), len(self.output_offset) - 1), np.nan)
         for index, device_kind in enumerate(device_kinds):
