@@ -14,7 +14,7 @@ from engine.simulator.compiled import borrowed, compiled, inlined
 from engine.simulator.held_memory import free_after_op
 from engine.simulator.published_memory import published_peaks
 from engine.simulator.records import NOTHING, Scratch, Tables, borrow_scratch, borrow_tables, entries_of
-from engine.simulator.schedule import set_event, time_of
+from engine.simulator.schedule import next_slot, set_event, time_of
 from engine.simulator.transfers import end_transfer, send, start_op
 
 
@@ -22,14 +22,14 @@ from engine.simulator.transfers import end_transfer, send, start_op
 def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> float:
     """The step time of `placement` [groups]; peaks and times are left in `scratch`. NaN if an op cannot run there."""
     tables, scratch = borrow_tables(tables), borrow_scratch(scratch)
-    _reset(scratch)
+    _reset(tables, scratch)
     if not _place(tables, scratch, borrowed(placement)):
         return np.nan
     _begin(tables, scratch)
     step_time_us = 0.0
     devices = len(scratch.devices)
     while True:
-        slot = scratch.winners[1]
+        slot = next_slot(scratch)
         event = scratch.slots[slot]
         now = time_of(event.time_bits)
         if now == np.inf:
@@ -45,7 +45,7 @@ def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]
 
 
 @inlined
-def _reset(scratch: Scratch) -> None:
+def _reset(tables: Tables, scratch: Scratch) -> None:
     for device in range(len(scratch.devices)):
         state = scratch.devices[device]
         state.running = False
@@ -54,6 +54,7 @@ def _reset(scratch: Scratch) -> None:
         state.free_us = state.changed_us = 0.0
         state.starting_us = np.inf
         state.level_bytes = 0
+    scratch.flow_holders[:] = tables.flow_sizes
     for channel in range(len(scratch.channels)):
         scratch.channels[channel].busy = False
         scratch.channels[channel].head = NOTHING
@@ -85,11 +86,10 @@ def _place(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> bo
 @inlined
 def _begin(tables: Tables, scratch: Scratch) -> None:
     """Ops without inputs queue in the order of the file; the first of each device starts."""
-    for op in range(len(scratch.ops)):
-        if tables.placed_ops[op].in_degree == 0:
-            device = scratch.ops[op].device
-            scratch.queue[scratch.devices[device].tail] = op
-            scratch.devices[device].tail += 1
+    for op in tables.first_ops:
+        device = scratch.ops[op].device
+        scratch.queue[scratch.devices[device].tail] = op
+        scratch.devices[device].tail += 1
     for device in range(len(scratch.devices)):
         if scratch.devices[device].head < scratch.devices[device].tail:
             start_op(tables, scratch, device, 0.0)
@@ -102,11 +102,10 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
     Returns the moment when the device has rested.
     """
     device = scratch.ops[op].device
-    local = _hand_over(tables, scratch, op, device)
+    remote = _hand_over(tables, scratch, op, device)
     if tables.model[0].full_memory:
         free_after_op(tables, scratch, op, device, now)
-    first, beyond = entries_of(tables, op)
-    if local < beyond - first:
+    if remote > 0:
         send(tables, scratch, op, device, now)
     rested_us = now + tables.model[0].op_rest_us if scratch.ops[op].time_us != 0 else now
     if scratch.devices[device].head < scratch.devices[device].tail:
@@ -120,11 +119,11 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
 
 @inlined
 def _hand_over(tables: Tables, scratch: Scratch, op: int, device: int) -> int:
-    """Local consumers have what they need of `op`; returns their number. The device is busy: they only queue.
+    """Local consumers have what they need of `op`, the device is busy, they only queue. Returns the number of others.
 
     Without branches, which could not be predicted: a consumer that is not ready is written behind the queue's end.
     """
-    local, tail = 0, scratch.devices[device].tail
+    remote, tail = 0, scratch.devices[device].tail
     for place in range(*entries_of(tables, op)):
         consumer = tables.by_name[place]
         here = scratch.ops[consumer].device == device
@@ -132,6 +131,6 @@ def _hand_over(tables: Tables, scratch: Scratch, op: int, device: int) -> int:
         scratch.ops[consumer].pending = pending
         scratch.queue[tail] = consumer
         tail += here & (pending == 0)
-        local += here
+        remote += not here
     scratch.devices[device].tail = tail
-    return local
+    return remote

@@ -7,7 +7,7 @@ whatever the order of the events, and what is held for no time does not count.
 import numpy as np
 
 from engine.simulator.compiled import inlined
-from engine.simulator.records import Scratch, Tables, flows_of, shared_of
+from engine.simulator.records import Scratch, Tables, shared_of
 
 
 @inlined
@@ -18,10 +18,7 @@ def take_at_start(scratch: Scratch, device: int, start_us: float, held_bytes: in
 
 @inlined
 def free_after_op(tables: Tables, scratch: Scratch, op: int, device: int, now: float) -> None:
-    """At its end `op` frees its temporaries, outputs that nobody takes, and inputs that nobody here needs any more.
-
-    Its flows now have all their entries as holders; `send` counts anew where some are remote.
-    """
+    """At its end `op` frees its temporaries, outputs that nobody takes, and inputs that nobody here needs any more."""
     freed = tables.ops[op].freed_bytes
     for place in range(*shared_of(tables, op)):
         shared = tables.shared[place]
@@ -34,9 +31,17 @@ def free_after_op(tables: Tables, scratch: Scratch, op: int, device: int, now: f
             left = scratch.entries[leader].holders
         if left == 0:
             freed += shared.bytes
-    for flow in range(*flows_of(tables, op)):
-        scratch.flow_holders[flow] = tables.flows[flow + 1].entry_first - tables.flows[flow].entry_first
-    change_memory(scratch, device, now, -freed)
+    state = scratch.devices[device]
+    start_us, level, peak = state.starting_us, state.level_bytes, state.peak_bytes
+    if start_us <= now:
+        peak = max(peak, level if start_us > state.changed_us else peak)
+        level += state.starting_bytes
+        state.starting_us = np.inf
+    else:
+        start_us = state.changed_us
+    state.peak_bytes = max(peak, level if now > start_us else peak)
+    state.level_bytes = level - freed
+    state.changed_us = now
 
 
 @inlined

@@ -23,7 +23,7 @@ BUS_CODE, PAIR_CODE, NONE_CODE = 0, 1, 2
 NOTHING = 2**32 - 1
 """in the place of an index"""
 SIGNED = 0
-"""added to an unsigned number, makes compiled code take it for a signed one; mixed, they would become floats"""
+"""added to an unsigned index, makes compiled code take it for a signed one: mixed, the two would become floats"""
 NOT_QUEUED = 2**32 - 2
 """in the place of the next transfer"""
 
@@ -119,6 +119,10 @@ class Tables(NamedTuple):
     """[flows + 1]"""
     entries: Records
     """[edges]"""
+    first_ops: NDArray[np.uint32]
+    """ops without inputs, in the order of the file"""
+    flow_sizes: NDArray[np.int32]
+    """[flows + 1] entries of each"""
     by_name: NDArray[np.uint32]
     """[edges] place by place, the consumers of an op by name over all its flows"""
     shared: Records
@@ -147,7 +151,7 @@ class Scratch(NamedTuple):
     entries: Records
     """[edges]"""
     flow_holders: NDArray[np.int32]
-    """[flows] who still needs the output on its producer's device"""
+    """[flows + 1] who still needs the output on its producer's device; all entries, until some turn out to be remote"""
     leader_of_shared: NDArray[np.uint32]
     """[shared inputs] of the copy, where the producer is on another device"""
     slots: Records
@@ -164,25 +168,25 @@ class Scratch(NamedTuple):
 @inlined
 def flows_of(tables: Tables, op: int) -> tuple[int, int]:
     """The first flow of `op`, and that behind its last."""
-    return tables.ops[op].flow_first + SIGNED, tables.ops[op + 1].flow_first + SIGNED
+    return tables.ops[op].flow_first, tables.ops[op + 1].flow_first
 
 
 @inlined
 def entries_of(tables: Tables, op: int) -> tuple[int, int]:
     """The first entry of `op`, and that behind its last."""
-    return tables.ops[op].entry_first + SIGNED, tables.ops[op + 1].entry_first + SIGNED
+    return tables.ops[op].entry_first, tables.ops[op + 1].entry_first
 
 
 @inlined
 def shared_of(tables: Tables, op: int) -> tuple[int, int]:
     """The first shared input of `op`, and that behind its last."""
-    return tables.ops[op].shared_first + SIGNED, tables.ops[op + 1].shared_first + SIGNED
+    return tables.ops[op].shared_first, tables.ops[op + 1].shared_first
 
 
 @inlined
 def entries_of_flow(tables: Tables, flow: int) -> tuple[int, int]:
     """The first entry of `flow`, and that behind its last."""
-    return tables.flows[flow].entry_first + SIGNED, tables.flows[flow + 1].entry_first + SIGNED
+    return tables.flows[flow].entry_first, tables.flows[flow + 1].entry_first
 
 
 @inlined
@@ -194,6 +198,8 @@ def borrow_tables(tables: Tables) -> Tables:
         borrowed(tables.ops),
         borrowed(tables.flows),
         borrowed(tables.entries),
+        borrowed(tables.first_ops),
+        borrowed(tables.flow_sizes),
         borrowed(tables.by_name),
         borrowed(tables.shared),
         borrowed(tables.links),

@@ -1,9 +1,10 @@
 """What happens next, compiled: a tournament over the devices' and channels' next events, and a heap of transfers.
 
-Each device and each channel has at most one event to come, in a slot of its own. The earliest is found by a tournament
-tree, whose matches are decided without branches: which event comes first cannot be predicted, and a wrong guess of the
-processor costs more than a match. Without channels any number of transfers is under way: those are in a binary heap
-whose first has the slot behind the devices.
+Each device and each channel has at most one event to come, in a slot of its own. The earliest is found by a tournament:
+played anew for each event where there are few slots, kept as a tree where there are many. Matches are decided without
+branches: which event comes first cannot be predicted, and a wrong guess of the processor costs more than a match.
+Without channels any number of transfers is under way: those are in a binary heap whose first has the slot behind the
+devices.
 """
 
 import numpy as np
@@ -12,13 +13,43 @@ from engine.simulator.compiled import inlined
 from engine.simulator.records import Scratch
 
 ONE = np.uint64(1)
+FEW_SLOTS = 8
+
+
+@inlined
+def next_slot(scratch: Scratch) -> int:
+    """The slot with the earliest event."""
+    slots = len(scratch.slots)
+    if slots > FEW_SLOTS:
+        return int(scratch.winners[1])
+    winner = _earlier(scratch, 0, 1)
+    if slots > 2:
+        winner = _earlier(scratch, winner, _earlier(scratch, 2, 3))
+    if slots > 4:
+        other = _earlier(scratch, _earlier(scratch, 4, 5), _earlier(scratch, 6, 7))
+        winner = _earlier(scratch, winner, other)
+    return winner
+
+
+@inlined
+def _earlier(scratch: Scratch, one: int, other: int) -> int:
+    bits, order = scratch.slots[one].time_bits, scratch.slots[one].order
+    other_bits, other_order = scratch.slots[other].time_bits, scratch.slots[other].order
+    return other if (other_bits < bits) | ((other_bits == bits) & (other_order < order)) else one
 
 
 @inlined
 def set_event(scratch: Scratch, slot: int, time_us: float, order: int, what: int) -> None:
     """The next event of `slot`; among simultaneous ones the lower order comes first."""
-    bits = np.float64(time_us).view(np.int64)
+    bits = int(np.float64(time_us).view(np.int64))
     scratch.slots[slot].time_bits, scratch.slots[slot].order, scratch.slots[slot].what = bits, order, what
+    if len(scratch.slots) > FEW_SLOTS:
+        _play(scratch, slot, bits, order)
+
+
+@inlined
+def _play(scratch: Scratch, slot: int, bits: int, order: int) -> None:
+    """The matches of `slot`, from its leaf of the tree to the root."""
     winner = np.uint64(slot)
     node = np.uint64(len(scratch.slots)) + winner
     while node > ONE:

@@ -32,6 +32,8 @@ def make_tables(graph: ComputationGraph, costs: Costs, cluster: Cluster, group_o
         ops=_op_records(flat, costs),
         flows=_flow_records(flat),
         entries=_entry_records(flat),
+        first_ops=np.flatnonzero(placed_ops.in_degree == 0).astype(np.uint32),
+        flow_sizes=np.append(flat.flow_size, 0).astype(np.int32),
         by_name=flat.by_name.astype(np.uint32),
         shared=_shared_records(flat),
         links=links,

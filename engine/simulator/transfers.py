@@ -8,6 +8,7 @@ from engine.simulator.records import (
     NOT_QUEUED,
     NOTHING,
     PAIR_CODE,
+    SIGNED,
     Scratch,
     Tables,
     entries_of,
@@ -71,7 +72,10 @@ def _lead(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int
     Returns the number of its transfers and the leader of the last of them.
     """
     first, beyond = entries_of_flow(tables, flow)
+    first, beyond = first + SIGNED, beyond + SIGNED
     one_for_all = tables.model[0].contention == BUS_CODE
+    if beyond - first == 1:
+        return _lead_alone(tables, scratch, flow, device, first)
     holders, transfers, last_leader, longest_us = 0, 0, first, -1.0
     for entry in range(first, beyond):
         destination = scratch.ops[tables.entries[entry].consumer].device
@@ -82,8 +86,7 @@ def _lead(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int
         if leader < first or leader >= beyond:
             leader = entry
             scratch.devices[destination].leader = leader
-            link = tables.links[device * len(scratch.devices) + destination]
-            time_us = link.latency_us + tables.flows[flow].bytes / link.bandwidth_bytes_per_us
+            time_us = _transfer_us(tables, scratch, flow, device, destination)
             longest_us = max(longest_us, time_us)
             scratch.entries[leader].time_us = time_us
             scratch.entries[leader].next_transfer = NOT_QUEUED
@@ -103,6 +106,24 @@ def _lead(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int
         scratch.entries[first].next_transfer = NOT_QUEUED
     scratch.flow_holders[flow] = holders + transfers
     return transfers, last_leader
+
+
+@inlined
+def _lead_alone(tables: Tables, scratch: Scratch, flow: int, device: int, entry: int) -> tuple[int, int]:
+    """The same for a flow with one entry."""
+    destination = scratch.ops[tables.entries[entry].consumer].device
+    if destination == device:
+        return 0, entry
+    state = scratch.entries[entry]
+    state.time_us = _transfer_us(tables, scratch, flow, device, destination)
+    state.leader, state.next_served, state.next_transfer = entry, NOTHING, NOT_QUEUED
+    return 1, entry
+
+
+@inlined
+def _transfer_us(tables: Tables, scratch: Scratch, flow: int, device: int, destination: int) -> float:
+    link = tables.links[device * len(scratch.devices) + destination]
+    return float(link.latency_us + tables.flows[flow].bytes / link.bandwidth_bytes_per_us)
 
 
 @inlined
