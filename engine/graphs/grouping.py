@@ -1,4 +1,4 @@
-"""Groups: ops that move together. The steps that make them are `colocation.py`, `joining.py` and `merging.py`."""
+"""Groups: ops that move together. The steps: `colocation.py`, `gradients.py`, `joining.py`, `merging.py`."""
 
 import math
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from engine.errors import SettingsError
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.contraction import Contraction, Nodes
 from engine.graphs.device_string import DeviceString
+from engine.graphs.gradients import forward_ops, join_gradients
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.joining import join, only_consumers
 from engine.graphs.merging import merge
@@ -20,6 +21,8 @@ from engine.graphs.ordering import Pairs, distinct, positions_of_classes, rank_o
 
 WEIGHT_UNITS = 2**40
 """what the whole work weighs: whole numbers, whose sums do not depend on the order of the file"""
+MOST_SHARES_OF_A_LAYER = 4
+"""equal shares of the work that gradient ops may add to their forward op"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,9 @@ class Grouping:
     """Which op belongs to which group, and the acyclic graph of the groups. Arrays are read-only.
 
     Groups are numbered in a topological order of the group graph. Edges that run against that order (into the update
-    ops of a variable's group: what the update feeds is the next step) are feedback edges: they are not part of the
-    group graph, but the simulator, which works on ops, honours them.
+    ops of a variable's group, and between groups that hold forward ops together with their gradients: these stand in
+    the forward order) are feedback edges: they are not part of the group graph, but the simulator, which works on ops,
+    honours them.
     """
 
     names: tuple[str, ...]
@@ -75,7 +79,7 @@ class OpCosts(Protocol):
 def group_ops(
     graph: ComputationGraph, costs: OpCosts, groups: int | None, threshold_bytes: int | None = None
 ) -> Grouping:
-    """Group the ops: co-location, joining, merging to at most `groups` groups.
+    """Group the ops: co-location, gradients to their forward ops, joining, merging to at most `groups` groups.
 
     With None each co-location class is a group. With `threshold_bytes` groups of as many output bytes are left as they
     are. Only ops that may go to the same places (fixed device, kinds they have a time on) are joined and merged, so
@@ -88,41 +92,48 @@ def group_ops(
     if threshold_bytes is not None and threshold_bytes < 0:
         raise SettingsError(f"{threshold_bytes} bytes", where="threshold_bytes", allowed="from 0", field="groups")
     class_of_op = colocation_classes(graph)
-    fixed = devices_of_classes(graph, class_of_op)
-    rank = rank_of_ops(graph)
-    position = positions_of_classes(graph, class_of_op, rank)
-    node_of_op = position[class_of_op].astype(np.int32)
-    weight = _weights(costs)
-    group_of_op = node_of_op
-    if groups is not None:
-        site = np.empty(len(fixed), dtype=np.int64)
-        site[position] = _sites(costs, class_of_op, fixed)
-        contraction = _contraction(graph, costs, node_of_op, weight, site)
-        equal_share = contraction.total_weight // groups
-        join(contraction, only_consumers(graph), node_of_op, np.argsort(rank), equal_share)
-        merge(contraction, groups, threshold_bytes, equal_share)
-        group_of_op = contraction.numbered()[node_of_op]
-    return _grouping(graph, costs, group_of_op, _telling(costs, weight, rank))
+    devices_of_classes(graph, class_of_op)
+    rank, weight = rank_of_ops(graph), _weights(costs)
+    telling = _telling(costs, weight, rank)
+    if groups is None:
+        position = positions_of_classes(graph, class_of_op, rank)
+        return _grouping(graph, costs, position[class_of_op].astype(np.int32), telling)
+    equal_share, order = int(weight.sum()) // groups, np.argsort(rank)
+    class_of_op = join_gradients(
+        class_of_op,
+        forward_ops(graph.op_names),
+        order,
+        _sums(weight, class_of_op),
+        _sites(graph, costs, class_of_op),
+        MOST_SHARES_OF_A_LAYER * equal_share,
+    )
+    node_of_op = positions_of_classes(graph, class_of_op, rank)[class_of_op].astype(np.int32)
+    contraction = _contraction(graph, costs, node_of_op, weight)
+    join(contraction, only_consumers(graph), node_of_op, order, equal_share)
+    merge(contraction, groups, threshold_bytes, equal_share)
+    return _grouping(graph, costs, contraction.numbered()[node_of_op], telling)
 
 
 def _contraction(
-    graph: ComputationGraph,
-    costs: OpCosts,
-    node_of_op: NDArray[np.int32],
-    weight: NDArray[np.int64],
-    site: NDArray[np.int64],
+    graph: ComputationGraph, costs: OpCosts, node_of_op: NDArray[np.int32], weight: NDArray[np.int64]
 ) -> Contraction:
-    """The graph of the co-location classes, feedback edges left out, ready to be merged."""
-
-    def sums(of_op: NDArray[np.int64]) -> NDArray[np.int64]:
-        of_node = np.zeros(len(site), dtype=np.int64)
-        np.add.at(of_node, node_of_op, of_op)
-        return of_node
-
-    nodes = Nodes(sums(costs.bytes_of_op()), sums(weight), sums(np.ones_like(weight)), site)
+    """The graph of the joined classes, feedback edges left out, ready to be merged."""
+    nodes = Nodes(
+        output_bytes=_sums(costs.bytes_of_op(), node_of_op),
+        weight=_sums(weight, node_of_op),
+        ops=np.bincount(node_of_op),
+        site=_sites(graph, costs, node_of_op),
+    )
     pairs, sizes = _edges_between(graph, costs, node_of_op)
     forward = pairs[:, 0] < pairs[:, 1]
     return Contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward])
+
+
+def _sums(of_op: NDArray[np.int64], part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
+    """[parts] the sum over the ops of each part."""
+    sums = np.zeros(int(part_of_op.max()) + 1, dtype=np.int64)
+    np.add.at(sums, part_of_op, of_op)
+    return sums
 
 
 def _weights(costs: OpCosts) -> NDArray[np.int64]:
@@ -135,10 +146,11 @@ def _weights(costs: OpCosts) -> NDArray[np.int64]:
     return np.asarray(np.rint(shares * WEIGHT_UNITS), dtype=np.int64)
 
 
-def _sites(costs: OpCosts, class_of_op: NDArray[np.int32], fixed: list[DeviceString]) -> NDArray[np.int64]:
-    """[classes] a number for where a class may go: its fixed device, and the kinds on which all its ops have times."""
+def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
+    """[parts] a number for where a part may go: its fixed device, and the kinds on which all its ops have times."""
+    fixed = devices_of_classes(graph, part_of_op)
     closed = np.zeros((len(fixed), len(KINDS)), dtype=bool)
-    np.logical_or.at(closed, class_of_op, np.isnan(costs.time_on(KINDS)).T)
+    np.logical_or.at(closed, part_of_op, np.isnan(costs.time_on(KINDS)).T)
     sites: dict[tuple[DeviceString, bytes], int] = {}
     return np.array(
         [sites.setdefault((device, row.tobytes()), len(sites)) for device, row in zip(fixed, closed, strict=True)],
