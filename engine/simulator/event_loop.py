@@ -15,7 +15,7 @@ from engine.simulator.held_memory import free_after_op
 from engine.simulator.published_memory import published_peaks
 from engine.simulator.records import NOTHING, Scratch, Tables, borrow_scratch, borrow_tables, entries_of
 from engine.simulator.schedule import next_slot, set_event, time_of
-from engine.simulator.transfers import end_transfer, send, start_op
+from engine.simulator.transfers import DEVICE_EVENT, end_transfer, send, start_op, take_from_queue
 
 
 @compiled
@@ -99,14 +99,25 @@ def _begin(tables: Tables, scratch: Scratch) -> None:
 def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
     """Outputs go to the local consumers at once and to the others by transfers; then the device goes on.
 
-    Returns the moment when the device has rested.
+    If nothing is sent by an op that takes no time, no other event can have come before the device's next one: a row of
+    such ops is handled at once. Returns the moment when the device has rested.
     """
     device = scratch.ops[op].device
-    remote = _hand_over(tables, scratch, op, device)
-    if tables.model[0].full_memory:
-        free_after_op(tables, scratch, op, device, now)
-    if remote > 0:
-        send(tables, scratch, op, device, now)
+    in_a_row = scratch.slots[device].order >= DEVICE_EVENT
+    while True:
+        remote = _hand_over(tables, scratch, op, device)
+        if tables.model[0].full_memory:
+            free_after_op(tables, scratch, op, device, now)
+        if remote > 0:
+            send(tables, scratch, op, device, now)
+        state = scratch.devices[device]
+        if not in_a_row or remote > 0 or scratch.ops[op].time_us != 0 or state.head == state.tail:
+            break
+        following = scratch.queue[state.head]
+        if now + scratch.ops[following].time_us > now:
+            break
+        op = following
+        take_from_queue(tables, scratch, device, now)
     rested_us = now + tables.model[0].op_rest_us if scratch.ops[op].time_us != 0 else now
     if scratch.devices[device].head < scratch.devices[device].tail:
         start_op(tables, scratch, device, rested_us)

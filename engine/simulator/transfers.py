@@ -26,15 +26,21 @@ DEVICE_EVENT = LINK_EVENT + (1 << 29)
 @inlined
 def start_op(tables: Tables, scratch: Scratch, device: int, start_us: float) -> None:
     """The device takes the head of its queue."""
-    state = scratch.devices[device]
-    op = scratch.queue[state.head]
-    state.head += 1
-    state.running = True
+    op = take_from_queue(tables, scratch, device, start_us)
+    scratch.devices[device].running = True
+    end_us = start_us + scratch.ops[op].time_us
+    order = tables.ops[op].order if end_us > start_us else DEVICE_EVENT + scratch.devices[device].order
+    set_event(scratch, device, end_us, order, op)
+
+
+@inlined
+def take_from_queue(tables: Tables, scratch: Scratch, device: int, start_us: float) -> int:
+    """The head of the device's queue, which starts then."""
+    op: int = scratch.queue[scratch.devices[device].head]
+    scratch.devices[device].head += 1
     scratch.start_us[op] = start_us
     take_at_start(scratch, device, start_us, tables.ops[op].held_bytes)
-    end_us = start_us + scratch.ops[op].time_us
-    order = tables.ops[op].order if end_us > start_us else DEVICE_EVENT + state.order
-    set_event(scratch, device, end_us, order, op)
+    return op
 
 
 @inlined
