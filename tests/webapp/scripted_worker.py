@@ -1,5 +1,6 @@
 """Loaded by a worker of the tests (`--include`), never by the tests: its runs take a few seconds and need no engine."""
 
+import os
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ def write_down(number: int) -> None:
     """Each episode takes its time, and leaves a line that tells who did it."""
     time.sleep(EPISODE_SECONDS)
     with (Path(settings.DATA_FOLDER) / "lives").open("a") as lives:
-        lives.write(f"{number}\n")
+        lives.write(f"{os.getpid()} {number}\n")
 
 
 install(
