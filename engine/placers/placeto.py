@@ -4,21 +4,17 @@ Two presets: `paper`, the published form, and `fast`, which differs from it as `
 Source: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Placeto, NeurIPS 2019, arXiv 1906.08879.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from engine.events import EmitFromPlacer, Json, ShouldStop
 from engine.placers.episodes import best_of
 from engine.placers.placer import Placement
-from engine.placeto.settings import PRESETS, make_settings
+from engine.placeto.settings import make_settings
 from engine.problem import Budget, PlacementProblem
 
 
 class Placeto:
     """Trains a policy on the problem and returns the best placement that it came upon."""
-
-    presets: ClassVar[tuple[str, ...]] = tuple(PRESETS)
 
     def __init__(self, **settings: Json) -> None:
         """`settings` as in `PlacetoSettings`; `preset` says what the others default to. Raises SettingsError."""

@@ -94,12 +94,13 @@ class Evaluator:
         )
 
     def _evaluate_states(self, episodes: Episodes) -> Outcome:
-        """One evaluation for each start (equal ones once) and for each step that moves a group.
+        """One evaluation for each start (equal ones once) and each step that moves a group; at least one an episode.
 
         Where the budget ends before the first episode does, the rest of it goes to the ends of the episodes.
         """
         starts, start_of = np.unique(episodes.plan.starts, axis=0, return_inverse=True)
         moved = episodes.before() != episodes.actions
+        moved[:, -1] |= ~moved.any(axis=1)
         cost = len(starts) + np.cumsum(moved.sum(axis=1))
         whole = int(np.searchsorted(cost, self._problem.ledger.remaining, side="right"))
         if whole == 0:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.problem import PlacementProblem
 
-GROUP_FEATURES = 13
+GROUP_FEATURES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def group_features(graph: GroupGraph) -> NDArray[np.float32]:
     columns = [
         np.log1p(fastest / scale),
         fastest / graph.reference_us * np.sqrt(groups),
-        np.log((slowest + 1e-9) / (fastest + 1e-9)).clip(0, 10),
+        np.log((slowest / scale + 1e-9) / (fastest / scale + 1e-9)).clip(0, 10),
         np.log1p(transfer / scale),
         np.log1p(graph.persistent_bytes * groups / graph.memory_bytes.mean().clip(1)),
         np.log1p(in_degree),
@@ -115,9 +115,8 @@ def group_features(graph: GroupGraph) -> NDArray[np.float32]:
     ]
     for edge_us in (np.zeros(len(graph.edge_source)), graph.edge_bytes * graph.mean_us_per_byte):
         before, after = longest_ways(graph, fastest, edge_us)
-        critical = max(float((before + after).max()), 1e-9)
+        critical = float((before + after).max()) or 1.0
         columns += [before / critical, (before + after) / critical]
-    columns.append(np.arange(groups) / groups)
     return np.stack(columns, axis=1).astype(np.float32)
 
 

@@ -97,7 +97,8 @@ class PublishedPolicy(Policy):
                 field="network",
             )
         self.torch_device = torch_device
-        self.network = PublishedNetwork(devices, settings.message_rounds).to("meta")
+        with torch.device("meta"):
+            self.network = PublishedNetwork(devices, settings.message_rounds)
         initialise(self.network, rng, torch_device)
         self._edges = index_tensor(np.stack([graph.edge_source, graph.edge_target]), torch_device)
         before = torch.from_numpy(reachability(graph.edge_source, graph.edge_target, groups)).to(torch_device)
@@ -132,19 +133,23 @@ class PublishedPolicy(Policy):
 
     def score(self, episodes: Episodes, check: Check) -> Iterator[ScoredDecisions]:
         """Parts of some steps of all episodes, so many that the gradient fits the memory."""
-        batch, groups = episodes.plan.starts.shape
+        batch = episodes.plan.batch
         steps_a_part = max(1, self._rows_a_part // batch)
         placements = episodes.plan.starts.copy()
         for first in range(0, episodes.plan.steps, steps_a_part):
             check()
             steps = slice(first, min(first + steps_a_part, episodes.plan.steps))
-            states = self._states(episodes, placements, steps, groups)
+            states = self.states(episodes, placements, steps)
             scored = self._log_probabilities(states, episodes.plan.explore)
             by_step = scored.reshape(steps.stop - first, batch, -1).transpose(0, 1)
             yield ScoredDecisions(by_step, slice(0, batch), steps)
 
-    def _states(self, episodes: Episodes, placements: NDArray[np.int32], steps: slice, groups: int) -> States:
-        """The states before `steps`, step by step all episodes; moves `placements` on to the end of these steps."""
+    def states(self, episodes: Episodes, placements: NDArray[np.int32], steps: slice) -> States:
+        """The states before `steps`, step after step all episodes.
+
+        `placements` [batch, groups] are those before the first of them, and are moved on to the end of the last.
+        """
+        groups = placements.shape[1]
         orders, batch = episodes.plan.orders, len(placements)
         rows = np.arange(batch)
         seen = np.empty((steps.stop - steps.start, batch, groups), dtype=np.int32)

@@ -30,7 +30,7 @@ class Reinforce:
     def __init__(self, policy: Policy, settings: PlacetoSettings) -> None:
         self._policy, self._settings = policy, settings
         self._named = dict(policy.network.named_parameters())
-        self._optimiser = torch.optim.Adam(self._named.values(), lr=settings.learning_rate)
+        self._optimiser = torch.optim.Adam(self._named.values(), lr=settings.learning_rate, fused=True)
 
     def update(self, episodes: Episodes, advantages: NDArray[np.float64], progress: float, check: Check) -> None:
         """Learn from a batch and its `advantages` [batch, steps]; greedy episodes do not count.

@@ -33,6 +33,9 @@ class PlacetoSettings:
     """how often an episode places every group (the paper's n)"""
     start: str = "best"
     """placement at an episode's start: `fastest_device`, `random`, or the `best` found so far"""
+    start_tolerance: float = 0.02
+    """with the start `best`: by what share the next start may be worse than the best found, at the start; falls
+    linearly to 0. The best end of each batch is the next start while it is within that"""
     reward: str = "terminal"
     """`terminal`: minus the step time at the end, one evaluation an episode; `intermediate`: by how much each step
     shortens the step time, one evaluation for each step that moves a group"""
@@ -67,8 +70,10 @@ class PlacetoSettings:
     """the return baseline is the mean return at the same step over so many last episodes (published: 10)"""
     normalise_advantages: bool = True
     """whether advantages are divided by the deviation of the returns that make the baseline"""
-    list_schedule_weight: float = 2.0
+    list_schedule_weight: float = 1.0
     """how much the untrained head of `shared_head` prefers the device with the earliest finish"""
+    stay_weight: float = 3.0
+    """how much the untrained head of `shared_head` prefers the device where the group is"""
     most_reachable_groups: int = 1024
     """up to so many groups parents and children are all that can be reached; beyond, the direct neighbours alone"""
     torch_device: str = "auto"
@@ -117,6 +122,7 @@ _WHOLE: dict[str, tuple[int, int]] = {
     "torch_threads": (1, 256),
 }
 _NUMBERS: dict[str, tuple[float, float]] = {
+    "start_tolerance": (0.0, 10.0),
     "memory_penalty": (0.0, 1e6),
     "penalised_cap": (1e-6, 1e6),
     "ratio_clip": (0.01, 10.0),
@@ -127,6 +133,7 @@ _NUMBERS: dict[str, tuple[float, float]] = {
     "entropy_weight_end": (0.0, 1e3),
     "exploration": (0.0, 1e3),
     "list_schedule_weight": (0.0, 1e3),
+    "stay_weight": (0.0, 1e3),
     "checkpoint_seconds": (0.0, 3600.0),
 }
 
@@ -136,6 +143,7 @@ PRESETS: dict[str, dict[str, Json]] = {
         "network": "published",
         "message_rounds": 8,
         "start": "fastest_device",
+        "start_tolerance": 0.0,
         "reward": "intermediate",
         "reward_unit": "second",
         "batch_episodes": 8,
@@ -149,6 +157,7 @@ PRESETS: dict[str, dict[str, Json]] = {
         "return_baseline_episodes": 10,
         "normalise_advantages": False,
         "list_schedule_weight": 0.0,
+        "stay_weight": 0.0,
         "most_reachable_groups": 4096,
     },
 }

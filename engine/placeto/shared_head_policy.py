@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from engine.placeto.device_view import FINISH_LATER, device_view_graph
+from engine.placeto.device_view import FINISH_LATER, HERE, device_view_graph
 from engine.placeto.episodes import Episodes, Plan
 from engine.placeto.evaluation import Check
 from engine.placeto.features import GroupGraph, group_features
@@ -45,10 +45,11 @@ class SharedHeadPolicy(Policy):
         self, settings: PlacetoSettings, graph: GroupGraph, rng: np.random.Generator, torch_device: torch.device
     ) -> None:
         self.torch_device = torch_device
-        self.network: SharedHead = SharedHead(settings.embedding_width, settings.hidden_width, settings.message_rounds)
-        self.network.to("meta")
+        self.network: SharedHead
+        with torch.device("meta"):
+            self.network = SharedHead(settings.embedding_width, settings.hidden_width, settings.message_rounds)
         initialise(self.network, rng, torch_device)
-        _prefer_early_finish(self.network, settings.list_schedule_weight)
+        _set_preferences(self.network, settings.list_schedule_weight, settings.stay_weight)
         self._features = torch.from_numpy(group_features(graph)).to(torch_device)
         self._edges = index_tensor(np.stack([graph.edge_source, graph.edge_target]), torch_device)
         self._allowed = torch.from_numpy(graph.allowed).to(torch_device)
@@ -62,6 +63,8 @@ class SharedHeadPolicy(Policy):
         members = len(related.parent_index) + len(related.child_index)
         numbers = max(members, graph.group_count * graph.device_count * settings.hidden_width) * settings.passes
         self._episodes_a_part = max(1, _NUMBERS_A_PART // max(1, numbers))
+        self._latest: tuple[SampledEpisodes, slice, Decisions] | None = None
+        """what was scored last: with one part a batch, every epoch asks for the same"""
 
     def sample(self, plan: Plan, check: Check) -> SampledEpisodes:
         """Decide episode after episode in compiled code."""
@@ -97,6 +100,11 @@ class SharedHeadPolicy(Policy):
         torch.autograd.backward(list(projections), [_gradient(leaf) for leaf in leaves])
 
     def _decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
+        if self._latest is None or self._latest[0] is not episodes or self._latest[1] != part:
+            self._latest = (episodes, part, self._make_decisions(episodes, part))
+        return self._latest[2]
+
+    def _make_decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
         plan, actions = episodes.plan, episodes.actions[part]
         starts, orders = plan.starts[part], plan.orders[part]
         index, offset = members_on_devices(self._graph, starts, orders, actions)
@@ -112,11 +120,12 @@ class SharedHeadPolicy(Policy):
         )
 
 
-def _prefer_early_finish(network: SharedHead, weight: float) -> None:
-    """Before training the head follows the running list schedule, so strongly, and its deep part says little."""
+def _set_preferences(network: SharedHead, early_finish: float, stay: float) -> None:
+    """Before training the head prefers an early finish and the present device, and its deep part says little."""
     with torch.no_grad():
         network.view_score.weight.zero_()
-        network.view_score.weight[0, FINISH_LATER] = -weight
+        network.view_score.weight[0, FINISH_LATER] = -early_finish
+        network.view_score.weight[0, HERE] = stay
         network.score.weight.mul_(0.3)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from engine.errors import GraphError
+from engine.errors import SettingsError
 from engine.events import Json
 
 _TEXTS = "placeto"
@@ -18,20 +18,24 @@ _LENGTH_BYTES = 8
 
 def pack_tensors(arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> bytes:
     """One blob of `arrays` and JSON `texts`."""
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous = {name: np.array(array, order="C") for name, array in arrays.items()}
     packed: bytes = save(contiguous, metadata={_TEXTS: json.dumps(texts, allow_nan=False, sort_keys=True)})
     return packed
 
 
 def unpack_tensors(blob: bytes, where: str) -> tuple[dict[str, NDArray[np.generic]], dict[str, Json]]:
-    """The inverse of `pack_tensors`. Raises GraphError, naming `where`, for bytes that it has not written."""
+    """The inverse of `pack_tensors`. Raises SettingsError, naming `where`, for bytes that it has not written."""
     try:
         arrays = load(blob)
         length = int.from_bytes(blob[:_LENGTH_BYTES], "little")
         header = json.loads(blob[_LENGTH_BYTES : _LENGTH_BYTES + length])
         texts = json.loads(header["__metadata__"][_TEXTS])
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise GraphError("this is no Placeto file", where=where, allowed="a file written by Placeto") from error
+        raise _no_file(where) from error
     if not isinstance(texts, dict):
-        raise GraphError("this is no Placeto file", where=where, allowed="a file written by Placeto")
+        raise _no_file(where)
     return arrays, texts
+
+
+def _no_file(where: str) -> SettingsError:
+    return SettingsError("this is no file of Placeto", where=where, allowed="a file written by Placeto", field="policy")

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from engine.errors import SettingsError
 from engine.events import EmitFromPlacer, Episode, Json, PlacerState, ShouldStop
+from engine.placeto.checkpoints import set_weights, weights_of
 from engine.placeto.episodes import fastest_device_placement, make_plan
 from engine.placeto.evaluation import Evaluator, InterruptedTrainingError, Outcome, make_check
 from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.policy import Policy, chosen_device
 from engine.placeto.published import PublishedPolicy
-from engine.placeto.reinforce import Reinforce
+from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head_policy import SharedHeadPolicy
@@ -63,6 +64,8 @@ class Training:
         """ρ' of `_best`; infinite until something was evaluated"""
         self._best = fastest_device_placement(graph)
         """[groups]"""
+        self._start_value, self._start = self._best_value, self._best
+        """ρ' and placement where the next batch starts, if it starts from the best"""
         self._batches, self._episodes = 0, 0
         self._told_state = time.monotonic()
 
@@ -71,7 +74,7 @@ class Training:
         with _torch_threads(self._settings.torch_threads):
             try:
                 if np.isinf(self._best_value):
-                    self._best_value = self._evaluator.value_of(self._best)
+                    self._best_value = self._start_value = self._evaluator.value_of(self._best)
                 while not (self._problem.ledger.spent or self._should_stop()):
                     self._run_batch()
                     self._tell_state()
@@ -82,17 +85,26 @@ class Training:
         settings, ledger = self._settings, self._problem.ledger
         progress = ledger.used / ledger.budget.evaluations
         greedy = bool(settings.greedy_every_batches) and self._batches % settings.greedy_every_batches == 0
-        plan = make_plan(settings, self._graph, self._best, greedy, self._rng)
+        plan = make_plan(settings, self._graph, self._start, greedy, self._rng)
         outcome = self._evaluator.evaluate(self._policy.sample(plan, self._check))
         self._tell_episodes(outcome)
-        if outcome.best_end[0] < self._best_value:
-            self._best_value, self._best = outcome.best_end
+        self._take_best(outcome.best_end, progress)
         if outcome.returns is not None:
             normalise = settings.normalise_advantages
             advantages = self._baseline.advantages(outcome.returns, normalise=normalise)
             self._reinforce.update(outcome.episodes, advantages, progress, self._check)
             self._baseline.add(outcome.returns)
         self._batches += 1
+
+    def _take_best(self, end: tuple[float, NDArray[np.int32]], progress: float) -> None:
+        """Keep the best `end` (ρ', placement) of a batch if it is the best of all, or good enough to start from."""
+        if end[0] < self._best_value:
+            self._best_value, self._best = end
+        highest = self._best_value * (1.0 + falling(self._settings.start_tolerance, 0.0, progress))
+        if end[0] <= highest:
+            self._start_value, self._start = end
+        elif self._start_value > highest:
+            self._start_value, self._start = self._best_value, self._best
 
     def _tell_episodes(self, outcome: Outcome) -> None:
         elapsed_seconds = self._problem.ledger.elapsed_seconds
@@ -120,12 +132,13 @@ class Training:
         """Everything that the next batch depends on, but for the problem and its ledger."""
         arrays = {f"weights.{name}": array for name, array in weights_of(self._policy.network).items()}
         arrays |= {f"optimiser.{name}": array for name, array in self._reinforce.arrays().items()}
-        arrays |= {"return_baseline": self._baseline.window, "best": self._best}
+        arrays |= {"return_baseline": self._baseline.window, "best": self._best, "start": self._start}
         texts: dict[str, Json] = {
             "version": STATE_VERSION,
             "settings": dataclasses.asdict(self._settings),
             "rng": cast(Json, self._rng.bit_generator.state),
             "best_value": self._best_value,
+            "start_value": self._start_value,
             "batches": self._batches,
             "episodes": self._episodes,
         }
@@ -141,23 +154,13 @@ class Training:
                 allowed=f"version {texts['version']} with {texts['settings']}",
                 field="settings",
             )
-        set_weights(self._policy.network, _under("weights.", arrays))
+        set_weights(self._policy.network, _under("weights.", arrays), "placeto's state")
         self._reinforce.restore(_under("optimiser.", arrays))
         self._baseline.window = arrays["return_baseline"].astype(np.float64)
-        self._best = arrays["best"].astype(np.int32)
+        self._best, self._start = arrays["best"].astype(np.int32), arrays["start"].astype(np.int32)
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
-        self._best_value = cast(float, texts["best_value"])
+        self._best_value, self._start_value = cast(float, texts["best_value"]), cast(float, texts["start_value"])
         self._batches, self._episodes = cast(int, texts["batches"]), cast(int, texts["episodes"])
-
-
-def weights_of(network: torch.nn.Module) -> dict[str, NDArray[np.generic]]:
-    """The network's weights by name."""
-    return {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
-
-
-def set_weights(network: torch.nn.Module, weights: Mapping[str, NDArray[np.generic]]) -> None:
-    """The inverse; names and shapes must be the network's."""
-    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
 
 
 def _under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:

@@ -1,0 +1,115 @@
+"""Message passing and pooling on graphs drawn by hand, with weights that make the answer a sum one can do by hand."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from engine.placeto.bags import sum_bags
+from engine.placeto.message_passing import DirectedRounds, TwoWayRounds
+from engine.placeto.published import PooledSets
+
+# 0 → 1 → 3 and 0 → 2 → 3; 4 stands alone
+DIAMOND = torch.tensor([[0, 0, 1, 2], [1, 2, 3, 3]])
+VALUES = torch.tensor([[1.0], [10.0], [100.0], [1000.0], [10000.0]])
+HAS_PARENT = torch.tensor([0.0, 1.0, 1.0, 1.0, 0.0])
+
+
+def make_identity(network: nn.Module) -> None:
+    """Every linear layer passes its (positive) inputs on."""
+    with torch.no_grad():
+        for module in network.modules():
+            if isinstance(module, nn.Linear):
+                module.weight.copy_(torch.eye(*module.weight.shape))
+                module.bias.zero_()
+
+
+def rounds(count: int, aggregator: str = "sum") -> DirectedRounds:
+    network = DirectedRounds(1, 1, count, aggregator)
+    make_identity(network)
+    return network
+
+
+def test_no_round_leaves_the_own_features() -> None:
+    assert torch.equal(rounds(0)(VALUES, DIAMOND, HAS_PARENT), VALUES)
+
+
+def test_a_round_adds_the_parents() -> None:
+    expected = [[1.0], [11.0], [101.0], [1110.0], [10000.0]]
+    assert rounds(1)(VALUES, DIAMOND, HAS_PARENT).tolist() == expected
+
+
+def test_two_rounds_reach_the_grandparents_by_each_way() -> None:
+    assert rounds(2)(VALUES, DIAMOND, HAS_PARENT)[3].item() == 1000 + (10 + 1) + (100 + 1)
+
+
+def test_the_mean_aggregator_divides_by_the_parents() -> None:
+    assert rounds(1, "mean")(VALUES, DIAMOND, HAS_PARENT)[3].item() == 1000 + 55
+
+
+def test_a_group_without_parents_drops_the_aggregate() -> None:
+    network = rounds(1)
+    with torch.no_grad():
+        dict(network.update_network.named_parameters())["2.bias"].fill_(7.0)
+    out = network(VALUES, DIAMOND, HAS_PARENT)
+    assert out[0].item() == 1.0 and out[4].item() == 10000.0 and out[1].item() == 18.0
+
+
+def test_two_ways_are_parents_then_children() -> None:
+    network = TwoWayRounds(1, 1, 1, "sum")
+    make_identity(network)
+    assert network(VALUES, DIAMOND).tolist() == [
+        [1.0, 111.0],
+        [11.0, 1010.0],
+        [101.0, 1100.0],
+        [1110.0, 1000.0],
+        [10000.0, 10000.0],
+    ]
+
+
+def test_a_batch_between_groups_and_features_changes_nothing() -> None:
+    torch.manual_seed(0)
+    network = TwoWayRounds(3, 3, 2, "sum")
+    features = torch.rand(5, 4, 3)
+    together = network(features, DIAMOND)
+    for row in range(4):
+        assert torch.allclose(together[:, row], network(features[:, row], DIAMOND), atol=1e-6)
+
+
+def test_pooling_sums_parents_children_and_parallel_groups() -> None:
+    network = PooledSets(1)
+    make_identity(network)
+    embedded = VALUES[:, None, :].expand(5, 2, 1)
+    parents = torch.tensor([[1, 0], [0, 0], [0, 0], [0, 0], [0, 0]])
+    children = torch.tensor([[0, 1], [0, 1], [0, 1], [1, 1], [0, 0]])
+    parallel = torch.tensor([[0, 0], [0, 0], [1, 0], [0, 0], [1, 1]])
+    sets = torch.stack([parents, children, parallel]).float()
+    # of group 1 (first row) and of group 0 without itself, as if 0 reached itself too (second row)
+    assert network(embedded, sets).tolist() == [[1.0, 1000.0, 10100.0], [0.0, 1111.0, 10000.0]]
+
+
+def test_sums_of_bags_are_those_of_torch_and_so_is_their_gradient() -> None:
+    generator = torch.Generator().manual_seed(0)
+    index = torch.randint(0, 6, (40,), generator=generator)
+    offset = torch.tensor([0, 0, 7, 7, 30, 40])
+    weight = torch.rand(5, 3, generator=generator)
+    answers: list[tuple[Tensor, Tensor]] = []
+    for method in ("ours", "torch"):
+        table = torch.rand(6, 3, generator=torch.Generator().manual_seed(1)).requires_grad_()
+        if method == "ours":
+            sums = sum_bags(table, index, offset)
+        else:
+            sums = nn.functional.embedding_bag(index, table, offset, mode="sum", include_last_offset=True)
+        (sums * weight).sum().backward()  # type: ignore[no-untyped-call]  # torch's own
+        assert table.grad is not None
+        answers.append((sums.detach(), table.grad))
+    assert torch.allclose(answers[0][0], answers[1][0], atol=1e-6)
+    assert torch.allclose(answers[0][1], answers[1][1], atol=1e-6)
+    assert answers[0][0][0].tolist() == [0.0] * 3 == answers[0][0][2].tolist()
+
+
+@pytest.mark.parametrize("aggregator", ["sum", "mean"])
+def test_the_gradient_is_that_of_the_formula(aggregator: str) -> None:
+    torch.manual_seed(1)
+    network = DirectedRounds(2, 2, 2, aggregator).double()
+    features = torch.rand(5, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: network(x, DIAMOND, HAS_PARENT.double()), (features,))
