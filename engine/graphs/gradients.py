@@ -35,6 +35,11 @@ def forward_ops(op_names: Sequence[str]) -> NDArray[np.int64]:
     return np.array([_forward_op(name, index_of_name) for name in op_names], dtype=np.int64)
 
 
+def are_gradients(op_names: Sequence[str]) -> NDArray[np.bool_]:
+    """[ops] whether an op is named as a part of the backward pass."""
+    return np.array([bool(_SCOPE.search(name) or _TAPE.search(name)) for name in op_names])
+
+
 def _forward_op(name: str, index_of_name: Mapping[str, int]) -> int:
     if "gradient" not in name:
         return NO_OP

@@ -13,7 +13,7 @@ from engine.errors import SettingsError
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.contraction import Contraction, Nodes
 from engine.graphs.device_string import DeviceString
-from engine.graphs.gradients import forward_ops, join_gradients
+from engine.graphs.gradients import are_gradients, forward_ops, join_gradients
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.joining import join, only_consumers
 from engine.graphs.merging import merge
@@ -94,7 +94,7 @@ def group_ops(
     class_of_op = colocation_classes(graph)
     devices_of_classes(graph, class_of_op)
     rank, weight = rank_of_ops(graph), _weights(costs)
-    telling = _telling(costs, weight, rank)
+    telling = _telling(graph, costs, weight, rank)
     if groups is None:
         position = positions_of_classes(graph, class_of_op, rank)
         return _grouping(graph, costs, position[class_of_op].astype(np.int32), telling)
@@ -177,9 +177,11 @@ def _edges_between(
     return pairs, sizes
 
 
-def _telling(costs: OpCosts, weight: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[ops] the ops, the most telling first: the one with most time, then with most output bytes, then the first."""
-    return np.lexsort((rank, -costs.bytes_of_op(), -weight))
+def _telling(
+    graph: ComputationGraph, costs: OpCosts, weight: NDArray[np.int64], rank: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """[ops] the ops, the most telling first: forward ops, of these the one with most time, then most bytes."""
+    return np.lexsort((rank, -costs.bytes_of_op(), -weight, are_gradients(graph.op_names)))
 
 
 def _grouping(

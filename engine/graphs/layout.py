@@ -33,7 +33,7 @@ GROUPS_FOR_ALL_SWEEPS = 10_000
 
 
 Neighbours: TypeAlias = list[list[tuple[int, float]]]
-"""[groups] (group at the other end, its share in the group's edges) of each edge"""
+"""[groups] (group at the other end, weight) of each edge"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,10 @@ class _Drawing:
 
     def __init__(self, grouping: Grouping) -> None:
         count = grouping.group_count
-        self._above, self._below, self._both = _neighbours(grouping)
-        layer = _layers(grouping)
+        above, below = _neighbours(grouping)
+        layer = _layers(grouping, above, below)
+        self._above, self._below = _shares(above), _shares(below)
+        self._both = _shares([one + other for one, other in zip(above, below, strict=True)])
         component = _components(grouping)
         self._layers: list[list[int]] = [[] for _ in range(max(layer) + 1)]
         for group in sorted(range(count), key=lambda group: (component[group], group)):
@@ -144,8 +146,8 @@ class _Drawing:
         return rows
 
 
-def _neighbours(grouping: Grouping) -> tuple[Neighbours, Neighbours, Neighbours]:
-    """The groups above, below, and on both sides of each group. The more bytes an edge carries, the more it counts."""
+def _neighbours(grouping: Grouping) -> tuple[Neighbours, Neighbours]:
+    """The groups above and below each group, with weights: the more bytes an edge carries, the more it counts."""
     above: Neighbours = [[] for _ in range(grouping.group_count)]
     below: Neighbours = [[] for _ in range(grouping.group_count)]
     edges = zip(grouping.edge_source.tolist(), grouping.edge_target.tolist(), grouping.edge_bytes.tolist(), strict=True)
@@ -153,8 +155,7 @@ def _neighbours(grouping: Grouping) -> tuple[Neighbours, Neighbours, Neighbours]
         weight = 1.0 + log2(1 + size)
         below[source].append((target, weight))
         above[target].append((source, weight))
-    both = [one + other for one, other in zip(above, below, strict=True)]
-    return _shares(above), _shares(below), _shares(both)
+    return above, below
 
 
 def _shares(weighted: Neighbours) -> Neighbours:
@@ -166,15 +167,19 @@ def _shares(weighted: Neighbours) -> Neighbours:
     ]
 
 
-def _layers(grouping: Grouping) -> list[int]:
-    """[groups] the layer of each group: longest path, but what needs nothing stands right above what needs it."""
+def _layers(grouping: Grouping, above: Neighbours, below: Neighbours) -> list[int]:
+    """[groups] the layer of each group: longest path, but a group that gives more than it takes stands further down.
+
+    So a variable is right above the op that reads it, also where all variables take some constant from the top. The
+    weights in `above` and `below` are those of the edges.
+    """
     pairs = np.stack([grouping.edge_source, grouping.edge_target], axis=1)
-    level = levels(pairs, grouping.group_count)
-    first_below = np.full(grouping.group_count, len(level))
-    np.minimum.at(first_below, pairs[:, 0], level[pairs[:, 1]])
-    sinks = first_below == len(level)
-    layer = np.where((level == 0) & ~sinks, first_below - 1, level)
-    return [int(number) for number in layer]
+    layer = [int(level) for level in levels(pairs, grouping.group_count)]
+    for group in reversed(range(grouping.group_count)):  # the groups' numbers are a topological order
+        if sum([weight for _, weight in below[group]]) > sum([weight for _, weight in above[group]]):
+            layer[group] = min(layer[other] for other, _ in below[group]) - 1
+    used = {number: place for place, number in enumerate(sorted(set(layer)))}
+    return [used[number] for number in layer]
 
 
 def _components(grouping: Grouping) -> list[int]:

@@ -86,6 +86,11 @@ def test_a_group_is_called_after_its_longest_op() -> None:
     assert group_ops(graph, costs, 1).names == ("c",)
 
 
+def test_a_group_with_forward_ops_is_called_after_one_of_them() -> None:
+    graph = make_graph(["a", "b", "gradients/b_grad/MatMul"], [("a", "b"), ("b", "gradients/b_grad/MatMul")])
+    assert group_ops(graph, make_costs(3, [1, 2, 9]), 1).names == ("b",)
+
+
 def test_a_threshold_leaves_large_groups_alone() -> None:
     graph = make_graph(list("abcd"), [("a", "b"), ("a", "c"), ("a", "d")])
     costs = make_costs(4, output_bytes=[[2000], [10], [1000], [1000]])

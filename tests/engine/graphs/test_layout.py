@@ -91,6 +91,18 @@ def test_what_needs_nothing_stands_right_above_what_needs_it() -> None:
     assert y["op_000004"] == y["op_000002"]
 
 
+def test_a_variable_that_takes_a_constant_stands_above_its_reader_all_the_same() -> None:
+    # constant → variable → last op of a chain; the constant has 4 bytes, the variable 4,000
+    names = ["constant", "variable", "a", "b", "c", "d"]
+    edges = [("constant", "variable"), ("variable", "d"), ("a", "b"), ("b", "c"), ("c", "d")]
+    costs = make_costs(6, output_bytes=[[4], [4000], [100], [100], [100], [100]])
+    grouping = group_ops(make_graph(names, edges), costs, None)
+    drawn = layout(grouping)
+    y = dict(zip(grouping.names, drawn.y.tolist(), strict=True))
+    assert y["variable"] == y["c"]
+    assert y["constant"] == y["b"]
+
+
 def test_a_wide_layer_is_broken_into_rows() -> None:
     grouping = grouping_of(400, [])
     drawn = layout(grouping)
