@@ -8,7 +8,7 @@ from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
 from engine.simulator.memory_curves import full_curves, published_curves
 from engine.simulator.records import Scratch, Tables
-from engine.simulator.tables import edges_by_flow
+from engine.simulator.tables import Numbering
 from engine.simulator.timeline import NOT_WAITED, Timeline, Transfers
 
 
@@ -16,19 +16,26 @@ class Recording:
     """What the scratch says of a step, edge by edge and transfer by transfer."""
 
     def __init__(
-        self, graph: ComputationGraph, costs: Costs, cluster: Cluster, tables: Tables, scratch: Scratch
+        self,
+        graph: ComputationGraph,
+        costs: Costs,
+        cluster: Cluster,
+        tables: Tables,
+        numbering: Numbering,
+        scratch: Scratch,
     ) -> None:
         self.graph, self.costs, self.cluster = graph, costs, cluster
-        self.device_of_op = scratch.ops["device"].astype(np.int32)
-        self.start_us = scratch.start_us.copy()
-        self.time_us = scratch.ops.time_us.copy()
+        self.device_of_op = np.empty(graph.op_count, dtype=np.int32)
+        self.start_us, self.time_us = np.empty(graph.op_count), np.empty(graph.op_count)
+        self.device_of_op[numbering.ops] = scratch.ops["device"]
+        self.start_us[numbering.ops], self.time_us[numbering.ops] = scratch.start_us, scratch.ops["time_us"]
         self.end_us = self.start_us + self.time_us
         self.running_order = [
-            scratch.queue[first:tail].astype(np.int64)
+            numbering.ops[scratch.queue[first:tail]]
             for first, tail in zip(scratch.devices.first.tolist(), scratch.devices.tail.tolist(), strict=True)
         ]
         self.peak_bytes = scratch.devices.peak_bytes.copy()
-        edge_of_entry = edges_by_flow(graph)
+        edge_of_entry = numbering.entries
         source, target = graph.edge_source[edge_of_entry], graph.edge_target[edge_of_entry]
         remote = self.device_of_op[source] != self.device_of_op[target]
         leader = scratch.entries.leader.astype(np.int64)

@@ -19,6 +19,10 @@ the op's start until the op, its last local consumer and its last transfer have 
 from arrival until the last consumer there has ended. Model `outputs`: see published_memory.py.
 
 Source: Placeto (Addanki et al. 2019) and its published simulator for `bus` and `outputs`.
+
+Compiled code, such as a search, evaluates without Python in between: `simulate_step(simulator.tables, scratch,
+placement)` of event_loop.py, with a scratch of `simulator.new_scratch()` a thread, gives the step time (NaN where
+an op has no time on its device) and leaves the peaks in `scratch.devices[device].peak_bytes`.
 """
 
 from collections import deque
@@ -35,10 +39,9 @@ from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.batches import THREADS, evaluate_batch, usable_cores
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.recording import Recording
-from engine.simulator.records import Scratch, Tables
+from engine.simulator.records import Scratch
 from engine.simulator.tables import make_scratch, make_tables
 from engine.simulator.timeline import Timeline
-from engine.simulator.topology import topological_order
 
 SMALLEST_SHARE = 20_000
 """simulated ops below which a batch is not worth another thread"""
@@ -72,14 +75,13 @@ class Simulator:
         if len(costs.persistent_bytes) != ops:
             raise CostError(f"costs of {len(costs.persistent_bytes)} ops", where=graph.name, allowed=f"{ops} ops")
         _check_edges(graph, costs)
-        topological_order(graph)
         self.graph, self.costs, self.cluster = graph, costs, cluster
         if group_of_op is None:
             group_of_op = np.arange(ops, dtype=np.int32)
         if group_of_op.shape != (ops,) or group_of_op.min() < 0:
             raise PlacementError("groups that do not cover the ops", where=graph.name, allowed=f"[{ops}] from 0")
         self.group_count = int(group_of_op.max()) + 1
-        self.tables: Tables = make_tables(graph, costs, cluster, group_of_op)
+        self.tables, self._numbering = make_tables(graph, costs, cluster, group_of_op)
         self.group_of_op = group_of_op
         self._scratches: deque[Scratch] = deque()
 
@@ -115,11 +117,16 @@ class Simulator:
     def timeline(self, placement: NDArray[np.int32]) -> Timeline:
         """What happens when under `placement` [groups]. Raises as `evaluate` does."""
         checked = self._checked(placement[np.newaxis])[0]
-        scratch = make_scratch(self.tables, self.cluster)
+        scratch = self.new_scratch()
         step_time_us = simulate_step(self.tables, scratch, checked)
         if np.isnan(step_time_us):
             self._raise_missing_time(checked)
-        return Recording(self.graph, self.costs, self.cluster, self.tables, scratch).timeline(step_time_us)
+        recording = Recording(self.graph, self.costs, self.cluster, self.tables, self._numbering, scratch)
+        return recording.timeline(step_time_us)
+
+    def new_scratch(self) -> Scratch:
+        """Room for one evaluation at a time by compiled code."""
+        return make_scratch(self.tables, self.cluster)
 
     def _evaluate_share(
         self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], peak_bytes: NDArray[np.int64]
@@ -127,7 +134,7 @@ class Simulator:
         try:
             scratch = self._scratches.pop()
         except IndexError:
-            scratch = make_scratch(self.tables, self.cluster)
+            scratch = self.new_scratch()
         try:
             failed = evaluate_batch(self.tables, scratch, placements, step_time_us, peak_bytes)
         finally:

@@ -1,5 +1,7 @@
 """From a graph, its costs and a cluster to the tables of the event loop and room for its work, in n log n."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,38 +10,65 @@ from engine.costs.costs import Costs
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator import records as kinds_of
 from engine.simulator.records import BUS_CODE, NONE_CODE, NOTHING, PAIR_CODE, Records, Scratch, Tables, records_of
+from engine.simulator.topology import topological_order
 
 CONTENTION_CODES = {Contention.BUS: BUS_CODE, Contention.PAIR: PAIR_CODE, Contention.NONE: NONE_CODE}
 OWN_END = CONTROL - 1
 """in the place of an output: what is local arrives before what was sent"""
 
 
-def make_tables(graph: ComputationGraph, costs: Costs, cluster: Cluster, group_of_op: NDArray[np.int32]) -> Tables:
-    """Flatten the inputs into new arrays."""
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """Inside, ops are numbered in a topological order: what runs together then lies together in memory."""
+
+    ops: NDArray[np.int64]
+    """[ops] number inside → op of the graph"""
+    entries: NDArray[np.int64]
+    """[edges] entry → edge of the graph"""
+
+
+def make_tables(
+    graph: ComputationGraph, costs: Costs, cluster: Cluster, group_of_op: NDArray[np.int32]
+) -> tuple[Tables, Numbering]:
+    """Flatten the inputs into new arrays. Raises GraphError where there is a cycle."""
+    ops = topological_order(graph).astype(np.int64)
+    flat = _Flat(graph, costs, ops)
+    tables = Tables(
+        model=_model_record(cluster),
+        placed_ops=_placed_op_records(flat, costs, group_of_op),
+        ops=_op_records(flat, costs),
+        flows=_flow_records(flat),
+        entries=_entry_records(flat),
+        first_ops=flat.number[np.bincount(graph.edge_target, minlength=len(ops)) == 0].astype(np.uint32),
+        flow_sizes=np.append(flat.flow_size, 0).astype(np.int32),
+        by_name=flat.by_name.astype(np.uint32),
+        shared=_shared_records(flat),
+        links=_link_records(cluster),
+        time_us=np.ascontiguousarray(costs.time_on(_kinds(cluster))[:, ops]),
+        output_bytes=costs.bytes_of_op()[ops],
+    )
+    return tables, Numbering(ops, flat.entries)
+
+
+def _model_record(cluster: Cluster) -> Records:
     model = records_of(1, kinds_of.MODEL)
     model.contention = CONTENTION_CODES[cluster.contention]
     model.full_memory = cluster.memory_model == MemoryModel.FULL
     model.op_rest_us, model.link_rest_us = cluster.op_rest_us, cluster.link_rest_us
+    return model
+
+
+def _link_records(cluster: Cluster) -> Records:
     links = records_of(cluster.device_count**2, kinds_of.LINK)
     links.bandwidth_bytes_per_us, links.latency_us = cluster.bandwidth_bytes_per_us.ravel(), cluster.latency_us.ravel()
-    placed_ops = records_of(graph.op_count, kinds_of.PLACED_OP)
-    placed_ops.group, placed_ops.persistent_bytes = group_of_op, costs.persistent_bytes
-    placed_ops.in_degree = np.bincount(graph.edge_target, minlength=graph.op_count)
-    flat = _Flat(graph, costs)
-    return Tables(
-        model=model,
-        placed_ops=placed_ops,
-        ops=_op_records(flat, costs),
-        flows=_flow_records(flat),
-        entries=_entry_records(flat),
-        first_ops=np.flatnonzero(placed_ops.in_degree == 0).astype(np.uint32),
-        flow_sizes=np.append(flat.flow_size, 0).astype(np.int32),
-        by_name=flat.by_name.astype(np.uint32),
-        shared=_shared_records(flat),
-        links=links,
-        time_us=np.ascontiguousarray(costs.time_on(_kinds(cluster))),
-        output_bytes=costs.bytes_of_op(),
-    )
+    return links
+
+
+def _placed_op_records(flat: "_Flat", costs: Costs, group_of_op: NDArray[np.int32]) -> Records:
+    records = records_of(flat.op_count, kinds_of.PLACED_OP)
+    records.group, records.persistent_bytes = group_of_op[flat.ops], costs.persistent_bytes[flat.ops]
+    records.in_degree = np.bincount(flat.target, minlength=flat.op_count)
+    return records
 
 
 def _kinds(cluster: Cluster) -> list[str]:
@@ -47,24 +76,18 @@ def _kinds(cluster: Cluster) -> list[str]:
     return sorted({device.kind for device in cluster.devices})
 
 
-def edges_by_flow(graph: ComputationGraph) -> NDArray[np.int64]:
-    """[edges] entry → edge: by producer, then output (the control signal first), then the consumer's name."""
-    rank = ranks(graph.op_names)
-    edges = np.arange(graph.edge_count)
-    return np.lexsort((edges, rank[graph.edge_target], graph.edge_output, graph.edge_source))
-
-
 class _Flat:
-    """Edges in the orders that the records need."""
+    """Edges in the orders that the records need; ops by their numbers inside."""
 
-    def __init__(self, graph: ComputationGraph, costs: Costs) -> None:
-        self.op_count = graph.op_count
-        self.source, self.target = graph.edge_source.astype(np.int64), graph.edge_target.astype(np.int64)
+    def __init__(self, graph: ComputationGraph, costs: Costs, ops: NDArray[np.int64]) -> None:
+        self.ops, self.op_count = ops, graph.op_count
+        self.number = _inverse(ops)
+        self.source, self.target = self.number[graph.edge_source], self.number[graph.edge_target]
         output = graph.edge_output.astype(np.int64)
         edges = np.arange(len(output))
-        rank = ranks(graph.op_names)
-        self.entries = edges_by_flow(graph)
-        """[edges] entry → edge"""
+        rank = ranks(graph.op_names)[ops]
+        self.entries = np.lexsort((edges, rank[self.target], output, self.source))
+        """[edges] entry → edge: by producer, then output (the control signal first), then the consumer's name"""
         self.entry_of_edge = _inverse(self.entries)
         self.by_name = self.target[np.lexsort((edges, rank[self.target], self.source))]
         self.by_file = self.entry_of_edge[np.lexsort((edges, self.source))]
@@ -73,7 +96,7 @@ class _Flat:
         self.flow_of_entry = np.cumsum(new_flow) - 1
         self.flow_source, flow_output = self.source[self.entries[new_flow]], output[self.entries[new_flow]]
         self.flow_size = np.bincount(self.flow_of_entry, minlength=len(flow_output))
-        self.flow_bytes = _flow_bytes(costs, self.flow_source, flow_output)
+        self.flow_bytes = _flow_bytes(costs, ops[self.flow_source], flow_output)
         flow_of_edge = self.flow_of_entry[self.entry_of_edge]
         by_target = np.lexsort((edges, self.target))
         self.shared_edges = by_target[self.flow_size[flow_of_edge[by_target]] > 1]
@@ -92,7 +115,7 @@ def _op_records(flat: _Flat, costs: Costs) -> Records:
     records.entry_first[:] = _firsts(flat.source, count)
     records.shared_first[:] = _firsts(flat.target[flat.shared_edges], count)
     records.order[:count] = flat.order[:count]
-    held = costs.bytes_of_op() + costs.temporary_bytes
+    held = (costs.bytes_of_op() + costs.temporary_bytes)[flat.ops]
     records.held_bytes[:count] = held
     freed = held.copy()
     np.subtract.at(freed, flat.flow_source, flat.flow_bytes)
@@ -178,7 +201,7 @@ def _firsts(owner: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
 
 
 def _flow_bytes(costs: Costs, flow_source: NDArray[np.int64], flow_output: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[flows] bytes of the output; a control signal has none."""
+    """[flows] bytes of the output of `flow_source`, an op of the graph; a control signal has none."""
     data = flow_output != CONTROL
     result = np.zeros(len(flow_source), dtype=np.int64)
     result[data] = costs.output_bytes[costs.output_offset[flow_source[data]] + flow_output[data]]

@@ -15,7 +15,7 @@ DEVICES_PROCESS, LINKS_PROCESS, MEMORY_PROCESS = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """The transfers of a step, by producer, then output (the control signal first)."""
+    """The transfers of a step: producers in a topological order, of each the control signal first, then its outputs."""
 
     op: NDArray[np.int32]
     """[transfers] the producer"""
