@@ -43,8 +43,10 @@ from engine.simulator.records import Scratch
 from engine.simulator.tables import make_scratch, make_tables
 from engine.simulator.timeline import Timeline
 
-SMALLEST_SHARE = 20_000
-"""simulated ops below which a batch is not worth another thread"""
+SMALLEST_PART = 20_000
+"""simulated ops that are worth a thread's while"""
+PARTS_A_WORKER = 4
+"""so that a worker on a slower core does less"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +95,16 @@ class Simulator:
         checked = self._checked(placements)
         batch = len(checked)
         answer = Evaluations(np.empty(batch), np.empty((batch, self.cluster.device_count), dtype=np.int64))
-        shares = min(threads or usable_cores(), batch, 1 + batch * self.graph.op_count // SMALLEST_SHARE)
-        if shares <= 1:
-            self._evaluate_share(checked, answer.step_time_us, answer.peak_bytes)
-            return answer
-        bounds = np.linspace(0, batch, shares + 1).astype(int).tolist()
-        waiting = [
-            THREADS.pool().submit(
-                self._evaluate_share, checked[low:high], answer.step_time_us[low:high], answer.peak_bytes[low:high]
-            )
-            for low, high in pairwise(bounds[1:])
-        ]
-        try:
-            first = slice(0, bounds[1])
-            self._evaluate_share(checked[first], answer.step_time_us[first], answer.peak_bytes[first])
-        finally:
-            for share in waiting:
-                share.exception()
-        for share in waiting:
-            share.result()
+        least = 1 + SMALLEST_PART // self.graph.op_count
+        workers = max(1, min(threads or usable_cores(), batch // least))
+        bounds = np.linspace(0, batch, 1 + max(1, min(workers * PARTS_A_WORKER, batch // least))).astype(int).tolist()
+        parts = deque(slice(low, high) for low, high in pairwise(bounds))
+        helpers = [THREADS.pool().submit(self._evaluate_parts, checked, answer, parts) for _ in range(workers - 1)]
+        failed = self._evaluate_parts(checked, answer, parts)
+        for helper in helpers:
+            failed += helper.result()
+        if failed:
+            self._raise_missing_time(checked[min(failed)])
         return answer
 
     def timeline(self, placement: NDArray[np.int32]) -> Timeline:
@@ -128,19 +121,25 @@ class Simulator:
         """Room for one evaluation at a time by compiled code."""
         return make_scratch(self.tables, self.cluster)
 
-    def _evaluate_share(
-        self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], peak_bytes: NDArray[np.int64]
-    ) -> None:
+    def _evaluate_parts(self, placements: NDArray[np.int32], answer: Evaluations, parts: deque[slice]) -> list[int]:
+        """Evaluate one part of the batch after the other until none is left; returns the placements that cannot run."""
+        failed: list[int] = []
         try:
             scratch = self._scratches.pop()
         except IndexError:
             scratch = self.new_scratch()
-        try:
-            failed = evaluate_batch(self.tables, scratch, placements, step_time_us, peak_bytes)
-        finally:
-            self._scratches.append(scratch)
-        if failed >= 0:
-            self._raise_missing_time(placements[failed])
+        while True:
+            try:
+                part = parts.popleft()
+            except IndexError:
+                break
+            index = evaluate_batch(
+                self.tables, scratch, placements[part], answer.step_time_us[part], answer.peak_bytes[part]
+            )
+            if index >= 0:
+                failed.append(part.start + index)
+        self._scratches.append(scratch)
+        return failed
 
     def _checked(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
         """`placements` as contiguous, writable int32 (other kinds would be compiled for), after a look at them."""
