@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.webapp.conftest import MemoryBroker
 from webapp.graphs.models import Graph
@@ -115,9 +116,10 @@ def test_it_publishes_nothing_that_is_not_queued(run: Run, broker: MemoryBroker)
     assert broker.messages("gpu") == []
 
 
-def test_a_broker_that_is_away_is_no_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [OperationalError("away"), ConnectionRefusedError(), RedisConnectionError("away")])
+def test_a_broker_that_is_away_is_no_error(run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def away(queue: str) -> int:
-        raise OperationalError("connection refused")
+        raise error
 
     monkeypatch.setattr(reaper, "waiting_messages", away)
     assert reaper.publish_queued(Run) == 0

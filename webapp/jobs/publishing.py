@@ -4,11 +4,15 @@ import logging
 import uuid
 
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 from webapp.celery import app
 from webapp.jobs.job import Job
 
 log = logging.getLogger(__name__)
+
+BROKER_FAULTS = (OperationalError, OSError, RedisError)
+"""what says that the broker is away; the transport does not turn all of its client's errors into its own"""
 
 
 def publish(model: type[Job], job_id: uuid.UUID) -> bool:
@@ -20,14 +24,14 @@ def publish(model: type[Job], job_id: uuid.UUID) -> bool:
         with app.connection_for_write() as connection:
             connection.ensure_connection(max_retries=1, timeout=3)
             app.send_task(model.TASK, args=[str(job_id)], queue=model.QUEUE, retry=False, connection=connection)
-    except (OperationalError, OSError) as error:
+    except BROKER_FAULTS as error:
         log.warning("the broker cannot be reached; %s %s waits for it: %s", model.__name__, job_id, error)
         return False
     return True
 
 
 def waiting_messages(queue: str) -> int:
-    """How many messages wait in `queue`. Raises OperationalError or OSError where the broker cannot be reached."""
+    """How many messages wait in `queue`. Raises one of `BROKER_FAULTS` where the broker cannot be reached."""
     with app.connection_for_read() as connection:
         connection.ensure_connection(max_retries=1, timeout=3)
         return int(connection.default_channel.queue_declare(queue, passive=False).message_count)

@@ -9,10 +9,9 @@ from django.apps import apps
 from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
-from kombu.exceptions import OperationalError
 
 from webapp.jobs.job import Job
-from webapp.jobs.publishing import publish, waiting_messages
+from webapp.jobs.publishing import BROKER_FAULTS, publish, waiting_messages
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ def publish_queued(model: type[Job]) -> int:
     try:
         if not ids or waiting_messages(model.QUEUE) > 0:
             return 0
-    except (OperationalError, OSError) as error:
+    except BROKER_FAULTS as error:
         log.warning("the broker cannot be reached: %s", error)
         return 0
     return sum(publish(model, job_id) for job_id in ids)

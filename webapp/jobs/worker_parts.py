@@ -50,7 +50,10 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            do_round()
+            try:
+                do_round()
+            except Exception:  # without a reaper, runs of lost workers would wait for ever
+                log.exception("a round of the reaper failed; it tries again")
             self._ended.wait(settings.HEARTBEAT_SECONDS)
 
 
