@@ -56,7 +56,7 @@ def run(folder: Path, tell: Callable[[str], None]) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     table = _table(prepared, curves)
     (folder / "learning_curve.md").write_text(table)
-    (folder / "learning_curve.json").write_text(json.dumps(_raw(curves), indent=1) + "\n")
+    (folder / "learning_curve.json").write_text(json.dumps(_raw(curves)) + "\n")
     _draw(curves, folder / "learning_curve.png")
     return table
 
@@ -144,7 +144,11 @@ def _row(curve: Curve) -> str:
 
 
 def _raw(curves: list[Curve]) -> api.Json:
-    rows: list[api.Json] = [asdict(curve) for curve in curves]
+    rows: list[api.Json] = []
+    for curve in curves:
+        fields = asdict(curve)
+        del fields["best_step_time_us"]  # it follows from the episodes
+        rows.append(fields | {"step_time_us": [round(time) for time in curve.step_time_us]})
     return {"graph": GRAPH, "cluster": CLUSTER, "evaluations": EVALUATIONS, "version": VERSION, "curves": rows}
 
 
