@@ -50,7 +50,7 @@ def _reset(tables: Tables, scratch: Scratch) -> None:
         state = scratch.devices[device]
         state.running = False
         state.op_count = 0
-        state.leader = NOTHING
+        state.copy = NOTHING
         state.free_us = state.changed_us = 0.0
         state.starting_us = np.inf
         state.level_bytes = 0
@@ -92,7 +92,8 @@ def _begin(tables: Tables, scratch: Scratch) -> None:
         scratch.devices[device].tail += 1
     for device in range(len(scratch.devices)):
         if scratch.devices[device].head < scratch.devices[device].tail:
-            start_op(tables, scratch, device, 0.0)
+            end_us, order, op = start_op(tables, scratch, device, 0.0)
+            set_event(scratch, device, end_us, order, op)
 
 
 @inlined
@@ -119,12 +120,13 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
         op = following
         take_from_queue(tables, scratch, device, now)
     rested_us = now + tables.model[0].op_rest_us if scratch.ops[op].time_us != 0 else now
+    end_us, order, following = np.inf, 0, 0
     if scratch.devices[device].head < scratch.devices[device].tail:
-        start_op(tables, scratch, device, rested_us)
+        end_us, order, following = start_op(tables, scratch, device, rested_us)
     else:
         scratch.devices[device].running = False
         scratch.devices[device].free_us = rested_us
-        set_event(scratch, device, np.inf, 0, 0)
+    set_event(scratch, device, end_us, order, following)
     return rested_us
 
 

@@ -26,9 +26,9 @@ def free_after_op(tables: Tables, scratch: Scratch, op: int, device: int, now: f
             scratch.flow_holders[shared.flow] -= 1
             left = scratch.flow_holders[shared.flow]
         else:
-            leader = scratch.leader_of_shared[place]
-            scratch.entries[leader].holders -= 1
-            left = scratch.entries[leader].holders
+            copy = scratch.copy_of_shared[place]
+            scratch.entries[copy].holders -= 1
+            left = scratch.entries[copy].holders
         if left == 0:
             freed += shared.bytes
     state = scratch.devices[device]

@@ -38,23 +38,21 @@ class Recording:
         edge_of_entry = numbering.entries
         source, target = graph.edge_source[edge_of_entry], graph.edge_target[edge_of_entry]
         remote = self.device_of_op[source] != self.device_of_op[target]
-        leader = scratch.entries.leader.astype(np.int64)
-        if cluster.contention == Contention.BUS:
-            leader = tables.flows.entry_first[tables.entries.flow].astype(np.int64)
-        leaders, transfer_of_remote = np.unique(leader[remote], return_inverse=True)
+        transfer = scratch.entries.transfer.astype(np.int64)
+        firsts, transfer_of_remote = np.unique(transfer[remote], return_inverse=True)
         self.transfer_of_edge = np.full(graph.edge_count, -1, dtype=np.int64)
         """[edges] the transfer that brings the bytes, -1 where both ops are on one device"""
         self.transfer_of_edge[edge_of_entry[remote]] = transfer_of_remote
-        self.transfers = self._transfers(edge_of_entry[leaders], leaders, scratch, tables)
+        self.transfers = self._transfers(edge_of_entry[firsts], firsts, scratch, tables)
 
     def _transfers(
-        self, edge: NDArray[np.int64], leaders: NDArray[np.int64], scratch: Scratch, tables: Tables
+        self, edge: NDArray[np.int64], entry: NDArray[np.int64], scratch: Scratch, tables: Tables
     ) -> Transfers:
-        """`edge` [transfers]: one of the flow of each; `leaders` [transfers]: its leader."""
+        """`edge` and `entry` [transfers]: the first that each serves."""
         remote = self.transfer_of_edge >= 0
         ends = np.stack((self.transfer_of_edge[remote], self.device_of_op[self.graph.edge_target[remote]]))
         served = np.unique(ends, axis=1)
-        start_us = scratch.entries.start_us[leaders]
+        start_us = scratch.entries.start_us[entry]
         return Transfers(
             op=self.graph.edge_source[edge],
             output=self.graph.edge_output[edge],
@@ -62,8 +60,8 @@ class Recording:
             destination_offset=np.searchsorted(served[0], np.arange(len(edge) + 1)).astype(np.int64),
             destinations=served[1].astype(np.int32),
             start_us=start_us,
-            end_us=start_us + scratch.entries.time_us[leaders],
-            bytes=tables.flows.bytes[tables.entries.flow[leaders]],
+            end_us=start_us + scratch.entries.time_us[entry],
+            bytes=tables.flows.bytes[tables.entries.flow[entry]],
         )
 
     def timeline(self, step_time_us: float) -> Timeline:

@@ -3,7 +3,7 @@
 A flow is one output of one op (or its control signal) that has consumers. An entry is one edge, in the order of flows:
 by producer, then output (the control signal first), then the consumer's name. A shared input is one edge of a flow
 with several consumers: who takes the bytes last must be counted, where a single consumer is always the last. A transfer
-is known by its leader: the first entry that it serves.
+is known by the first entry that it serves, a copy by the first entry on its device.
 
 Why records: what is needed together lies together, and few arrays keep calls between compiled functions cheap. Indices
 are unsigned, so that no code is spent on negative ones.
@@ -79,7 +79,7 @@ DEVICE_STATE = np.dtype(
         ("tail", "u4"),  # behind the last ready op, in `queue`
         ("running", "?"),
         ("free_us", "f8"),  # when it has rested
-        ("leader", "u4"),  # of the flow at hand on this device
+        ("copy", "u4"),  # of the flow at hand on this device
         ("last_served", "u4"),  # last entry of the flow at hand on this device
         ("level_bytes", "i8"),
         ("peak_bytes", "i8"),
@@ -92,18 +92,19 @@ DEVICE_STATE = np.dtype(
 CHANNEL_STATE = np.dtype([("busy", "?"), ("head", "u4"), ("tail", "u4"), ("free_us", "f8")], align=True)
 ENTRY_STATE = np.dtype(
     [
-        ("leader", "u4"),  # first entry of the same flow on the same device
-        ("next_served", "u4"),  # next entry of the same flow on the same device, NOTHING behind the last
-        ("holders", "i4"),  # at a leader: consumers that still need the copy
-        ("next_transfer", "u4"),  # at a leader: the next in the channel's queue, NOTHING behind the last
-        ("time_us", "f8"),  # at a leader: how long its transfer takes
-        ("start_us", "f8"),  # at a leader
+        ("transfer", "u4"),  # that brings it
+        ("copy", "u4"),  # that it takes
+        ("next_served", "u4"),  # next entry of its transfer, NOTHING behind the last
+        ("holders", "i4"),  # of a copy: consumers that still need it
+        ("next_transfer", "u4"),  # of a transfer: the next in the channel's queue, NOTHING behind the last
+        ("time_us", "f8"),  # of a transfer: how long it takes
+        ("start_us", "f8"),  # of a transfer
     ],
     align=True,
 )
 FLIGHT = np.dtype([("time_us", "f8"), ("order", "i4"), ("what", "u4")], align=True)
 EVENT = np.dtype([("time_bits", "i8"), ("order", "i4"), ("what", "u4")], align=True)
-"""`what`: an op, or the leader of a transfer"""
+"""`what`: an op or a transfer"""
 
 
 class Tables(NamedTuple):
@@ -152,8 +153,8 @@ class Scratch(NamedTuple):
     """[edges]"""
     flow_holders: NDArray[np.int32]
     """[flows + 1] who still needs the output on its producer's device; all entries, until some turn out to be remote"""
-    leader_of_shared: NDArray[np.uint32]
-    """[shared inputs] of the copy, where the producer is on another device"""
+    copy_of_shared: NDArray[np.uint32]
+    """[shared inputs] the copy, where the producer is on another device"""
     slots: Records
     """[a power of two] the next event of each device, then of each channel, infinite for none; without channels the
     first of all transfers comes behind the devices"""
@@ -219,7 +220,7 @@ def borrow_scratch(scratch: Scratch) -> Scratch:
         borrowed(scratch.channels),
         borrowed(scratch.entries),
         borrowed(scratch.flow_holders),
-        borrowed(scratch.leader_of_shared),
+        borrowed(scratch.copy_of_shared),
         borrowed(scratch.slots),
         borrowed(scratch.winners),
         borrowed(scratch.in_flight),

@@ -70,7 +70,7 @@ def time_of(bits: int) -> float:
 
 
 @inlined
-def fly(scratch: Scratch, time_us: float, order: int, leader: int) -> None:
+def fly(scratch: Scratch, time_us: float, order: int, transfer: int) -> None:
     """A transfer that needs no channel is under way."""
     heap = scratch.in_flight
     hole = scratch.in_flight_count[0]
@@ -81,9 +81,9 @@ def fly(scratch: Scratch, time_us: float, order: int, leader: int) -> None:
             break
         heap[hole] = heap[parent]
         hole = parent
-    heap[hole].time_us, heap[hole].order, heap[hole].what = time_us, order, leader
+    heap[hole].time_us, heap[hole].order, heap[hole].what = time_us, order, transfer
     if hole == 0:
-        set_event(scratch, len(scratch.devices), time_us, order, leader)
+        set_event(scratch, len(scratch.devices), time_us, order, transfer)
 
 
 @inlined
@@ -103,11 +103,11 @@ def land(scratch: Scratch) -> None:
             break
         heap[hole] = heap[child]
         hole, child = child, 2 * child + 1
+    time_us, order, transfer = np.inf, 0, 0
     if count > 0:
         heap[hole] = heap[count]
-        set_event(scratch, len(scratch.devices), heap[0].time_us, heap[0].order, heap[0].what)
-    else:
-        set_event(scratch, len(scratch.devices), np.inf, 0, 0)
+        time_us, order, transfer = heap[0].time_us, heap[0].order, heap[0].what
+    set_event(scratch, len(scratch.devices), time_us, order, transfer)
 
 
 @inlined

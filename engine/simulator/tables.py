@@ -176,7 +176,7 @@ def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
         channels=records_of(channels, kinds_of.CHANNEL_STATE),
         entries=records_of(edges, kinds_of.ENTRY_STATE),
         flow_holders=np.zeros(len(tables.flows), np.int32),
-        leader_of_shared=np.zeros(len(tables.shared), np.uint32),
+        copy_of_shared=np.zeros(len(tables.shared), np.uint32),
         slots=events,
         winners=winners,
         in_flight=records_of(edges if cluster.contention == Contention.NONE else 0, kinds_of.FLIGHT),
