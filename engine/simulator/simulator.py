@@ -34,9 +34,10 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
-from engine.errors import CostError, GraphError, PlacementError, shortened
-from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.errors import CostError, PlacementError, shortened
+from engine.graphs.graph import ComputationGraph
 from engine.simulator.batches import THREADS, evaluate_batch, usable_cores
+from engine.simulator.checks import check_edges, check_sizes
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.recording import Recording
 from engine.simulator.records import Scratch
@@ -74,9 +75,8 @@ class Simulator:
         graph's.
         """
         ops = graph.op_count
-        if len(costs.persistent_bytes) != ops:
-            raise CostError(f"costs of {len(costs.persistent_bytes)} ops", where=graph.name, allowed=f"{ops} ops")
-        _check_edges(graph, costs)
+        check_edges(graph, costs)
+        check_sizes(graph, costs, cluster)
         self.graph, self.costs, self.cluster = graph, costs, cluster
         if group_of_op is None:
             group_of_op = np.arange(ops, dtype=np.int32)
@@ -170,22 +170,4 @@ class Simulator:
             f"no time on {self.cluster.devices[device_of_op[op]].kind}",
             where=f"op {shortened(self.graph.op_names[op])}",
             allowed=f"a device of kind {', '.join(kinds)}" if kinds else "",
-        )
-
-
-def _check_edges(graph: ComputationGraph, costs: Costs) -> None:
-    """Edges lead from an output of an op to an op."""
-    if graph.edge_count == 0:
-        return
-    ends = np.stack((graph.edge_source, graph.edge_target))
-    if ends.min() < 0 or ends.max() >= graph.op_count:
-        raise GraphError("an edge leads to no op", where=graph.name, allowed=f"ops 0 to {graph.op_count - 1}")
-    outputs = np.diff(costs.output_offset)[graph.edge_source]
-    wrong = np.flatnonzero((graph.edge_output < CONTROL) | (graph.edge_output >= outputs))
-    if len(wrong):
-        edge = wrong[0]
-        raise CostError(
-            f"output {graph.edge_output[edge]} has no bytes",
-            where=f"op {shortened(graph.op_names[graph.edge_source[edge]])}",
-            allowed=f"{outputs[edge]} outputs",
         )

@@ -32,6 +32,11 @@ def simulator_of(edges: list[tuple[int, int, int]], ops: int = 2) -> None:
     Simulator(graph, costs, cluster_of(2))
 
 
+def with_op(op: Op) -> None:
+    graph, costs = graph_of([Op("a"), op])
+    Simulator(graph, costs, cluster_of(2))
+
+
 BAD = {
     "device beyond the last": (
         lambda: evaluate([[0, 2]]),
@@ -64,6 +69,14 @@ BAD = {
     "an output that is not there": (
         lambda: simulator_of([(0, 1, 1)]),
         "op a: output 1 has no bytes; allowed: 1 outputs",
+    ),
+    "a time without end": (
+        lambda: with_op(Op("b", time_us=1e300)),
+        "op b: 1e+300 is too much; allowed: a step, transfers included, of less than 5e+18 µs",
+    ),
+    "bytes without end": (
+        lambda: with_op(Op("b", outputs=[2**62, 2**62, 2**62])),
+        "op b: 1.38e+19 is too much; allowed: less than 5e+18 bytes of all ops",
     ),
     "costs of another graph": (lambda: simulator_of([], ops=3), "case: costs of 2 ops; allowed: 3 ops"),
 }
