@@ -45,12 +45,17 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
+def faults() -> list[str]:
+    """What went wrong on the page; a test that means to be refused takes its line out."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, address: str, faults: list[str]) -> Iterator[Page]:
     """A page that fails the test if it throws, logs an error, or asks any other server for anything."""
     context = browser.new_context(base_url=address, accept_downloads=True, viewport={"width": 1440, "height": 1000})
     context.set_default_timeout(PATIENCE_MILLISECONDS)
     page = context.new_page()
-    faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(f"threw {error}"))
     page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
     page.on(

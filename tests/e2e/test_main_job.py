@@ -163,13 +163,15 @@ def test_a_name_in_a_graph_is_only_text(page: Page, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_graph_is_told_at_the_field_and_not_stored(
-    page: Page, training_graph: Path, tmp_path: Path
+    page: Page, training_graph: Path, tmp_path: Path, faults: list[str]
 ) -> None:
     create_project(page, "Bad input")
     path = tmp_path / "cut.pb"
     path.write_bytes(training_graph.read_bytes()[:1000])
     project_url = page.url
     page.locator("input[type=file]").set_input_files(path)
-    expect(page.get_by_role("alert")).to_contain_text("cut.pb")
+    expect(page.get_by_role("alert")).to_contain_text("cut short or damaged")
+    assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
+    faults.clear()
     page.goto(project_url)
     expect(page.locator("main")).to_contain_text("No graph yet")

@@ -15,7 +15,8 @@ from webapp.runs.models import Checkpoint, Run
 from webapp.supervisor.processes import descendants
 
 SCRIPTED = "tests.webapp.scripted_worker"
-EVALUATIONS = 500
+EVALUATIONS = 4000
+"""enough that the run still goes on when its first checkpoint has been seen"""
 WHOLE = [
     (1, "started"),
     *[(1 + number, "episode") for number in range(1, EPISODES + 1)],
