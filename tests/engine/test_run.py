@@ -82,7 +82,8 @@ def test_a_stopped_run_reports_its_best_without_finishing() -> None:
 
 def test_going_on_from_each_checkpoint_equals_never_stopping() -> None:
     whole: Heard = []
-    prepared, asked = prepared_graph(), request("placeto", 400)
+    prepared = prepared_graph()
+    asked = dataclasses.replace(request("placeto", 400), settings={"checkpoint_seconds": 0.0})
     report = place(prepared, asked, whole.append, lambda: False)
     checkpoints = [item for item in whole if isinstance(item, Checkpoint)]
     assert checkpoints, "placeto emits at least one checkpoint a run"
