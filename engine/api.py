@@ -35,6 +35,7 @@ from engine.events import (
     Started,
 )
 from engine.formats import FORMATS, check_upload, prepare, write_placed
+from engine.graphs.reading_options import ReadingOptions
 from engine.placement_files import device_of_group, placement_to_json, simulate, trace
 from engine.placers.registry import PLACERS, PRESETS
 from engine.prepared import PreparedGraph
@@ -117,6 +118,7 @@ __all__ = [
     "PlacetoError",
     "PreparedGraph",
     "Progress",
+    "ReadingOptions",
     "ReportProgress",
     "RunRequest",
     "SettingsError",

@@ -18,12 +18,15 @@ from engine.graphs import graphdef_writer
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_reader import READING, check_graph, read_graph
 from engine.graphs.grouping import group_ops
+from engine.graphs.opening import opened
+from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 
 GRAPHDEF_FORMATS = (".pb", ".pbtxt")
 NODE_LINK_FORMATS = (".json",)
 FORMATS = GRAPHDEF_FORMATS + NODE_LINK_FORMATS
 DEFAULT_GROUPS = 128
+AS_IT_IS = ReadingOptions()
 GROUPING = "grouping the ops"
 
 
@@ -43,16 +46,18 @@ def prepare(
     limits: Limits,
     groups: int | None = DEFAULT_GROUPS,
     name: str | None = None,
+    options: ReadingOptions = AS_IT_IS,
 ) -> PreparedGraph:
     """Read, cost and group the graph in `path`.
 
     `suffix` names its format, one of `FORMATS`; `name` is what to call it, if not by the file's name. `groups` None: no
-    merging. Raises GraphError, CostError, LimitError.
+    merging. Raises GraphError, CostError, LimitError, and SettingsError for options that the file cannot meet.
     """
     _require_format(suffix)
     if suffix in GRAPHDEF_FORMATS:
-        graph = read_graph(path, suffix, limits, report_progress)
-        costs = estimate_costs(path, suffix, graph, list(CATALOGUE), limits, report_progress)
+        with opened(path, suffix, options, limits, report_progress) as graphdef:
+            graph = read_graph(graphdef.path, graphdef.suffix, limits, report_progress)
+            costs = estimate_costs(graphdef.path, graphdef.suffix, graph, list(CATALOGUE), limits, report_progress)
     else:
         graph, costs = _read_nodelink(path, limits, report_progress)
     report_progress(GROUPING, 0, 0)
@@ -60,14 +65,25 @@ def prepare(
     return PreparedGraph(dataclasses.replace(graph, name=graph.name if name is None else name), costs, grouping)
 
 
-def write_placed(source: Path, suffix: str, device_of_op: Mapping[str, str], destination: Path, limits: Limits) -> None:
-    """Write `source` with every node's device set, nothing else changed, in `destination`'s format (.pb, .pbtxt)."""
+def write_placed(
+    source: Path,
+    suffix: str,
+    device_of_op: Mapping[str, str],
+    destination: Path,
+    limits: Limits,
+    options: ReadingOptions = AS_IT_IS,
+) -> None:
+    """Write `source` with every node's device set, nothing else changed, in `destination`'s format (.pb, .pbtxt).
+
+    `options` are those with which it was prepared.
+    """
     _require_format(suffix)
     if suffix not in GRAPHDEF_FORMATS:
         raise GraphError(
             "a node-link file holds no GraphDef", where=suffix, allowed="the placement as JSON", field="file"
         )
-    graphdef_writer.write_placed(source, suffix, device_of_op, destination, limits)
+    with opened(source, suffix, options, limits) as graphdef:
+        graphdef_writer.write_placed(graphdef.path, graphdef.suffix, device_of_op, destination, limits)
 
 
 def read_nodelink_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
