@@ -8,6 +8,7 @@ from django.shortcuts import render
 
 from engine import api
 from webapp.graphs.models import Graph
+from webapp.graphs.what_was_read import cpu_ops_of, reading_facts, shares_of, unknown_ops_of
 from webapp.runs.forms import RunForm
 
 
@@ -22,11 +23,18 @@ def graph_or_404(graph_id: uuid.UUID) -> Graph:
 def graph_page(
     request: HttpRequest, graph: Graph, run_form: RunForm | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    """Context: graph, project, summary, progress, run_form, runs, methods (for the presets of each), device_kinds."""
+    """Context: graph, project, progress, run_form, runs, methods (for the presets of each), device_kinds; and what was
+    read: summary, facts, shares, unknown, cpu_ops.
+    """
+    summary = graph.summary if isinstance(graph.summary, dict) else {}
     context = {
         "graph": graph,
         "project": graph.project,
         "summary": graph.summary,
+        "facts": reading_facts(summary),
+        "shares": shares_of(summary),
+        "unknown": unknown_ops_of(summary),
+        "cpu_ops": cpu_ops_of(summary),
         "progress": progress_of(graph),
         "run_form": run_form or RunForm(),
         "runs": graph.runs.all(),
