@@ -34,7 +34,7 @@ from engine.events import (
     ShouldStop,
     Started,
 )
-from engine.formats import FORMATS, check_upload, prepare, write_placed
+from engine.formats import DEFAULT_GROUPS, FORMATS, check_upload, prepare, write_placed
 from engine.graphs.reading_options import ReadingOptions
 from engine.placement_files import device_of_group, placement_to_json, simulate, trace
 from engine.placers.registry import PLACERS, PRESETS
@@ -95,6 +95,7 @@ def place(
 
 
 __all__ = [
+    "DEFAULT_GROUPS",
     "FORMATS",
     "Baseline",
     "Budget",
