@@ -50,7 +50,7 @@ def cluster_of_json(value: Json) -> Cluster:
     shape = (len(devices), len(devices))
     bandwidth = _number(links, "links", "bandwidth_bytes_per_us", _BANDWIDTHS, DEFAULT_BANDWIDTH_BYTES_PER_US)
     latency_us = _number(links, "links", "latency_us", _TIMES, DEFAULT_LATENCY_US)
-    bandwidths, latencies_us = np.full(shape, bandwidth), np.full(shape, latency_us)
+    bandwidths, latencies_us = np.full(shape, float(bandwidth)), np.full(shape, float(latency_us))
     _set_pairs(links.get("pairs", []), devices, bandwidths, latencies_us)
     return Cluster(
         devices=devices,

@@ -269,3 +269,10 @@ def test_the_benchmarks_clusters() -> None:
         assert [device.name for device in cluster.devices] == [f"/device:GPU:{index}" for index in range(4)]
         assert cluster.contention is Contention.NONE
         assert json.loads(file.read_text())["links"]["bandwidth_bytes_per_us"] == cluster.bandwidth_bytes_per_us[0, 1]
+
+
+def test_whole_numbers_in_the_links_are_numbers_like_others() -> None:
+    links = {"bandwidth_bytes_per_us": 12000, "latency_us": 0, "pairs": []}
+    devices = [{"name": f"/device:GPU:{index}", "kind": "K80"} for index in range(2)]
+    cluster = parse_cluster(json.dumps({"devices": devices, "links": links}))
+    assert cluster.bandwidth_bytes_per_us.dtype == cluster.latency_us.dtype == np.float64
