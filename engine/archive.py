@@ -46,10 +46,15 @@ def fields_of(part: "DataclassInstance") -> tuple[dict[str, NDArray[np.generic]]
 
 
 def from_fields(part: type[Part], arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> Part:
-    """The inverse of `fields_of`; lists come back as tuples."""
+    """The inverse of `fields_of`; lists come back as tuples.
+
+    A field that an earlier version did not write yet keeps its default.
+    """
     keys = {field.name: f"{part.__name__}.{field.name}" for field in dataclasses.fields(part)}
     values: dict[str, Any] = {
-        name: arrays[key] if key in arrays else _as_tuple(texts[key]) for name, key in keys.items()
+        name: arrays[key] if key in arrays else _as_tuple(texts[key])
+        for name, key in keys.items()
+        if key in arrays or key in texts
     }
     return part(**values)
 

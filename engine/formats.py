@@ -12,13 +12,14 @@ from engine.child import Limits, ReportProgress, Results, no_progress, require_s
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs
 from engine.costs.estimated import estimate_costs
-from engine.errors import GraphError, shortened
+from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.graphs import graphdef_writer
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_reader import READING, check_graph, read_graph
 from engine.graphs.grouping import group_ops
 from engine.graphs.opening import opened
+from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 
@@ -58,11 +59,18 @@ def prepare(
         with opened(path, suffix, options, limits, report_progress) as graphdef:
             graph = read_graph(graphdef.path, graphdef.suffix, limits, report_progress)
             costs = estimate_costs(graphdef.path, graphdef.suffix, graph, list(CATALOGUE), limits, report_progress)
+        origin = Origin(
+            suffix, options.to_json(), graphdef.feeds, graphdef.fetches, graphdef.signatures, graphdef.notes
+        )
     else:
+        if options != AS_IT_IS:
+            what = "node-link JSON has neither signatures nor shapes"
+            raise SettingsError(what, where=shortened(path.name), allowed="no options", field="options")
         graph, costs = _read_nodelink(path, limits, report_progress)
+        origin = Origin(suffix)
     report_progress(GROUPING, 0, 0)
     grouping = group_ops(graph, costs, groups)
-    return PreparedGraph(dataclasses.replace(graph, name=graph.name if name is None else name), costs, grouping)
+    return PreparedGraph(dataclasses.replace(graph, name=graph.name if name is None else name), costs, grouping, origin)
 
 
 def write_placed(

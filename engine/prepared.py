@@ -1,7 +1,7 @@
 """A graph that is ready to be placed, what it tells people, and its form in the database."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -13,9 +13,12 @@ from engine.events import Json
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
 from engine.graphs.layout import layout
+from engine.graphs.origin import Origin
 
 TYPES_SHOWN = 3
 """types named for each group in the view"""
+OPS_NAMED = 5
+"""ops named for each reason to run on a CPU"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,13 @@ class PreparedGraph:
     graph: ComputationGraph
     costs: Costs
     grouping: Grouping
+    origin: Origin = field(default_factory=Origin)
 
     def to_bytes(self) -> bytes:
         """For the database; no pickle."""
         arrays: dict[str, NDArray[np.generic]] = {}
         texts: dict[str, Json] = {}
-        for part in (self.graph, self.costs, self.grouping):
+        for part in (self.graph, self.costs, self.grouping, self.origin):
             part_arrays, part_texts = fields_of(part)
             arrays, texts = arrays | part_arrays, texts | part_texts
         return pack(arrays, texts)
@@ -43,6 +47,7 @@ class PreparedGraph:
             from_fields(ComputationGraph, arrays, texts),
             from_fields(Costs, arrays, texts),
             from_fields(Grouping, arrays, texts),
+            from_fields(Origin, arrays, texts),
         )
 
     def summary(self) -> dict[str, Json]:
@@ -65,7 +70,22 @@ class PreparedGraph:
             "time_us": dict(zip(costs.kinds, np.nansum(costs.time_us, axis=1).tolist(), strict=True)),
             "back_edges": len(graph.back_edges),
             "feedback_edges": len(self.grouping.feedback_edges),
+            "format": self.origin.format,
+            "options": dict(self.origin.options),
+            "signatures": list(self.origin.signatures),
+            "notes": list(self.origin.notes),
+            "cpu_ops": self._cpu_ops(),
         }
+
+    def _cpu_ops(self) -> dict[str, Json]:
+        """How many ops no GPU can run, and for each reason, the most frequent first: how many, and the first names."""
+        names: dict[str, list[Json]] = {}
+        for name, reason in zip(self.graph.op_names, self.graph.cpu_reason, strict=True):
+            if reason:
+                names.setdefault(reason, []).append(name)
+        ordered = sorted(names.items(), key=lambda item: (-len(item[1]), item[0]))
+        reasons: list[Json] = [[reason, len(of_it), of_it[:OPS_NAMED]] for reason, of_it in ordered]
+        return {"ops": sum(map(len, names.values())), "reasons": reasons}
 
     def view(self) -> dict[str, Json]:
         """The grouped graph for the browser, laid out top-down; `engine.api` describes the fields."""

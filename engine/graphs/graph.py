@@ -43,6 +43,8 @@ class ComputationGraph:
     must_colocate: NDArray[np.int32] = field(default_factory=no_pairs)
     """[pairs, 2] ops that the format itself keeps on one device beside the labels: the two ends of a ref or resource
     edge, the ops of a while loop's frame; each pair once, in no particular direction"""
+    cpu_reason: tuple[str, ...] = ()
+    """[ops] why no GPU can run the op, as the end of a sentence; empty where one can, or where that is not known"""
 
     def __post_init__(self) -> None:
         ops = len(self.op_names)
@@ -50,7 +52,9 @@ class ComputationGraph:
             raise GraphError("the graph has no ops", where=self.name, allowed="at least one op")
         if len(set(self.op_names)) != ops:
             raise GraphError("two ops have one name", where=_first_duplicate(self.op_names), allowed="unique names")
-        assert len(self.op_types) == len(self.devices) == len(self.colocation) == ops
+        if not self.cpu_reason:
+            object.__setattr__(self, "cpu_reason", ("",) * ops)
+        assert len(self.op_types) == len(self.devices) == len(self.colocation) == len(self.cpu_reason) == ops
         assert len(self.edge_source) == len(self.edge_target) == len(self.edge_output)
         assert self.back_edges.shape[1:] == self.must_colocate.shape[1:] == (2,)
         for array in (self.edge_source, self.edge_target, self.edge_output, self.back_edges, self.must_colocate):

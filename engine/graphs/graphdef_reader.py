@@ -53,6 +53,7 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
         "op_types": list(graph.op_types),
         "devices": list(graph.devices),
         "colocation": [list(labels) for labels in graph.colocation],
+        "cpu_reason": list(graph.cpu_reason),
     }
     return arrays, texts
 
@@ -70,7 +71,7 @@ def _graph_of_order(order: dict[str, Json], report_progress: ReportProgress) -> 
 
 def _from_results(arrays: dict[str, NDArray[np.generic]], texts: dict[str, Json]) -> ComputationGraph:
     """The inverse of `read_in_child`."""
-    names = {key: tuple(cast(list[str], texts[key])) for key in ("op_names", "op_types", "devices")}
+    names = {key: tuple(cast(list[str], texts[key])) for key in ("op_names", "op_types", "devices", "cpu_reason")}
     numbers = {key: array.astype(np.int32, copy=False) for key, array in arrays.items()}
     return ComputationGraph(
         name=cast(str, texts["name"]),
@@ -83,4 +84,5 @@ def _from_results(arrays: dict[str, NDArray[np.generic]], texts: dict[str, Json]
         colocation=tuple(tuple(labels) for labels in cast(list[list[str]], texts["colocation"])),
         back_edges=numbers["back_edges"],
         must_colocate=numbers["must_colocate"],
+        cpu_reason=names["cpu_reason"],
     )
