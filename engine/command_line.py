@@ -58,6 +58,8 @@ def _add_graph(parser: argparse.ArgumentParser) -> None:
         "--groups", type=_group_count, default=128, help="at most N groups (default 128), or all: no merging"
     )
     parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
+    parser.add_argument("--profile", type=Path, metavar="RUN_METADATA", help="measured op times of a run of the graph")
+    parser.add_argument("--profile-kind", metavar="KIND", help="the device kind on which they were measured")
     parser.add_argument("--report", type=Path, help="write the report here, as JSON")
 
 
@@ -179,7 +181,15 @@ def _cluster(text: str) -> api.Cluster:
 
 
 def _prepare(parsed: argparse.Namespace) -> api.PreparedGraph:
-    return api.prepare(parsed.graph, parsed.graph.suffix, _print_progress, api.Limits(), parsed.groups)
+    return api.prepare(
+        parsed.graph,
+        parsed.graph.suffix,
+        _print_progress,
+        api.Limits(),
+        parsed.groups,
+        run_metadata=parsed.profile,
+        profile_kind=parsed.profile_kind,
+    )
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, api.Json]:

@@ -12,6 +12,7 @@ from engine.child import Limits, ReportProgress, Results, no_progress, require_s
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs
 from engine.costs.estimated import estimate_costs
+from engine.costs.measured import read_step_stats, with_measured
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.graphs import graphdef_writer
@@ -48,13 +49,18 @@ def prepare(
     groups: int | None = DEFAULT_GROUPS,
     name: str | None = None,
     options: ReadingOptions = AS_IT_IS,
+    run_metadata: Path | None = None,
+    profile_kind: str | None = None,
 ) -> PreparedGraph:
     """Read, cost and group the graph in `path`.
 
     `suffix` names its format, one of `FORMATS`; `name` is what to call it, if not by the file's name. `groups` None: no
-    merging. Raises GraphError, CostError, LimitError, and SettingsError for options that the file cannot meet.
+    merging. What the step stats in `run_metadata` measured replaces what is estimated: on all kinds of the device class
+    that it was measured on, or on `profile_kind` alone of its class. Raises GraphError, CostError, LimitError, and
+    SettingsError for options that the file cannot meet.
     """
     _require_format(suffix)
+    _require_profiled(suffix, run_metadata, profile_kind)
     if suffix in GRAPHDEF_FORMATS:
         with opened(path, suffix, options, limits, report_progress) as graphdef:
             graph = read_graph(graphdef.path, graphdef.suffix, limits, report_progress)
@@ -68,6 +74,9 @@ def prepare(
             raise SettingsError(what, where=shortened(path.name), allowed="no options", field="options")
         graph, costs = _read_nodelink(path, limits, report_progress)
         origin = Origin(suffix)
+    if run_metadata is not None:
+        stats = read_step_stats(run_metadata, limits, report_progress)
+        costs = with_measured(costs, graph, stats, profile_kind)
     report_progress(GROUPING, 0, 0)
     grouping = group_ops(graph, costs, groups)
     return PreparedGraph(dataclasses.replace(graph, name=graph.name if name is None else name), costs, grouping, origin)
@@ -124,3 +133,12 @@ def _read_nodelink(path: Path, limits: Limits, report_progress: ReportProgress) 
 def _require_format(suffix: str) -> None:
     if suffix not in FORMATS:
         raise GraphError(f"no format is named {shortened(suffix)}", allowed=", ".join(FORMATS), field="file")
+
+
+def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str | None) -> None:
+    if run_metadata is not None and suffix in NODE_LINK_FORMATS:
+        what = "a node-link file has its times in itself"
+        raise GraphError(what, where=run_metadata.name, allowed="no RunMetadata", field="run_metadata")
+    if run_metadata is None and profile_kind is not None:
+        what = f"{shortened(profile_kind)} is given without measured times"
+        raise SettingsError(what, where="profile kind", allowed="it beside RunMetadata", field="profile_kind")

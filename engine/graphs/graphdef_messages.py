@@ -51,7 +51,7 @@ def read_messages(content: bytes, suffix: str) -> GraphMessages:
     """The messages of a `.pb` or `.pbtxt` GraphDef. Raises GraphError."""
     if not content:
         raise GraphError("the file is empty", allowed=_allowed(suffix), field="file")
-    if (noun := _noun_of_first_bytes(content, suffix)) is not None:
+    if (noun := noun_of_first_bytes(content, suffix)) is not None:
         raise GraphError(f"this is {noun}", allowed=_allowed(suffix), field="file")
     return _read_text(content) if suffix == ".pbtxt" else _read_binary(content)
 
@@ -60,7 +60,7 @@ def _allowed(suffix: str) -> str:
     return "a GraphDef as text" if suffix == ".pbtxt" else "a GraphDef in binary form"
 
 
-def _noun_of_first_bytes(content: bytes, suffix: str) -> str | None:
+def noun_of_first_bytes(content: bytes, suffix: str) -> str | None:
     """What a file is whose first bytes belong to another format."""
     for first, noun in _FIRST_BYTES:
         if content.startswith(first):

@@ -1,0 +1,161 @@
+"""Measured costs: the step stats of a run (RunMetadata) in place of estimates, op by op.
+
+The file is untrusted: `step_stats.py` reads it in a child. A measured time counts on the device class, CPU or GPU, that
+it was measured on: on all kinds of that class, or on `kind` alone among them. Nothing is scaled from kind to kind.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.child import Limits, ReportProgress, no_progress, require_size, run_in_child
+from engine.clusters.catalogue import CATALOGUE, class_of_kind
+from engine.costs.costs import Costs, Source
+from engine.errors import CostError, GraphError, shortened
+from engine.graphs.graph import ComputationGraph
+
+READING_STATS = "reading the step stats"
+LEAST_SHARE = 0.5
+"""of the measured ops that must be in the graph: TensorFlow's own rewriting renames a few"""
+
+
+@dataclass(frozen=True, slots=True)
+class StepStats:
+    """What was measured, in rows: one op on one device."""
+
+    names: tuple[str, ...]
+    """[rows] as the stats write them: `conv`, or `conv:Conv2D` in a GPU's stream"""
+    classes: tuple[str, ...]
+    """[rows] `CPU` or `GPU`"""
+    time_us: NDArray[np.float64]
+    """[rows] all executions in the step"""
+    temporary_bytes: NDArray[np.int64]
+    """[rows]"""
+    is_kernel: NDArray[np.bool_]
+    """[rows] whether it is the time of the op's kernels on a GPU, not of their launch"""
+    output: NDArray[np.int64]
+    """[outputs, 3] row, index of the output, bytes"""
+
+
+def read_step_stats(path: Path, limits: Limits, report_progress: ReportProgress = no_progress) -> StepStats:
+    """The step stats in the RunMetadata file `path`. Raises GraphError, LimitError."""
+    require_size(path, limits)
+    arrays, texts = run_in_child(
+        "engine.costs.step_stats:read_in_child",
+        {"path": str(path.absolute())},
+        limits,
+        task=READING_STATS,
+        report_progress=report_progress,
+    )
+    return StepStats(
+        names=tuple(cast(list[str], texts["names"])),
+        classes=tuple(cast(list[str], texts["classes"])),
+        time_us=arrays["time_us"].astype(np.float64, copy=False),
+        temporary_bytes=arrays["temporary_bytes"].astype(np.int64, copy=False),
+        is_kernel=arrays["is_kernel"].astype(bool, copy=False),
+        output=arrays["output"].astype(np.int64, copy=False),
+    )
+
+
+def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind: str | None = None) -> Costs:
+    """`costs` with what `stats` measured in place of what was estimated.
+
+    `kind` (a catalogue's name) is the device model on which its class was measured; None: it counts for all of the
+    class. An op that ran on several devices of a class counts with the slowest. Raises CostError for an unknown `kind`,
+    GraphError for stats of another graph, and where nothing was measured on the class of `kind`.
+    """
+    op_of_row = _ops_of_rows(graph, stats)
+    rows_of_kinds = {
+        device_class: _rows_of_class(costs.kinds, device_class, kind) for device_class in sorted(set(stats.classes))
+    }
+    if kind is not None and class_of_kind(kind) not in rows_of_kinds:
+        what = f"nothing in it was measured on a {class_of_kind(kind)}"
+        raise GraphError(what, where=kind, allowed=f"a kind of {', '.join(rows_of_kinds)}", field="profile_kind")
+    time_us = costs.time_us.copy()
+    measured = np.zeros(graph.op_count, dtype=bool)
+    for device_class, rows in rows_of_kinds.items():
+        times = _times(op_of_row, stats, device_class, graph.op_count)
+        here = ~np.isnan(times)
+        for row in rows:
+            time_us[row, here] = times[here]
+        measured |= here & bool(rows)
+    return dataclasses.replace(
+        costs,
+        time_us=time_us,
+        output_bytes=_output_bytes(costs, stats, op_of_row),
+        temporary_bytes=_temporary_bytes(costs, stats, op_of_row),
+        source=np.where(measured, np.uint8(Source.MEASURED), costs.source),
+    )
+
+
+def _rows_of_class(kinds: tuple[str, ...], device_class: str, kind: str | None) -> list[int]:
+    """Which rows of `Costs.time_us` a time that was measured on `device_class` counts for."""
+    if kind is not None and kind not in CATALOGUE:
+        raise CostError(
+            "no such device kind", where=shortened(kind), allowed=", ".join(CATALOGUE), field="profile_kind"
+        )
+    of_class = [row for row, each in enumerate(kinds) if each in CATALOGUE and class_of_kind(each) == device_class]
+    if kind is None or class_of_kind(kind) != device_class:
+        return of_class
+    return [row for row in of_class if kinds[row] == kind]
+
+
+def _ops_of_rows(graph: ComputationGraph, stats: StepStats) -> NDArray[np.int64]:
+    """[rows] the op that each row is of; -1 for what TensorFlow added. Raises GraphError for another graph."""
+    index_of_name = {name: op for op, name in enumerate(graph.op_names)}
+    op_of_row = np.array([_op(name, index_of_name) for name in stats.names], dtype=np.int64)
+    own = {name for name in stats.names if not _is_tensorflows_own(name)}
+    found = sum(_op(name, index_of_name) >= 0 for name in own)
+    if found == 0 or found < LEAST_SHARE * len(own):
+        what = f"the run is of another graph: {found} of its {len(own)} measured ops are in this one"
+        raise GraphError(what, allowed="RunMetadata of a run of this graph", field="run_metadata")
+    return op_of_row
+
+
+def _op(text: str, index_of_name: Mapping[str, int]) -> int:
+    """The op that the stats call `text`: its name, or `scopes::name:Type#details#`; -1 if there is none."""
+    if text in index_of_name:
+        return index_of_name[text]
+    last = text.partition("#")[0].rpartition("::")[2].partition(":")[0]
+    return index_of_name.get(last, -1)
+
+
+def _is_tensorflows_own(name: str) -> bool:
+    """Whether TensorFlow adds such an op to every run: sources, arguments, ends of links between devices."""
+    return name.rpartition("/")[2].startswith("_") or name.startswith("MEMCPY")
+
+
+def _times(op_of_row: NDArray[np.int64], stats: StepStats, device_class: str, op_count: int) -> NDArray[np.float64]:
+    """[ops] measured on `device_class`: the kernels' time where there is one, else the executor's; NaN where none."""
+    of_class = (np.array(stats.classes) == device_class) & (op_of_row >= 0)
+    times = np.full(op_count, np.nan)
+    for is_kernel in (False, True):
+        chosen = of_class & (stats.is_kernel == is_kernel)
+        slowest = np.full(op_count, -1.0)
+        np.maximum.at(slowest, op_of_row[chosen], stats.time_us[chosen])
+        times = np.where(slowest >= 0, slowest, times)
+    return times
+
+
+def _output_bytes(costs: Costs, stats: StepStats, op_of_row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[all outputs] measured where that is so; an output that the op has not in the graph is left out."""
+    row, slot, size = stats.output.T
+    op = op_of_row[row]
+    position = costs.output_offset[np.maximum(op, 0)] + slot
+    valid = (op >= 0) & (position < costs.output_offset[np.maximum(op, 0) + 1])
+    largest = np.full(len(costs.output_bytes), -1, dtype=np.int64)
+    np.maximum.at(largest, position[valid], size[valid])
+    return np.where(largest >= 0, largest, costs.output_bytes)
+
+
+def _temporary_bytes(costs: Costs, stats: StepStats, op_of_row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[ops] the most that was measured; as it was where nothing was."""
+    largest = np.full(len(costs.temporary_bytes), -1, dtype=np.int64)
+    valid = op_of_row >= 0
+    np.maximum.at(largest, op_of_row[valid], stats.temporary_bytes[valid])
+    return np.where(largest >= 0, largest, costs.temporary_bytes)
