@@ -64,7 +64,9 @@ def prepare(
     if suffix in GRAPHDEF_FORMATS:
         with opened(path, suffix, options, limits, report_progress) as graphdef:
             graph = read_graph(graphdef.path, graphdef.suffix, limits, report_progress)
-            costs = estimate_costs(graphdef.path, graphdef.suffix, graph, list(CATALOGUE), limits, report_progress)
+            costs = estimate_costs(
+                graphdef.path, graphdef.suffix, graph, list(CATALOGUE), limits, report_progress, options
+            )
         origin = Origin(
             suffix, options.to_json(), graphdef.feeds, graphdef.fetches, graphdef.signatures, graphdef.notes
         )

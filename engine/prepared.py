@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from engine.archive import fields_of, from_fields, pack, unpack
 from engine.costs.costs import Costs, Source
+from engine.costs.unknown import Unknown
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
@@ -17,6 +18,8 @@ from engine.graphs.origin import Origin
 
 TYPES_SHOWN = 3
 """types named for each group in the view"""
+UNKNOWN_LISTED = 200
+"""ops of unknown cost named in the summary"""
 OPS_NAMED = 5
 """ops named for each reason to run on a CPU"""
 
@@ -66,6 +69,7 @@ class PreparedGraph:
             "persistent_bytes": int(costs.persistent_bytes.sum()),
             "unknown_ops": len(unknown),
             "unknown_types": _most_common([graph.op_types[op] for op in unknown]),
+            "unknown": self._unknown(unknown),
             "sources": {source.name.lower(): sources[source] for source in Source if sources[source]},
             "time_us": dict(zip(costs.kinds, np.nansum(costs.time_us, axis=1).tolist(), strict=True)),
             "back_edges": len(graph.back_edges),
@@ -76,6 +80,14 @@ class PreparedGraph:
             "notes": list(self.origin.notes),
             "cpu_ops": self._cpu_ops(),
         }
+
+    def _unknown(self, ops: NDArray[np.intp]) -> list[Json]:
+        """[[name, type, why], ...] of the first `ops`; those that only wait for another op's shape come last."""
+        graph, costs = self.graph, self.costs
+        if len(costs.unknown):
+            ops = ops[np.argsort(costs.unknown[ops] == Unknown.INPUT_SHAPE, kind="stable")]
+        shown = ops[:UNKNOWN_LISTED].tolist()
+        return [[graph.op_names[op], graph.op_types[op], costs.why_unknown(op)] for op in shown]
 
     def _cpu_ops(self) -> dict[str, Json]:
         """How many ops no GPU can run, and for each reason, the most frequent first: how many, and the first names."""

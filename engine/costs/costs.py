@@ -1,13 +1,14 @@
 """What each op costs: its time on each device kind, the bytes of its outputs, the bytes that it keeps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.catalogue import class_of_kind
+from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
 ANY_KIND = "*"
@@ -25,6 +26,11 @@ class Source(IntEnum):
     """an analytic estimate (Grappler on a virtual cluster)"""
     MEASURED = 3
     """measured step stats (RunMetadata)"""
+
+
+def no_reasons() -> NDArray[np.uint8]:
+    """[0]"""
+    return np.empty(0, dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +54,14 @@ class Costs:
     """[ops] held while the op runs"""
     source: NDArray[np.uint8]
     """[ops] a `Source`"""
+    unknown: NDArray[np.uint8] = field(default_factory=no_reasons)
+    """[ops] an `Unknown`: why there is no estimate where the source is unknown; or [0], where nobody says"""
 
     def __post_init__(self) -> None:
         ops = len(self.output_offset) - 1
         assert self.time_us.shape == (len(self.kinds), ops)
         assert len(self.persistent_bytes) == len(self.temporary_bytes) == len(self.source) == ops
+        assert len(self.unknown) in (0, ops)
         if len(set(self.kinds)) != len(self.kinds):
             raise CostError("a device kind is there twice", where=", ".join(self.kinds), allowed="each kind once")
         if np.any(self.time_us < 0) or np.any(np.isinf(self.time_us)):
@@ -67,6 +76,7 @@ class Costs:
             self.persistent_bytes,
             self.temporary_bytes,
             self.source,
+            self.unknown,
         ):
             array.setflags(write=False)
 
@@ -79,6 +89,10 @@ class Costs:
                 if kind in row_of_kind:
                     times[index] = np.where(np.isnan(times[index]), self.time_us[row_of_kind[kind]], times[index])
         return times
+
+    def why_unknown(self, op: int) -> str:
+        """A few words on why the cost of `op` is not known."""
+        return SENTENCES[Unknown(int(self.unknown[op])) if len(self.unknown) else Unknown.NOT_SAID]
 
     def bytes_of_op(self) -> NDArray[np.int64]:
         """[ops] bytes of all outputs of each op."""

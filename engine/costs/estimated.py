@@ -16,8 +16,10 @@ from engine.errors import CostError, shortened
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_messages import require_suffix
+from engine.graphs.reading_options import ReadingOptions
 
 ESTIMATING = "estimating the costs"
+AS_IT_IS = ReadingOptions()
 
 
 def estimate_costs(
@@ -27,12 +29,18 @@ def estimate_costs(
     kinds: Sequence[str],
     limits: Limits,
     report_progress: ReportProgress = no_progress,
+    options: ReadingOptions = AS_IT_IS,
 ) -> Costs:
     """Costs of `graph`, which was read from the GraphDef in `path`, on each of the catalogue's `kinds`.
 
-    An op whose shapes are not all known has `Source.UNKNOWN`; its time and bytes are then the least that they can be
-    (unknown lengths count as one). Raises CostError for an unknown kind or a graph that TensorFlow refuses; GraphError
+    `options` give inputs a batch size and shapes. An op whose shapes are not all known has `Source.UNKNOWN` and a
+    reason; its time and bytes are then the least that they can be (unknown lengths count as one). Raises CostError for
+    an unknown kind or a graph that TensorFlow refuses; SettingsError for options that the graph cannot meet; GraphError
     and LimitError where the child fails.
+
+    Every output counts as memory of its own: an over-estimate for what TensorFlow passes on without a copy (`Identity`,
+    `ReadVariableOp`, `Reshape`), since an output has one number of bytes, which a transfer needs in any case. The
+    estimator tells of no temporary memory for most ops, the workspace of a convolution among them: it is then 0.
     """
     require_suffix(suffix, path)
     require_size(path, limits)
@@ -40,6 +48,7 @@ def estimate_costs(
         if kind not in CATALOGUE:
             raise CostError("no figures of this device kind", where=shortened(kind), allowed=", ".join(CATALOGUE))
     order: dict[str, Json] = {"path": str(path.absolute()), "suffix": suffix, "kinds": list(kinds)}
+    order["options"] = options.to_json()
     arrays, texts = run_in_child(
         "engine.costs.grappler:estimate_in_child", order, limits, task=ESTIMATING, report_progress=report_progress
     )
@@ -51,6 +60,7 @@ def estimate_costs(
         output_offset=arrays["output_offset"].astype(np.int64, copy=False),
         output_bytes=arrays["output_bytes"].astype(np.int64, copy=False),
         persistent_bytes=arrays["persistent_bytes"].astype(np.int64, copy=False),
-        temporary_bytes=np.zeros(graph.op_count, dtype=np.int64),  # the estimator knows none
+        temporary_bytes=arrays["temporary_bytes"].astype(np.int64, copy=False),
         source=arrays["source"].astype(np.uint8, copy=False),
+        unknown=arrays["unknown"].astype(np.uint8, copy=False),
     )

@@ -1,79 +1,126 @@
 """Grappler's analytic estimator on a virtual cluster of one device: the child's side of `estimated.py`.
 
 Source: tensorflow/core/grappler/costs/op_level_cost_estimator.cc. An op's time there is its arithmetic at the device's
-peak plus its bytes at the device's bandwidth, so at most twice the roofline. Nothing of the graph is run.
+peak plus its bytes at the device's bandwidth, so at most twice the roofline, and neither depends on the device. So the
+estimator is asked once, about a device on which an operation takes a µs and a byte another one: its two answers are
+then the operations and the bytes themselves, whole numbers, from which every kind's time follows. (A slow test asks it
+about each kind.) Nothing of the graph is run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
-from tensorflow.core.protobuf import device_properties_pb2, meta_graph_pb2
+from tensorflow.core.protobuf import device_properties_pb2
+from tensorflow.python.client import pywrap_tf_session
+from tensorflow.python.framework import c_api_util
 from tensorflow.python.grappler import cluster as grappler_cluster
 from tensorflow.python.grappler import item as grappler_item
 
 from engine.child import ReportProgress, Results
 from engine.clusters.catalogue import CATALOGUE, DeviceKind
 from engine.costs.costs import Source
-from engine.costs.shapes import least_bytes, output_shapes
-from engine.costs.stand_ins import GraphToCost, graph_to_cost, without_feeds
+from engine.costs.input_shapes import given_shapes
+from engine.costs.shapes import OutputShapes, least_bytes, output_shapes
+from engine.costs.stand_ins import GraphToCost, graph_to_cost, replace_feeds
+from engine.costs.told_shapes import add_told_shapes
+from engine.costs.unknown import Unknown
 from engine.errors import CostError, shortened
 from engine.events import Json
-from engine.graphs.graphdef_messages import read_messages
+from engine.graphs.graphdef_messages import GraphMessages, read_messages
 from engine.graphs.must_colocate import shared_resource
+from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow_messages import Message
 
-TIMES_SLOWER = 100
-"""the estimator gives whole µs: it is told of a device that is so many times slower, and its answer is divided"""
 STAGE = "estimating the costs"
+STEPS = 5
 Answer = TypeVar("Answer")
 VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
-NANOSECONDS = 1000.0
+NANOSECONDS = 1000
 """in a µs"""
 BOUNDLESS_BYTES = 2**60
 """memory of the virtual device: the estimator refuses a graph that does not fit, which is not the question here"""
-DEVICE_NAME = "/job:localhost/replica:0/task:0/device:{}:0"
+MOST_OPERATIONS = 2**63 // NANOSECONDS
+"""of one op, and bytes: the estimator counts in ns"""
+UNIT_DEVICE = device_properties_pb2.NamedDevice(
+    name="/job:localhost/replica:0/task:0/device:CPU:0",
+    properties=device_properties_pb2.DeviceProperties(
+        type="CPU",
+        frequency=1,  # MHz, and one operation a cycle
+        num_cores=1,
+        bandwidth=1000,  # KB/s
+        memory_size=BOUNDLESS_BYTES,
+    ),
+)
+"""an operation takes a µs, a byte another one"""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the ops have to do, on whatever device."""
+
+    operations: NDArray[np.int64]
+    """[ops] of arithmetic, a multiply-add counts as two; -1 where the estimator has not come to the op"""
+    moved_bytes: NDArray[np.int64]
+    """[ops] read and written"""
+    temporary_bytes: NDArray[np.int64]
+    """[ops]"""
+
+    def time_us(self, kind: DeviceKind) -> NDArray[np.float64]:
+        """[ops] on a device of `kind`."""
+        arithmetic_us = np.maximum(self.operations, 0) / (kind.peak_gflops * 1e3)
+        return np.asarray(arithmetic_us + self.moved_bytes / kind.memory_bandwidth_bytes_per_us, dtype=np.float64)
 
 
 def estimate_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
     """Times by kind, bytes of outputs and variables, and what of it is known."""
-    kinds = cast(list[str], order["kinds"])
-    steps = len(kinds) + 1
-    report_progress(STAGE, 0, steps)
+    report_progress(STAGE, 0, STEPS)
+    options = ReadingOptions.from_json(cast(dict[str, Json], order["options"]))
     messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
-    to_cost = graph_to_cost(messages)
-    _require_importable(to_cost.graph)
-    item = _item(without_feeds(to_cost.graph))
-    shapes = output_shapes(to_cost, _asked(item.GetOpProperties))
-    times = np.zeros((len(kinds), len(messages.nodes)))
-    covered = np.ones(len(messages.nodes), dtype=bool)
-    for row, kind in enumerate(kinds):
-        report_progress(STAGE, row + 1, steps)
-        times[row] = _times(item, to_cost, CATALOGUE[kind])
-        covered &= ~np.isnan(times[row])
-    known = shapes.known & covered & to_cost.estimable
-    report_progress(STAGE, steps, steps)
+    to_cost = _checked(messages, options, report_progress)
+    persistent_bytes = _persistent_bytes(to_cost)
+    replace_feeds(to_cost.graph)
+    item, shapes = _shapes(to_cost, report_progress)
+    work = _work(item, [node.name for node in messages.nodes])
+    reasons = (to_cost.unknown, np.where(work.operations < 0, Unknown.NOT_REACHED, Unknown.NOT_SAID), shapes.unknown)
+    unknown = np.select([each > 0 for each in reasons], reasons, Unknown.NOT_SAID).astype(np.uint8)
+    report_progress(STAGE, STEPS, STEPS)
     arrays: dict[str, NDArray[np.generic]] = {
-        "time_us": np.nan_to_num(times, nan=0.0),
+        "time_us": np.array([work.time_us(CATALOGUE[kind]) for kind in cast(list[str], order["kinds"])]),
         "output_offset": shapes.offset,
         "output_bytes": shapes.bytes,
-        "persistent_bytes": _persistent_bytes(messages.nodes),
-        "source": np.where(known, Source.ESTIMATED, Source.UNKNOWN).astype(np.uint8),
+        "persistent_bytes": persistent_bytes,
+        "temporary_bytes": work.temporary_bytes,
+        "source": np.where(unknown > 0, Source.UNKNOWN, Source.ESTIMATED).astype(np.uint8),
+        "unknown": unknown,
     }
     return arrays, {"op_names": [node.name for node in messages.nodes]}
 
 
-def _require_importable(graph: Message) -> None:
-    """TensorFlow takes the graph: it checks attributes, types and shapes op by op, and runs nothing."""
+def _checked(messages: GraphMessages, options: ReadingOptions, report_progress: ReportProgress) -> GraphToCost:
+    """The graph to cost, which TensorFlow takes: it checks attributes, types and shapes op by op, and runs nothing."""
+    report_progress(STAGE, 1, STEPS)
+    to_cost = graph_to_cost(messages, given_shapes(messages, options))
+    report_progress(STAGE, 2, STEPS)
+    content = to_cost.graph.SerializeToString()
+    _asked(lambda: _import_without_python_ops(content))
+    return to_cost
 
-    def import_graph() -> None:
-        with tf.Graph().as_default():
-            tf.compat.v1.import_graph_def(graph, name="")
 
-    _asked(import_graph)
+def _import_without_python_ops(content: bytes) -> None:
+    """What `tf.import_graph_def` does, but for a Python object for each op: a third of the time and of the memory."""
+    graph, options = tf.Graph(), c_api_util.ScopedTFImportGraphDefOptions()  # they live until the import is done
+    buffer = pywrap_tf_session.TF_NewBufferFromString(content)
+    try:
+        with graph._c_graph.get() as c_graph:
+            results = pywrap_tf_session.TF_GraphImportGraphDefWithResults(c_graph, buffer, options.options)
+            c_api_util.ScopedTFImportGraphDefResults(results)  # which frees them
+    finally:
+        pywrap_tf_session.TF_DeleteBuffer(buffer)
 
 
 def _asked(question: Callable[[], Answer]) -> Answer:
@@ -85,56 +132,57 @@ def _asked(question: Callable[[], Answer]) -> Answer:
         raise CostError(f"TensorFlow refuses the graph: {shortened(lines[0], 300)}", field="file") from None
 
 
-def _item(graph: Message) -> Any:
+def _shapes(to_cost: GraphToCost, report_progress: ReportProgress) -> tuple[Any, OutputShapes]:
+    """Grappler's item, and the shapes that it infers, with the file's help where it tells more."""
+    report_progress(STAGE, 3, STEPS)
+    item = _item(to_cost.meta_graph)
+    properties = _asked(item.GetOpProperties)
+    told = add_told_shapes(to_cost, properties)
+    if told:
+        item = _item(to_cost.meta_graph)
+        properties = _asked(item.GetOpProperties)
+    report_progress(STAGE, 4, STEPS)
+    return item, output_shapes(to_cost, properties, told)
+
+
+def _item(meta_graph: Message) -> Any:
     """The graph as Grappler's item; what nobody consumes is what it is run for."""
-    meta_graph = meta_graph_pb2.MetaGraphDef()
-    meta_graph.graph_def.CopyFrom(graph)
-    consumed = {text.lstrip("^").partition(":")[0] for node in graph.node for text in node.input}
-    last = [node.name for node in graph.node if node.name not in consumed]
-    meta_graph.collection_def["train_op"].node_list.value.extend(last or [graph.node[-1].name])
+    nodes = meta_graph.graph_def.node
+    consumed = {text.lstrip("^").partition(":")[0] for node in nodes for text in node.input}
+    last = [node.name for node in nodes if node.name not in consumed]
+    meta_graph.collection_def["train_op"].node_list.value[:] = last or [nodes[-1].name]
     return _asked(lambda: grappler_item.Item(meta_graph))
 
 
-def _times(item: Any, to_cost: GraphToCost, kind: DeviceKind) -> NDArray[np.float64]:
-    """[ops] µs on a device of `kind`; NaN for what the estimator has not come to."""
-    properties, slower = _device_properties(kind)
-    device = device_properties_pb2.NamedDevice(name=DEVICE_NAME.format(kind.device_class), properties=properties)
-    with_one_device = grappler_cluster.Cluster(devices=[device])
-    measured = _asked(lambda: with_one_device.MeasureCosts(item))
+def _work(item: Any, names: Sequence[str]) -> Work:
+    """What the estimator says of the ops `names`. Raises CostError for more than it can count."""
+    cluster = grappler_cluster.Cluster(devices=[UNIT_DEVICE])
+    measured = _asked(lambda: cluster.MeasureCosts(item))
     if measured is None:
         raise CostError("TensorFlow's estimator gives no costs for the graph", field="file")
-    performances, _, _ = measured
-    time_of_name = {each.node: each.compute_cost / NANOSECONDS / slower for each in performances}
-    return np.array([time_of_name.get(node.name, np.nan) for node in to_cost.nodes])
+    found: Mapping[str, tuple[int, int, int]] = {
+        each.node: (each.compute_time, each.memory_time, each.op_memory.temp_memory) for each in measured[0]
+    }
+    unreached = (-NANOSECONDS, 0, 0)
+    rows = np.array([found.get(name, unreached) for name in names], dtype=np.int64).reshape(-1, 3)
+    for op in np.flatnonzero((rows[:, :2] < 0).any(axis=1)).tolist():
+        if names[op] in found:
+            what = "its operations, or the bytes that it reads and writes, are too many to count"
+            raise CostError(what, where=shortened(names[op]), allowed=f"at most {MOST_OPERATIONS}", field="file")
+    return Work(rows[:, 0] // NANOSECONDS, rows[:, 1] // NANOSECONDS, rows[:, 2])
 
 
-def _device_properties(kind: DeviceKind) -> tuple[Message, float]:
-    """`kind` about `TIMES_SLOWER` times slower, as the estimator is told of it, and how much slower exactly."""
-    speed = kind.frequency_mhz * kind.grappler_cores
-    slow_speed = max(1, round(speed / TIMES_SLOWER))
-    slower = speed / slow_speed
-    properties = device_properties_pb2.DeviceProperties(
-        type=kind.device_class,
-        frequency=slow_speed,
-        num_cores=1,
-        bandwidth=round(kind.grappler_bandwidth_kb_per_second / slower),
-        memory_size=BOUNDLESS_BYTES,
-    )
-    if kind.architecture:
-        properties.environment["architecture"] = kind.architecture
-    return properties, slower
-
-
-def _persistent_bytes(nodes: Sequence[Message]) -> NDArray[np.int64]:
+def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
     """[ops] of variables, optimizer slots among them; one that several handles name counts at the first of them."""
+    index_of_name = {node.name: index for index, node in enumerate(to_cost.nodes)}
     counted: set[tuple[str, bytes, bytes]] = set()
-    found = np.zeros(len(nodes), dtype=np.int64)
-    for index, node in enumerate(nodes):
+    found = np.zeros(len(to_cost.nodes), dtype=np.int64)
+    for node in to_cost.graph.node:
         if node.op not in VARIABLES:
             continue
         resource = shared_resource(node)
         if resource is None or resource not in counted:
-            found[index] = least_bytes(node.attr["dtype"].type, node.attr["shape"].shape)
+            found[index_of_name[node.name]] = least_bytes(node.attr["dtype"].type, node.attr["shape"].shape)
         if resource is not None:
             counted.add(resource)
     return found

@@ -1,8 +1,10 @@
 """The graph that the estimator is shown: the uploaded one, with stand-ins for what it cannot take. Runs in the child.
 
 - Ops that TensorFlow does not know: one placeholder for each output that is used, of the shape that the file tells.
-- Large constants: their bytes do not matter, only their shape; a placeholder, too.
-- Devices are dropped: everything is on the one device of the virtual cluster.
+- Inputs whose shapes a person gives: a placeholder of that shape; a variable's handle, where it is one.
+- Constants that are no shapes or axes: their bytes do not matter; a placeholder, too.
+- Devices are dropped: everything is on the one device of the virtual cluster. So are `_output_shapes`, which need not
+  hold for the shapes that a person gives: `told_shapes.py` comes back to them.
 - The estimator forgets the shape of whatever is fed, so a variable stands in for each placeholder in the end.
 """
 
@@ -12,62 +14,65 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2, types_pb2
+from tensorflow.core.framework import attr_value_pb2, node_def_pb2, types_pb2
+from tensorflow.core.protobuf import meta_graph_pb2
 
+from engine.costs.estimable import why_type_is_unknown
 from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.graphdef_types import INVALID, REFS_FROM, NodeTypes
 from engine.graphs.op_table import registered_ops
 from engine.graphs.tensorflow_messages import Message
 
 LARGE_CONSTANT_BYTES = 64 * 1024
-CALLS = frozenset(
-    {
-        *("PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "SymbolicGradient", "BatchFunction", "XlaLaunch"),
-        *("While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase", "For", "_While", "_If"),
-        *("PyFunc", "PyFuncStateless", "EagerPyFunc", "MapDefun"),
-    }
-)
-"""ops whose work is in functions that the estimator does not look into"""
+LARGE_NUMBERS_BYTES = 1024
+"""of a constant whose values cannot be lengths or axes"""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphToCost:
     """What the estimator is shown, and how it belongs to the uploaded nodes."""
 
-    graph: Message
-    """GraphDef"""
+    meta_graph: Message
+    """MetaGraphDef; its graph is what is shown"""
     nodes: Sequence[Message]
     """[ops] as uploaded"""
     names_of_outputs: dict[int, list[str]]
     """for ops that TensorFlow does not know: the stand-in of each output"""
-    estimable: NDArray[np.bool_]
-    """[ops] whether the estimator knows what the op does"""
+    unknown: NDArray[np.uint8]
+    """[ops] why the estimator does not know what the op does, or `Unknown.NOT_SAID`"""
+
+    @property
+    def graph(self) -> Message:
+        """GraphDef"""
+        return self.meta_graph.graph_def
 
 
-def graph_to_cost(messages: GraphMessages) -> GraphToCost:
-    """Make the stand-ins; the uploaded messages stay as they are."""
+def graph_to_cost(messages: GraphMessages, given: Mapping[int, Sequence[Message]]) -> GraphToCost:
+    """Make the stand-ins, inputs with their `given` shapes; the uploaded messages stay as they are."""
     functions = {function.signature.name for function in messages.rest.library.function}
     known_types = registered_ops().keys() | functions
     unknown = {index for index, node in enumerate(messages.nodes) if node.op not in known_types}
     stand_ins = _stand_ins(messages, unknown) if unknown else {}
-    graph = graph_pb2.GraphDef()
+    meta_graph = meta_graph_pb2.MetaGraphDef()
+    graph = meta_graph.graph_def
     graph.CopyFrom(messages.rest)
     for index, node in enumerate(messages.nodes):
         if index in unknown:
             graph.node.extend(stand_ins[index])
         else:
             _add_known(graph, node)
+            if index in given:
+                _give(graph.node[-1], given[index])
+    _type_handles(graph, {messages.nodes[index].name for index in given if _is_handle(messages.nodes[index])})
     names = {index: [source.name for source in sources] for index, sources in stand_ins.items()}
     _rename_inputs(graph, messages.nodes, names)
-    estimable = [node.op in known_types and node.op not in CALLS | functions for node in messages.nodes]
-    return GraphToCost(graph, messages.nodes, names, np.array(estimable))
+    reasons = [why_type_is_unknown(node.op, known_types, functions) for node in messages.nodes]
+    return GraphToCost(meta_graph, messages.nodes, names, np.array(reasons, dtype=np.uint8))
 
 
-def without_feeds(graph: Message) -> Message:
-    """`graph` with variables in place of its placeholders; one with a default passes its default on."""
-    fed = graph_pb2.GraphDef()
-    fed.CopyFrom(graph)
-    for node in fed.node:
+def replace_feeds(graph: Message) -> None:
+    """Put variables in place of the graph's placeholders; one with a default passes its default on."""
+    for node in graph.node:
         if node.op == "Placeholder":
             node.op = "VariableV2"
             if "shape" not in node.attr:
@@ -76,7 +81,6 @@ def without_feeds(graph: Message) -> Message:
             node.op = "EnsureShape"
             node.attr["T"].CopyFrom(node.attr["dtype"])
             del node.attr["dtype"]
-    return fed
 
 
 def _add_known(graph: Message, node: Message) -> None:
@@ -88,6 +92,40 @@ def _add_known(graph: Message, node: Message) -> None:
         added = graph.node.add()
         added.CopyFrom(node)
         added.ClearField("device")
+        if "_output_shapes" in added.attr:
+            del added.attr["_output_shapes"]
+
+
+def _give(node: Message, shapes: Sequence[Message]) -> None:
+    """Give an input its shapes: it becomes a placeholder, or stays an iterator."""
+    if "output_shapes" in node.attr:
+        del node.attr["output_shapes"].list.shape[:]
+        node.attr["output_shapes"].list.shape.extend(shapes)
+        return
+    node.op = "Placeholder"
+    node.attr["shape"].shape.CopyFrom(shapes[0])
+    node.input[:] = sorted({"^" + text.lstrip("^").partition(":")[0] for text in node.input})
+
+
+def _is_handle(node: Message) -> bool:
+    return "dtype" in node.attr and bool(node.attr["dtype"].type == types_pb2.DT_RESOURCE)
+
+
+def _type_handles(graph: Message, names: Set[str]) -> None:
+    """Make the placeholders `names` handles of variables, of the type that their consumers read."""
+    if not names:
+        return
+    types: dict[str, int] = {}
+    for node in graph.node:
+        for text in node.input:
+            for key in ("dtype", "T"):
+                if text.removesuffix(":0") in names and key in node.attr:
+                    types.setdefault(text.removesuffix(":0"), node.attr[key].type)
+    for node in graph.node:
+        if node.name in names:
+            node.op = "VarHandleOp"
+            node.attr["dtype"].type = types.get(node.name, types_pb2.DT_FLOAT)
+            node.attr["shared_name"].s = node.name.encode()
 
 
 def _is_large(node: Message) -> bool:
@@ -95,7 +133,10 @@ def _is_large(node: Message) -> bool:
     if "value" not in node.attr or "dtype" not in node.attr:
         return False
     lengths = [dimension.size for dimension in node.attr["value"].tensor.tensor_shape.dim]
-    return bool(node.ByteSize() > LARGE_CONSTANT_BYTES or math.prod(lengths) > LARGE_CONSTANT_BYTES)
+    if math.prod(lengths) > LARGE_CONSTANT_BYTES:
+        return True
+    may_be_shape = node.attr["dtype"].type in (types_pb2.DT_INT32, types_pb2.DT_INT64)
+    return bool(node.ByteSize() > (LARGE_CONSTANT_BYTES if may_be_shape else LARGE_NUMBERS_BYTES))
 
 
 def _stand_ins(messages: GraphMessages, unknown: Set[int]) -> dict[int, list[Message]]:
@@ -114,7 +155,7 @@ def _stand_ins(messages: GraphMessages, unknown: Set[int]) -> dict[int, list[Mes
             shape.shape.unknown_rank = output >= len(shapes)
             if output < len(shapes):
                 shape.shape.CopyFrom(shapes[output])
-            name = node.name if output == 0 else _free_name(f"{node.name}/output_{output}", taken)
+            name = node.name if output == 0 else free_name(f"{node.name}/output_{output}", taken)
             stand_ins[index].append(_source(name, types[index].get(output, types_pb2.DT_FLOAT), shape, after))
     return stand_ins
 
@@ -133,7 +174,7 @@ def _types_of_outputs(messages: GraphMessages, unknown: Set[int]) -> dict[int, d
     return types
 
 
-def _free_name(wanted: str, taken: set[str]) -> str:
+def free_name(wanted: str, taken: set[str]) -> str:
     """`wanted`, or something like it that no op is called yet; it is then taken."""
     while wanted in taken:
         wanted += "_"

@@ -1,0 +1,38 @@
+"""Which op types TensorFlow's estimator knows what to make of."""
+
+from collections.abc import Set
+
+from engine.costs.unknown import Unknown
+
+CALLS = frozenset(
+    {
+        *("PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "SymbolicGradient", "BatchFunction", "XlaLaunch"),
+        *("While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase", "For", "_While", "_If"),
+        *("PyFunc", "PyFuncStateless", "EagerPyFunc", "MapDefun"),
+    }
+)
+"""ops whose work is in functions that the estimator does not look into"""
+OF_UNKNOWN_ARITHMETIC = frozenset(
+    {
+        *("Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2", "Conv3DBackpropInput", "Conv3DBackpropInputV2"),
+        *("Conv", "QuantizedConv2D", "XlaConv", "XlaConvV2", "XlaDot", "XlaDotV2", "BatchMatMulV3"),
+        *("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3"),
+        *("BlockLSTM", "BlockLSTMV2", "BlockLSTMGrad", "BlockLSTMGradV2"),
+        *("LSTMBlockCell", "LSTMBlockCellGrad", "GRUBlockCell", "GRUBlockCellGrad"),
+        *("Cholesky", "CholeskyGrad", "Qr", "Svd", "SelfAdjointEig", "SelfAdjointEigV2", "Eig", "Lu"),
+        *("MatrixInverse", "MatrixSolve", "MatrixSolveLs", "MatrixTriangularSolve", "MatrixDeterminant"),
+        *("MatrixExponential", "MatrixLogarithm", "MatrixSquareRoot", "LogMatrixDeterminant"),
+        *("FFT", "FFT2D", "FFT3D", "FFTND", "IFFT", "IFFT2D", "IFFT3D", "IFFTND"),
+        *("RFFT", "RFFT2D", "RFFT3D", "RFFTND", "IRFFT", "IRFFT2D", "IRFFT3D", "IRFFTND"),
+    }
+)
+"""ops of much arithmetic for which the estimator counts their bytes alone"""
+
+
+def why_type_is_unknown(op_type: str, known_types: Set[str], functions: Set[str]) -> Unknown:
+    """Why the estimator does not know what ops of the type do, or `Unknown.NOT_SAID`."""
+    if op_type not in known_types:
+        return Unknown.TYPE
+    if op_type in CALLS or op_type in functions:
+        return Unknown.FUNCTION
+    return Unknown.ARITHMETIC if op_type in OF_UNKNOWN_ARITHMETIC else Unknown.NOT_SAID
