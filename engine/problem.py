@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,11 +94,19 @@ class Ledger:
             return
         self._sum_us += float(step_time_us.sum())
         index = int(np.lexsort((step_time_us, missing_bytes))[0])
-        candidate = (int(missing_bytes[index]), float(step_time_us[index]))
+        self._keep_better(placements[index], float(step_time_us[index]), int(missing_bytes[index]))
+
+    def note_chunk(self, best: "ChunkBest") -> None:
+        """The same for what compiled code has evaluated, of which it tells the best alone."""
+        self._sum_us += best.sum_us
+        self._keep_better(best.placement, best.step_time_us, best.missing_bytes)
+
+    def _keep_better(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
+        candidate = (missing_bytes, step_time_us)
         if self.best_placement is None or candidate < (self.missing_bytes, self._best_time_us):
             self.missing_bytes, self._best_time_us = candidate
-            self.best_placement = placements[index].astype(np.int32, copy=True)
-            self.best_step_time_us = candidate[1] if candidate[0] == 0 else None
+            self.best_placement = placement.astype(np.int32, copy=True)
+            self.best_step_time_us = step_time_us if missing_bytes == 0 else None
 
     def answer(self) -> NDArray[np.int32]:
         """[groups] `best_placement`, of a ledger in which something was evaluated."""
@@ -128,6 +137,23 @@ class LedgerSnapshot:
     missing_bytes: int | None
     placement: list[int] | None
     elapsed_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkBest:
+    """What compiled code tells of a chunk of evaluations that it has made: the first of its best, and the sum."""
+
+    placement: NDArray[np.int32]
+    """[groups]"""
+    step_time_us: float
+    missing_bytes: int
+    """on the fullest device; 0 if it is feasible"""
+    sum_us: float
+    """of all step times"""
+    evaluations: int
+    """how many were made"""
+    at: int
+    """which of them was the best, from 1"""
 
 
 class PlacementProblem:
@@ -182,6 +208,19 @@ class PlacementProblem:
         evaluations = self.simulator.evaluate(placements)
         self.ledger.note(placements, evaluations.step_time_us, self.missing_bytes(evaluations))
         return evaluations
+
+    def evaluate_compiled(self, count: int, chunk: Callable[[int], ChunkBest]) -> ChunkBest:
+        """Charge `count` evaluations, then let compiled code make them: `chunk(count)`; its best one is noted.
+
+        Raises BudgetSpentError before anything is evaluated if the budget has fewer evaluations left.
+        """
+        self.ledger.charge(count)
+        best = chunk(count)
+        assert best.evaluations == count, "compiled code made another number of evaluations than was charged"
+        assert math.isfinite(best.sum_us), "compiled code put a group where it has no time"
+        assert self.respects(best.placement[None, :]).all(), "compiled code put a group where it may not go"
+        self.ledger.note_chunk(best)
+        return best
 
     def missing_bytes(self, evaluations: Evaluations) -> NDArray[np.int64]:
         """[batch] by how much the worst device's peak is over its memory; 0 where all fit."""

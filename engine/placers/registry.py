@@ -15,6 +15,7 @@ PLACERS: dict[str, tuple[str, str]] = {
     "single_device": ("Single device", "engine.placers.single_device:SingleDevice"),
     "cpu_only": ("CPU only", "engine.placers.cpu_only:CpuOnly"),
     "random": ("Random", "engine.placers.random:Random"),
+    "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }
 
 PRESETS: dict[str, tuple[str, ...]] = {"placeto": tuple(PLACETO_PRESETS)}

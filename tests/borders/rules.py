@@ -11,6 +11,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.api",),
     ("engine.run", "engine.formats", "engine.prepared", "engine.pins", "engine.placement_files"),
     ("engine.placers",),
+    ("engine.search",),
     ("engine.placeto",),
     ("engine.problem",),
     ("engine.simulator",),

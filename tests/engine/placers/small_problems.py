@@ -9,7 +9,7 @@ from engine.graphs.grouping import Grouping
 from engine.problem import Budget, PlacementProblem
 
 
-def small_cluster(devices: int, *, memory_bytes: int = 10**9, cpu: bool = False) -> Cluster:
+def small_cluster(devices: int, *, memory_bytes: int = 10**9, cpu: bool = False, latency_us: float = 0.0) -> Cluster:
     kinds = ["GPU"] * devices + ["CPU"] * cpu
     names = [f"/device:GPU:{index}" for index in range(devices)] + ["/device:CPU:0"] * cpu
     count = len(kinds)
@@ -17,7 +17,7 @@ def small_cluster(devices: int, *, memory_bytes: int = 10**9, cpu: bool = False)
         devices=tuple(Device(name, kind, memory_bytes) for name, kind in zip(names, kinds, strict=True)),
         contention=Contention.BUS,
         bandwidth_bytes_per_us=np.full((count, count), 7600.0),
-        latency_us=np.zeros((count, count)),
+        latency_us=np.full((count, count), latency_us),
         link_rest_us=25.0,
         op_rest_us=5.7,
         memory_model=MemoryModel.FULL,
@@ -75,10 +75,11 @@ def small_problem(
     cpu: bool = True,
     memory_bytes: int = 10**9,
     pins: bool = False,
+    latency_us: float = 0.0,
 ) -> PlacementProblem:
     """With `pins`, the first group may be on the last device alone and the second not on the first."""
     graph, costs = small_graph(np.random.default_rng(seed), ops)
-    cluster = small_cluster(devices, memory_bytes=memory_bytes, cpu=cpu)
+    cluster = small_cluster(devices, memory_bytes=memory_bytes, cpu=cpu, latency_us=latency_us)
     allowed = np.ones((ops, cluster.device_count), dtype=bool)
     if pins:
         allowed[0, :-1] = False

@@ -9,12 +9,18 @@ from engine.errors import InfeasibleError, SettingsError
 from engine.events import Episode, PlacerState, Progress
 from engine.placers.placer import Placement
 from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
-from engine.problem import PlacementProblem
+from engine.problem import Budget, PlacementProblem
 
 from .small_problems import small_problem
 
 EVERY_METHOD = pytest.mark.parametrize("method", list(PLACERS))
+ENOUGH_FOR_ALL = {"exhaustive": 20_000}
+"""evaluations of a method that refuses to work with fewer: all placements of the small problems here"""
 Heard = list[Episode | Progress | PlacerState]
+
+
+def evaluations_for(method: str) -> int:
+    return ENOUGH_FOR_ALL.get(method, 200)
 
 
 def place(
@@ -33,7 +39,7 @@ def place(
 @EVERY_METHOD
 @pytest.mark.parametrize("pins", [False, True])
 def test_placement_is_complete_and_respects_pins(method: str, pins: bool) -> None:
-    problem = small_problem(1, devices=3, pins=pins)
+    problem = small_problem(1, devices=3, pins=pins, evaluations=evaluations_for(method))
     placement, _ = place(method, problem)
     assert placement.device_of_group.shape == (problem.group_count,)
     assert problem.respects(placement.device_of_group[None, :]).all()
@@ -43,13 +49,18 @@ def test_placement_is_complete_and_respects_pins(method: str, pins: bool) -> Non
 @pytest.mark.parametrize("evaluations", [1, 2, 37, 200])
 def test_it_never_exceeds_its_evaluations(method: str, evaluations: int) -> None:
     problem = small_problem(2, evaluations=evaluations)
+    if method in ENOUGH_FOR_ALL:
+        with pytest.raises(SettingsError, match=f"{evaluations} evaluations left"):
+            place(method, problem)
+        assert problem.ledger.used == 0
+        return
     place(method, problem)
     assert 1 <= problem.ledger.used <= evaluations
 
 
 @EVERY_METHOD
 def test_the_same_seed_gives_the_same_answer(method: str) -> None:
-    first, second = (place(method, small_problem(3), seed=5) for _ in range(2))
+    first, second = (place(method, small_problem(3, evaluations=evaluations_for(method)), seed=5) for _ in range(2))
     assert np.array_equal(first[0].device_of_group, second[0].device_of_group)
     episodes = [[event.placement for event in heard if isinstance(event, Episode)] for _, heard in (first, second)]
     assert episodes[0] == episodes[1]
@@ -57,7 +68,7 @@ def test_the_same_seed_gives_the_same_answer(method: str) -> None:
 
 @EVERY_METHOD
 def test_it_is_never_better_than_exhaustive_search(method: str) -> None:
-    problem = small_problem(4, ops=6)
+    problem = small_problem(4, ops=6, evaluations=evaluations_for(method))
     placement, _ = place(method, problem)
     every = np.array(list(itertools.product(range(problem.device_count), repeat=6)), dtype=np.int32)
     optimum_us = problem.simulator.evaluate(every).step_time_us.min()
@@ -67,8 +78,34 @@ def test_it_is_never_better_than_exhaustive_search(method: str) -> None:
 
 
 @EVERY_METHOD
+@pytest.mark.parametrize(
+    ("devices", "pins", "memory_bytes"), [(3, False, 10**9), (2, True, 10**9), (2, False, 8 * 10**6)]
+)
+def test_it_is_never_better_than_the_exhaustive_method(
+    method: str, devices: int, pins: bool, memory_bytes: int
+) -> None:
+    problem = small_problem(
+        10,
+        ops=6,
+        devices=devices,
+        pins=pins,
+        memory_bytes=memory_bytes,
+        cpu=method == "cpu_only",
+        evaluations=evaluations_for(method),
+    )
+    oracle = problem.with_budget(Budget(ENOUGH_FOR_ALL["exhaustive"]))
+    place("exhaustive", oracle)
+    place(method, problem)
+    if oracle.ledger.best_step_time_us is None:
+        assert problem.ledger.best_step_time_us is None
+        assert (problem.ledger.missing_bytes or 0) >= (oracle.ledger.missing_bytes or 0)
+    elif problem.ledger.best_step_time_us is not None:
+        assert problem.ledger.best_step_time_us >= oracle.ledger.best_step_time_us
+
+
+@EVERY_METHOD
 def test_it_is_within_memory_where_it_finds_room(method: str) -> None:
-    problem = small_problem(5, ops=8, memory_bytes=12_000_000)
+    problem = small_problem(5, ops=8, memory_bytes=12_000_000, evaluations=evaluations_for(method))
     place(method, problem)
     if problem.ledger.best_step_time_us is not None:
         peaks = problem.simulator.evaluate(problem.ledger.answer()[None, :]).peak_bytes[0]
@@ -77,7 +114,7 @@ def test_it_is_within_memory_where_it_finds_room(method: str) -> None:
 
 @EVERY_METHOD
 def test_without_room_the_ledger_says_how_much_is_missing(method: str) -> None:
-    problem = small_problem(6, memory_bytes=1000)
+    problem = small_problem(6, memory_bytes=1000, evaluations=evaluations_for(method))
     place(method, problem)
     assert problem.ledger.best_step_time_us is None
     assert problem.ledger.missing_bytes is not None and problem.ledger.missing_bytes > 0
@@ -85,7 +122,7 @@ def test_without_room_the_ledger_says_how_much_is_missing(method: str) -> None:
 
 @EVERY_METHOD
 def test_episodes_are_numbered_and_tell_the_best_so_far(method: str) -> None:
-    problem = small_problem(7)
+    problem = small_problem(7, evaluations=evaluations_for(method))
     _, heard = place(method, problem)
     episodes = [event for event in heard if isinstance(event, Episode)]
     numbers = [event.episode for event in episodes]

@@ -1,0 +1,119 @@
+"""Every placement, one after the other: the optimum, where there are few enough of them.
+
+Placements that differ only in the numbers of devices that are alike are evaluated once, where that is exact to the last
+bit (`engine/search/symmetry.py`). Source: plain enumeration; the oracle of the tests of all other methods.
+"""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.errors import SettingsError
+from engine.events import EmitFromPlacer, Json, ShouldStop
+from engine.placers.episodes import best_of
+from engine.placers.placer import Placement
+from engine.problem import MOST_EVALUATIONS, Budget, ChunkBest, PlacementProblem
+from engine.search.enumeration import (
+    MOST_COUNTED,
+    Odometer,
+    at_placement,
+    count_placements,
+    enumerate_placements,
+    first_placement,
+)
+from engine.search.found import chunk_best, chunk_size, new_found
+from engine.search.settings import CHECKPOINT_SECONDS, make_settings, require_number
+from engine.search.symmetry import interchangeable_devices
+from engine.search.telling import Telling
+
+
+@dataclass(frozen=True, slots=True)
+class ExhaustiveSettings:
+    """It has nothing to choose."""
+
+    checkpoint_seconds: float = 5.0
+    """least time between two states told for going on after an interruption"""
+
+    def __post_init__(self) -> None:
+        require_number("exhaustive", "checkpoint_seconds", self.checkpoint_seconds, *CHECKPOINT_SECONDS)
+
+
+class Exhaustive:
+    """Evaluates all placements, and nothing where the budget does not suffice for all."""
+
+    def __init__(self, **settings: Json) -> None:
+        """`settings` as in `ExhaustiveSettings`. Raises SettingsError."""
+        self.settings = make_settings("exhaustive", ExhaustiveSettings, settings)
+        self._state: bytes | None = None
+
+    def resume(self, state: bytes) -> None:
+        """Go on behind the last placement that had been evaluated."""
+        self._state = state
+
+    def place(
+        self,
+        problem: PlacementProblem,
+        budget: Budget,
+        rng: np.random.Generator,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
+    ) -> Placement:
+        """Raises SettingsError, with the number of placements, if there are more than evaluations left."""
+        enumeration = _Enumeration(problem, self._state)
+        telling = Telling(problem, emit, should_stop, self.settings.checkpoint_seconds)
+        while enumeration.left > 0 and not telling.ends:
+            telling.evaluate(min(enumeration.left, chunk_size(problem)), enumeration.evaluate)
+            telling.keep(enumeration.state)
+        return best_of(problem)
+
+
+class _Enumeration:
+    """All placements of a problem, in chunks."""
+
+    def __init__(self, problem: PlacementProblem, state: bytes | None) -> None:
+        """At the first placement, or where `state` was told. Raises SettingsError where there are too many."""
+        self._problem = problem
+        class_of_device = interchangeable_devices(problem)
+        self.left = count_placements(problem.allowed, class_of_device)
+        self._odometer: Odometer = first_placement(problem.allowed, class_of_device)
+        if state is not None:
+            texts = json.loads(state)
+            self.left = texts["left"]
+            at_placement(self._odometer, np.array(texts["following"], dtype=np.int32))
+        if self.left > problem.ledger.remaining:
+            raise _too_many(self.left, problem)
+        self._scratch = problem.simulator.new_scratch()
+        self._found = new_found(problem.group_count)
+
+    def evaluate(self, count: int) -> ChunkBest:
+        enumerate_placements(
+            self._problem.simulator.tables,
+            self._scratch,
+            self._problem.memory_bytes,
+            self._odometer,
+            self._found,
+            count,
+        )
+        self.left -= count
+        return chunk_best(self._found)
+
+    def state(self) -> bytes:
+        return json.dumps({"left": self.left, "following": self._odometer.placement.tolist()}).encode()
+
+
+def _too_many(count: int, problem: PlacementProblem) -> SettingsError:
+    ledger = problem.ledger
+    told = f"{count}" if count < MOST_COUNTED else f"more than {MOST_COUNTED:.0e}"
+    needed = ledger.used + count
+    allowed = (
+        f"at least {needed} evaluations, of which {ledger.used} are spent already"
+        if needed <= MOST_EVALUATIONS
+        else f"at most {MOST_EVALUATIONS - ledger.used} placements: fewer groups or devices, or another method"
+    )
+    return SettingsError(
+        f"there are {told} placements and {ledger.remaining} evaluations left",
+        where="exhaustive",
+        allowed=allowed,
+        field="evaluations",
+    )

@@ -1,0 +1,88 @@
+"""What a compiled search has found in one chunk, and how it compares placements: as the ledger does."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.problem import ChunkBest, PlacementProblem
+from engine.simulator.compiled import inlined
+from engine.simulator.records import Records, Scratch, records_of
+
+FOUND = np.dtype(
+    [
+        ("missing_bytes", "i8"),  # on the fullest device of the best
+        ("step_time_us", "f8"),  # of the best
+        ("sum_us", "f8"),  # of the step times of all evaluations
+        ("at", "i8"),  # the number of the best in its chunk, from 1; 0 while there is none
+        ("evaluations", "i8"),
+    ],
+    align=True,
+)
+WORK_OF_A_CHUNK = 3_000_000
+"""simulated ops and edges, some tenths of a second: so often a search can be stopped, told of and kept"""
+
+
+class Found(NamedTuple):
+    """The best of a chunk."""
+
+    numbers: Records
+    """[1] FOUND"""
+    placement: NDArray[np.int32]
+    """[groups]"""
+
+
+def new_found(groups: int) -> Found:
+    """Nothing yet."""
+    return Found(records_of(1, FOUND), np.zeros(groups, np.int32))
+
+
+@inlined
+def clear(found: Found) -> None:
+    """A new chunk begins."""
+    number = found.numbers[0]
+    number.missing_bytes = 0
+    number.step_time_us = np.inf
+    number.sum_us = 0.0
+    number.at = number.evaluations = 0
+
+
+@inlined
+def note(found: Found, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
+    """Count one evaluation and keep it if it is better than all before: less memory missing, then less time."""
+    number = found.numbers[0]
+    number.evaluations += 1
+    number.sum_us += step_time_us
+    less = missing_bytes < number.missing_bytes or (
+        missing_bytes == number.missing_bytes and step_time_us < number.step_time_us
+    )
+    if number.at == 0 or less:
+        number.missing_bytes, number.step_time_us, number.at = missing_bytes, step_time_us, number.evaluations
+        found.placement[:] = placement
+
+
+@inlined
+def missing_on_worst(scratch: Scratch, memory_bytes: NDArray[np.int64]) -> int:
+    """By how many bytes the device that misses most is over its memory after an evaluation; 0 if all fit."""
+    worst = 0
+    for device in range(len(memory_bytes)):
+        worst = max(worst, scratch.devices[device].peak_bytes - memory_bytes[device])
+    return worst
+
+
+def chunk_best(found: Found) -> ChunkBest:
+    """For the ledger."""
+    number = found.numbers[0]
+    return ChunkBest(
+        placement=found.placement,
+        step_time_us=float(number.step_time_us),
+        missing_bytes=int(number.missing_bytes),
+        sum_us=float(number.sum_us),
+        evaluations=int(number.evaluations),
+        at=int(number.at),
+    )
+
+
+def chunk_size(problem: PlacementProblem) -> int:
+    """Evaluations in a chunk. It depends on the problem alone, never on a clock."""
+    return max(1, WORK_OF_A_CHUNK // (problem.graph.op_count + problem.graph.edge_count))

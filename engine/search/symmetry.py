@@ -1,0 +1,63 @@
+"""Which devices may change their numbers without any change in step time or memory, to the last bit."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster
+from engine.graphs.graph import CONTROL
+from engine.problem import PlacementProblem
+
+
+def interchangeable_devices(problem: PlacementProblem) -> NDArray[np.int32]:
+    """[devices] the class of each: devices of one class can be renumbered among themselves in any placement.
+
+    They have the same kind, memory and links, and the same groups may go there. Simultaneous events on different
+    devices are ordered by the devices' names; that can be seen only where something passes from one device to another
+    in no time. Where a transfer can take no time, each device is a class of its own.
+    """
+    count = problem.device_count
+    classes = np.arange(count, dtype=np.int32)
+    if _transfers_take_time(problem):
+        for device in range(count):
+            alike = (earlier for earlier in range(device) if _alike(problem, earlier, device))
+            classes[device] = classes[next(alike, device)]
+    return np.unique(classes, return_inverse=True)[1].astype(np.int32)
+
+
+def _alike(problem: PlacementProblem, one: int, other: int) -> bool:
+    """Whether the cluster and the pins stay the same if the two change their numbers."""
+    first, second = problem.cluster.devices[one], problem.cluster.devices[other]
+    if (first.kind, first.memory_bytes) != (second.kind, second.memory_bytes):
+        return False
+    if not np.array_equal(problem.allowed[:, one], problem.allowed[:, other]):
+        return False
+    return all(_same_links(matrix, one, other) for matrix in _links(problem.cluster))
+
+
+def _links(cluster: Cluster) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return cluster.bandwidth_bytes_per_us, cluster.latency_us
+
+
+def _same_links(matrix: NDArray[np.float64], one: int, other: int) -> bool:
+    """The diagonal means nothing."""
+    renumbered = np.arange(len(matrix))
+    renumbered[[one, other]] = other, one
+    between = ~np.eye(len(matrix), dtype=bool)
+    return bool(np.array_equal(matrix[renumbered][:, renumbered][between], matrix[between]))
+
+
+def _transfers_take_time(problem: PlacementProblem) -> bool:
+    """Whether every transfer ends after it has started, also when the clock stands at the end of the longest step."""
+    graph, costs, cluster = problem.graph, problem.costs, problem.cluster
+    if graph.edge_count == 0 or cluster.device_count == 1:
+        return True
+    data = graph.edge_output != CONTROL
+    sizes = np.zeros(graph.edge_count)
+    sizes[data] = costs.output_bytes[costs.output_offset[graph.edge_source[data]] + graph.edge_output[data]]
+    between = ~np.eye(cluster.device_count, dtype=bool)
+    bandwidth, latency_us = cluster.bandwidth_bytes_per_us[between], cluster.latency_us[between]
+    shortest_us = float((latency_us + sizes.min() / bandwidth).min())
+    each_us = latency_us.max() + cluster.link_rest_us
+    ops_us = np.nan_to_num(problem.op_time_us).max(axis=0) + cluster.op_rest_us
+    longest_step_us = float(ops_us.sum() + (sizes / bandwidth.min() + each_us).sum())
+    return shortest_us > 2 * float(np.spacing(longest_step_us))

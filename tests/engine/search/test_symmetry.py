@@ -1,0 +1,63 @@
+"""Devices that are taken for alike are so to the last bit, and those that are not are told apart."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.clusters.cluster import Contention, Device
+from engine.problem import PlacementProblem
+from engine.search.symmetry import interchangeable_devices
+from tests.engine.placers.small_problems import small_problem
+
+
+def problem_on(problem: PlacementProblem, **changes: object) -> PlacementProblem:
+    """`problem` on another cluster."""
+    cluster = dataclasses.replace(problem.cluster, **changes)  # type: ignore[arg-type]  # the cluster checks itself
+    return PlacementProblem(
+        problem.graph, problem.costs, problem.grouping, cluster, problem.allowed, problem.ledger.budget
+    )
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1000), st.sampled_from(list(Contention)), st.permutations(range(3)))
+def test_alike_devices_can_be_renumbered(seed: int, contention: Contention, order: list[int]) -> None:
+    problem = problem_on(small_problem(seed, ops=12, devices=3, latency_us=2.0), contention=contention)
+    classes = interchangeable_devices(problem)
+    assert classes[:3].tolist() == [0, 0, 0] or problem.graph.edge_count == 0
+    renumbered = np.array([*order, 3], dtype=np.int32)
+    placements = np.random.default_rng(seed).integers(0, 4, (20, problem.group_count), dtype=np.int32)
+    one, other = problem.simulator.evaluate(placements), problem.simulator.evaluate(renumbered[placements])
+    assert np.array_equal(one.step_time_us, other.step_time_us)
+    assert np.array_equal(one.peak_bytes, other.peak_bytes[:, renumbered])
+
+
+def test_a_cpu_is_not_like_a_gpu() -> None:
+    assert interchangeable_devices(small_problem(1, devices=2, latency_us=1.0)).tolist() == [0, 0, 1]
+
+
+def test_where_something_can_pass_in_no_time_every_device_is_its_own() -> None:
+    problem = small_problem(1, devices=2, latency_us=0.0)
+    assert (problem.graph.edge_output < 0).any()
+    assert interchangeable_devices(problem).tolist() == [0, 1, 2]
+
+
+def test_pins_tell_devices_apart() -> None:
+    problem = small_problem(1, devices=3, cpu=False, pins=True, latency_us=1.0)
+    assert interchangeable_devices(problem).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("matrix", ["bandwidth_bytes_per_us", "latency_us"])
+def test_links_tell_devices_apart(matrix: str) -> None:
+    problem = small_problem(1, devices=3, cpu=False, latency_us=1.0)
+    links = np.array(getattr(problem.cluster, matrix))
+    links[0, 1] = 5.0
+    assert interchangeable_devices(problem_on(problem, **{matrix: links})).tolist() == [0, 1, 2]
+
+
+def test_memory_tells_devices_apart() -> None:
+    problem = small_problem(1, devices=3, cpu=False, latency_us=1.0)
+    small = (*problem.cluster.devices[:2], Device("/device:GPU:2", "GPU", 10))
+    assert interchangeable_devices(problem_on(problem, devices=small)).tolist() == [0, 0, 1]
