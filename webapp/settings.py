@@ -18,7 +18,7 @@ DATA_FOLDER = environment.folder("PLACETO_DATA", BASE_FOLDER / "data")
 UPLOAD_LIMIT_BYTES = environment.whole_number(
     "PLACETO_UPLOAD_LIMIT_BYTES", 256 * 1024**2, lowest=1024, highest=2 * 1024**3
 )
-"""The largest file that may be uploaded; a body over it is refused before it is spooled."""
+"""The most that may be uploaded at once, both files together; a body over it is refused before it is spooled."""
 FORM_LIMIT_BYTES = 1024**2
 """The largest body of any other request."""
 
@@ -85,7 +85,7 @@ LANGUAGE_CODE = "en"
 FILE_UPLOAD_HANDLERS = ["webapp.graphs.incoming.IncomingFileHandler"]
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024**2
 DATA_UPLOAD_MAX_MEMORY_SIZE = FORM_LIMIT_BYTES
-DATA_UPLOAD_MAX_NUMBER_FILES = 1
+DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_FOLDER / "frontend"]

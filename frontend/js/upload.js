@@ -1,24 +1,33 @@
-/** The upload form: a plain file input that works by itself; here it also takes dropped files and shows how far it is. */
+/**
+ * The upload form: a plain form that works by itself; here it also takes dropped files, is sent as soon as a file is
+ * chosen (unless the options are open: then a button sends it), and shows how far it is.
+ */
 
 import { find, setText } from "./dom.js";
+import { clearErrors, showErrors } from "./form-errors.js";
 import { cutName, formatBytes, formatShare } from "./format.js";
 
 /** @param {HTMLFormElement} form */
 export function enhanceUpload(form) {
-  const input = find(form, "input[type=file]", HTMLInputElement);
+  const input = find(form, "input[name=file]", HTMLInputElement);
+  const times = find(form, "input[name=run_metadata]", HTMLInputElement);
+  const options = find(form, "[data-part=options]", HTMLDetailsElement);
   const zone = find(form, "[data-part=drop]", HTMLElement);
   const chosen = find(form, "[data-part=chosen-file]", HTMLElement);
   const tellChosen = () => {
     const file = input.files?.[0];
     setText(chosen, file ? `${cutName(file.name)}, ${formatBytes(file.size)}` : "");
+    clearErrors(form);
     tellError(form, "");
   };
-  input.addEventListener("change", () => {
+  const chosenNow = () => {
     tellChosen();
-    if (input.files?.length) {
+    if (input.files?.length && !options.open) {
       form.requestSubmit();
     }
-  });
+  };
+  input.addEventListener("change", chosenNow);
+  times.addEventListener("change", () => tellError(form, ""));
   for (const type of ["dragenter", "dragover"]) {
     zone.addEventListener(type, (event) => {
       event.preventDefault();
@@ -36,15 +45,16 @@ export function enhanceUpload(form) {
     const files = event.dataTransfer?.files;
     if (files?.length === 1) {
       input.files = files;
-      tellChosen();
-      form.requestSubmit();
+      chosenNow();
     } else {
-      tellError(form, "Drop one file: .pb, .pbtxt or .json.");
+      tellError(form, `Drop one graph: ${input.accept.split(",").join(", ")}. Measured times are under the options.`);
     }
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const fault = faultOf(input.files?.[0], Number(form.dataset.limitBytes), input.accept);
+    const [file, second] = [input.files?.[0], times.files?.[0]];
+    const limitBytes = Number(form.dataset.limitBytes);
+    const fault = faultOf(file, limitBytes, input.accept) || faultOfSecond(second, file, limitBytes, times.accept);
     tellError(form, fault);
     if (fault === "") {
       send(form);
@@ -89,6 +99,32 @@ export function faultOf(file, limitBytes, accept) {
     : "";
 }
 
+/**
+ * The same of the second file, which may be missing.
+ *
+ * @param {{ name: string, size: number } | undefined} second
+ * @param {{ name: string, size: number } | undefined} first
+ * @param {number} limitBytes of both together
+ * @param {string} accept
+ * @returns {string}
+ */
+export function faultOfSecond(second, first, limitBytes, accept) {
+  if (!second) {
+    return "";
+  }
+  const name = cutName(second.name);
+  if (!second.name.toLowerCase().endsWith(accept)) {
+    return `${name}: this is no RunMetadata; allowed: ${accept}`;
+  }
+  if (second.size === 0) {
+    return `${name}: the file is empty; allowed: RunMetadata with step stats`;
+  }
+  const bytes = second.size + (first?.size ?? 0);
+  return bytes > limitBytes
+    ? `Both files together have ${formatBytes(bytes)}; allowed: at most ${formatBytes(limitBytes)}`
+    : "";
+}
+
 /** @param {HTMLFormElement} form */
 function send(form) {
   const progress = find(form, "progress", HTMLProgressElement);
@@ -109,12 +145,13 @@ function send(form) {
       return;
     }
     busy(false);
-    tellError(form, refusal(request));
+    tellError(form, refusal(form, request));
   });
   request.addEventListener("error", () => {
     busy(false);
     tellError(form, "The upload broke off: the server cannot be reached, or it refused the file for its size. Try again.");
   });
+  clearErrors(form);
   tellError(form, "");
   busy(true);
   request.open("POST", form.action);
@@ -123,14 +160,15 @@ function send(form) {
 }
 
 /**
- * What the server says is wrong.
+ * What the server says is wrong: what belongs to an option is told there, the rest is returned.
  *
+ * @param {HTMLFormElement} form
  * @param {XMLHttpRequest} request
  * @returns {string}
  */
-function refusal(request) {
+function refusal(form, request) {
   try {
-    return Object.values(JSON.parse(request.responseText).errors).flat().join(" ");
+    return showErrors(form, JSON.parse(request.responseText).errors);
   } catch {
     return `The server refused the file (${request.status}).`;
   }
@@ -144,7 +182,4 @@ function tellError(form, text) {
   const box = find(form, "[data-part=upload-error]", HTMLElement);
   box.hidden = text === "";
   setText(box, text);
-  for (const list of form.querySelectorAll(".errorlist")) {
-    list.remove();
-  }
 }

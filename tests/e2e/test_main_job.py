@@ -29,7 +29,7 @@ def create_project(page: Page, name: str) -> None:
 
 def upload(page: Page, path: Path) -> None:
     """Choose the file and wait until the graph's page offers to start a run."""
-    page.locator("input[type=file]").set_input_files(path)
+    page.locator("input[name=file]").set_input_files(path)
     page.wait_for_url("**/graphs/*/")
     expect(page.get_by_role("button", name="Start run")).to_be_visible()
 
@@ -169,7 +169,7 @@ def test_a_file_that_is_no_graph_is_told_at_the_field_and_not_stored(
     path = tmp_path / "cut.pb"
     path.write_bytes(training_graph.read_bytes()[:1000])
     project_url = page.url
-    page.locator("input[type=file]").set_input_files(path)
+    page.locator("input[name=file]").set_input_files(path)
     expect(page.get_by_role("alert")).to_contain_text("cut short or damaged")
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
     faults.clear()

@@ -60,13 +60,13 @@ def test_the_page_tells_all_that_the_engine_tells(client: Client, ready_graph: G
 def test_a_summary_of_an_earlier_version_is_shown_as_far_as_it_goes(client: Client, ready_graph: Graph) -> None:
     page = page_of(client, ready_graph, EARLIER)
     assert "Lookup" in page
-    for part in ("facts", "notes", "cpu-ops"):
+    for part in ("notes", "cpu-ops"):
         assert f'data-part="{part}"' not in page
 
 
 def test_a_summary_of_almost_nothing_is_shown(client: Client, ready_graph: Graph) -> None:
     page = page_of(client, ready_graph, {"groups": 3, "ops": 3})
-    for part in ("facts", "notes", "cpu-ops", "unknown", "sources"):
+    for part in ("notes", "cpu-ops", "unknown", "sources"):
         assert f'data-part="{part}"' not in page
 
 

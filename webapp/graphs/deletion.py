@@ -11,6 +11,7 @@ from webapp.graphs.models import Graph
 def delete_graphs(graphs: QuerySet[Graph]) -> None:
     """Delete rows, and files once that is certain. A worker that is at one of them stores nothing more."""
     for graph in list(graphs):
-        path = graph.source_path  # before the row goes, and with it the id
+        paths = graph.paths  # before the row goes, and with it the id
         graph.delete()
-        transaction.on_commit(partial(path.unlink, missing_ok=True))
+        for path in paths:
+            transaction.on_commit(partial(path.unlink, missing_ok=True))

@@ -1,4 +1,4 @@
-"""Where large bodies may come in: at the upload address of a project that exists, and nowhere else."""
+"""Where large bodies may come in: to a project or a graph that exists, at the addresses of forms with files."""
 
 from django.conf import settings
 from django.urls import Resolver404, resolve
@@ -9,14 +9,20 @@ FORM_AROUND_FILE_BYTES = 64 * 1024
 
 async def upload_limit_bytes(path: str) -> int | None:
     """The limit for a body sent to `path`, or None for the usual one."""
-    from webapp.projects.models import Project  # needs Django's apps, which the ASGI module loads after importing us
+    # These need Django's apps, which the ASGI module loads after importing us.
+    from webapp.graphs.models import Graph
+    from webapp.projects.models import Project
 
     try:
         match = resolve(path)
     except Resolver404:
         return None
-    if match.view_name != "graphs:upload":
-        return None
-    if not await Project.objects.filter(id=match.kwargs["project_id"]).aexists():
+    if match.view_name == "graphs:upload":
+        there = await Project.objects.filter(id=match.kwargs["project_id"]).aexists()
+    elif match.view_name == "graphs:again":
+        there = await Graph.objects.filter(id=match.kwargs["graph_id"]).aexists()
+    else:
+        there = False
+    if not there:
         return None
     return int(settings.UPLOAD_LIMIT_BYTES) + FORM_AROUND_FILE_BYTES

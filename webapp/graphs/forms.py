@@ -1,28 +1,156 @@
 """The forms that make graphs."""
 
-from typing import Any
+from pathlib import PurePath
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
 
 from engine import api
+from webapp.graphs.format_words import formats_sentence
+from webapp.graphs.graph_options import GraphOptions, groups_text
+from webapp.graphs.incoming import IncomingFile
+from webapp.graphs.input_shapes import input_shapes_text, parse_input_shapes
+from webapp.graphs.models import Graph
+from webapp.user_errors import add_to_form
+
+TIMES_SUFFIX = ".pb"
+GROUPS_ALLOWED = "a whole number from 1, or all"
 
 
-class UploadForm(forms.Form):
-    """A graph's file."""
+class OptionsForm(forms.Form):
+    """How a graph is to be read. `options`, made of valid fields, is what the row keeps."""
+
+    batch_size = forms.IntegerField(
+        label="Batch size",
+        required=False,
+        help_text="For inputs whose first dimension the file leaves open.",
+        error_messages={"invalid": "This is no whole number."},
+    )
+    groups = forms.CharField(
+        label="Groups",
+        required=False,
+        initial=groups_text(api.DEFAULT_GROUPS),
+        help_text="Ops are merged to at most so many groups; all: no merging.",
+    )
+    signature = forms.CharField(
+        label="Signature", required=False, help_text="Of a SavedModel; empty: serving_default, or the only one."
+    )
+    input_shapes = forms.CharField(
+        label="Input shapes",
+        required=False,
+        strip=True,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": "images=1,224,224,3"}),
+        help_text="One input a line, its whole shape.",
+    )
+    run_metadata = forms.FileField(
+        label="Measured times",
+        required=False,
+        allow_empty_file=True,  # refused in our own words
+        widget=forms.ClearableFileInput(attrs={"accept": TIMES_SUFFIX}),
+        help_text="RunMetadata with step stats (.pb) of this graph: measured times count instead of estimates.",
+    )
+    profile_kind = forms.ChoiceField(
+        label="Measured on",
+        required=False,
+        help_text="The kind of device for which these times hold.",
+    )
+
+    options: GraphOptions
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["profile_kind"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", "every kind of its class"), *((kind.name, kind.name) for kind in api.device_kinds())]
+
+    def clean(self) -> dict[str, Any]:
+        """Make `options`; the engine's sentences go to the fields."""
+        super().clean()
+        data = self.cleaned_data
+        try:
+            groups = _groups(data.get("groups", ""))
+            shapes = parse_input_shapes(data.get("input_shapes", ""))
+            reading = api.ReadingOptions(data.get("signature", ""), data.get("batch_size"), shapes)
+            self.options = GraphOptions(reading, groups, data.get("profile_kind") or None)
+            self._check_files()
+            self._check_profile_kind()
+        except api.PlacetoError as error:
+            add_to_form(self, error, "input_shapes")
+        return data
+
+    @property
+    def times_file(self) -> IncomingFile | None:
+        """The second file, where one was sent."""
+        return cast(IncomingFile | None, self.cleaned_data.get("run_metadata"))
+
+    def _check_files(self) -> None:
+        """Raise what is wrong with the files, seen from outside."""
+        sent = [(name, file) for name in self.files for file in self.files.getlist(name)]
+        extra = [file.name or "" for name, file in sent if name not in self.fields]
+        if extra or len(sent) > len(self.files):
+            what = f"{len(sent)} files were sent"
+            raise api.GraphError(what, allowed="one graph, and one file of measured times", field="file")
+        times = self.times_file
+        if times is None:
+            return
+        name = times.name or "times"
+        if PurePath(name).suffix.lower() != TIMES_SUFFIX:
+            raise api.GraphError("this is no RunMetadata", where=name, allowed=TIMES_SUFFIX, field="run_metadata")
+        if not times.size:
+            allowed = "RunMetadata with step stats"
+            raise api.GraphError("the file is empty", where=name, allowed=allowed, field="run_metadata")
+
+    def _check_profile_kind(self) -> None:
+        kind = self.options.profile_kind
+        if kind is not None and self.times_file is None and not self.cleaned_data.get("keep_times"):
+            what = f"{kind} without measured times"
+            raise api.SettingsError(what, where="measured on", allowed="it beside RunMetadata", field="profile_kind")
+
+
+class UploadForm(OptionsForm):
+    """A graph's file, and how it is to be read."""
 
     file = forms.FileField(
         label="Graph file",
         allow_empty_file=True,  # refused with the engine's sentence
-        help_text="A TensorFlow GraphDef (.pb, .pbtxt) or node-link JSON (.json).",
+        help_text=f"TensorFlow or node-link: {formats_sentence(api.FORMATS)}",
         widget=forms.ClearableFileInput(attrs={"accept": ",".join(api.FORMATS)}),
         error_messages={"required": "No file was chosen; allowed: " + ", ".join(api.FORMATS)},
     )
 
     @staticmethod
     def limit_bytes() -> int:
-        """The largest file that is taken."""
+        """The most that is taken, both files together."""
         return int(settings.UPLOAD_LIMIT_BYTES)
+
+
+class AgainForm(OptionsForm):
+    """A graph that is there, to be read with other options."""
+
+    keep_times = forms.BooleanField(label="Keep the measured times", required=False)
+
+    def __init__(self, graph: Graph, *args: Any, **kwargs: Any) -> None:
+        own = graph.own_options
+        initial = {
+            "batch_size": own.reading.batch_size,
+            "groups": groups_text(own.groups),
+            "signature": own.reading.signature,
+            "input_shapes": input_shapes_text(own.reading.input_shapes),
+            "keep_times": graph.has_times,
+            "profile_kind": own.profile_kind or "",
+        }
+        super().__init__(*args, initial=initial, **kwargs)
+        if not graph.has_times:
+            del self.fields["keep_times"]
+        signatures = graph.signatures
+        if len(signatures) > 1:
+            old = self.fields["signature"]
+            self.fields["signature"] = forms.ChoiceField(
+                label=old.label,
+                required=False,
+                choices=[("", "the usual one"), *((name, name) for name in signatures)],
+            )
 
 
 class SampleForm(forms.Form):
@@ -35,3 +163,13 @@ class SampleForm(forms.Form):
         field = self.fields["sample"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = list(api.samples().items())
+
+
+def _groups(text: str) -> int | None:
+    """The number of groups, or None for `all`. Raises SettingsError."""
+    word = text.strip().lower() or groups_text(api.DEFAULT_GROUPS)
+    if word == "all":
+        return None
+    if not (word.isascii() and word.isdigit() and len(word) <= 9 and int(word) >= 1):
+        raise api.SettingsError(f"{word[:40]!r}", where="groups", allowed=GROUPS_ALLOWED, field="groups")
+    return int(word)

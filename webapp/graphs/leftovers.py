@@ -25,5 +25,5 @@ def remove_leftovers() -> int:
 def _unknown_files() -> Iterator[Path]:
     folder = Path(settings.DATA_FOLDER)
     yield from folder.glob("incoming/*")
-    known = {path.name for path in (graph.source_path for graph in Graph.objects.only("id", "suffix"))}
+    known = {path.name for graph in Graph.objects.only("id", "suffix") for path in graph.paths}
     yield from (path for path in folder.glob("graphs/*") if path.name not in known)

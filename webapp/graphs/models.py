@@ -6,12 +6,13 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from webapp.jobs.job import Job
+from webapp.graphs.graph_options import GraphOptions
+from webapp.jobs.job import StagedJob
 from webapp.json_text import JsonTextField
 from webapp.projects.models import Project
 
 
-class Graph(Job):
+class Graph(StagedJob):
     """A graph that was uploaded, or that a worker builds (a sample), then reads, costs and groups.
 
         queued ──▶ reading ──▶ ready
@@ -32,17 +33,19 @@ class Graph(Job):
     name = models.CharField(max_length=200)
     """for people: the uploaded file's name, or the sample's label"""
     suffix = models.CharField(max_length=8)
-    """of the format: `.pb`, `.pbtxt` or `.json`"""
+    """of the format, one of `api.FORMATS`"""
     sample = models.CharField(max_length=64, default="", blank=True)
     """the sample's name, empty for an upload"""
     file_bytes = models.BigIntegerField(default=0)
     content_hash = models.CharField(max_length=64, default="", blank=True)
     """SHA-256 of the file, empty until there is one"""
-    stage = models.CharField(max_length=200, default="", blank=True)
-    """what the worker is doing"""
-    stage_done = models.BigIntegerField(default=0)
-    stage_total = models.BigIntegerField(default=0)
-    """0 where it is not known"""
+    options = JsonTextField(default=dict)
+    """GraphOptions.to_json(); empty: the usual ones"""
+    times_name = models.CharField(max_length=200, default="", blank=True)
+    """for people: the name of the file of measured times, empty where there is none"""
+    times_bytes = models.BigIntegerField(default=0)
+    read_again_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="read_again")
+    """the graph whose file this one reads with other options"""
     summary = JsonTextField(null=True)
     """what was read (PreparedGraph.summary()); None until it is ready"""
 
@@ -56,6 +59,40 @@ class Graph(Job):
     def source_path(self) -> Path:
         """The file on this machine. Its name is made of the id alone: no text of a user is ever part of a path."""
         return Path(settings.DATA_FOLDER) / "graphs" / f"{self.id}{self.suffix}"
+
+    @property
+    def times_path(self) -> Path:
+        """The file of measured times (RunMetadata), beside the first."""
+        return self.source_path.with_suffix(".times")
+
+    @property
+    def paths(self) -> tuple[Path, Path]:
+        """All files that may belong to this row."""
+        return self.source_path, self.times_path
+
+    @property
+    def has_times(self) -> bool:
+        """Whether measured times came with it."""
+        return bool(self.times_name)
+
+    @property
+    def own_options(self) -> GraphOptions:
+        """With which it is read."""
+        assert isinstance(self.options, dict)
+        return GraphOptions.from_json(self.options)
+
+    @property
+    def choices_words(self) -> str:
+        """What tells it from other graphs of the same file; empty where everything is as usual."""
+        return ", ".join(filter(None, [self.own_options.words, "measured times" if self.has_times else ""]))
+
+    @property
+    def signatures(self) -> list[str]:
+        """Those that its file offers, as far as it has been read."""
+        summary = self.summary if isinstance(self.summary, dict) else {}
+        offered = summary.get("signatures") or []
+        assert isinstance(offered, list)
+        return [str(name) for name in offered]
 
     @property
     def is_ready(self) -> bool:

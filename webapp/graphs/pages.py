@@ -7,8 +7,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
+from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import Graph
-from webapp.graphs.what_was_read import cpu_ops_of, reading_facts, shares_of, unknown_ops_of
+from webapp.graphs.what_was_read import cpu_ops_of, reading_facts, row_facts, shares_of, unknown_ops_of
 from webapp.runs.forms import RunForm
 
 
@@ -21,35 +22,30 @@ def graph_or_404(graph_id: uuid.UUID) -> Graph:
 
 
 def graph_page(
-    request: HttpRequest, graph: Graph, run_form: RunForm | None = None, status: int = HTTPStatus.OK
+    request: HttpRequest,
+    graph: Graph,
+    run_form: RunForm | None = None,
+    again_form: AgainForm | None = None,
+    status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: graph, project, progress, run_form, runs, methods (for the presets of each), device_kinds; and what was
-    read: summary, facts, shares, unknown, cpu_ops.
+    """Context: graph, project, progress, run_form, again_form, upload_limit_bytes, runs, methods (for the presets of
+    each), device_kinds; and what was read: summary, facts, shares, unknown, cpu_ops.
     """
     summary = graph.summary if isinstance(graph.summary, dict) else {}
     context = {
         "graph": graph,
         "project": graph.project,
         "summary": graph.summary,
-        "facts": reading_facts(summary),
+        "facts": [*reading_facts(summary), *row_facts(graph)],
         "shares": shares_of(summary),
         "unknown": unknown_ops_of(summary),
         "cpu_ops": cpu_ops_of(summary),
-        "progress": progress_of(graph),
+        "progress": graph.progress(),
         "run_form": run_form or RunForm(),
+        "again_form": again_form or AgainForm(graph),
+        "upload_limit_bytes": UploadForm.limit_bytes(),
         "runs": graph.runs.all(),
         "methods": api.methods(),
         "device_kinds": api.device_kinds(),
     }
     return render(request, "graphs/detail.html", context, status=status)
-
-
-def progress_of(graph: Graph) -> dict[str, str | int]:
-    """How far the reading is."""
-    return {
-        "status": graph.status,
-        "stage": graph.stage,
-        "done": graph.stage_done,
-        "total": graph.stage_total,
-        "error": graph.error,
-    }

@@ -1,8 +1,6 @@
 """What a worker does with a queued graph: build it if it is a sample, then read, cost and group it."""
 
 import hashlib
-import logging
-import time
 import uuid
 
 from django.db import transaction
@@ -13,11 +11,8 @@ from webapp.graphs.uploads import limits
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim
 from webapp.jobs.keeper import Keeper
+from webapp.jobs.progress_report import ProgressReport
 from webapp.json_text import to_text
-
-log = logging.getLogger(__name__)
-
-PROGRESS_EVERY_SECONDS = 0.5
 
 
 def read_graph(graph_id: uuid.UUID) -> None:
@@ -30,8 +25,7 @@ def read_graph(graph_id: uuid.UUID) -> None:
         report_progress = ProgressReport(claim)
         if graph.sample:
             _build_sample(claim, graph, report_progress)
-        prepared = api.prepare(graph.source_path, graph.suffix, report_progress, limits(), name=graph.name)
-        _store(claim, prepared)
+        _store(claim, _prepared(graph, report_progress))
 
 
 def _build_sample(claim: Claim[Graph], graph: Graph, report_progress: api.ReportProgress) -> None:
@@ -47,25 +41,23 @@ def _build_sample(claim: Claim[Graph], graph: Graph, report_progress: api.Report
         draft.unlink(missing_ok=True)
 
 
+def _prepared(graph: Graph, report_progress: api.ReportProgress) -> api.PreparedGraph:
+    options = graph.own_options
+    return api.prepare(
+        graph.source_path,
+        graph.suffix,
+        report_progress,
+        limits(),
+        groups=options.groups,
+        name=graph.name,
+        options=options.reading,
+        run_metadata=graph.times_path if graph.has_times else None,
+        profile_kind=options.profile_kind,
+    )
+
+
 def _store(claim: Claim[Graph], prepared: api.PreparedGraph) -> None:
     summary, blob, view = prepared.summary(), prepared.to_bytes(), to_text(prepared.view())
     with transaction.atomic():
         claim.end(Graph.READY, summary=summary, stage="", stage_done=0, stage_total=0)
         PreparedBlob.objects.update_or_create(graph_id=claim.job_id, defaults={"blob": blob, "view": view})
-
-
-class ProgressReport:
-    """Writes how far it is into the row, at most twice a second. Raises ClaimLostError if the graph is not ours."""
-
-    def __init__(self, claim: Claim[Graph]) -> None:
-        self._claim = claim
-        self._stage = ""
-        self._written_at = float("-inf")
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Called by the engine."""
-        now = time.monotonic()
-        if stage == self._stage and now - self._written_at < PROGRESS_EVERY_SECONDS:
-            return
-        self._stage, self._written_at = stage, now
-        self._claim.keep(stage=stage[:200], stage_done=done, stage_total=total)

@@ -1,17 +1,24 @@
-"""From an uploaded file, or a sample's name, to a queued graph."""
+"""From uploaded files, a sample's name, or a graph that is there already, to a queued graph."""
 
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from django.conf import settings
 from django.db import transaction
 from django.http import Http404
 
 from engine import api
+from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
 from webapp.jobs.publishing import publish
 from webapp.projects.models import Project
+
+NODE_LINK_SUFFIX = ".json"
 
 
 def limits() -> api.Limits:
@@ -19,35 +26,107 @@ def limits() -> api.Limits:
     return api.Limits(file_bytes=settings.UPLOAD_LIMIT_BYTES)
 
 
-def accept_upload(project: Project, file: IncomingFile) -> Graph:
-    """Check `file`, keep it, and queue its reading. Raises GraphError; then nothing is kept."""
+def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, times: IncomingFile | None) -> Graph:
+    """Check the files, keep them, and queue the reading. Raises a PlacetoError; then nothing is kept."""
     name = file.name or "graph"
     suffix = PurePath(name).suffix.lower()
     if suffix not in api.FORMATS:
         raise api.GraphError(
             f"a file ending in {suffix or 'nothing'}", where=name, allowed=", ".join(api.FORMATS), field="file"
         )
-    if not file.size:
+    size = file.size or 0
+    if not size:
         raise api.GraphError("the file is empty", where=name, allowed="a graph with at least one op", field="file")
+    _check_choices(suffix, options, size, times)
     api.check_upload(file.path, suffix, limits())
-    graph = Graph(project=project, name=name[:200], suffix=suffix, file_bytes=file.size, content_hash=file.content_hash)
-    file.move_to(graph.source_path)
-    try:
-        _queue(graph)
-    except BaseException:
-        graph.source_path.unlink(missing_ok=True)
-        raise
+    graph = Graph(project=project, name=name[:200], suffix=suffix, file_bytes=size, content_hash=file.content_hash)
+    with _files_of(graph):
+        file.move_to(graph.source_path)
+        _queue(graph, options, times)
     return graph
 
 
 def accept_sample(project: Project, sample: str) -> Graph:
     """Queue the building and reading of `sample`, a name of `api.samples()`."""
     graph = Graph(project=project, name=api.samples()[sample][:200], suffix=".pb", sample=sample)
-    _queue(graph)
+    _queue(graph, GraphOptions(), None)
     return graph
 
 
-def _queue(graph: Graph) -> None:
+def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path | None, times_name: str = "") -> Graph:
+    """Queue the reading of `graph`'s file with other options, as a graph of its own.
+
+    `times`: a file that was sent, or one that is there, to be called `times_name`. Raises a PlacetoError, or Http404
+    where the file is not there (any more); then nothing is kept.
+    """
+    _check_choices(graph.suffix, options, graph.file_bytes, times)
+    new = Graph(
+        project=graph.project,
+        name=graph.name,
+        suffix=graph.suffix,
+        file_bytes=graph.file_bytes,
+        content_hash=graph.content_hash,
+        read_again_from=graph,
+    )
+    with _files_of(new):
+        try:
+            _share(graph.source_path, new.source_path)
+            if isinstance(times, Path):
+                _share(times, new.times_path)
+                new.times_name, new.times_bytes = times_name, times.stat().st_size
+        except FileNotFoundError:
+            raise Http404("The graph's file is not on this machine.") from None
+        _queue(new, options, times if isinstance(times, IncomingFile) else None)
+    return new
+
+
+def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: IncomingFile | Path | None) -> None:
+    """Raise what is wrong with choices that do not go together."""
+    if suffix == NODE_LINK_SUFFIX:
+        _require_nothing_open(options)
+    times_bytes = (times.size or 0) if isinstance(times, IncomingFile) else 0
+    if file_bytes + times_bytes > settings.UPLOAD_LIMIT_BYTES:
+        what = f"both files together have {file_bytes + times_bytes} bytes"
+        raise api.LimitError(what, allowed=f"at most {settings.UPLOAD_LIMIT_BYTES} bytes", field="run_metadata")
+
+
+def _require_nothing_open(options: GraphOptions) -> None:
+    """A node-link file says all that there is to say."""
+    given = options.reading.to_json()
+    for field, usual in DEFAULT_READING.to_json().items():
+        if given[field] != usual:
+            where = field.replace("_", " ")
+            raise api.SettingsError("node-link JSON leaves nothing open", where=where, allowed="none", field=field)
+
+
+@contextmanager
+def _files_of(graph: Graph) -> Iterator[None]:
+    """Whatever goes wrong, no file of `graph` is left."""
+    try:
+        yield
+    except BaseException:
+        for path in graph.paths:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _share(source: Path, destination: Path) -> None:
+    """The same bytes under another name: no file of ours is ever changed. A copy where the disk has no hard links."""
+    destination.parent.mkdir(mode=0o700, exist_ok=True)
+    os.utime(source)  # as young as an upload: no row knows the new name yet, and old leftovers are removed
+    try:
+        destination.hardlink_to(source)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copyfile(source, destination)
+
+
+def _queue(graph: Graph, options: GraphOptions, times: IncomingFile | None) -> None:
+    graph.options = options.to_json()
+    if times is not None:
+        graph.times_name, graph.times_bytes = (times.name or "times")[:200], times.size or 0
+        times.move_to(graph.times_path)
     with transaction.atomic():
         if not Project.objects.select_for_update().filter(id=graph.project_id).exists():
             raise Http404("This project has been deleted meanwhile.")

@@ -11,5 +11,6 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/", views.detail, name="detail"),
     path("graphs/<uuid:graph_id>/status.json", views.status, name="status"),
     path("graphs/<uuid:graph_id>/view.json", views.view, name="view"),
+    path("graphs/<uuid:graph_id>/again/", views.again, name="again"),
     path("graphs/<uuid:graph_id>/delete/", views.delete, name="delete"),
 ]

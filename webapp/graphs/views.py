@@ -11,11 +11,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
 from webapp.graphs.deletion import delete_graphs
-from webapp.graphs.forms import SampleForm, UploadForm
+from webapp.graphs.forms import AgainForm, SampleForm, UploadForm
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph, PreparedBlob
-from webapp.graphs.pages import graph_or_404, graph_page, progress_of
-from webapp.graphs.uploads import accept_sample, accept_upload
+from webapp.graphs.pages import graph_or_404, graph_page
+from webapp.graphs.uploads import accept_sample, accept_upload, read_again
 from webapp.projects.models import Project
 from webapp.projects.pages import project_or_404, project_page
 from webapp.user_errors import add_to_form, error_answer, form_errors, status_of, wants_json
@@ -31,7 +31,7 @@ def upload(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     file = form.cleaned_data["file"]
     assert isinstance(file, IncomingFile)
     try:
-        graph = accept_upload(project, file)
+        graph = accept_upload(project, file, form.options, form.times_file)
     except api.PlacetoError as error:
         add_to_form(form, error, "file")
         return _refused_upload(request, project, form, status_of(error))
@@ -42,6 +42,28 @@ def _refused_upload(request: HttpRequest, project: Project, form: UploadForm, st
     if wants_json(request):
         return error_answer(request, status, form_errors(form))
     return project_page(request, project, upload_form=form, status=status)
+
+
+@require_POST
+def again(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """The same file becomes another graph, read with other options."""
+    graph = graph_or_404(graph_id)
+    form = AgainForm(graph, request.POST, request.FILES)
+    if not form.is_valid():
+        return _refused_again(request, graph, form, HTTPStatus.BAD_REQUEST)
+    kept = graph.times_path if form.cleaned_data.get("keep_times") else None
+    try:
+        new = read_again(graph, form.options, form.times_file or kept, graph.times_name)
+    except api.PlacetoError as error:
+        add_to_form(form, error, "run_metadata")
+        return _refused_again(request, graph, form, status_of(error))
+    return redirect("graphs:detail", graph_id=new.id)
+
+
+def _refused_again(request: HttpRequest, graph: Graph, form: AgainForm, status: HTTPStatus) -> HttpResponse:
+    if wants_json(request):
+        return error_answer(request, status, form_errors(form))
+    return graph_page(request, graph, again_form=form, status=status)
 
 
 @require_POST
@@ -66,7 +88,7 @@ def detail(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 @never_cache
 def status(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
     """How far the reading is."""
-    return JsonResponse(progress_of(graph_or_404(graph_id)))
+    return JsonResponse(graph_or_404(graph_id).progress())
 
 
 @require_safe

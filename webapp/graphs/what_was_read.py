@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.graphs.format_words import format_words
+from webapp.graphs.graph_options import groups_text
+from webapp.graphs.models import Graph
 
 Summary = Mapping[str, Any]
 """PreparedGraph.summary(): our own engine's, so that its fields have the types that its docstring says"""
@@ -107,6 +109,16 @@ def reading_facts(summary: Summary) -> list[tuple[str, str]]:
         facts.append(("Batch size", str(options["batch_size"])))
     if shapes := options.get("input_shapes"):
         facts.append(("Input shapes", ", ".join(f"{name} = {shape_words(shape)}" for name, shape in shapes.items())))
+    return facts
+
+
+def row_facts(graph: Graph) -> list[tuple[str, str]]:
+    """What else it was made with, from its row."""
+    options = graph.own_options
+    facts = [("Groups asked for", groups_text(options.groups))]
+    if graph.has_times:
+        on = f", for {options.profile_kind} alone" if options.profile_kind else ""
+        facts.append(("Measured times", f"{graph.times_name}{on}"))
     return facts
 
 

@@ -1,4 +1,4 @@
-"""What a graph and a run have in common: a row that one worker at a time works on."""
+"""What graphs, profiles and runs have in common: a row that one worker at a time works on."""
 
 import uuid
 from typing import ClassVar
@@ -51,3 +51,26 @@ class Job(models.Model):
     def has_ended(self) -> bool:
         """Whether no worker will change it any more."""
         return self.status not in (self.QUEUED, self.WORKING)
+
+
+class StagedJob(Job):
+    """A job that tells what it is at in its row, rather than by events."""
+
+    stage = models.CharField(max_length=200, default="", blank=True)
+    """what the worker is doing"""
+    stage_done = models.BigIntegerField(default=0)
+    stage_total = models.BigIntegerField(default=0)
+    """0 where it is not known"""
+
+    class Meta:
+        abstract = True
+
+    def progress(self) -> dict[str, str | int]:
+        """How far it is, for scripts."""
+        return {
+            "status": self.status,
+            "stage": self.stage,
+            "done": self.stage_done,
+            "total": self.stage_total,
+            "error": self.error,
+        }

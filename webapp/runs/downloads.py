@@ -80,7 +80,8 @@ def _placed(answer: Answer, name: str) -> bytes:
     device_of_op = _device_of_op(answer, _prepared(answer.run))
     with TemporaryDirectory(dir=settings.DATA_FOLDER, prefix="placed-") as folder:
         destination = Path(folder) / name
-        api.write_placed(graph.source_path, graph.suffix, device_of_op, destination, limits())
+        reading = graph.own_options.reading
+        api.write_placed(graph.source_path, graph.suffix, device_of_op, destination, limits(), reading)
         return destination.read_bytes()
 
 

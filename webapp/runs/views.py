@@ -37,7 +37,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
         return redirect("runs:detail", run_id=lifecycle.start(graph, form.request).id)
     if wants_json(request):
         return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-    return graph_page(request, graph, form, HTTPStatus.BAD_REQUEST)
+    return graph_page(request, graph, run_form=form, status=HTTPStatus.BAD_REQUEST)
 
 
 @require_safe

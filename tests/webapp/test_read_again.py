@@ -1,0 +1,178 @@
+"""A person has a graph's file read again with other options."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django import Settings
+
+from tests.webapp.conftest import MemoryBroker
+from tests.webapp.graph_files import graphdef
+from webapp.graphs import uploads
+from webapp.graphs.graph_options import GraphOptions
+from webapp.graphs.leftovers import OLD_SECONDS, remove_leftovers
+from webapp.graphs.models import Graph
+from webapp.projects.models import Project
+
+JSON = {"accept": "application/json"}
+
+
+@pytest.fixture
+def first(project: Project, data_folder: Path) -> Graph:
+    """A graph with its file, an hour old, and measured times."""
+    graph = Graph.objects.create(
+        project=project, name="mine.pb", suffix=".pb", status=Graph.READY, sample="tiny_cnn", times_name="step.pb"
+    )
+    graph.source_path.parent.mkdir()
+    long_ago = time.time() - OLD_SECONDS - 60
+    for path, content in zip(graph.paths, (graphdef(), b"times"), strict=True):
+        path.write_bytes(content)
+        os.utime(path, (long_ago, long_ago))
+    return graph
+
+
+def again(client: Client, graph: Graph, **fields: Any) -> Any:
+    """Send the form."""
+    return client.post(f"/graphs/{graph.id}/again/", fields, headers=JSON)
+
+
+def the_new_one(first: Graph) -> Graph:
+    """The graph that was made."""
+    return Graph.objects.exclude(id=first.id).get()
+
+
+def test_it_is_another_graph_of_the_same_file(client: Client, first: Graph, broker: MemoryBroker) -> None:
+    response = again(client, first, groups="7", batch_size="2")
+    new = the_new_one(first)
+    assert response.url == f"/graphs/{new.id}/"
+    assert (new.name, new.suffix, new.sample, new.status) == ("mine.pb", ".pb", "", Graph.QUEUED)
+    assert (new.own_options.groups, new.own_options.reading.batch_size) == (7, 2)
+    assert new.read_again_from == first
+    assert new.source_path.read_bytes() == graphdef()
+    assert not new.has_times
+    assert not new.times_path.exists()
+    assert broker.messages("cpu") == [[str(new.id)]]
+    assert client.get(response.url).status_code == 200
+    assert "batch size 2, groups: 7" in client.get(f"/projects/{first.project_id}/").content.decode()
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])
+def test_neither_needs_the_other(client: Client, first: Graph, links: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("no links on this disk")
+
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+    again(client, first, keep_times="on")
+    new = the_new_one(first)
+    client.post(f"/graphs/{first.id}/delete/")
+    new.refresh_from_db()
+    assert new.read_again_from is None
+    assert new.source_path.read_bytes() == graphdef()
+    assert (new.times_path.read_bytes(), new.times_name, new.times_bytes) == (b"times", "step.pb", 5)
+    assert client.get(f"/graphs/{new.id}/").status_code == 200
+
+
+def test_new_times_take_the_place_of_the_old(client: Client, first: Graph) -> None:
+    again(client, first, keep_times="on", run_metadata=SimpleUploadedFile("new.pb", b"newer"), profile_kind="K80")
+    new = the_new_one(first)
+    assert (new.times_path.read_bytes(), new.times_name) == (b"newer", "new.pb")
+    assert new.own_options == GraphOptions(profile_kind="K80")
+    assert first.times_path.read_bytes() == b"times"
+
+
+def test_a_file_that_just_got_its_name_is_no_leftover(
+    client: Client, first: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = uploads._queue
+
+    def queue_late(*arguments: Any) -> None:
+        assert remove_leftovers() == 0, "the row is not there yet"
+        queue(*arguments)
+
+    monkeypatch.setattr(uploads, "_queue", queue_late)
+    assert again(client, first, keep_times="on").status_code == 302
+
+
+BAD = [
+    ({"groups": "x"}, "groups"),
+    ({"batch_size": "0"}, "batch_size"),
+    ({"input_shapes": "x"}, "input_shapes"),
+    ({"profile_kind": "K80"}, "profile_kind"),
+    ({"run_metadata": SimpleUploadedFile("t.txt", b"x")}, "run_metadata"),
+]
+
+
+@pytest.mark.parametrize(("fields", "field"), BAD, ids=[field for _, field in BAD])
+def test_nonsense_is_a_sentence_at_its_field(client: Client, first: Graph, fields: dict[str, Any], field: str) -> None:
+    response = again(client, first, **fields)
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == [field]
+    assert Graph.objects.count() == 1
+    assert len(list(first.source_path.parent.iterdir())) == 2
+
+
+def test_the_page_comes_again_with_what_was_entered(client: Client, first: Graph) -> None:
+    page = client.post(f"/graphs/{first.id}/again/", {"groups": "x", "batch_size": "9"})
+    assert page.status_code == 400
+    assert page.context["again_form"]["batch_size"].value() == "9"
+    assert '<details class="options" data-part="again" open>' in page.content.decode()
+
+
+def test_both_files_together_are_within_the_limit(client: Client, first: Graph, settings: Settings) -> None:
+    Graph.objects.update(file_bytes=len(graphdef()))
+    settings.UPLOAD_LIMIT_BYTES = len(graphdef()) + 3
+    response = again(client, first, run_metadata=SimpleUploadedFile("t.pb", b"four"))
+    assert response.status_code == 413
+    assert "both files together" in response.json()["errors"]["run_metadata"][0]
+    assert Graph.objects.count() == 1
+
+
+def test_signatures_that_the_file_offers_are_a_choice(client: Client, first: Graph) -> None:
+    Graph.objects.update(suffix=".zip", summary={"signatures": ["serve", "train"]}, status=Graph.FAILED)
+    first.refresh_from_db()
+    first.source_path.write_bytes(b"zip")
+    field = client.get(f"/graphs/{first.id}/").context["again_form"].fields["signature"]
+    assert [value for value, _ in field.choices] == ["", "serve", "train"]
+    assert list(again(client, first, signature="other").json()["errors"]) == ["signature"]
+    assert again(client, first, signature="train").status_code == 302
+    assert the_new_one(first).own_options.reading.signature == "train"
+
+
+def test_a_graph_that_could_not_be_read_offers_it_too(client: Client, graph: Graph) -> None:
+    Graph.objects.update(status=Graph.FAILED, error="no signature 'x'; allowed: serve")
+    assert f"/graphs/{graph.id}/again/" in client.get(f"/graphs/{graph.id}/").content.decode()
+
+
+def test_a_file_that_is_not_there_is_told(client: Client, first: Graph, data_folder: Path) -> None:
+    first.source_path.unlink()
+    response = again(client, first)
+    assert response.status_code == 404
+    assert response.json() == {"errors": {"": ["The graph's file is not on this machine."]}}
+    assert Graph.objects.count() == 1
+    assert [path.name for path in first.source_path.parent.iterdir()] == [first.times_path.name]
+
+
+def test_a_project_that_is_deleted_meanwhile_leaves_nothing(
+    client: Client, first: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    share = uploads._share
+
+    def delete_and_share(*arguments: Any) -> None:
+        share(*arguments)
+        Project.objects.all().delete()
+
+    monkeypatch.setattr(uploads, "_share", delete_and_share)
+    assert again(client, first).status_code == 404
+    assert sorted(first.source_path.parent.iterdir()) == sorted(first.paths)
+
+
+def test_a_graph_that_does_not_exist_is_told(client: Client, first: Graph) -> None:
+    graph_id = first.id
+    first.delete()
+    assert client.post(f"/graphs/{graph_id}/again/", headers=JSON).status_code == 404
+    assert client.get(f"/graphs/{graph_id}/again/").status_code == 405

@@ -1,0 +1,232 @@
+"""A person uploads a graph with options, and with measured times beside it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django import Settings
+
+from engine import api
+from tests.webapp.conftest import MemoryBroker
+from tests.webapp.graph_files import graphdef, node_link
+from webapp.graphs.graph_options import GraphOptions
+from webapp.graphs.input_shapes import MOST_LINES, input_shapes_text, parse_input_shapes
+from webapp.graphs.leftovers import remove_leftovers
+from webapp.graphs.models import Graph
+from webapp.graphs.reading import read_graph
+from webapp.projects.models import Project
+
+JSON = {"accept": "application/json"}
+TIMES = b"\x0a\x00 as measured"
+
+
+def upload(client: Client, project: Project, fields: dict[str, Any], name: str = "a.pb", content: bytes = b"") -> Any:
+    """Send the form with these fields beside the graph."""
+    file = SimpleUploadedFile(name, content or graphdef())
+    return client.post(f"/projects/{project.id}/graphs/", {"file": file} | fields, headers=JSON)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Every file of the data folder."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def times(name: str = "step.pb", content: bytes = TIMES) -> SimpleUploadedFile:
+    """A second file."""
+    return SimpleUploadedFile(name, content)
+
+
+def test_options_are_kept_and_given_to_the_engine(
+    client: Client, project: Project, broker: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {
+        "batch_size": "32",
+        "groups": " All ",
+        "signature": "serve",
+        "input_shapes": "images=1,224,224,3\r\n\r\n rate = \n",
+        "run_metadata": times("My step.PB"),
+        "profile_kind": "K80",
+    }
+    assert upload(client, project, fields).status_code == 302
+    graph = Graph.objects.get()
+    reading = api.ReadingOptions("serve", 32, {"images": (1, 224, 224, 3), "rate": ()})
+    assert graph.own_options == GraphOptions(reading, None, "K80")
+    assert (graph.times_name, graph.times_bytes) == ("My step.PB", len(TIMES))
+    assert graph.times_path.read_bytes() == TIMES
+    assert graph.times_path.stat().st_mode & 0o077 == 0, "for the owner alone"
+    assert broker.messages("cpu") == [[str(graph.id)]]
+
+    asked: dict[str, object] = {}
+
+    def prepare(*_: object, **keywords: object) -> None:
+        asked.update(keywords)
+        raise api.SettingsError("enough")
+
+    monkeypatch.setattr(api, "prepare", prepare)
+    read_graph(graph.id)
+    assert asked == {
+        "groups": None,
+        "name": "a.pb",
+        "options": reading,
+        "run_metadata": graph.times_path,
+        "profile_kind": "K80",
+    }
+
+
+def test_without_options_everything_is_as_usual(client: Client, project: Project, data_folder: Path) -> None:
+    empty = {"batch_size": "", "groups": "", "signature": "", "input_shapes": "", "profile_kind": ""}
+    for fields in ({}, empty):
+        assert upload(client, project, fields).status_code == 302
+    for graph in Graph.objects.all():
+        assert graph.own_options == GraphOptions()
+        assert not graph.has_times
+        assert not graph.times_path.exists()
+        assert graph.choices_words == ""
+
+
+def test_a_row_from_before_there_were_options_has_the_usual_ones(graph: Graph) -> None:
+    Graph.objects.update(options={})
+    graph.refresh_from_db()
+    assert graph.own_options == GraphOptions()
+
+
+ALLOWED_GROUPS = "allowed: a whole number from 1, or all"
+BAD_OPTIONS = [
+    ({"batch_size": "0"}, "batch_size", "batch size: 0; allowed: a whole number from 1 to 2147483647"),
+    ({"batch_size": "-3"}, "batch_size", "batch size: -3; allowed: "),
+    ({"batch_size": "many"}, "batch_size", "This is no whole number."),
+    ({"batch_size": str(2**31)}, "batch_size", "batch size: 2147483648; allowed: "),
+    ({"groups": "0"}, "groups", f"groups: '0'; {ALLOWED_GROUPS}"),
+    ({"groups": "-1"}, "groups", f"groups: '-1'; {ALLOWED_GROUPS}"),
+    ({"groups": "some"}, "groups", f"groups: 'some'; {ALLOWED_GROUPS}"),
+    ({"groups": "1.5"}, "groups", f"groups: '1.5'; {ALLOWED_GROUPS}"),
+    ({"groups": "9" * 5000}, "groups", f"groups: '{'9' * 40}'; {ALLOWED_GROUPS}"),
+    ({"input_shapes": "images"}, "input_shapes", "line 1: 'images' names no input; allowed: one input a line as name="),
+    ({"input_shapes": "a=1\n=2"}, "input_shapes", "line 2: '=2' names no input; allowed: "),
+    ({"input_shapes": "a=1,x"}, "input_shapes", "line 1: 'x' is no length of a dimension; allowed: whole numbers"),
+    ({"input_shapes": "a=1,,3"}, "input_shapes", "line 1: '' is no length of a dimension"),
+    ({"input_shapes": "a=-1"}, "input_shapes", "line 1: '-1' is no length of a dimension"),
+    ({"input_shapes": "a=²"}, "input_shapes", "line 1: '²' is no length of a dimension"),
+    ({"input_shapes": "a=1\n\na=2"}, "input_shapes", "line 3: 'a' has a shape already; allowed: each input once"),
+    ({"input_shapes": "a=9999999999"}, "input_shapes", "a: the shape [9999999999]; allowed: at most 16 whole numbers"),
+    ({"input_shapes": "a=" + ",".join(["1"] * 17)}, "input_shapes", "allowed: at most 16 whole numbers"),
+    (
+        {"input_shapes": "\n".join(f"a{n}=1" for n in range(MOST_LINES + 1))},
+        "input_shapes",
+        "1001 input shapes; allowed",
+    ),
+    (
+        {"profile_kind": "K80"},
+        "profile_kind",
+        "measured on: K80 without measured times; allowed: it beside RunMetadata",
+    ),
+    ({"profile_kind": "TPU"}, "profile_kind", "TPU is not one of the available choices"),
+]
+
+
+@pytest.mark.parametrize(("fields", "field", "sentence"), BAD_OPTIONS)
+def test_nonsense_is_one_sentence_at_its_field_and_nothing_is_kept(
+    client: Client, project: Project, data_folder: Path, fields: dict[str, str], field: str, sentence: str
+) -> None:
+    response = upload(client, project, fields)
+    assert response.status_code == 400
+    errors = response.json()["errors"]
+    assert list(errors) == [field]
+    [found] = errors[field]
+    assert found.startswith(sentence) or sentence in found
+    assert files_in(data_folder) == []
+    assert not Graph.objects.exists()
+
+
+BAD_TIMES = [
+    (times("step.json"), "step.json: this is no RunMetadata; allowed: .pb"),
+    (times("step"), "step: this is no RunMetadata; allowed: .pb"),
+    (times("step.pb", b""), "step.pb: the file is empty; allowed: RunMetadata with step stats"),
+]
+
+
+@pytest.mark.parametrize(("second", "sentence"), BAD_TIMES, ids=["suffix", "no suffix", "empty"])
+def test_a_second_file_that_can_be_no_times_is_refused(
+    client: Client, project: Project, data_folder: Path, second: SimpleUploadedFile, sentence: str
+) -> None:
+    response = upload(client, project, {"run_metadata": second})
+    assert response.status_code == 400
+    assert response.json() == {"errors": {"run_metadata": [sentence]}}
+    assert files_in(data_folder) == []
+
+
+@pytest.mark.parametrize(("field", "value"), [("batch_size", "3"), ("input_shapes", "a=1"), ("signature", "serve")])
+def test_what_a_node_link_file_says_itself_cannot_be_chosen(
+    client: Client, project: Project, data_folder: Path, field: str, value: str
+) -> None:
+    response = upload(client, project, {field: value}, "a.json", node_link())
+    assert response.status_code == 400
+    [sentence] = response.json()["errors"][field]
+    assert sentence.endswith("node-link JSON leaves nothing open; allowed: none")
+    assert files_in(data_folder) == []
+    assert upload(client, project, {"groups": "5"}, "a.json", node_link()).status_code == 302
+
+
+def test_the_limit_is_for_both_files_together(
+    client: Client, project: Project, data_folder: Path, settings: Settings
+) -> None:
+    settings.UPLOAD_LIMIT_BYTES = len(graphdef()) + len(TIMES)
+    assert upload(client, project, {"run_metadata": times()}).status_code == 302
+    settings.UPLOAD_LIMIT_BYTES -= 1
+    response = upload(client, project, {"run_metadata": times()})
+    assert response.status_code == 413
+    total, limit = len(graphdef()) + len(TIMES), settings.UPLOAD_LIMIT_BYTES
+    sentence = f"both files together have {total} bytes; allowed: at most {limit} bytes"
+    assert response.json() == {"errors": {"run_metadata": [sentence]}}
+    assert len(files_in(data_folder)) == 2
+
+
+def test_a_bad_graph_leaves_neither_file(client: Client, project: Project, data_folder: Path) -> None:
+    response = upload(client, project, {"run_metadata": times()}, content=graphdef()[:-3])
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == ["file"]
+    assert files_in(data_folder) == []
+
+
+def test_a_project_that_is_deleted_meanwhile_leaves_neither_file(
+    client: Client, project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "check_upload", lambda *_: Project.objects.all().delete())
+    assert upload(client, project, {"run_metadata": times()}).status_code == 404
+    assert files_in(data_folder) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"other": times()}, {"run_metadata": [times("a.pb"), times("b.pb")]}, {"a": times(), "b": times(), "c": times()}],
+    ids=["unknown field", "two of one field", "three more"],
+)
+def test_more_files_than_there_are_fields_are_refused(
+    client: Client, project: Project, data_folder: Path, fields: dict[str, Any]
+) -> None:
+    assert upload(client, project, fields).status_code == 400
+    assert files_in(data_folder) == []
+    assert not Graph.objects.exists()
+
+
+def test_both_files_go_with_the_graph(client: Client, project: Project, data_folder: Path) -> None:
+    upload(client, project, {"run_metadata": times()})
+    assert len(files_in(data_folder)) == 2
+    assert remove_leftovers() == 0
+    client.post(f"/graphs/{Graph.objects.get().id}/delete/")
+    assert files_in(data_folder) == []
+
+
+def test_the_page_comes_again_with_what_was_entered(client: Client, project: Project) -> None:
+    file = SimpleUploadedFile("a.pb", graphdef())
+    page = client.post(f"/projects/{project.id}/graphs/", {"file": file, "groups": "no", "signature": "mine"})
+    assert page.status_code == 400
+    assert page.context["upload_form"]["signature"].value() == "mine"
+    assert '<details class="options" data-part="options" open>' in page.content.decode()
+
+
+def test_shapes_are_written_as_they_are_read() -> None:
+    shapes = {"a=b": (1, 2), "scalar": (), "x/y:0": (0,)}
+    assert parse_input_shapes(input_shapes_text(shapes)) == shapes

@@ -1,0 +1,56 @@
+"""The choices with which a graph is read and grouped, as its row keeps them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from engine import api
+
+DEFAULT_READING = api.ReadingOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """Choices beside a graph's file."""
+
+    reading: api.ReadingOptions = DEFAULT_READING
+    """signature, batch size, input shapes"""
+    groups: int | None = api.DEFAULT_GROUPS
+    """merge to at most so many; None: no merging"""
+    profile_kind: str | None = None
+    """the one kind of device for which measured times hold; None: every kind of their class"""
+
+    def to_json(self) -> dict[str, api.Json]:
+        """For the row."""
+        return {"reading": self.reading.to_json(), "groups": self.groups, "profile_kind": self.profile_kind}
+
+    @staticmethod
+    def from_json(stored: Mapping[str, api.Json]) -> "GraphOptions":
+        """The inverse of `to_json`; an empty one (a row from before there were options) is the usual."""
+        if not stored:
+            return GraphOptions()
+        reading = cast(Mapping[str, api.Json], stored["reading"])
+        return GraphOptions(
+            api.ReadingOptions.from_json(reading),
+            cast(int | None, stored["groups"]),
+            cast(str | None, stored["profile_kind"]),
+        )
+
+    @property
+    def words(self) -> str:
+        """What is other than usual, on one line: `batch size 32, 64 groups`; empty where nothing is."""
+        parts = []
+        if self.reading.signature:
+            parts.append(f"signature {self.reading.signature}")
+        if self.reading.batch_size is not None:
+            parts.append(f"batch size {self.reading.batch_size}")
+        if shapes := self.reading.input_shapes:
+            parts.append(f"{len(shapes)} input shape{'s' if len(shapes) > 1 else ''}")
+        if self.groups != api.DEFAULT_GROUPS:
+            parts.append(f"groups: {groups_text(self.groups)}")
+        return ", ".join(parts)
+
+
+def groups_text(groups: int | None) -> str:
+    """As a person writes it: `128` or `all`."""
+    return "all" if groups is None else str(groups)
