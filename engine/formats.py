@@ -19,14 +19,13 @@ from engine.graphs import graphdef_writer
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_reader import READING, check_graph, read_graph
 from engine.graphs.grouping import group_ops
-from engine.graphs.opening import opened
+from engine.graphs.opening import PLAIN_SUFFIXES, SUFFIXES, check_container, opened
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 
-GRAPHDEF_FORMATS = (".pb", ".pbtxt")
 NODE_LINK_FORMATS = (".json",)
-FORMATS = GRAPHDEF_FORMATS + NODE_LINK_FORMATS
+FORMATS = SUFFIXES + NODE_LINK_FORMATS
 DEFAULT_GROUPS = 128
 AS_IT_IS = ReadingOptions()
 GROUPING = "grouping the ops"
@@ -35,8 +34,10 @@ GROUPING = "grouping the ops"
 def check_upload(path: Path, suffix: str, limits: Limits) -> None:
     """Raise GraphError or LimitError unless `path` holds a graph that can be read. Fast: no TensorFlow is loaded."""
     _require_format(suffix)
-    if suffix in GRAPHDEF_FORMATS:
+    if suffix in PLAIN_SUFFIXES:
         check_graph(path, suffix, limits)
+    elif suffix in SUFFIXES:
+        check_container(path, suffix, limits)
     else:
         _read_nodelink(path, limits, no_progress)
 
@@ -61,12 +62,13 @@ def prepare(
     """
     _require_format(suffix)
     _require_profiled(suffix, run_metadata, profile_kind)
-    if suffix in GRAPHDEF_FORMATS:
+    if suffix in SUFFIXES:
         with opened(path, suffix, options, limits, report_progress) as graphdef:
             graph = read_graph(graphdef.path, graphdef.suffix, limits, report_progress)
             costs = estimate_costs(
                 graphdef.path, graphdef.suffix, graph, list(CATALOGUE), limits, report_progress, options
             )
+        graph = dataclasses.replace(graph, name=path.stem)
         origin = Origin(
             suffix, options.to_json(), graphdef.feeds, graphdef.fetches, graphdef.signatures, graphdef.notes
         )
@@ -91,18 +93,24 @@ def write_placed(
     destination: Path,
     limits: Limits,
     options: ReadingOptions = AS_IT_IS,
+    *,
+    short: bool = False,
+    keep_pins: bool = False,
 ) -> None:
     """Write `source` with every node's device set, nothing else changed, in `destination`'s format (.pb, .pbtxt).
 
-    `options` are those with which it was prepared.
+    `options` are those with which it was prepared. `short`: `/device:TYPE:N` alone, without job and task. `keep_pins`:
+    raise PlacementError for an op on another device than the file fixes.
     """
     _require_format(suffix)
-    if suffix not in GRAPHDEF_FORMATS:
+    if suffix not in SUFFIXES:
         raise GraphError(
             "a node-link file holds no GraphDef", where=suffix, allowed="the placement as JSON", field="file"
         )
     with opened(source, suffix, options, limits) as graphdef:
-        graphdef_writer.write_placed(graphdef.path, graphdef.suffix, device_of_op, destination, limits)
+        graphdef_writer.write_placed(
+            graphdef.path, graphdef.suffix, device_of_op, destination, limits, short=short, keep_pins=keep_pins
+        )
 
 
 def read_nodelink_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:

@@ -1,0 +1,146 @@
+"""Function calls of a GraphDef replaced by the functions' ops, by TensorFlow's own inliner. Runs in a child.
+
+Grappler's function optimizer alone, all else off: PartitionedCall and the like become the ops of their function,
+functional If, Case and While become Switch, Merge, Enter and so on, as TensorFlow's runtime does it before a step.
+Functions that only other ops name (a dataset's map) stay functions. Nothing of the graph is run.
+Source: tensorflow/core/grappler/optimizers/function_optimizer.cc; tensorflow/python/framework/convert_to_constants.py.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
+from tensorflow.python.framework import errors_impl
+from tensorflow.python.grappler import tf_optimizer
+
+from engine.child import ReportProgress, Results
+from engine.errors import GraphError, shortened
+from engine.events import Json
+from engine.graphs.function_calls import FUNCTIONAL_CONTROL_FLOW, calls_of, is_call
+from engine.graphs.graphdef_messages import GraphMessages, read_messages
+from engine.graphs.pruning import pruned, with_called_functions
+from engine.graphs.tensorflow_messages import Message, load_messages
+
+STAGE = "inlining the functions"
+INLINED_FILE = "graph.pb"
+BLOCKS_INLINING = ("_noinline", "api_implements")
+"""attributes of functions: a wish for the profiler's eyes, and a mark for another optimizer"""
+TYPES_SHOWN = 5
+
+
+def inline_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """Read the GraphDef, inline, keep what the fetches need (all, if there are none), leave it in `folder`."""
+    report_progress(STAGE, 0, 0)
+    messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
+    fetches = cast(list[str], order["fetches"])
+    calls = calls_of(messages)
+    inlined = _restored(_inlined(messages, fetches or _last(messages.nodes)), messages)
+    if fetches:
+        inlined = pruned(inlined, fetches)
+    graph = load_messages("tensorflow.core.framework.graph_pb2").GraphDef()
+    graph.CopyFrom(inlined.rest)
+    graph.node.extend(inlined.nodes)
+    (folder / INLINED_FILE).write_bytes(graph.SerializeToString(deterministic=True))
+    return {}, {"notes": list(_notes(messages, calls, inlined))}
+
+
+def _last(nodes: Sequence[Message]) -> list[str]:
+    """What nobody consumes: it is kept as a node of its name."""
+    consumed = {text.lstrip("^").partition(":")[0] for node in nodes for text in node.input}
+    return [node.name for node in nodes if node.name not in consumed] or [nodes[-1].name]
+
+
+def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
+    """GraphDef as TensorFlow's inliner makes it."""
+    meta_graph = meta_graph_pb2.MetaGraphDef()
+    meta_graph.graph_def.CopyFrom(messages.rest)
+    meta_graph.graph_def.node.extend(messages.nodes)
+    _let_inline(meta_graph.graph_def)
+    meta_graph.collection_def["train_op"].node_list.value.extend(fetches)
+    config = config_pb2.ConfigProto()
+    rewriting = config.graph_options.rewrite_options
+    rewriting.optimizers.append("function")
+    rewriting.function_optimization = rewriter_config_pb2.RewriterConfig.ON
+    rewriting.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
+    rewriting.min_graph_nodes = -1  # also small graphs
+    rewriting.fail_on_optimizer_errors = True
+    rewriting.meta_optimizer_timeout_ms = -1  # the child has a limit of its own
+    try:
+        return tf_optimizer.OptimizeGraph(config, meta_graph, verbose=False)
+    except (errors_impl.OpError, ValueError, TypeError) as refusal:
+        lines = str(refusal).strip().splitlines() or [type(refusal).__name__]
+        what = f"TensorFlow cannot inline the functions: {shortened(lines[0], 300)}"
+        raise GraphError(what, field="file") from None
+
+
+def _let_inline(graph: Message) -> None:
+    """Take away what would keep the inliner from calls that can be inlined, and the shapes of feeds.
+
+    The inliner would make a tensor of each placeholder's shape, however large.
+    """
+    functions = {function.signature.name: function for function in graph.library.function}
+    bodies = [graph.node, *(function.node_def for function in graph.library.function)]
+    for body in bodies:
+        for node in body:
+            if node.op in FUNCTIONAL_CONTROL_FLOW and is_call(node, functions):
+                node.attr["_lower_using_switch_merge"].b = True
+    for function in functions.values():
+        for key in BLOCKS_INLINING:
+            if key in function.attr:
+                del function.attr[key]
+    for node in graph.node:
+        if node.op == "Placeholder":
+            node.attr["shape"].shape.Clear()
+            node.attr["shape"].shape.unknown_rank = True
+
+
+def _restored(graph: Message, messages: GraphMessages) -> GraphMessages:
+    """The nodes of the file as they were, in its order, then the new ones by name; functions as they were."""
+    original = {node.name: node for node in messages.nodes}
+    made: dict[str, Message] = {node.name: node for node in graph.node}
+    nodes: list[Message] = []
+    for name, node in original.items():
+        if name in made:
+            nodes.append(_as_it_was(made.pop(name), node))
+    nodes += (made[name] for name in sorted(made))
+    return GraphMessages(nodes, with_called_functions(nodes, messages.rest))
+
+
+def _as_it_was(made: Message, original: Message) -> Message:
+    """The file's own node with the inputs that it has now; where it was a call, what is left of it."""
+    if made.op == original.op:
+        kept = type(original)()
+        kept.CopyFrom(original)
+        kept.input[:] = made.input
+        return kept
+    if "_output_shapes" in original.attr:
+        made.attr["_output_shapes"].CopyFrom(original.attr["_output_shapes"])
+    return made
+
+
+def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMessages) -> list[str]:
+    """A sentence of what was inlined, and one of what was not."""
+    functions = {function.signature.name: function for function in inlined.rest.library.function}
+    left = [node.op for node in inlined.nodes if is_call(node, functions)]
+    before, after = len(messages.nodes), len(inlined.nodes)
+    notes = [
+        f"TensorFlow's own inliner has put the ops of functions in the place of their calls ({_counted(calls)}): "
+        f"{before} ops became {after}; the placed graph is written in this form."
+    ]
+    if left:
+        notes.append(f"TensorFlow does not inline these calls, so that each stays one op: {_types(left)}.")
+    return notes
+
+
+def _counted(calls: Sequence[Message]) -> str:
+    return _types([call.op for call in calls])
+
+
+def _types(ops: Sequence[str]) -> str:
+    """`2 While, 1 If`: the most frequent first."""
+    counted: Mapping[str, int] = Counter(ops)
+    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    shown = [f"{count} {shortened(op)}" for op, count in ordered[:TYPES_SHOWN]]
+    return ", ".join(shown + ["…"] * (len(ordered) > TYPES_SHOWN))
