@@ -36,7 +36,7 @@ from engine.events import (
 )
 from engine.formats import DEFAULT_GROUPS, FORMATS, check_upload, prepare, write_placed
 from engine.graphs.reading_options import ReadingOptions
-from engine.placement_files import device_of_group, placement_to_json, simulate, trace
+from engine.placement_files import apply, device_of_group, placement_to_json, simulate, trace
 from engine.placers.registry import PLACERS, PRESETS
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
@@ -125,6 +125,7 @@ __all__ = [
     "SettingsError",
     "ShouldStop",
     "Started",
+    "apply",
     "build",
     "check_upload",
     "cluster_to_json",

@@ -8,12 +8,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine import api
-from engine.errors import PlacetoError, SettingsError
+from engine.errors import PlacementError, PlacetoError, SettingsError
+from engine.json_text import read_json
 
 BENCHMARKS = {
     "simulator": "engine.simulator.bench:run_benchmark",
     "training": "engine.experiments.training_speed:run_benchmark",
 }
+PLACED_FORMATS = (".pb", ".pbtxt")
+MOST_PLACED = 20_000_000
+"""ops in a file of placements, all placements together"""
 EXPERIMENTS = {"learning_curve": "engine.experiments.learning_curve:run"}
 """each writes into a folder, tells its progress, and returns a text"""
 
@@ -40,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_methods(commands)
     _add_place(commands)
     _add_simulate(commands)
+    _add_apply(commands)
     _add_build(commands)
     _add_bench(commands)
     _add_experiments(commands)
@@ -76,6 +81,7 @@ def _add_place(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--out", type=Path, help="write the placed graph here (.pb, .pbtxt; .json: the placement alone)"
     )
+    parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
     parser.set_defaults(command=_place)
 
 
@@ -85,6 +91,16 @@ def _add_simulate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
     parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}, or a list of them")
     parser.add_argument("--trace", type=Path, help="write a Chrome trace of the timeline here")
     parser.set_defaults(command=_simulate, groups=None)
+
+
+def _add_apply(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("apply", help="write a graph with the devices of a placement")
+    parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
+    parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}")
+    parser.add_argument("--out", type=Path, required=True, help="write the placed graph here (.pb, .pbtxt)")
+    parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
+    parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
+    parser.set_defaults(command=_apply)
 
 
 def _add_build(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -135,7 +151,9 @@ def _place(parsed: argparse.Namespace) -> int:
     if parsed.out is not None and parsed.out.suffix == ".json":
         parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
     elif parsed.out is not None:
-        api.write_placed(parsed.graph, parsed.graph.suffix, placement, parsed.out, api.Limits())
+        api.write_placed(
+            parsed.graph, parsed.graph.suffix, placement, parsed.out, api.Limits(), short=parsed.short_devices
+        )
     return 0
 
 
@@ -150,6 +168,21 @@ def _simulate(parsed: argparse.Namespace) -> int:
     if parsed.trace is not None:
         parsed.trace.write_text(json.dumps(api.trace(prepared, cluster, rows[0])) + "\n")
     _write_report(parsed.report, reports if isinstance(placements, list) else reports[0])
+    return 0
+
+
+def _apply(parsed: argparse.Namespace) -> int:
+    if parsed.out.suffix not in PLACED_FORMATS:
+        raise SettingsError(f"{parsed.out.name!r}", where="--out", allowed="a name that ends in .pb or .pbtxt")
+    api.apply(
+        parsed.graph,
+        parsed.graph.suffix,
+        _read_json(parsed.placement),
+        parsed.out,
+        api.Limits(),
+        short=parsed.short_devices,
+        keep_pins=not parsed.drop_devices,
+    )
     return 0
 
 
@@ -217,13 +250,7 @@ def _check_destination(parsed: argparse.Namespace) -> None:
 
 
 def _read_json(path: Path) -> api.Json:
-    try:
-        value: api.Json = json.loads(path.read_text())
-    except ValueError as error:
-        raise SettingsError(
-            f"no JSON: {error}", where=str(path), allowed="JSON {op: device}, or a list of them"
-        ) from error
-    return value
+    return read_json(path.read_bytes(), most_values=MOST_PLACED, error=PlacementError, field="placement")
 
 
 def _write_report(path: Path | None, report: api.Json) -> None:

@@ -1,13 +1,18 @@
-"""Placements by name, {op: device}: of a run's answer, and simulated."""
+"""Placements by name, {op: device}: of a run's answer, simulated, and applied to a graph's file."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.child import Limits
 from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
 from engine.events import Json
+from engine.formats import AS_IT_IS, write_placed
+from engine.graphs.reading_options import ReadingOptions
+from engine.json_text import shown
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
@@ -42,6 +47,32 @@ def simulate(prepared: PreparedGraph, cluster: Cluster, placements: list[Json]) 
         }
         for step_time_us, peaks in zip(evaluations.step_time_us, evaluations.peak_bytes, strict=True)
     ]
+
+
+def apply(
+    source: Path,
+    suffix: str,
+    placement: Json,
+    destination: Path,
+    limits: Limits,
+    options: ReadingOptions = AS_IT_IS,
+    *,
+    short: bool = False,
+    keep_pins: bool = True,
+) -> None:
+    """Write the graph in `source` with the devices of `placement`, JSON {op: device} of all its ops.
+
+    See `formats.write_placed`. Raises PlacementError, GraphError and LimitError.
+    """
+    if not isinstance(placement, dict):
+        raise PlacementError(f"it is {shown(placement)}", where="placement", allowed="JSON {op: device}")
+    device_of_op: dict[str, str] = {}
+    for op, device in placement.items():
+        if not isinstance(device, str):
+            what = f"its device is {shown(device)}"
+            raise PlacementError(what, where=shortened(op), allowed="a text, such as /device:GPU:0")
+        device_of_op[op] = device
+    write_placed(source, suffix, device_of_op, destination, limits, options, short=short, keep_pins=keep_pins)
 
 
 def trace(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> Json:

@@ -26,12 +26,22 @@ DEVICE = 4
 PLACED_DEVICES = "/device:TYPE:N, with /job:, /replica: and /task: before it where there are any"
 
 
-def write_placed(source: Path, suffix: str, device_of_op: Mapping[str, str], destination: Path, limits: Limits) -> None:
-    """Write the graph in `source` to `destination` (.pb, .pbtxt) with each op on its device, in TensorFlow's full form.
+def write_placed(
+    source: Path,
+    suffix: str,
+    device_of_op: Mapping[str, str],
+    destination: Path,
+    limits: Limits,
+    *,
+    short: bool = False,
+    keep_pins: bool = False,
+) -> None:
+    """Write the graph in `source` to `destination` (.pb, .pbtxt) with each op on its device.
 
-    What the file says of job, replica and task is kept where the placement says nothing of them. Raises PlacementError
-    for an op without a device, an op that is not in the graph, a device that is none, or ops that must share a device
-    and do not; GraphError and LimitError as the reader does.
+    Full device strings say job, replica and task where the placement does, and where it does not what the file says of
+    them; `short` ones say `/device:TYPE:N` alone. Raises PlacementError for an op without a device, an op that is not
+    in the graph, a device that is none, ops that must share a device and do not, and with `keep_pins` for an op on
+    another device than the file fixes; GraphError and LimitError as the reader does.
     """
     require_suffix(suffix, source)
     require_suffix(destination.suffix, destination)
@@ -41,6 +51,8 @@ def write_placed(source: Path, suffix: str, device_of_op: Mapping[str, str], des
         "suffix": suffix,
         "written_suffix": destination.suffix,
         "device_of_op": dict(device_of_op),
+        "short": short,
+        "keep_pins": keep_pins,
     }
     with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING) as (_, folder):
         publish(folder / PLACED_FILE, destination)
@@ -50,7 +62,9 @@ def write_in_child(order: dict[str, Json], folder: Path, _report_progress: Repor
     """Read, check the placement, write."""
     content, suffix = Path(cast(str, order["source"])).read_bytes(), cast(str, order["suffix"])
     graph = graph_of_messages(read_messages(content, suffix), "graph")
-    devices = _written_devices(graph, cast(dict[str, str], order["device_of_op"]))
+    devices = _written_devices(
+        graph, cast(dict[str, str], order["device_of_op"]), bool(order["short"]), bool(order["keep_pins"])
+    )
     if suffix == order["written_suffix"] == ".pb":
         written = _binary_with_devices(content, devices)
     else:
@@ -59,12 +73,11 @@ def write_in_child(order: dict[str, Json], folder: Path, _report_progress: Repor
     return {}, {}
 
 
-def _written_devices(graph: ComputationGraph, device_of_op: Mapping[str, str]) -> list[str]:
+def _written_devices(
+    graph: ComputationGraph, device_of_op: Mapping[str, str], short: bool, keep_pins: bool
+) -> list[str]:
     """[ops] the device string of each op: its placement, and the rest of the address from the file."""
-    names = set(graph.op_names)
-    for name in device_of_op:
-        if name not in names:
-            raise PlacementError("the op is not in the graph", where=shortened(name), allowed="ops of the graph")
+    _require_known_ops(graph, device_of_op)
     class_of_op = colocation_classes(graph)
     fixed = devices_of_classes(graph, class_of_op)
     written: list[str] = []
@@ -72,12 +85,30 @@ def _written_devices(graph: ComputationGraph, device_of_op: Mapping[str, str]) -
     for op, (name, class_) in enumerate(zip(graph.op_names, class_of_op.tolist(), strict=True)):
         if name not in device_of_op:
             raise PlacementError("the op has no device", where=shortened(name), allowed="a device for each op")
-        written.append(_spelled(_placed_device(device_of_op[name], name), fixed[class_]))
+        placed = _placed_device(device_of_op[name], name)
+        if keep_pins:
+            _require_pin(name, placed, fixed[class_])
+        written.append(_short(placed) if short else _spelled(placed, fixed[class_]))
         other = first.setdefault(class_, op)
         if written[other] != written[op]:
             what = f"it is on {written[op]}, but {shortened(graph.op_names[other])} is on {written[other]}"
             raise PlacementError(what, where=shortened(name), allowed="one device for ops that are co-located")
     return written
+
+
+def _require_known_ops(graph: ComputationGraph, device_of_op: Mapping[str, str]) -> None:
+    names = set(graph.op_names)
+    for name in device_of_op:
+        if name not in names:
+            raise PlacementError("the op is not in the graph", where=shortened(name), allowed="ops of the graph")
+
+
+def _require_pin(op_name: str, placed: DeviceString, fixed: DeviceString) -> None:
+    """The device is one that the file allows; job and task do not count, a cluster is one machine."""
+    pin = DeviceString(type=fixed.type, index=fixed.index)
+    if not pin.agrees_with(DeviceString(type=placed.type, index=placed.index)):
+        allowed = f"/device:{pin.type or '*'}:{pin.index or '*'}, to which the file fixes it"
+        raise PlacementError(f"it is on {_short(placed)}", where=shortened(op_name), allowed=allowed)
 
 
 def _placed_device(text: str, op_name: str) -> DeviceString:
@@ -96,7 +127,12 @@ def _spelled(placed: DeviceString, fixed: DeviceString) -> str:
     """TensorFlow's full form of `placed`; job, replica and task of `fixed` where `placed` has none."""
     job, replica, task = placed.job or fixed.job, placed.replica or fixed.replica, placed.task or fixed.task
     parts = [f"/job:{job}" * bool(job), f"/replica:{replica}" * bool(replica), f"/task:{task}" * bool(task)]
-    return "".join(parts) + f"/device:{placed.type}:{placed.index}"
+    return "".join(parts) + _short(placed)
+
+
+def _short(placed: DeviceString) -> str:
+    """The device alone, on whatever job and task."""
+    return f"/device:{placed.type}:{placed.index}"
 
 
 def _binary_with_devices(content: bytes, devices: Sequence[str]) -> bytes:

@@ -1,0 +1,85 @@
+"""`apply`: a placement that somebody made is written into the graph's file, or refused in one line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.command_line import main
+from tests.engine.graphs.graphdef_samples import colocated_with, constant, identity
+from tests.engine.graphs.test_graphdef_writer import devices
+
+GRAPH = constant("a", device="/job:worker/task:1/gpu:1") + identity("b", "a") + constant("c")
+PLACEMENT = {"a": "/device:GPU:1", "b": "/device:CPU:0", "c": "/gpu:0"}
+FULL = [["/job:worker/task:1/device:GPU:1"], ["/device:CPU:0"], ["/device:GPU:0"]]
+SHORT = [["/device:GPU:1"], ["/device:CPU:0"], ["/device:GPU:0"]]
+Apply = Callable[..., int]
+
+
+@pytest.fixture
+def apply(tmp_path: Path) -> Apply:
+    """Runs the command on GRAPH, or another, with a placement, as JSON or as text."""
+
+    def run(placement: object, *options: str, graph: bytes = GRAPH, out: str = "placed.pb") -> int:
+        source, stored = tmp_path / "graph.pb", tmp_path / "placement.json"
+        source.write_bytes(graph)
+        stored.write_text(placement if isinstance(placement, str) else json.dumps(placement))
+        return main(["apply", str(source), "--placement", str(stored), "--out", str(tmp_path / out), *options])
+
+    return run
+
+
+@pytest.mark.parametrize(("options", "written"), [((), FULL), (("--short-devices",), SHORT)])
+def test_the_devices_are_written_in_full_or_short(
+    apply: Apply, tmp_path: Path, options: tuple[str, ...], written: list[list[str]]
+) -> None:
+    assert apply(PLACEMENT, *options) == 0
+    assert devices((tmp_path / "placed.pb").read_bytes()) == written
+
+
+def test_fixed_devices_are_dropped_on_request(apply: Apply, tmp_path: Path) -> None:
+    assert apply(PLACEMENT | {"a": "/device:GPU:0"}, "--drop-devices") == 0
+    assert devices((tmp_path / "placed.pb").read_bytes())[0] == ["/job:worker/task:1/device:GPU:0"]
+
+
+DEVICES = "allowed: /device:TYPE:N, with /job:, /replica: and /task: before it where there are any"
+
+
+@pytest.mark.parametrize(
+    ("placement", "line"),
+    [
+        ("{", "line 1, column 2: this is no JSON; allowed: one JSON value"),
+        ('{"a": "/gpu:0", "a": "/gpu:1"}', "a: this key is there twice in one object; allowed: each key once"),
+        ([PLACEMENT], "placement: it is a list; allowed: JSON {op: device}"),
+        (PLACEMENT | {"c": 3}, "c: its device is 3; allowed: a text, such as /device:GPU:0"),
+        (PLACEMENT | {"c": "GPU"}, f"c: GPU is no device to place an op on; {DEVICES}"),
+        (PLACEMENT | {"x": "/gpu:0"}, "x: the op is not in the graph; allowed: ops of the graph"),
+        ({"a": "/gpu:1"}, "b: the op has no device; allowed: a device for each op"),
+        (
+            PLACEMENT | {"a": "/gpu:0"},
+            "a: it is on /device:GPU:0; allowed: /device:GPU:1, to which the file fixes it",
+        ),
+    ],
+)
+def test_a_bad_placement_is_one_line(
+    apply: Apply, tmp_path: Path, capsys: pytest.CaptureFixture[str], placement: object, line: str
+) -> None:
+    assert apply(placement) == 2
+    assert capsys.readouterr().err == line + "\n"
+    assert not (tmp_path / "placed.pb").exists()
+
+
+def test_ops_that_share_a_device_hold_the_device_that_is_fixed_for_one(
+    apply: Apply, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = constant("a", device="/gpu:1") + constant("b", attributes=colocated_with("a"))
+    assert apply(dict.fromkeys("ab", "/gpu:0"), graph=graph) == 2
+    assert "fixes it" in capsys.readouterr().err
+    assert apply({"a": "/gpu:1", "b": "/gpu:0"}, graph=graph) == 2
+    assert "allowed: /device:GPU:1, to which the file fixes it" in capsys.readouterr().err
+
+
+def test_only_a_graph_is_written(apply: Apply, capsys: pytest.CaptureFixture[str]) -> None:
+    assert apply(PLACEMENT, out="placed.json") == 2
+    assert capsys.readouterr().err == "--out: 'placed.json'; allowed: a name that ends in .pb or .pbtxt\n"
