@@ -1,42 +1,83 @@
 """Graphs that the engine builds itself, with TensorFlow, in a child process."""
 
+import dataclasses
 import importlib
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
 from engine.child import Limits, ReportProgress, Results, child_results, no_progress, publish
 from engine.errors import SettingsError, shortened
 from engine.events import Json
+from engine.zoo.settings import InceptionSettings, ModelSettings, NasnetSettings, NmtSettings, TinySettings
 
-ZOO: dict[str, tuple[str, str]] = {
-    "inception_v3": ("Inception-V3, batch 64, a full training step", "engine.zoo.inception_v3:build"),
-    "tiny_cnn": ("A tiny convolutional network, a full training step", "engine.zoo.tiny_cnn:build"),
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A row of the zoo."""
+
+    label: str
+    builder: str
+    """dotted path of the function that takes the settings and returns a GraphDef"""
+    settings_type: type[ModelSettings]
+    own: Mapping[str, Json] = field(default_factory=dict)
+    """what this row sets differently from the defaults of `settings_type`"""
+
+    def settings(self, given: Mapping[str, Json]) -> ModelSettings:
+        """`given` over the defaults. Raises SettingsError for an unknown setting or a value out of range."""
+        known = [each.name for each in dataclasses.fields(self.settings_type)]
+        for name in given:
+            if name not in known:
+                what = f"no setting {shortened(name)}"
+                raise SettingsError(what, where="settings", allowed=", ".join(known), field="settings")
+        values: dict[str, Json] = {**self.own, **given}
+        made: type = self.settings_type
+        return cast(ModelSettings, made(**values))
+
+
+ZOO: dict[str, Model] = {
+    "inception_v3": Model(
+        "Inception-V3, batch 64, a full training step", "engine.zoo.inception_v3:build", InceptionSettings
+    ),
+    "nasnet": Model("NASNet-A (mobile), batch 64, a full training step", "engine.zoo.nasnet:build", NasnetSettings),
+    "nmt": Model(
+        "NMT with attention, 2 layers, 32 steps, batch 64, a full training step", "engine.zoo.nmt:build", NmtSettings
+    ),
+    "nmt_4_layers": Model(
+        "NMT with attention, 4 layers, 32 steps, batch 64, a full training step",
+        "engine.zoo.nmt:build",
+        NmtSettings,
+        {"layers": 4},
+    ),
+    "tiny_cnn": Model("A tiny convolutional network, a full training step", "engine.zoo.tiny_cnn:build", TinySettings),
 }
-"""name → (label, dotted path of the builder)"""
+"""name → what can be built; settings change each further, `inference` above all"""
 
 BUILD_LIMITS = Limits(memory_bytes=12 * 1024**3, seconds=600.0)
 """our own builders: no untrusted input, so that these only catch our own mistakes"""
 BUILT_FILE = "graph.pb"
+NO_SETTINGS: Mapping[str, Json] = {}
 
 
 def build_graph(
     name: str,
     destination: Path,
     report_progress: ReportProgress = no_progress,
-    settings: Mapping[str, Json] | None = None,
+    settings: Mapping[str, Json] = NO_SETTINGS,
     limits: Limits = BUILD_LIMITS,
 ) -> int:
     """Build the zoo's graph `name` into `destination` as a binary GraphDef; returns its number of ops.
 
-    `settings` are the builder's keyword arguments (`batch`). Raises SettingsError for an unknown name.
+    `settings` are fields of the model's settings (`engine/zoo/settings.py`). Raises SettingsError for an unknown name,
+    an unknown setting, a value out of range.
     """
     if name not in ZOO:
         raise SettingsError(f"no graph {shortened(name)}", where="name", allowed=", ".join(ZOO), field="name")
-    label, path = ZOO[name]
-    order: dict[str, Json] = {"path": path, "settings": dict(settings or {})}
+    model = ZOO[name]
+    order: dict[str, Json] = {"name": name, "settings": dataclasses.asdict(model.settings(settings))}
     with child_results(
-        f"{__name__}:build_in_child", order, limits, task=f"building {label}", report_progress=report_progress
+        f"{__name__}:build_in_child", order, limits, task=f"building {name}", report_progress=report_progress
     ) as ((_, texts), folder):
         publish(folder / BUILT_FILE, destination)
     return cast(int, texts["ops"])
@@ -45,10 +86,11 @@ def build_graph(
 def build_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
     """Load TensorFlow, call the builder, leave the graph in `folder`."""
     report_progress("loading TensorFlow", 0, 3)
-    module, _, function = cast(str, order["path"]).partition(":")
+    model = ZOO[cast(str, order["name"])]
+    module, _, function = model.builder.partition(":")
     builder = getattr(importlib.import_module(module), function)
     report_progress("building the graph", 1, 3)
-    graph = builder(**cast(dict[str, Json], order["settings"]))
+    graph = builder(model.settings(cast(dict[str, Json], order["settings"])))
     report_progress("writing the graph", 2, 3)
     (folder / BUILT_FILE).write_bytes(graph.SerializeToString(deterministic=True))
     report_progress("writing the graph", 3, 3)

@@ -1,4 +1,4 @@
-"""Inception-V3 as one full training step. Imported in a child alone.
+"""Inception-V3, a full training step or inference. Imported in a child alone.
 
 Source: Szegedy et al. 2015, "Rethinking the Inception Architecture for Computer Vision" (arXiv 1512.00567), sections 6
 and 8 and figures 5 to 10; RMSProp with decay 0.9, epsilon 1 and learning rate 0.045 there.
@@ -14,33 +14,47 @@ from engine.zoo.layers import (
     concatenation,
     convolution,
     dense,
+    dropout,
+    for_inference,
     max_pool,
     mean_over_space,
     v1,
 )
-from engine.zoo.training_step import Optimizer, cross_entropy, pruned, training_step, weight_decay
+from engine.zoo.settings import InceptionSettings
+from engine.zoo.training_step import (
+    PREDICTION,
+    Optimizer,
+    cross_entropy,
+    pruned_prediction,
+    pruned_step,
+    training_step,
+    weight_decay,
+)
 
-IMAGE_SIZE = 299
-CLASSES = 1000
 DROPPED = 0.2
 AUXILIARY_WEIGHT = 0.4
 WEIGHT_DECAY = 0.00004
 LEARNING_RATE = 0.045
 
 
-def build(*, batch: int = 64, auxiliary: bool = True) -> Any:
-    """The GraphDef; `auxiliary` adds the second classifier half way."""
+def build(settings: InceptionSettings) -> Any:
+    """The GraphDef."""
     graph = tf.Graph()
     with graph.as_default():
-        images = v1.placeholder(tf.float32, [batch, IMAGE_SIZE, IMAGE_SIZE, 3], name="images")
-        labels = v1.placeholder(tf.int32, [batch], name="labels")
+        for_inference(settings.inference)
+        images = v1.placeholder(tf.float32, [settings.batch, settings.image_size, settings.image_size, 3], "images")
         middle, last = _blocks(_stem(images))
-        loss = cross_entropy(_classifier(last), labels)
-        if auxiliary:
-            extra = cross_entropy(_auxiliary_classifier(middle), labels, name="auxiliary_cross_entropy")
-            loss = loss + AUXILIARY_WEIGHT * extra
+        logits = _classifier(last, settings.classes)
+        if settings.inference:
+            tf.nn.softmax(logits, name=PREDICTION)
+            return pruned_prediction(graph)
+        labels = v1.placeholder(tf.int32, [settings.batch], name="labels")
+        loss = cross_entropy(logits, labels)
+        if settings.auxiliary:
+            extra = _auxiliary_classifier(middle, settings.classes)
+            loss = loss + AUXILIARY_WEIGHT * cross_entropy(extra, labels, name="auxiliary_cross_entropy")
         training_step(loss + weight_decay(WEIGHT_DECAY), Optimizer.RMSPROP, LEARNING_RATE)
-    return pruned(graph)
+    return pruned_step(graph)
 
 
 def _stem(images: Tensor) -> Tensor:
@@ -160,18 +174,18 @@ def _beside_each_other(net: Tensor) -> Tensor:
     )
 
 
-def _classifier(net: Tensor) -> Tensor:
+def _classifier(net: Tensor, classes: int) -> Tensor:
     """[batch, 8, 8, 2048] → [batch, classes]"""
     with v1.variable_scope("classifier"):
         pooled = mean_over_space(net, name="pool")
-        kept = tf.nn.dropout(pooled, rate=DROPPED, seed=1, name="dropout")
-        return dense(kept, CLASSES, name="logits")
+        return dense(dropout(pooled, DROPPED, name="dropout"), classes, name="logits")
 
 
-def _auxiliary_classifier(net: Tensor) -> Tensor:
+def _auxiliary_classifier(net: Tensor, classes: int) -> Tensor:
     """Figure 8: [batch, 17, 17, 768] → [batch, classes]"""
     with v1.variable_scope("auxiliary"):
         net = average_pool(net, window=5, stride=3, padding="VALID", name="pool")
         net = convolution(net, 128, (1, 1), name="conv_1x1")
-        net = convolution(net, 768, (5, 5), padding="VALID", name="conv_5x5")
-        return dense(tf.reshape(net, [int(net.shape[0]), 768], name="flat"), CLASSES, name="logits")
+        window = int(net.shape[1]), int(net.shape[2])  # 5x5 at the published size of images
+        net = convolution(net, 768, window, padding="VALID", name="conv_5x5")
+        return dense(tf.reshape(net, [int(net.shape[0]), 768], name="flat"), classes, name="logits")

@@ -14,6 +14,8 @@ UPDATES = "updates"
 """collection of ops that belong to a training step beside the optimizer's"""
 WEIGHTS = "weights"
 """collection of the variables that weight decay holds for"""
+INFERENCE = "inference"
+"""collection that is not empty in a graph for inference: no dropout there, and batch norm with the moving averages"""
 
 v1 = tf.compat.v1
 
@@ -23,9 +25,20 @@ def variable(name: str, shape: Sequence[int], initial: Any, *, trainable: bool =
     return v1.get_variable(name, shape, tf.float32, initializer=initial, trainable=trainable, use_resource=True)
 
 
-def weights(shape: Sequence[int]) -> Any:
-    """Weights with He's initial values; the last dimension is the outputs'."""
-    deviation = (2.0 / float(np.prod(shape[:-1]))) ** 0.5
+def for_inference(inference: bool) -> None:
+    """Say, before the first layer, what the current graph is for."""
+    if inference:
+        v1.add_to_collection(INFERENCE, inference)
+
+
+def is_for_inference() -> bool:
+    """Whether the current graph is for inference."""
+    return bool(v1.get_collection(INFERENCE))
+
+
+def weights(shape: Sequence[int], *, inputs: int | None = None) -> Any:
+    """Weights with He's initial values for so many `inputs` of an output, if not all dimensions but the last."""
+    deviation = (2.0 / float(np.prod(shape[:-1]) if inputs is None else inputs)) ** 0.5
     kernel = variable("weights", shape, v1.truncated_normal_initializer(stddev=deviation, seed=1))
     v1.add_to_collection(WEIGHTS, kernel)
     return kernel
@@ -36,23 +49,51 @@ def convolution(
 ) -> Tensor:
     """Convolution, batch norm, ReLU on `inputs` [batch, height, width, channels]."""
     with v1.variable_scope(name):
-        channels = int(inputs.shape[3])
-        outputs = tf.nn.conv2d(inputs, weights([*kernel, channels, filters]), stride, padding, name="conv")
+        outputs = plain_convolution(inputs, filters, kernel, stride=stride, padding=padding)
         return tf.nn.relu(batch_norm(outputs), name="relu")
 
 
+def plain_convolution(
+    inputs: Tensor, filters: int, kernel: tuple[int, int], *, stride: int = 1, padding: str = "SAME"
+) -> Tensor:
+    """Convolution alone, with the weights of the current scope."""
+    channels = int(inputs.shape[3])
+    return tf.nn.conv2d(inputs, weights([*kernel, channels, filters]), stride, padding, name="conv")
+
+
+def depthwise_convolution(inputs: Tensor, window: int, *, stride: int = 1) -> Tensor:
+    """Convolution of each channel by itself, with the weights of the current scope."""
+    kernel = weights([window, window, int(inputs.shape[3]), 1], inputs=window * window)
+    return tf.nn.depthwise_conv2d(inputs, kernel, [1, stride, stride, 1], "SAME", name="conv")
+
+
 def batch_norm(inputs: Tensor) -> Tensor:
-    """Batch norm with the batch's own mean and variance; the moving averages' updates go to `UPDATES`."""
+    """Batch norm with the batch's own mean and variance; the moving averages' updates go to `UPDATES`.
+
+    In inference with the moving averages.
+    """
     with v1.variable_scope("batch_norm"):
         channels = [int(inputs.shape[3])]
         scale = variable("gamma", channels, v1.ones_initializer())
         offset = variable("beta", channels, v1.zeros_initializer())
+        if is_for_inference():
+            return _normalized(inputs, scale, offset, channels)
         outputs, mean, variance = v1.nn.fused_batch_norm(
             inputs, scale, offset, epsilon=BATCH_NORM_EPSILON, is_training=True, name="normalize"
         )
         _update_average("moving_mean", mean, v1.zeros_initializer())
         _update_average("moving_variance", variance, v1.ones_initializer())
         return outputs
+
+
+def _normalized(inputs: Tensor, scale: Any, offset: Any, channels: list[int]) -> Tensor:
+    """With the moving averages of training."""
+    mean = variable("moving_mean", channels, v1.zeros_initializer(), trainable=False)
+    variance = variable("moving_variance", channels, v1.ones_initializer(), trainable=False)
+    outputs, _, _ = v1.nn.fused_batch_norm(
+        inputs, scale, offset, mean, variance, epsilon=BATCH_NORM_EPSILON, is_training=False, name="normalize"
+    )
+    return outputs
 
 
 def _update_average(name: str, value: Tensor, initial: Any) -> None:
@@ -78,6 +119,11 @@ def dense(inputs: Tensor, outputs: int, *, name: str) -> Tensor:
     with v1.variable_scope(name):
         product = tf.matmul(inputs, weights([int(inputs.shape[1]), outputs]), name="matmul")
         return tf.nn.bias_add(product, variable("bias", [outputs], v1.zeros_initializer()), name="add_bias")
+
+
+def dropout(inputs: Tensor, rate: float, *, name: str) -> Tensor:
+    """Some of the inputs set to zero; all of them kept in inference."""
+    return inputs if is_for_inference() or rate == 0 else tf.nn.dropout(inputs, rate=rate, seed=1, name=name)
 
 
 def mean_over_space(inputs: Tensor, *, name: str) -> Tensor:

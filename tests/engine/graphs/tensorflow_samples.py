@@ -10,6 +10,7 @@ from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 
 from engine.child import ReportProgress, Results
 from engine.events import Json
+from engine.zoo.settings import TinySettings
 from engine.zoo.tiny_cnn import build as build_tiny_cnn
 
 v1 = tf.compat.v1
@@ -17,7 +18,7 @@ v1 = tf.compat.v1
 
 def resource_variables() -> Any:
     """The zoo's own smallest training step."""
-    return build_tiny_cnn(batch=2)
+    return build_tiny_cnn(TinySettings(batch=2))
 
 
 def ref_variables() -> Any:
