@@ -3,6 +3,7 @@
 Everything that touches an untrusted file or TensorFlow runs in a bounded child process (`Limits`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,12 +76,17 @@ def device_kinds() -> list[KindInfo]:
 
 def samples() -> dict[str, str]:
     """What `build` can make: name → label."""
-    return {name: label for name, (label, _) in ZOO.items()}
+    return {name: model.label for name, model in ZOO.items()}
 
 
-def build(name: str, destination: Path, report_progress: ReportProgress) -> None:
-    """Build a graph of the zoo with TensorFlow, as a binary GraphDef."""
-    build_graph(name, destination, report_progress)
+def build(
+    name: str, destination: Path, report_progress: ReportProgress, settings: Mapping[str, Json] | None = None
+) -> int:
+    """Build a graph of the zoo with TensorFlow, as a binary GraphDef, and return its number of ops.
+
+    `settings` are the model's own (`engine/zoo/settings.py`): `batch`, `inference`, and so on. Raises SettingsError.
+    """
+    return build_graph(name, destination, report_progress, settings or {})
 
 
 def place(

@@ -107,6 +107,10 @@ def _add_build(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser("build", help="build a graph of the zoo with TensorFlow")
     parser.add_argument("name", help=", ".join(api.samples()))
     parser.add_argument("--out", type=Path, required=True, help="where to write it (.pb)")
+    parser.add_argument("--inference", action="store_true", help="the forward pass alone, no training step")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=JSON", help="a setting of the model, such as batch=32"
+    )
     parser.set_defaults(command=_build)
 
 
@@ -187,7 +191,11 @@ def _apply(parsed: argparse.Namespace) -> int:
 
 
 def _build(parsed: argparse.Namespace) -> int:
-    api.build(parsed.name, parsed.out, _print_progress)
+    settings = _settings(parsed.set)
+    if parsed.inference:
+        settings["inference"] = True
+    ops = api.build(parsed.name, parsed.out, _print_progress, settings)
+    print(f"{parsed.out}: {ops} ops", file=sys.stderr)
     return 0
 
 
