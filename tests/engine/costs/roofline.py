@@ -6,24 +6,23 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-
-from engine.child import ReportProgress, Results
-from engine.events import Json
+from numpy.typing import NDArray
 
 
-def arithmetic_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """By op: floating point operations, a multiply-add as two, and bytes of its inputs and outputs."""
-    definition = tf.compat.v1.GraphDef.FromString(Path(str(order["path"])).read_bytes())
+def arithmetic(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
+    """The graph's convolutions and products: name, operations (a multiply-add as two), bytes of inputs and outputs."""
+    definition = tf.compat.v1.GraphDef.FromString(path.read_bytes())
     with tf.Graph().as_default() as graph:
         tf.compat.v1.import_graph_def(definition, name="")
-    names: list[Json] = []
-    operations, moved = [], []
-    for op in graph.get_operations():
-        if op.type in OPERATIONS:
-            names.append(op.name)
-            operations.append(OPERATIONS[op.type](op))
-            moved.append(sum(size(tensor) * tensor.dtype.size for tensor in (*op.inputs, *op.outputs)))
-    return {"operations": np.array(operations, float), "bytes": np.array(moved, float)}, {"names": names}
+    found = [op for op in graph.get_operations() if is_product(op.type)]
+    operations = [OPERATIONS[op.type](op) for op in found]
+    moved = [sum(size(tensor) * tensor.dtype.size for tensor in (*op.inputs, *op.outputs)) for op in found]
+    return [op.name for op in found], np.array(operations, float), np.array(moved, float)
+
+
+def is_product(op_type: str) -> bool:
+    """Whether an op of that type is a convolution or a matrix product, so that `OPERATIONS` should have it."""
+    return any(part in op_type for part in ("Conv2", "Conv3", "MatMul", "Einsum"))
 
 
 def size(tensor: Any) -> int:
@@ -37,9 +36,15 @@ def of_convolution(result: Any, kernel: Any) -> int:
     return 2 * size(result) * int(height * width * channels)
 
 
-def of_product(op: Any) -> int:
+def of_depthwise(result: Any, kernel: Any) -> int:
+    """Each element of the result takes one multiply-add for each weight of its own channel's filter."""
+    height, width, _, _ = kernel.shape.as_list()
+    return 2 * size(result) * int(height * width)
+
+
+def of_product(op: Any, transpose_first: str) -> int:
     """Each element of the result takes one multiply-add for each element of the contracted dimension."""
-    contracted = int(op.inputs[0].shape.as_list()[0 if op.get_attr("transpose_a") else 1])
+    contracted = int(op.inputs[0].shape.as_list()[-2 if op.get_attr(transpose_first) else -1])
     return 2 * size(op.outputs[0]) * contracted
 
 
@@ -47,5 +52,10 @@ OPERATIONS = {
     "Conv2D": lambda op: of_convolution(op.outputs[0], op.inputs[1]),
     "Conv2DBackpropInput": lambda op: of_convolution(op.inputs[2], op.inputs[1]),
     "Conv2DBackpropFilter": lambda op: of_convolution(op.inputs[2], op.outputs[0]),
-    "MatMul": of_product,
+    "DepthwiseConv2dNative": lambda op: of_depthwise(op.outputs[0], op.inputs[1]),
+    "DepthwiseConv2dNativeBackpropInput": lambda op: of_depthwise(op.inputs[2], op.inputs[1]),
+    "DepthwiseConv2dNativeBackpropFilter": lambda op: of_depthwise(op.inputs[2], op.outputs[0]),
+    "MatMul": lambda op: of_product(op, "transpose_a"),
+    "BatchMatMul": lambda op: of_product(op, "adj_x"),
+    "BatchMatMulV2": lambda op: of_product(op, "adj_x"),
 }

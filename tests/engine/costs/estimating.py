@@ -1,0 +1,79 @@
+"""Estimates many graphs in one child, which loads TensorFlow once; beside them what the tests compare with."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from tensorflow.core.protobuf import device_properties_pb2
+from tensorflow.python.grappler import cluster as grappler_cluster
+
+from engine.child import ReportProgress, Results
+from engine.clusters.catalogue import CATALOGUE, DeviceKind
+from engine.costs import grappler
+from engine.costs.stand_ins import graph_to_cost, replace_feeds
+from engine.errors import PlacetoError
+from engine.events import Json
+from engine.graphs.graphdef_messages import read_messages
+from engine.graphs.reading_options import ReadingOptions
+from tests.engine.costs.roofline import arithmetic
+
+TIMES_SLOWER = 100
+"""the estimator gives whole µs: it is told of a device that is so many times slower, and its answer is divided"""
+
+
+def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """By job: `name.field` arrays as `estimate_in_child` gives them, op names, or the error's text.
+
+    A job is {path, options}, and what is wanted beside: `roofline` or `direct`.
+    """
+    arrays: dict[str, NDArray[np.generic]] = {}
+    texts: dict[str, Json] = {}
+    for name, job in cast(dict[str, dict[str, Json]], order).items():
+        path = Path(cast(str, job["path"]))
+        options = cast(dict[str, Json], job.get("options", ReadingOptions().to_json()))
+        asked: dict[str, Json] = {"path": str(path), "suffix": path.suffix, "kinds": list(CATALOGUE)}
+        try:
+            found, said = grappler.estimate_in_child(asked | {"options": options}, folder, report_progress)
+        except PlacetoError as error:
+            texts[name] = f"{type(error).__name__}: {error}"
+            continue
+        texts[name] = said["op_names"]
+        if job.get("roofline"):
+            names, found["roofline.operations"], found["roofline.bytes"] = arithmetic(path)
+            texts[f"{name}.roofline.names"] = cast(list[Json], names)
+        if job.get("direct"):
+            found["direct"] = _direct(path)
+        arrays |= {f"{name}.{key}": array for key, array in found.items()}
+    return arrays, texts
+
+
+def _direct(path: Path) -> NDArray[np.float64]:
+    """[kinds, ops] µs, as the estimator answers for each device kind itself."""
+    messages = read_messages(path.read_bytes(), path.suffix)
+    to_cost = graph_to_cost(messages, {})
+    replace_feeds(to_cost.graph)
+    item = grappler._item(to_cost.meta_graph)
+    return np.array([_direct_times(item, [node.name for node in messages.nodes], kind) for kind in CATALOGUE.values()])
+
+
+def _direct_times(item: Any, names: list[str], kind: DeviceKind) -> list[float]:
+    """[ops] µs on a device of `kind`; NaN for what the estimator has not come to."""
+    speed = kind.frequency_mhz * kind.grappler_cores
+    slow_speed = max(1, round(speed / TIMES_SLOWER))
+    slower = speed / slow_speed
+    properties = device_properties_pb2.DeviceProperties(
+        type=kind.device_class,
+        frequency=slow_speed,
+        num_cores=1,
+        bandwidth=round(kind.grappler_bandwidth_kb_per_second / slower),
+        memory_size=2**60,
+    )
+    if kind.architecture:
+        properties.environment["architecture"] = kind.architecture
+    device = device_properties_pb2.NamedDevice(
+        name=f"/job:localhost/replica:0/task:0/device:{kind.device_class}:0", properties=properties
+    )
+    performances, _, _ = grappler_cluster.Cluster(devices=[device]).MeasureCosts(item)
+    time_of_name = {each.node: each.compute_cost / 1000 / slower for each in performances}
+    return [time_of_name.get(name, float("nan")) for name in names]
