@@ -37,6 +37,7 @@ from engine.events import (
 )
 from engine.formats import DEFAULT_GROUPS, FORMATS, check_upload, prepare, write_placed
 from engine.graphs.reading_options import ReadingOptions
+from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.placement_files import apply, device_of_group, placement_to_json, simulate, trace
 from engine.placers.registry import PLACERS, PRESETS
 from engine.prepared import PreparedGraph
@@ -103,6 +104,7 @@ def place(
 __all__ = [
     "DEFAULT_GROUPS",
     "FORMATS",
+    "MEASURING_LIMITS",
     "Baseline",
     "Budget",
     "Checkpoint",
@@ -142,6 +144,7 @@ __all__ = [
     "place",
     "placement_to_json",
     "prepare",
+    "profile",
     "samples",
     "simulate",
     "trace",

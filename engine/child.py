@@ -46,6 +46,8 @@ LONGEST_PROGRESS_LINE = 64 * 1024
 LOG_TAIL_BYTES = 4000
 OUT_OF_MEMORY_MARKS = (b"bad_alloc", b"Cannot allocate memory", b"MemoryError", b"failed to map", b"out of memory")
 """what C++ code leaves in its log when it aborts for want of memory"""
+GPU_DRIVER = Path("/dev/nvidiactl")
+"""there where the machine has a GPU that TensorFlow can use"""
 
 _logger = logging.getLogger(__name__)
 
@@ -92,16 +94,18 @@ def child_results(
     *,
     task: str,
     report_progress: ReportProgress = no_progress,
+    with_gpus: bool = False,
 ) -> Iterator[tuple[Results, Path]]:
     """Run `function` ("module:name", one of ours) in a child; yields its results and its folder of other files.
 
     The function is called as `function(arguments, folder, report_progress) -> Results`; the folder is gone when the
-    context ends. `task` says in an error what was being done ("reading the graph"). Raises what typed error the
-    function raised, LimitError for too much time or memory, GraphError for a crash.
+    context ends. `task` says in an error what was being done ("reading the graph"). The child sees the machine's GPUs
+    only `with_gpus`. Raises what typed error the function raised, LimitError for too much time or memory, GraphError
+    for a crash.
     """
     with tempfile.TemporaryDirectory(prefix="placeto-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        _run(function, arguments, limits, task, folder, report_progress)
+        _run(function, arguments, limits, task, folder, report_progress, with_gpus and GPU_DRIVER.exists())
         yield unpack((folder / RESULT_FILE).read_bytes()), folder
 
 
@@ -149,6 +153,7 @@ def _run(
     task: str,
     folder: Path,
     report_progress: ReportProgress,
+    with_gpus: bool,
 ) -> None:
     """Run the child to its end; it has left its result in `folder`, or the error is raised."""
     reading_end, writing_end = os.pipe()
@@ -159,12 +164,13 @@ def _run(
         "progress": writing_end,
         "parent": os.getpid(),
         "memory_bytes": limits.memory_bytes,
+        "data_alone": with_gpus,
         "file_bytes": max(4 * limits.file_bytes, 64 * MEBIBYTE),
         "cpu_seconds": int(limits.seconds * (os.cpu_count() or 1)) + 1,
     }
     with os.fdopen(reading_end, "rb", buffering=0) as progress, (folder / LOG_FILE).open("wb") as log:
         try:
-            process = _start(order, folder, writing_end, log)
+            process = _start(order, folder, writing_end, log, with_gpus)
         finally:
             os.close(writing_end)
         try:
@@ -176,7 +182,9 @@ def _run(
     _raise_its_error(process.returncode, folder, limits, task)
 
 
-def _start(order: dict[str, Json], folder: Path, writing_end: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start(
+    order: dict[str, Json], folder: Path, writing_end: int, log: IO[bytes], with_gpus: bool
+) -> subprocess.Popen[bytes]:
     """Start the child in a session of its own, with nothing of our environment, and hand it its order."""
     environment = {
         "HOME": str(folder),
@@ -184,8 +192,9 @@ def _start(order: dict[str, Json], folder: Path, writing_end: int, log: IO[bytes
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
         "TF_CPP_MIN_LOG_LEVEL": "2",
-        "CUDA_VISIBLE_DEVICES": "-1",
     }
+    if not with_gpus:
+        environment["CUDA_VISIBLE_DEVICES"] = "-1"
     process = subprocess.Popen(
         [sys.executable, "-m", "engine.child_process"],
         stdin=subprocess.PIPE,

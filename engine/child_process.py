@@ -37,7 +37,7 @@ def main() -> int:
     """Do what the order on standard input says; the exit status."""
     order = json.loads(sys.stdin.buffer.read())
     _bind_to_parent(order["parent"])
-    _bind_to_limits(order["memory_bytes"], order["file_bytes"], order["cpu_seconds"])
+    _bind_to_limits(order["memory_bytes"], order["file_bytes"], order["cpu_seconds"], order["data_alone"])
     folder = Path(order["folder"])
     os.chdir(folder)
     try:
@@ -91,13 +91,16 @@ def _bind_to_parent(parent: int) -> None:
         os._exit(1)  # it died before we asked
 
 
-def _bind_to_limits(memory_bytes: int, file_bytes: int, cpu_seconds: int) -> None:
-    """Set the limits that the system holds for us; the parent holds the wall time."""
+def _bind_to_limits(memory_bytes: int, file_bytes: int, cpu_seconds: int, data_alone: bool) -> None:
+    """Set the limits that the system holds for us; the parent holds the wall time.
+
+    `data_alone`: memory is what is written to, not all addresses, of which a GPU's driver reserves more than there is.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _lower(resource.RLIMIT_CPU, cpu_seconds)
     _lower(resource.RLIMIT_FSIZE, file_bytes)
     if sys.platform == "linux":  # elsewhere an address space cannot be limited
-        _lower(resource.RLIMIT_AS, memory_bytes)
+        _lower(resource.RLIMIT_DATA if data_alone else resource.RLIMIT_AS, memory_bytes)
 
 
 def _lower(which: int, value: int) -> None:

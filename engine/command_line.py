@@ -10,6 +10,7 @@ from pathlib import Path
 from engine import api
 from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.json_text import read_json
+from engine.measuring_commands import add_profile
 
 BENCHMARKS = {
     "simulator": "engine.simulator.bench:run_benchmark",
@@ -45,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_place(commands)
     _add_simulate(commands)
     _add_apply(commands)
+    add_profile(commands)
     _add_build(commands)
     _add_bench(commands)
     _add_experiments(commands)

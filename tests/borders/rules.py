@@ -8,7 +8,9 @@ from tests.borders.python_source import PythonSource
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp", "engine.__main__", "engine.command_line", "engine.experiments"),
+    ("engine.measuring_commands", "engine.reading_arguments"),
     ("engine.api",),
+    ("engine.measuring",),
     ("engine.run", "engine.formats", "engine.prepared", "engine.pins", "engine.placement_files"),
     ("engine.placers",),
     ("engine.search",),

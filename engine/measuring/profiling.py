@@ -1,0 +1,65 @@
+"""Profiles a graph: runs it on this machine with random inputs and writes its op times as RunMetadata.
+
+The graph is executed, in a child with limits; `runnable.py` says which op types are, and what else is refused.
+"""
+
+from pathlib import Path
+
+from engine.child import Limits, ReportProgress, child_results, no_progress, publish
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.graphs.opening import opened
+from engine.graphs.reading_options import ReadingOptions
+
+PROFILING = "profiling the graph"
+METADATA_FILE = "run_metadata.pb"
+MOST_STEPS = 1000
+MOST_THREADS = 1024
+MEASURING_LIMITS = Limits(memory_bytes=16 * 1024**3, seconds=600.0)
+"""to run a graph takes more than to read it: its variables and activations are really there"""
+
+
+def profile(
+    path: Path,
+    suffix: str,
+    destination: Path,
+    options: ReadingOptions,
+    limits: Limits,
+    report_progress: ReportProgress = no_progress,
+    steps: int = 5,
+    threads: int | None = None,
+) -> dict[str, Json]:
+    """Run the graph in `path` `steps` times on each device class of this machine; write `destination` (RunMetadata).
+
+    Each op's times there are those of the median step. `threads` of each op on a CPU; None: as many as processors.
+    Returns what was run: `ops`, `measured_ops`, `classes`, `step_time_us` {class: µs, ops one at a time}, `targets`,
+    `left_out` [[op, why], ...], `steps`, `threads`, `notes`. Raises GraphError for what cannot be run, LimitError.
+    """
+    require_steps(steps, threads)
+    with opened(path, suffix, options, limits, report_progress) as graphdef:
+        order: dict[str, Json] = {
+            "path": str(graphdef.path.absolute()),
+            "suffix": graphdef.suffix,
+            "options": options.to_json(),
+            "fetches": list(graphdef.fetches),
+            "steps": steps,
+            "threads": threads or 0,
+        }
+        with child_results(
+            f"{__name__}_in_child:profile_in_child",
+            order,
+            limits,
+            task=PROFILING,
+            report_progress=report_progress,
+            with_gpus=True,
+        ) as ((_, texts), folder):
+            publish(folder / METADATA_FILE, destination)
+        return texts | {"steps": steps, "threads": threads, "notes": list(graphdef.notes)}
+
+
+def require_steps(steps: int, threads: int | None) -> None:
+    """Raise SettingsError for numbers that make no sense."""
+    if not 1 <= steps <= MOST_STEPS:
+        raise SettingsError(f"{steps}", where="steps", allowed=f"1 to {MOST_STEPS}", field="steps")
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise SettingsError(f"{threads}", where="threads", allowed=f"1 to {MOST_THREADS}", field="threads")

@@ -1,0 +1,161 @@
+"""Runs a graph with full tracing and leaves its RunMetadata: the child's side of `profiling.py`.
+
+Each device class of the machine gets a pass of its own, with everything on it that has a kernel there: first the CPU,
+then a GPU where there is one. Ops run one at a time, so that none waits for another's processors.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, cast
+
+import tensorflow as tf
+from tensorflow.core.framework import step_stats_pb2
+from tensorflow.core.protobuf import config_pb2
+
+from engine.child import ReportProgress, Results
+from engine.events import Json
+from engine.graphs.graphdef_messages import read_messages
+from engine.graphs.graphdef_nodes import graph_of_messages
+from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow_messages import Message
+from engine.measuring.profiling import METADATA_FILE
+from engine.measuring.session_graph import (
+    RunnableGraph,
+    import_graph,
+    initializers,
+    run,
+    runnable_graph,
+    session_settings,
+    timed,
+    v1,
+)
+
+STAGE = "running the graph"
+WARM_UP_STEPS = 2
+
+
+def profile_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """`METADATA_FILE`, and what was run as texts."""
+    steps, threads = cast(int, order["steps"]), cast(int, order["threads"])
+    report_progress("loading TensorFlow", 0, 0)
+    messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
+    op_count = graph_of_messages(messages, "graph").op_count
+    options = ReadingOptions.from_json(cast(dict[str, Json], order["options"]))
+    runnable = runnable_graph(messages, options, cast(list[str], order["fetches"]))
+    classes = ["CPU"] + ["GPU"] * bool(tf.config.list_physical_devices("GPU"))
+    stats = step_stats_pb2.StepStats()
+    step_times: dict[str, Json] = {}
+    for number, device_class in enumerate(classes):
+        tell = _Steps(report_progress, number * (WARM_UP_STEPS + 2 * steps), len(classes) * (WARM_UP_STEPS + 2 * steps))
+        traced, times_us = _pass(runnable, device_class, steps, threads, tell)
+        stats.dev_stats.extend(each for each in traced.dev_stats if f"{device_class}:0" in each.device.upper())
+        step_times[device_class] = median(times_us)
+    metadata = config_pb2.RunMetadata(step_stats=stats)
+    (folder / METADATA_FILE).write_bytes(metadata.SerializeToString(deterministic=True))
+    measured = {each.node_name for device in stats.dev_stats for each in device.node_stats}
+    return {}, {
+        "ops": op_count,
+        "measured_ops": sum(node.name in measured for node in messages.nodes),
+        "classes": list(classes),
+        "step_time_us": step_times,
+        "targets": list(runnable.selection.targets),
+        "left_out": [[name, why] for name, why in runnable.selection.left_out],
+    }
+
+
+@dataclass(slots=True)
+class _Steps:
+    """Tells the steps one by one."""
+
+    report_progress: ReportProgress
+    done: int
+    total: int
+
+    def next(self) -> None:
+        self.report_progress(STAGE, self.done, self.total)
+        self.done += 1
+
+
+def _pass(
+    runnable: RunnableGraph, device_class: str, steps: int, threads: int, tell: _Steps
+) -> tuple[Message, list[float]]:
+    """The step stats of the median traced step on one device, and the times of untraced steps in µs."""
+    placed = type(runnable.graph)()
+    placed.CopyFrom(runnable.graph)
+    for node in placed.node:
+        node.device = f"/device:{device_class}:0"
+    settings = session_settings(threads, parallel_ops=1)
+    settings.allow_soft_placement = True  # what has no kernel on a GPU runs beside it, and is not counted for it
+    with tf.Graph().as_default() as graph:
+        import_graph(placed)
+        start = initializers(graph.get_operations())
+        targets = [graph.get_operation_by_name(name) for name in runnable.selection.targets]
+        feeds = {graph.get_tensor_by_name(f"{name}:0"): value for name, value in runnable.feeds.items()}
+        with v1.Session(config=settings) as session:
+            run(session, start, {})
+            for _ in range(WARM_UP_STEPS):
+                tell.next()
+                run(session, targets, feeds)
+            times_us = [timed(session, targets, feeds, tell.next) for _ in range(steps)]
+            traced = [_traced(session, targets, feeds, tell.next) for _ in range(steps)]
+    return median_step(traced), times_us
+
+
+def _traced(session: Any, targets: Sequence[Any], feeds: dict[Any, Any], tell: Callable[[], None]) -> Message:
+    """The step stats of one step."""
+    tell()
+    metadata = config_pb2.RunMetadata()
+    tracing = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
+    run(session, targets, feeds, options=tracing, run_metadata=metadata)
+    return metadata.step_stats
+
+
+def median_step(traced: Sequence[Message]) -> Message:
+    """The median of the `traced` steps, in which each op then takes its own median over them.
+
+    An op that was interrupted in one step would otherwise stand out in all that is made of the profile.
+    """
+    medians = {key: median(times) for key, times in _times_of_ops(traced).items()}
+    chosen = sorted(traced, key=lambda stats: sum(map(_nanoseconds, _records(stats))))[(len(traced) - 1) // 2]
+    own = {key: times[0] for key, times in _times_of_ops([chosen]).items()}
+    for device in chosen.dev_stats:
+        for record in device.node_stats:
+            key = (device.device, record.node_name)
+            if own[key] > 0:
+                _set_nanoseconds(record, _nanoseconds(record) * medians[key] / own[key])
+    return chosen
+
+
+def _times_of_ops(traced: Sequence[Message]) -> dict[tuple[str, str], list[float]]:
+    """(device, op) → ns in each step that it was in; an op that is run several times in a step takes their sum."""
+    times: dict[tuple[str, str], list[float]] = {}
+    for stats in traced:
+        of_step: dict[tuple[str, str], float] = {}
+        for device in stats.dev_stats:
+            for record in device.node_stats:
+                key = (device.device, record.node_name)
+                of_step[key] = of_step.get(key, 0.0) + _nanoseconds(record)
+        for key, time in of_step.items():
+            times.setdefault(key, []).append(time)
+    return times
+
+
+def _records(stats: Message) -> Iterator[Message]:
+    """All executions of ops."""
+    for device in stats.dev_stats:
+        yield from device.node_stats
+
+
+def _nanoseconds(record: Message) -> float:
+    return float(record.op_end_rel_nanos - record.op_start_rel_nanos)
+
+
+def _set_nanoseconds(record: Message, nanoseconds: float) -> None:
+    """Let the op take so long; what follows it moves along."""
+    after = record.all_end_rel_nanos - record.op_end_rel_nanos
+    record.op_end_rel_nanos = record.op_start_rel_nanos + round(nanoseconds)
+    record.all_end_rel_nanos = record.op_end_rel_nanos + after
+    record.op_end_rel_micros = record.op_end_rel_nanos // 1000
+    record.all_end_rel_micros = record.all_end_rel_nanos // 1000

@@ -1,0 +1,181 @@
+"""An uploaded graph made ready to run in a session: checked, imported, its inputs and variables filled. In the child.
+
+Values are random, the same in every run: labels and indices are 0 or 1, weights are small, what has no width (biases,
+scales, variances) is positive, counters start at 0. Times of kernels hardly depend on them.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import graph_pb2, types_pb2
+from tensorflow.core.protobuf import config_pb2
+
+from engine.costs.input_shapes import declared_shape, given_shapes, shape_text
+from engine.errors import GraphError, shortened
+from engine.graphs.graphdef_messages import GraphMessages
+from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow_messages import Message
+from engine.measuring.runnable import require_runnable
+from engine.measuring.selection import INPUTS, Selection, select
+
+v1 = tf.compat.v1
+KEPT_ATTRIBUTES = frozenset({"_class"})
+"""of those that begin with `_`: others switch on compilers and the like"""
+MOST_ELEMENTS = 2**40
+HANDLES = frozenset({types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT})
+VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunnableGraph:
+    """What a session runs."""
+
+    graph: Message
+    """GraphDef of what is needed, without devices"""
+    selection: Selection
+    feeds: Mapping[str, Any]
+    """name of a placeholder → its value"""
+
+
+def runnable_graph(messages: GraphMessages, options: ReadingOptions, fetches: Sequence[str]) -> RunnableGraph:
+    """The part of the graph that a step runs, with values for its inputs. Raises GraphError, SettingsError."""
+    selection = select(messages.nodes, fetches)
+    needed = [node for node in messages.nodes if node.name in selection.needed]
+    require_runnable(needed, messages)
+    feeds = _feeds(messages, selection.needed, options)
+    graph = graph_pb2.GraphDef()
+    graph.CopyFrom(messages.rest)
+    for node in needed:
+        _strip(graph.node.add(), node)
+    for function in graph.library.function:
+        for node in function.node_def:
+            _strip(node, node)
+    return RunnableGraph(graph, selection, feeds)
+
+
+def _strip(target: Message, node: Message) -> None:
+    """Make `target` the `node` without its device and without attributes that change how it is run."""
+    if target is not node:
+        target.CopyFrom(node)
+    target.ClearField("device")
+    for key in [key for key in target.attr if key.startswith("_") and key not in KEPT_ATTRIBUTES]:
+        del target.attr[key]
+
+
+def _feeds(messages: GraphMessages, needed: frozenset[str], options: ReadingOptions) -> dict[str, Any]:
+    """Random values of all placeholders that are needed."""
+    rng = np.random.default_rng(0)
+    given = given_shapes(messages, options)
+    feeds: dict[str, Any] = {}
+    for index, node in enumerate(messages.nodes):
+        if node.name not in needed or node.op not in INPUTS:
+            continue
+        if node.op == "PlaceholderWithDefault" and index not in given:
+            continue
+        shape = given[index][0] if index in given else declared_shape(node, messages.rest.versions.producer)
+        if shape.unknown_rank or any(dimension.size < 0 for dimension in shape.dim):
+            raise GraphError(
+                f"the shape of this input is not known: {shape_text(shape)}",
+                where=shortened(node.name),
+                allowed="a batch size, or its shape among the input shapes",
+                field="input_shapes",
+            )
+        feeds[node.name] = _value(node, [dimension.size for dimension in shape.dim], rng)
+    return feeds
+
+
+def _value(node: Message, lengths: list[int], rng: np.random.Generator) -> Any:
+    """A random value of a placeholder."""
+    number = node.attr["dtype"].type
+    if number in HANDLES or number == types_pb2.DT_STRING or number not in types_pb2.DataType.values():
+        name = tf.dtypes.as_dtype(number).name if number in types_pb2.DataType.values() else str(number)
+        raise GraphError(
+            f"this input is of type {name}, for which there are no random values",
+            where=shortened(node.name),
+            allowed="inputs of numbers",
+        )
+    if math.prod(lengths) > MOST_ELEMENTS:
+        what = f"this input has {math.prod(lengths)} elements"
+        raise GraphError(what, where=shortened(node.name), allowed=f"at most {MOST_ELEMENTS}")
+    dtype = tf.dtypes.as_dtype(number)
+    if dtype.is_floating or dtype.is_complex:
+        return rng.standard_normal(lengths, dtype=np.float32).astype(dtype.as_numpy_dtype)
+    return rng.integers(0, 2, lengths, dtype=np.int8).astype(dtype.as_numpy_dtype)
+
+
+def initializers(operations: Sequence[Any]) -> list[Any]:
+    """Ops that set all variables among a graph's `operations`; they are added to the default graph."""
+    return [_initializer(seed, op) for seed, op in enumerate(operations) if op.type in VARIABLES]
+
+
+def _initializer(seed: int, op: Any) -> Any:
+    shape, dtype = tf.TensorShape(op.get_attr("shape")), tf.dtypes.as_dtype(op.get_attr("dtype"))
+    if not shape.is_fully_defined() or not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype.is_complex):
+        what = f"this variable is of type {dtype.name} and shape {shape}"
+        raise GraphError(what, where=shortened(op.name), allowed="variables of numbers with known shapes")
+    lengths = shape.as_list()
+    if dtype.is_floating:
+        width = math.prod(lengths[:-1])
+        normal = tf.raw_ops.RandomStandardNormal(shape=lengths, dtype=tf.float32, seed=seed + 1, seed2=1)
+        scaled = normal / math.sqrt(max(1, width)) if len(lengths) > 1 else tf.abs(normal) + 0.1
+        value = tf.cast(scaled, dtype)
+    else:
+        value = tf.zeros(lengths, dtype)
+    if op.type == "VarHandleOp":
+        return tf.raw_ops.AssignVariableOp(resource=op.outputs[0], value=value)
+    return tf.raw_ops.Assign(ref=op.outputs[0], value=value).op
+
+
+def session_settings(threads: int, parallel_ops: int, cpu_devices: int = 1) -> Message:
+    """ConfigProto: nothing is rewritten, so that what is measured has the graph's names.
+
+    `threads` of each op (0: as many as there are processors), `parallel_ops` at once.
+    """
+    settings = config_pb2.ConfigProto(
+        device_count={"CPU": cpu_devices},
+        inter_op_parallelism_threads=parallel_ops,
+        intra_op_parallelism_threads=threads,
+    )
+    settings.gpu_options.allow_growth = True
+    settings.graph_options.rewrite_options.disable_meta_optimizer = True
+    settings.graph_options.optimizer_options.opt_level = config_pb2.OptimizerOptions.L0
+    settings.graph_options.optimizer_options.global_jit_level = config_pb2.OptimizerOptions.OFF
+    settings.experimental.disable_functional_ops_lowering = True
+    return settings
+
+
+def import_graph(graph: Message) -> None:
+    """Into the default graph. Raises GraphError for what TensorFlow refuses."""
+    try:
+        v1.import_graph_def(graph, name="")
+    except (tf.errors.OpError, ValueError, TypeError) as refusal:
+        raise _refused(refusal) from None
+
+
+def run(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], **tracing: Any) -> None:
+    """Run `fetches`, for their own sake. Raises GraphError with TensorFlow's own words."""
+    try:
+        session.run(list(fetches), feeds, **tracing)
+    except (tf.errors.OpError, ValueError, TypeError) as refusal:
+        raise _refused(refusal) from None
+
+
+def timed(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], tell: Callable[[], None]) -> float:
+    """µs of one run, after telling of it."""
+    tell()
+    start = time.perf_counter()
+    run(session, fetches, feeds)
+    return (time.perf_counter() - start) * 1e6
+
+
+def _refused(refusal: Exception) -> GraphError:
+    """TensorFlow's first sentence, and its op where it names one."""
+    lines = str(getattr(refusal, "message", "") or refusal).strip().splitlines() or [type(refusal).__name__]
+    node = getattr(refusal, "node_def", None)
+    what = f"TensorFlow cannot run the graph: {shortened(lines[0], 300)}"
+    return GraphError(what, where=shortened(node.name) if node is not None else "")

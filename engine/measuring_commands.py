@@ -1,0 +1,50 @@
+"""The commands that run a graph: `profile` and `measure`."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from engine import api
+from engine.reading_arguments import add_reading_arguments, reading_options
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+LEFT_OUT_SHOWN = 5
+
+
+def add_profile(commands: Commands) -> None:
+    """`profile GRAPH --out run_metadata.pb`"""
+    parser = commands.add_parser("profile", help="run a graph on this machine, and write how long each op takes")
+    _add_run(parser)
+    parser.add_argument("--out", type=Path, required=True, help="write the RunMetadata here (.pb)")
+    parser.set_defaults(command=_profile)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("graph", type=Path, help="a graph; it is executed, with random inputs")
+    add_reading_arguments(parser)
+    parser.add_argument("--steps", type=int, default=5, help="steps to measure (default 5)")
+    parser.add_argument("--threads", type=int, help="of each op on a CPU (default: as many as processors)")
+
+
+def _profile(parsed: argparse.Namespace) -> int:
+    told = api.profile(
+        parsed.graph,
+        parsed.graph.suffix,
+        parsed.out,
+        reading_options(parsed),
+        api.MEASURING_LIMITS,
+        _print_progress,
+        steps=parsed.steps,
+        threads=parsed.threads,
+    )
+    for device_class, step_time_us in cast(dict[str, float], told["step_time_us"]).items():
+        print(f"{device_class}: {step_time_us / 1e6:.6f} s a step, ops one at a time")
+    print(f"{told['measured_ops']} of {told['ops']} ops are measured: {parsed.out}")
+    for name, why in cast(list[list[str]], told["left_out"])[:LEFT_OUT_SHOWN]:
+        print(f"not run: {name}: {why}")
+    return 0
+
+
+def _print_progress(stage: str, done: int, total: int) -> None:
+    print(f"{stage} {done}/{total}" if total else stage, file=sys.stderr)

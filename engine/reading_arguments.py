@@ -1,0 +1,42 @@
+"""Arguments of the command line that say how a graph's file is read: `ReadingOptions`."""
+
+import argparse
+import re
+from collections.abc import Sequence
+
+from engine.errors import SettingsError, shortened
+from engine.graphs.reading_options import ReadingOptions
+
+SHAPE_RULE = "NAME=LENGTHS, such as images=8,224,224,3"
+_SHAPE = re.compile(r"\[?\s*((?:[0-9]{1,10}\s*,\s*)*[0-9]{1,10})?\s*,?\s*\]?\Z", re.ASCII)
+
+
+def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--signature`, `--batch-size`, `--input-shape`."""
+    parser.add_argument("--signature", default="", metavar="NAME", help="of a SavedModel (default serving_default)")
+    parser.add_argument("--batch-size", type=int, metavar="N", help="for inputs whose first dimension is unknown")
+    parser.add_argument(
+        "--input-shape",
+        action="append",
+        default=[],
+        metavar="NAME=LENGTHS",
+        help="an input's shape: images=8,224,224,3",
+    )
+
+
+def reading_options(parsed: argparse.Namespace) -> ReadingOptions:
+    """What those arguments say. Raises SettingsError."""
+    return ReadingOptions(parsed.signature, parsed.batch_size, _shapes(parsed.input_shape))
+
+
+def _shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    shapes: dict[str, tuple[int, ...]] = {}
+    for text in texts:
+        name, separator, lengths = text.rpartition("=")
+        match = _SHAPE.match(lengths.strip())
+        if not separator or not name or match is None:
+            raise SettingsError(f"{shortened(text)} is no shape", where="--input-shape", allowed=SHAPE_RULE)
+        if name in shapes:
+            raise SettingsError("its shape is given twice", where=shortened(name), allowed="one shape an input")
+        shapes[name] = tuple(int(length) for length in (match[1] or "").split(",") if length)
+    return shapes
