@@ -18,6 +18,7 @@ from tensorflow.core.framework import attr_value_pb2, node_def_pb2, types_pb2
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from engine.costs.estimable import why_type_is_unknown
+from engine.costs.input_shapes import INPUTS, declared_shape
 from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.graphdef_types import INVALID, REFS_FROM, NodeTypes
 from engine.graphs.op_table import registered_ops
@@ -63,6 +64,8 @@ def graph_to_cost(messages: GraphMessages, given: Mapping[int, Sequence[Message]
             _add_known(graph, node)
             if index in given:
                 _give(graph.node[-1], given[index])
+            elif node.op in INPUTS:
+                graph.node[-1].attr["shape"].shape.CopyFrom(declared_shape(node, messages.rest.versions.producer))
     _type_handles(graph, {messages.nodes[index].name for index in given if _is_handle(messages.nodes[index])})
     names = {index: [source.name for source in sources] for index, sources in stand_ins.items()}
     _rename_inputs(graph, messages.nodes, names)
