@@ -1,4 +1,4 @@
-"""Where each group may go: the devices that the file fixes, and the kinds on which all its ops have a time."""
+"""Where each group may go: devices that the file fixes, kinds on which all its ops have a time, CPUs for some ops."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ def allowed_devices(
     """[groups, devices] where each group may go; every group may go somewhere.
 
     A fixed device string stands for the devices of its type and number, on whatever job and task: a cluster is one
-    machine. With `drop_pins` such strings are not looked at. Raises GraphError where the cluster has no such device,
-    or where the ops of a group leave no device for all of them.
+    machine. With `drop_pins` such strings are not looked at. A group with an op that no GPU can run goes to a CPU,
+    unless the cluster has none or the file fixes the group elsewhere. Raises GraphError where the cluster has no such
+    device, or where the ops of a group leave no device for all of them.
     """
     allowed_of_op = _runnable(costs, cluster)
     if not drop_pins:
@@ -30,7 +31,17 @@ def allowed_devices(
     lost = np.flatnonzero(~allowed.any(axis=1))
     if len(lost):
         raise _nowhere(int(lost[0]), allowed_of_op, graph, grouping, cluster)
-    return allowed
+    return _on_cpus_where_needed(allowed, graph, grouping, cluster)
+
+
+def _on_cpus_where_needed(
+    allowed: NDArray[np.bool_], graph: ComputationGraph, grouping: Grouping, cluster: Cluster
+) -> NDArray[np.bool_]:
+    """[groups, devices] `allowed`, GPUs closed to groups with an op that no GPU can run, where a CPU is left."""
+    for_cpu = np.zeros(grouping.group_count, dtype=bool)
+    for_cpu[grouping.group_of_op[np.array([bool(reason) for reason in graph.cpu_reason])]] = True
+    on_cpus = allowed & np.array([class_of_kind(device.kind) == "CPU" for device in cluster.devices])
+    return np.where((for_cpu & on_cpus.any(axis=1))[:, None], on_cpus, allowed)
 
 
 def _runnable(costs: Costs, cluster: Cluster) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from engine.errors import GraphError, shortened
 from engine.graphs.device_string import parse_device_string
+from engine.graphs.gpu_kernels import cpu_reasons
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.graphdef_types import NodeTypes
@@ -60,6 +61,7 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
         colocation=tuple(_labels(node, index, index_of_name) for index, node in enumerate(nodes)),
         back_edges=np.array(sorted(set(back)), dtype=np.int32).reshape(-1, 2),
         must_colocate=pairs_that_must_colocate(nodes, types, index_of_name, order),
+        cpu_reason=cpu_reasons(nodes, types),
     )
 
 

@@ -147,10 +147,11 @@ def _weights(costs: OpCosts) -> NDArray[np.int64]:
 
 
 def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
-    """[parts] a number for where a part may go: its fixed device, and the kinds on which all its ops have times."""
+    """[parts] a number for where a part may go: its fixed device, kinds on which all its ops have times, CPUs alone."""
     fixed = devices_of_classes(graph, part_of_op)
-    closed = np.zeros((len(fixed), len(KINDS)), dtype=bool)
-    np.logical_or.at(closed, part_of_op, np.isnan(costs.time_on(KINDS)).T)
+    closed = np.zeros((len(fixed), len(KINDS) + 1), dtype=bool)
+    for_cpu = np.array([bool(reason) for reason in graph.cpu_reason])
+    np.logical_or.at(closed, part_of_op, np.vstack([np.isnan(costs.time_on(KINDS)), for_cpu]).T)
     sites: dict[tuple[DeviceString, bytes], int] = {}
     return np.array(
         [sites.setdefault((device, row.tobytes()), len(sites)) for device, row in zip(fixed, closed, strict=True)],

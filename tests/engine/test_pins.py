@@ -1,5 +1,6 @@
 """Where groups may go: fixed devices, kinds without a time, and groups that are left with nothing."""
 
+import dataclasses
 import itertools
 import math
 
@@ -59,6 +60,37 @@ def test_merging_never_closes_a_device() -> None:
     graph = make_graph(names, edges, devices={"op_9": "/gpu:1"})
     found = allowed(graph, make_costs(20, {"GPU": cpu_only, "CPU": [1.0] * 20}), "2xK80+cpu", groups=2)
     assert set(found.values()) == {"012", "2", "1"}
+
+
+def with_strings(graph: ComputationGraph, *names: str) -> ComputationGraph:
+    """`graph` with ops that no GPU can run."""
+    return dataclasses.replace(
+        graph, cpu_reason=tuple("it works on strings" if name in names else "" for name in graph.op_names)
+    )
+
+
+def test_what_no_gpu_can_run_goes_to_the_cpus_with_its_class() -> None:
+    graph = with_strings(make_graph(list("abcd"), colocation={"c": ["b"]}), "b")
+    assert allowed(graph, make_costs(4), "2xK80+2xcpu") == {"a": "0123", "b": "23", "d": "0123"}
+
+
+def test_without_a_cpu_in_the_cluster_it_is_free() -> None:
+    assert allowed(with_strings(make_graph(list("ab")), "b"), make_costs(2), "2xK80") == {"a": "01", "b": "01"}
+
+
+def test_a_device_that_the_file_fixes_counts_more() -> None:
+    graph = with_strings(make_graph(list("ab"), devices={"b": "/gpu:1"}), "b")
+    assert allowed(graph, make_costs(2), "2xK80+cpu") == {"a": "012", "b": "1"}
+    assert allowed(graph, make_costs(2), "2xK80+cpu", drop_pins=True) == {"a": "012", "b": "2"}
+
+
+def test_merging_takes_nothing_to_the_cpu_that_a_gpu_can_run() -> None:
+    names = [f"op_{index}" for index in range(20)]
+    graph = with_strings(make_graph(names, list(itertools.pairwise(names))), "op_3", "op_10")
+    grouping = group_ops(graph, make_costs(20), 3)
+    table = allowed_devices(graph, make_costs(20), grouping, parse_cluster("2xK80+cpu"))
+    rows = table[grouping.group_of_op].tolist()
+    assert [name for name, row in zip(names, rows, strict=True) if not any(row[:2])] == ["op_3", "op_10"]
 
 
 @pytest.mark.parametrize(
