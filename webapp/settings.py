@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     "webapp.jobs.apps.JobsConfig",
     "webapp.projects.apps.ProjectsConfig",
     "webapp.graphs.apps.GraphsConfig",
+    "webapp.profiles.apps.ProfilesConfig",
     "webapp.runs.apps.RunsConfig",
 ]
 MIDDLEWARE = [

@@ -8,6 +8,7 @@ urlpatterns = [
     path("health/", health, name="health"),
     path("", include("webapp.projects.urls")),
     path("", include("webapp.graphs.urls")),
+    path("", include("webapp.profiles.urls")),
     path("", include("webapp.runs.urls")),
 ]
 

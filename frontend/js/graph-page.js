@@ -1,9 +1,11 @@
-/** The page of a graph: progress while it is read, then the grouped graph and the form of a run. */
+/** The page of a graph: progress while it is read, then the grouped graph, the form of a run, and measurements. */
 
 import { confirmDeletion } from "./confirm.js";
 import { find, setAttributes, setText } from "./dom.js";
 import { GraphPanel } from "./graph-panel.js";
+import { watchRows } from "./job-rows.js";
 import { fillNumbers } from "./page-numbers.js";
+import { renewPart } from "./page-part.js";
 import { poll } from "./poll.js";
 import { enhanceRunForm } from "./run-form.js";
 import { getJson, showFailure } from "./server.js";
@@ -46,6 +48,18 @@ async function showGraph(root) {
   }
 }
 
+/** @param {ParentNode} part in which measurements stand */
+function watchProfiles(part) {
+  watchRows(part, async () => {
+    const renewed = await renewPart("profiles");
+    if (renewed) {
+      watchProfiles(renewed);
+    } else {
+      location.reload();
+    }
+  });
+}
+
 const root = find(document, "[data-page=graph]", HTMLElement);
 fillNumbers(document);
 confirmDeletion(document);
@@ -56,6 +70,7 @@ if (root.dataset.status === "ready") {
     }
   }
   showGraph(root);
+  watchProfiles(root);
 } else if (root.dataset.status !== "failed") {
   watchReading(root);
 }

@@ -14,6 +14,7 @@ export function enhanceRunForm(form) {
     tellMemory(form);
     showPresets(form);
     tellSummary(form);
+    tellMissingCpu(form);
   };
   form.addEventListener("input", update);
   form.addEventListener("submit", () => {
@@ -74,6 +75,30 @@ function tellSummary(form) {
     `${method} on ${cluster}, at most ${formatCount(evaluations)} evaluations.`,
   );
   find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", Boolean(own));
+}
+
+/**
+ * Whether a cluster has a CPU, as far as that can be told without the server.
+ *
+ * @param {{ written: string, kindClass: string, withCpu: boolean }} choices `written`: a cluster that counts instead
+ * @returns {boolean}
+ */
+export function hasCpu({ written, kindClass, withCpu }) {
+  return written === "" ? withCpu || kindClass === "CPU" : /cpu/i.test(written);
+}
+
+/** @param {HTMLFormElement} form */
+function tellMissingCpu(form) {
+  const notice = form.querySelector("[data-part=no-cpu]");
+  const withCpu = field(form, "with_cpu");
+  notice?.toggleAttribute(
+    "hidden",
+    hasCpu({
+      written: field(form, "cluster")?.value.trim() ?? "",
+      kindClass: optionOf(form, "device_kind")?.dataset.class ?? "",
+      withCpu: withCpu instanceof HTMLInputElement && withCpu.checked,
+    }),
+  );
 }
 
 /**

@@ -11,9 +11,8 @@ from pytest_django import Settings
 from engine import api
 from tests.supervisor.started import eventually
 from tests.webapp.scripted_engine import Script, install, rows
-from webapp.jobs import attempt, keeper
+from webapp.jobs import attempt, cancelling, keeper
 from webapp.jobs.claim import Claim
-from webapp.runs import lifecycle
 from webapp.runs.models import Answer, Checkpoint, Run
 from webapp.runs.placing import place_run
 
@@ -102,7 +101,7 @@ def test_a_cancelled_run_stops_at_its_next_episode_and_keeps_its_best(
 ) -> None:
     def cancel_at_the_third(number: int) -> None:
         if number == 3:
-            assert lifecycle.cancel(run)
+            assert cancelling.cancel(run)
             time.sleep(0.3)
 
     install(monkeypatch, Script([5.0, 3.0, 4.0, 2.0], before_episode=cancel_at_the_third))
@@ -118,7 +117,7 @@ def test_a_cancelled_run_without_a_feasible_placement_is_cancelled_all_the_same(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cancel(number: int) -> None:
-        lifecycle.cancel(run)
+        cancelling.cancel(run)
         time.sleep(0.3)
 
     install(monkeypatch, Script([5.0], before_episode=cancel, error=api.InfeasibleError("nothing fits")))
@@ -196,7 +195,7 @@ def test_a_database_that_does_not_answer_is_tried_again(
 
     def cancel_at_the_second(number: int) -> None:
         if number == 2:
-            lifecycle.cancel(run)
+            cancelling.cancel(run)
             time.sleep(0.5)
 
     monkeypatch.setattr(Claim, "cancel_requested", fail_at_first)

@@ -68,6 +68,30 @@ def test_a_preset_is_a_setting_of_the_method(client: Client, ready_graph: Graph)
     assert only_run().settings == {"preset": method.presets[-1]}
 
 
+def test_devices_that_the_file_fixes_count_unless_they_are_to_be_ignored(client: Client, ready_graph: Graph) -> None:
+    for fields, dropped in (({}, False), ({"drop_devices": "on"}, True)):
+        response = start(client, ready_graph, **fields)
+        run = only_run()
+        assert request_of(run).drop_devices is dropped
+        assert client.get(f"{response.url}run.json").json()["drop_devices"] is dropped
+        assert ("ignored" in client.get(response.url).content.decode()) is dropped
+        run.delete()
+
+
+def test_ops_that_need_a_cpu_are_told_where_there_is_none(client: Client, ready_graph: Graph) -> None:
+    def told(fields: dict[str, str]) -> bool:
+        page = client.post(f"/graphs/{ready_graph.id}/runs/", FORM | {"seed": "x"} | fields).content.decode()
+        [notice] = [line for line in page.splitlines() if 'data-part="no-cpu"' in line]
+        return "hidden>" not in notice
+
+    cpu_ops = {"ops": 2, "reasons": [["its inputs are texts", 2, ["a", "b"]]]}
+    Graph.objects.update(summary={"groups": 3, "ops": 3, "cpu_ops": cpu_ops})
+    assert told({})
+    assert not told({"with_cpu": "on"})
+    Graph.objects.update(summary={"groups": 3, "ops": 3, "cpu_ops": {"ops": 0, "reasons": []}})
+    assert 'data-part="no-cpu"' not in client.get(f"/graphs/{ready_graph.id}/").content.decode()
+
+
 def test_pressing_twice_starts_two_runs_that_are_whole(client: Client, ready_graph: Graph) -> None:
     start(client, ready_graph)
     start(client, ready_graph)

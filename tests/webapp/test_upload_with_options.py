@@ -169,6 +169,14 @@ def test_what_a_node_link_file_says_itself_cannot_be_chosen(
     assert upload(client, project, {"groups": "5"}, "a.json", node_link()).status_code == 302
 
 
+def test_a_node_link_file_takes_no_measured_times(client: Client, project: Project, data_folder: Path) -> None:
+    response = upload(client, project, {"run_metadata": times()}, "a.json", node_link())
+    assert response.status_code == 400
+    sentence = "a node-link file has its times in itself; allowed: no RunMetadata"
+    assert response.json() == {"errors": {"run_metadata": [sentence]}}
+    assert files_in(data_folder) == []
+
+
 def test_the_limit_is_for_both_files_together(
     client: Client, project: Project, data_folder: Path, settings: Settings
 ) -> None:

@@ -156,13 +156,19 @@ class AgainForm(OptionsForm):
 class SampleForm(forms.Form):
     """Which sample to build."""
 
-    sample = forms.ChoiceField(label="Sample")
+    sample = forms.ChoiceField(label="Sample", widget=forms.RadioSelect)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["sample"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = list(api.samples().items())
+        field.initial = next(iter(api.samples()), None)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Name, what it is, and what more there is to say of it: the label before and after its first comma."""
+        parts = [(name, label.partition(",")) for name, label in api.samples().items()]
+        return [(name, what, more.strip()) for name, (what, _, more) in parts]
 
 
 def _groups(text: str) -> int | None:

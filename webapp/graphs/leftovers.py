@@ -7,13 +7,14 @@ from pathlib import Path
 from django.conf import settings
 
 from webapp.graphs.models import Graph
+from webapp.profiles.models import Profile
 
 OLD_SECONDS = 3600.0
 """younger files may belong to an upload or a sample that is just coming in"""
 
 
 def remove_leftovers() -> int:
-    """Remove old incoming files, and old graph files without a row; returns how many."""
+    """Remove old incoming files, and old files of graphs and profiles without a row; returns how many."""
     removed = 0
     for path in _unknown_files():
         if time.time() - path.stat().st_mtime > OLD_SECONDS:
@@ -26,4 +27,6 @@ def _unknown_files() -> Iterator[Path]:
     folder = Path(settings.DATA_FOLDER)
     yield from folder.glob("incoming/*")
     known = {path.name for graph in Graph.objects.only("id", "suffix") for path in graph.paths}
-    yield from (path for path in folder.glob("graphs/*") if path.name not in known)
+    known |= {profile.times_path.name for profile in Profile.objects.only("id")}
+    for pattern in ("graphs/*", "profiles/*"):
+        yield from (path for path in folder.glob(pattern) if path.name not in known)

@@ -9,7 +9,9 @@ from django.shortcuts import render
 from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import Graph
+from webapp.graphs.uploads import NODE_LINK_SUFFIX
 from webapp.graphs.what_was_read import cpu_ops_of, reading_facts, row_facts, shares_of, unknown_ops_of
+from webapp.profiles.forms import MeasureForm
 from webapp.runs.forms import RunForm
 
 
@@ -26,10 +28,12 @@ def graph_page(
     graph: Graph,
     run_form: RunForm | None = None,
     again_form: AgainForm | None = None,
+    measure_form: MeasureForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: graph, project, progress, run_form, again_form, upload_limit_bytes, runs, methods (for the presets of
-    each), device_kinds; and what was read: summary, facts, shares, unknown, cpu_ops.
+    """Context: graph, project, progress, runs, upload_limit_bytes; the forms run_form (with methods, for the presets of
+    each, and device_kinds), again_form, measure_form; profiles, can_be_measured; and what was read: summary, facts,
+    shares, unknown, cpu_ops.
     """
     summary = graph.summary if isinstance(graph.summary, dict) else {}
     context = {
@@ -43,6 +47,9 @@ def graph_page(
         "progress": graph.progress(),
         "run_form": run_form or RunForm(),
         "again_form": again_form or AgainForm(graph),
+        "measure_form": measure_form or MeasureForm(),
+        "profiles": graph.profiles.all(),
+        "can_be_measured": graph.suffix != NODE_LINK_SUFFIX,
         "upload_limit_bytes": UploadForm.limit_bytes(),
         "runs": graph.runs.all(),
         "methods": api.methods(),

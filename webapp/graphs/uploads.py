@@ -84,6 +84,9 @@ def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: I
     """Raise what is wrong with choices that do not go together."""
     if suffix == NODE_LINK_SUFFIX:
         _require_nothing_open(options)
+        if times is not None:
+            what = "a node-link file has its times in itself"
+            raise api.GraphError(what, allowed="no RunMetadata", field="run_metadata")
     times_bytes = (times.size or 0) if isinstance(times, IncomingFile) else 0
     if file_bytes + times_bytes > settings.UPLOAD_LIMIT_BYTES:
         what = f"both files together have {file_bytes + times_bytes} bytes"

@@ -6,7 +6,6 @@ from http import HTTPStatus
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from engine import api
 from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.projects.forms import ProjectForm
 from webapp.projects.models import Project
@@ -34,7 +33,7 @@ def project_page(
     rename_form: ProjectForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: project, graphs, runs, upload_form, sample_form, rename_form, samples, upload_limit_bytes."""
+    """Context: project, graphs, runs, upload_form, sample_form, rename_form, upload_limit_bytes."""
     context = {
         "project": project,
         "graphs": project.graphs.all(),
@@ -42,7 +41,6 @@ def project_page(
         "upload_form": upload_form or UploadForm(),
         "sample_form": sample_form or SampleForm(),
         "rename_form": rename_form or ProjectForm(instance=project),
-        "samples": api.samples(),
         "upload_limit_bytes": UploadForm.limit_bytes(),
     }
     return render(request, "projects/detail.html", context, status=status)

@@ -31,6 +31,7 @@ class RunForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         help_text="Instead of the fields above: a shorthand such as 4xV100+cpu, or cluster JSON.",
     )
+    drop_devices = forms.BooleanField(label="Ignore the devices that the file fixes", required=False)
     method = forms.ChoiceField(label="Method")
     preset = forms.CharField(label="Preset", required=False)
     evaluations = forms.IntegerField(label="Evaluations", initial=2000)
@@ -68,6 +69,7 @@ class RunForm(forms.Form):
                 budget=api.Budget(data["evaluations"], data["seconds"]),
                 seed=data["seed"],
                 settings={"preset": data["preset"]} if data["preset"] else {},
+                drop_devices=data["drop_devices"],
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "method")

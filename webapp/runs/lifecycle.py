@@ -1,9 +1,8 @@
-"""What the web does to runs: start, cancel."""
+"""What the web does to runs: start one."""
 
 from functools import partial
 
 from django.db import transaction
-from django.db.models.functions import Now
 from django.http import Http404
 
 from engine import api
@@ -22,6 +21,7 @@ def start(graph: Graph, request: api.RunRequest) -> Run:
         evaluations=request.budget.evaluations,
         seconds=request.budget.seconds,
         seed=request.seed,
+        drop_devices=request.drop_devices,
     )
     with transaction.atomic():
         if not Graph.objects.select_for_update().filter(id=graph.id).exists():
@@ -29,11 +29,3 @@ def start(graph: Graph, request: api.RunRequest) -> Run:
         run.save(force_insert=True)
         transaction.on_commit(partial(publish, Run, run.id))
     return run
-
-
-def cancel(run: Run) -> bool:
-    """Cancel a queued run at once; ask the worker of a running one to. False if it has ended already."""
-    row = Run.objects.filter(id=run.id)
-    if row.filter(status=Run.QUEUED).update(status=Run.CANCELLED, finished_at=Now()) == 1:
-        return True
-    return row.filter(status=Run.RUNNING).update(cancel_requested=True) == 1

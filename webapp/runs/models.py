@@ -40,6 +40,8 @@ class Run(Job):
     seconds = models.FloatField(null=True)
     """the budget of wall time, or None"""
     seed = models.BigIntegerField()
+    drop_devices = models.BooleanField(default=False)
+    """whether the devices that the graph's file fixes count for nothing"""
     last_seq = models.BigIntegerField(default=0)
     """number of the last stored event"""
     evaluations_used = models.BigIntegerField(default=0)

@@ -32,6 +32,7 @@ def run_to_json(run: Run) -> dict[str, object]:
         "best_step_time_us": run.best_step_time_us,
         "seed": run.seed,
         "seconds": run.seconds,
+        "drop_devices": run.drop_devices,
         "cluster": run.cluster,
         "devices": _devices(run.cluster),
         "groups": summary["groups"] if isinstance(summary, dict) else None,

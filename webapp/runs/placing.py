@@ -54,4 +54,5 @@ def request_of(run: Run) -> api.RunRequest:
         budget=api.Budget(run.evaluations, run.seconds),
         seed=run.seed,
         settings=run.settings,
+        drop_devices=run.drop_devices,
     )

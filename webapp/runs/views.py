@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from engine import api
 from webapp.graphs.pages import graph_or_404, graph_page
 from webapp.graphs.views import view_answer
+from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.json_text import to_text
 from webapp.runs import lifecycle
 from webapp.runs.event_log import events_after
@@ -91,7 +92,7 @@ async def stream(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse | Stre
 def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Stop it; what it has found so far stays."""
     run = run_or_404(run_id)
-    if not lifecycle.cancel(run):
+    if not cancel_job(run):
         sentence = "This run had already ended."
         if wants_json(request):
             return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})

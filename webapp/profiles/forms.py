@@ -1,0 +1,12 @@
+"""The form that starts a measurement."""
+
+from django import forms
+
+
+class MeasureForm(forms.Form):
+    """A graph is run only by who says so."""
+
+    consent = forms.BooleanField(
+        label="I trust this graph: run it on the worker's machine",
+        error_messages={"required": "Measuring executes the graph; it starts once you have agreed to that."},
+    )

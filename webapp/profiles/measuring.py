@@ -1,0 +1,56 @@
+"""What a worker does with a queued profile: one call of `engine.api.profile`, which runs the graph in a child."""
+
+import dataclasses
+import uuid
+
+from django.conf import settings
+from django.db import transaction
+
+from engine import api
+from webapp.jobs.attempt import attempt
+from webapp.jobs.claim import Claim
+from webapp.jobs.keeper import Keeper
+from webapp.jobs.progress_report import ProgressReport
+from webapp.profiles.models import Profile
+
+
+class MeasuringCancelledError(Exception):
+    """Somebody has asked to stop; raised where the engine reports progress, which ends its child."""
+
+
+def limits() -> api.Limits:
+    """What running one graph may take."""
+    return dataclasses.replace(api.MEASURING_LIMITS, file_bytes=settings.UPLOAD_LIMIT_BYTES)
+
+
+def measure_graph(profile_id: uuid.UUID) -> None:
+    """Claim the profile and measure; does nothing where there is nothing to claim."""
+    claim = Claim.take(Profile, profile_id)
+    if claim is None:
+        return
+    with attempt(claim), Keeper(claim, chore=lambda: None) as keeper:
+        try:
+            _measure(claim, keeper)
+        except MeasuringCancelledError:
+            claim.end(Profile.CANCELLED, stage="", stage_done=0, stage_total=0)
+
+
+def _measure(claim: Claim[Profile], keeper: Keeper) -> None:
+    profile = Profile.objects.select_related("graph").get(id=claim.job_id)
+    graph, tell = profile.graph, ProgressReport(claim)
+
+    def report_progress(stage: str, done: int, total: int) -> None:
+        if keeper.cancelled.is_set():
+            raise MeasuringCancelledError
+        tell(stage, done, total)
+
+    profile.times_path.parent.mkdir(mode=0o700, exist_ok=True)
+    draft = profile.times_path.with_name(f"{profile.id}.{claim.token}.pb")
+    try:
+        reading = graph.own_options.reading
+        result = api.profile(graph.source_path, graph.suffix, draft, reading, limits(), report_progress)
+        with transaction.atomic():
+            claim.end(Profile.DONE, result=result, stage="", stage_done=0, stage_total=0)
+            draft.replace(profile.times_path)
+    finally:
+        draft.unlink(missing_ok=True)

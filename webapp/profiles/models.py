@@ -1,0 +1,51 @@
+"""Profiles: a worker runs a graph to measure how long its ops take."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from webapp.graphs.models import Graph
+from webapp.jobs.job import StagedJob
+from webapp.json_text import JsonTextField
+
+
+class Profile(StagedJob):
+    """One measurement of one graph, on the machine of the worker that takes it.
+
+        queued ──▶ running ──▶ done
+          │ ▲         ├──────▶ failed
+          │ └─────────┤
+          └───────────┴──────▶ cancelled
+
+    Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it. queued → cancelled:
+    the web, at once (running: it only sets `cancel_requested`). running → queued, and → failed after too many attempts,
+    → cancelled if that was asked for and its worker died: a reaper.
+    """
+
+    RUNNING: ClassVar[str] = "running"
+    DONE: ClassVar[str] = "done"
+    WORKING: ClassVar[str] = RUNNING
+    TASK: ClassVar[str] = "profiles.measure"
+    QUEUE: ClassVar[str] = "cpu"
+
+    graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="profiles")
+    result = JsonTextField(null=True)
+    """what `api.profile` says of the measurement; None until it is done"""
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"profile of {self.graph.name}"
+
+    @property
+    def times_path(self) -> Path:
+        """The RunMetadata on this machine, once it is done. Its name is made of the id alone."""
+        return Path(settings.DATA_FOLDER) / "profiles" / f"{self.id}.pb"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there are times to use."""
+        return self.status == self.DONE

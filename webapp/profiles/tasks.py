@@ -1,0 +1,14 @@
+"""The task of the `cpu` queue that measures."""
+
+import uuid
+
+from celery import shared_task
+
+from webapp.profiles.measuring import measure_graph
+from webapp.profiles.models import Profile
+
+
+@shared_task(name=Profile.TASK)  # type: ignore[untyped-decorator]  # Celery is untyped
+def measure(profile_id: str) -> None:
+    """Measure one graph's op times."""
+    measure_graph(uuid.UUID(profile_id))

@@ -1,0 +1,103 @@
+"""Profiles: start, progress, cancel, download, use."""
+
+import uuid
+from http import HTTPStatus
+from pathlib import Path
+
+from django.contrib import messages as notices
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.utils.text import slugify
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from webapp.graphs.models import Graph
+from webapp.graphs.pages import graph_or_404, graph_page
+from webapp.graphs.uploads import NODE_LINK_SUFFIX
+from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.profiles import lifecycle
+from webapp.profiles.forms import MeasureForm
+from webapp.profiles.models import Profile
+from webapp.user_errors import error_answer, form_errors, wants_json
+
+NOT_READY = "This graph has not been read yet; it can be measured once it is ready."
+NODE_LINK = "A node-link file has its times in itself; there is nothing that could be run."
+UNDER_WAY = "This graph is being measured already."
+NO_TIMES = "This measurement has no times: it has not ended, or not well."
+
+
+@require_POST
+def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """Measure the graph's op times."""
+    graph = graph_or_404(graph_id)
+    form = MeasureForm(request.POST)
+    if not graph.is_ready:
+        form.add_error(None, NOT_READY)
+    elif graph.suffix == NODE_LINK_SUFFIX:
+        form.add_error(None, NODE_LINK)
+    if not form.is_valid():
+        if wants_json(request):
+            return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
+        return graph_page(request, graph, measure_form=form, status=HTTPStatus.BAD_REQUEST)
+    if lifecycle.start(graph) is None:
+        return _conflict(request, graph, UNDER_WAY)
+    return _back(graph)
+
+
+@require_safe
+@never_cache
+def status(request: HttpRequest, profile_id: uuid.UUID) -> JsonResponse:
+    """How far it is."""
+    return JsonResponse(profile_or_404(profile_id).progress())
+
+
+@require_POST
+def cancel(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
+    """Stop it."""
+    profile = profile_or_404(profile_id)
+    if not cancel_job(profile):
+        return _conflict(request, profile.graph, "This measurement had already ended.")
+    return _back(profile.graph)
+
+
+@require_safe
+@never_cache
+def download(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
+    """The RunMetadata."""
+    profile = profile_or_404(profile_id)
+    if not profile.is_done or not profile.times_path.exists():
+        raise Http404(NO_TIMES)
+    name = slugify(Path(profile.graph.name).stem)[:60] or "graph"
+    return HttpResponse(
+        profile.times_path.read_bytes(),
+        content_type="application/octet-stream",
+        headers={"Content-Disposition": f'attachment; filename="{name}-run-metadata.pb"'},
+    )
+
+
+@require_POST
+def use(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
+    """The graph's file becomes another graph, with these times."""
+    profile = profile_or_404(profile_id)
+    if not profile.is_done:
+        return _conflict(request, profile.graph, NO_TIMES)
+    return redirect("graphs:detail", graph_id=lifecycle.read_with_its_times(profile).id)
+
+
+def profile_or_404(profile_id: uuid.UUID) -> Profile:
+    """The profile with its graph; raises Http404 with a sentence."""
+    profile = Profile.objects.select_related("graph__project").filter(id=profile_id).first()
+    if profile is None:
+        raise Http404("This measurement does not exist, or it has been deleted.")
+    return profile
+
+
+def _back(graph: Graph) -> HttpResponse:
+    return redirect("graphs:detail", graph_id=graph.id)
+
+
+def _conflict(request: HttpRequest, graph: Graph, sentence: str) -> HttpResponse:
+    if wants_json(request):
+        return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
+    notices.info(request, sentence)
+    return _back(graph)
