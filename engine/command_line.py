@@ -11,6 +11,7 @@ from engine import api
 from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.json_text import read_json
 from engine.measuring_commands import add_profile
+from engine.reading_arguments import add_reading_arguments, reading_options
 
 BENCHMARKS = {
     "simulator": "engine.simulator.bench:run_benchmark",
@@ -64,6 +65,7 @@ def _add_graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--groups", type=_group_count, default=128, help="at most N groups (default 128), or all: no merging"
     )
+    add_reading_arguments(parser)
     parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
     parser.add_argument("--profile", type=Path, metavar="RUN_METADATA", help="measured op times of a run of the graph")
     parser.add_argument("--profile-kind", metavar="KIND", help="the device kind on which they were measured")
@@ -98,6 +100,7 @@ def _add_simulate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
 def _add_apply(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("apply", help="write a graph with the devices of a placement")
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
+    add_reading_arguments(parser)
     parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}")
     parser.add_argument("--out", type=Path, required=True, help="write the placed graph here (.pb, .pbtxt)")
     parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
@@ -158,7 +161,13 @@ def _place(parsed: argparse.Namespace) -> int:
         parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
     elif parsed.out is not None:
         api.write_placed(
-            parsed.graph, parsed.graph.suffix, placement, parsed.out, api.Limits(), short=parsed.short_devices
+            parsed.graph,
+            parsed.graph.suffix,
+            placement,
+            parsed.out,
+            api.Limits(),
+            reading_options(parsed),
+            short=parsed.short_devices,
         )
     return 0
 
@@ -186,6 +195,7 @@ def _apply(parsed: argparse.Namespace) -> int:
         _read_json(parsed.placement),
         parsed.out,
         api.Limits(),
+        reading_options(parsed),
         short=parsed.short_devices,
         keep_pins=not parsed.drop_devices,
     )
@@ -224,15 +234,19 @@ def _cluster(text: str) -> api.Cluster:
 
 
 def _prepare(parsed: argparse.Namespace) -> api.PreparedGraph:
-    return api.prepare(
+    prepared = api.prepare(
         parsed.graph,
         parsed.graph.suffix,
         _print_progress,
         api.Limits(),
         parsed.groups,
+        options=reading_options(parsed),
         run_metadata=parsed.profile,
         profile_kind=parsed.profile_kind,
     )
+    for note in prepared.origin.notes:
+        print(note, file=sys.stderr)
+    return prepared
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, api.Json]:
