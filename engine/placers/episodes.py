@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from engine.events import EmitFromPlacer, Episode
 from engine.placers.placer import Placement
 from engine.problem import PlacementProblem
+from engine.simulator import Evaluations
 
 MOST_TOLD = 2000
 """evaluations that a run tells of, beside its improvements: a hundred million would fill any disk"""
@@ -19,6 +20,14 @@ def evaluate_as_episodes(
     An `Episode` is emitted for each improvement and for every n-th placement, n so that a whole budget has at most
     `MOST_TOLD` of these; the numbers of the others are left out.
     """
+    evaluate_and_tell(problem, placements, emit, first_episode=first_episode)
+    return best_of(problem)
+
+
+def evaluate_and_tell(
+    problem: PlacementProblem, placements: NDArray[np.int32], emit: EmitFromPlacer, *, first_episode: int
+) -> Evaluations:
+    """The same for a placer that goes on from what the simulator says of its placements."""
     every = -(-problem.ledger.budget.evaluations // MOST_TOLD)
     used_before, best_before = problem.ledger.used, problem.ledger.best_step_time_us
     evaluations = problem.evaluate(placements)
@@ -42,7 +51,7 @@ def evaluate_as_episodes(
                 placement=placements[index].tolist(),
             )
         )
-    return best_of(problem)
+    return evaluations
 
 
 def best_of(problem: PlacementProblem) -> Placement:

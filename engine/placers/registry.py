@@ -15,6 +15,10 @@ PLACERS: dict[str, tuple[str, str]] = {
     "single_device": ("Single device", "engine.placers.single_device:SingleDevice"),
     "cpu_only": ("CPU only", "engine.placers.cpu_only:CpuOnly"),
     "random": ("Random", "engine.placers.random:Random"),
+    "m_topo": ("m-TOPO", "engine.placers.m_topo:MTopo"),
+    "m_etf": ("m-ETF", "engine.placers.m_etf:MEtf"),
+    "m_sct": ("m-SCT", "engine.placers.m_sct:MSct"),
+    "heft": ("HEFT", "engine.placers.heft:Heft"),
     "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }
 

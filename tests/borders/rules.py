@@ -14,7 +14,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.run", "engine.formats", "engine.prepared", "engine.pins", "engine.placement_files"),
     ("engine.placers",),
     ("engine.search",),
-    ("engine.placeto",),
+    ("engine.placeto", "engine.list_scheduling"),
     ("engine.problem",),
     ("engine.simulator",),
     ("engine.costs",),

@@ -1,0 +1,130 @@
+"""Tasks in an order, each where it finishes first, also in gaps between earlier ones, compiled: the core of HEFT.
+
+Source: Topcuoglu, Hariri, Wu: Performance-effective and low-complexity task scheduling for heterogeneous computing,
+IEEE Transactions on Parallel and Distributed Systems 13 (2002), section 4.1. Transfers that wait for each other take
+gaps of their bus or channel in the same way: Sinnen, Sousa: Communication contention in task scheduling, IEEE
+Transactions on Parallel and Distributed Systems 16 (2005).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.list_scheduling.room import NOWHERE, find_candidates, occupy
+from engine.list_scheduling.tasks import BUS, NONE, Tasks
+from engine.list_scheduling.timelines import Timelines, book, empty_timelines, gap
+from engine.simulator.compiled import compiled, inlined
+
+
+class Plan(NamedTuple):
+    """What has been placed so far, for compiled code."""
+
+    group_device: NDArray[np.int32]
+    """[groups] or `NOWHERE`"""
+    device: NDArray[np.int32]
+    """[tasks] or `NOWHERE`"""
+    end_us: NDArray[np.float64]
+    """[tasks] that are placed"""
+    left_bytes: NDArray[np.float64]
+    """[devices]"""
+    arrival_us: NDArray[np.float64]
+    """[flows, devices] when a flow that has been sent arrives; NaN before"""
+    sent_us: NDArray[np.float64]
+    """[flows] when it was last sent; NaN before"""
+
+
+@compiled
+def schedule_earliest_finish(
+    tasks: Tasks, order: NDArray[np.int64], capacity_bytes: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Returns [groups] device and [tasks] end in µs.
+
+    `order` [tasks] is topological. Only devices with room are looked at, `capacity_bytes` [devices]. Of equals the
+    lower device.
+    """
+    count, devices = tasks.time_us.shape
+    flows = len(tasks.flow_bytes)
+    plan = Plan(
+        np.full(len(tasks.memory_bytes), NOWHERE, np.int32),
+        np.full(count, NOWHERE, np.int32),
+        np.zeros(count),
+        capacity_bytes.copy(),
+        np.full((flows, devices), np.nan),
+        np.full(flows, np.nan),
+    )
+    candidates = np.zeros(devices, np.bool_)
+    busy = empty_timelines(devices)
+    channels = empty_timelines(devices * devices)
+    for task in order:
+        find_candidates(tasks, plan.group_device, plan.left_bytes, task, candidates)
+        best_us, best = np.inf, NOWHERE
+        for device in range(devices):
+            if candidates[device]:
+                ready_us = _data_us(tasks, plan, channels, task, device)
+                time_us = tasks.time_us[task, device]
+                finish_us = gap(busy, device, ready_us, time_us) + time_us
+                if finish_us < best_us:
+                    best_us, best = finish_us, device
+        flows_taken = tasks.input_flow[tasks.input_first[task] : tasks.input_first[task + 1]]
+        for index in np.argsort(plan.end_us[tasks.flow_producer[flows_taken]], kind="mergesort"):
+            channels = _send(tasks, plan, channels, flows_taken[index], best)
+        time_us = tasks.time_us[task, best]
+        start_us = gap(busy, best, _data_us(tasks, plan, channels, task, best), time_us)
+        busy = book(busy, best, start_us, start_us + time_us)
+        occupy(tasks, plan.group_device, plan.left_bytes, task, best)
+        plan.device[task], plan.end_us[task] = best, start_us + time_us
+    return plan.group_device, plan.end_us
+
+
+@compiled
+def _data_us(tasks: Tasks, plan: Plan, channels: Timelines, task: int, device: int) -> float:
+    """When all that the task takes can be on the device."""
+    latest_us = 0.0
+    for place in range(tasks.input_first[task], tasks.input_first[task + 1]):
+        flow = tasks.input_flow[place]
+        producer = tasks.flow_producer[flow]
+        if plan.device[producer] == device:
+            arrival_us = plan.end_us[producer]
+        elif not np.isnan(plan.arrival_us[flow, device]):
+            arrival_us = plan.arrival_us[flow, device]
+        else:
+            arrival_us = _sending(tasks, plan, channels, flow, device)[1]
+        latest_us = max(latest_us, arrival_us)
+    return latest_us
+
+
+@compiled
+def _sending(tasks: Tasks, plan: Plan, channels: Timelines, flow: int, device: int) -> tuple[float, float]:
+    """Start and arrival of the flow if it is sent to the device now: on a bus one transfer serves all devices."""
+    producer = tasks.flow_producer[flow]
+    source, links = plan.device[producer], tasks.links
+    transfer_us = (
+        links.latency_us[source, device] + tasks.flow_bytes[flow] / links.bandwidth_bytes_per_us[source, device]
+    )
+    start_us = plan.end_us[producer]
+    if links.contention == BUS and not np.isnan(plan.sent_us[flow]):
+        start_us = plan.sent_us[flow]
+    elif links.contention != NONE:
+        start_us = gap(channels, _row(tasks, source, device), start_us, transfer_us + links.rest_us)
+    return float(start_us), float(start_us + transfer_us)
+
+
+@compiled
+def _send(tasks: Tasks, plan: Plan, channels: Timelines, flow: int, device: int) -> Timelines:
+    """The flow is sent to the device if it must be, and its bus or channel is taken; the timelines of those."""
+    source = plan.device[tasks.flow_producer[flow]]
+    if source == device or not np.isnan(plan.arrival_us[flow, device]):
+        return channels
+    start_us, arrival_us = _sending(tasks, plan, channels, flow, device)
+    taken = tasks.links.contention == NONE or (tasks.links.contention == BUS and not np.isnan(plan.sent_us[flow]))
+    plan.sent_us[flow], plan.arrival_us[flow, device] = start_us, arrival_us
+    if taken:
+        return channels
+    return book(channels, _row(tasks, source, device), start_us, arrival_us + tasks.links.rest_us)
+
+
+@inlined
+def _row(tasks: Tasks, source: int, device: int) -> int:
+    """The bus of the source, or the channel of the pair."""
+    return int(source if tasks.links.contention == BUS else source * len(tasks.links.latency_us) + device)

@@ -1,0 +1,48 @@
+"""How the list schedulers look at memory and evaluate: each plan until it fits, and all ways of reading the graph."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import EmitFromPlacer, ShouldStop
+from engine.list_scheduling.tasks import memory_of_groups
+from engine.placers.episodes import best_of, evaluate_and_tell
+from engine.placers.placer import Placement
+from engine.problem import PlacementProblem
+
+Plan: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.int32]]
+"""room on each device in bytes [devices] → device of each group [groups]"""
+
+MOST_ATTEMPTS = 8
+"""at a plan that does not fit"""
+
+
+def evaluate_plans(
+    problem: PlacementProblem, plans: Sequence[Plan], emit: EmitFromPlacer, should_stop: ShouldStop
+) -> Placement:
+    """The best of `plans`, each one evaluated.
+
+    A plan only guesses what memory a group takes. Where the simulator finds a device too full, the plan is made again
+    with so much less room there, until it fits, does not change, or has been made `MOST_ATTEMPTS` times.
+    """
+    memory_bytes = memory_of_groups(problem)
+    told: list[NDArray[np.int32]] = []
+    for plan in plans:
+        room_bytes = problem.memory_bytes.astype(np.float64)
+        for _ in range(MOST_ATTEMPTS):
+            placement = plan(room_bytes)
+            if any(np.array_equal(placement, earlier) for earlier in told):
+                break
+            if problem.ledger.spent or (told and should_stop()):
+                return best_of(problem)
+            evaluations = evaluate_and_tell(problem, placement[np.newaxis], emit, first_episode=len(told) + 1)
+            told.append(placement)
+            over_bytes = np.maximum(evaluations.peak_bytes[0] - problem.memory_bytes, 0)
+            if not over_bytes.any():
+                break
+            used_bytes = np.bincount(placement, weights=memory_bytes, minlength=problem.device_count)
+            tighter = np.maximum(np.minimum(room_bytes, used_bytes) - over_bytes, 0.0)
+            room_bytes = np.where(over_bytes > 0, tighter, room_bytes)
+    return best_of(problem)

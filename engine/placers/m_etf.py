@@ -1,0 +1,49 @@
+"""m-ETF: again and again the pair of op and device with the earliest start, among the devices with room.
+
+Source: Jeon, Cai, Srivastava, Jiang, Ke, Meng, Xie, Gupta: Baechi: fast device placement of machine learning graphs,
+SoCC 2020, section 3.2; the method without memory: Hwang, Chow, Anger, Lee, SIAM Journal on Computing 18 (1989).
+
+Deviations: what moves together is placed together, read in both ways of `engine/list_scheduling/tasks.py`, both
+evaluated; of equal starts the op with the higher upward rank goes first, which the paper leaves open; on unequal
+devices, of which the paper has none, a device counts as if it started later by what it needs longer than the op's
+fastest; where no device has room the one with most room left is taken, and the plan is made again with less room where
+the simulator finds a device too full.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import EmitFromPlacer, ShouldStop
+from engine.list_scheduling.earliest_start import NOTHING, schedule_earliest_start
+from engine.list_scheduling.ranks import upward_ranks
+from engine.list_scheduling.tasks import Tasks, tasks_of_groups, tasks_of_ops
+from engine.placers.list_plans import Plan, evaluate_plans
+from engine.placers.placer import Placement
+from engine.problem import Budget, PlacementProblem
+
+
+@dataclass(frozen=True, slots=True)
+class MEtf:
+    """Makes its plan for ops, and for groups."""
+
+    def place(
+        self,
+        problem: PlacementProblem,
+        budget: Budget,
+        rng: np.random.Generator,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
+    ) -> Placement:
+        plans = [_plan(tasks_of_ops(problem)), _plan(tasks_of_groups(problem))]
+        return evaluate_plans(problem, plans, emit, should_stop)
+
+
+def _plan(tasks: Tasks) -> Plan:
+    ranks, no_favourites = upward_ranks(tasks), np.full(len(tasks.group), NOTHING)
+
+    def plan(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
+        return schedule_earliest_start(tasks, ranks, no_favourites, room_bytes)[0]
+
+    return plan
