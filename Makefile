@@ -25,6 +25,7 @@ lint: setup-tests
 bench: setup
 	@.venv/bin/python -m engine bench simulator
 	@.venv/bin/python -m engine bench training
+	@.venv/bin/python -m engine bench reading
 
 setup:
 	@python=$$(sh setup/find-python.sh) && exec "$$python" -m setup application

@@ -16,6 +16,7 @@ from engine.reading_arguments import add_reading_arguments, reading_options
 BENCHMARKS = {
     "simulator": "engine.simulator.bench:run_benchmark",
     "training": "engine.experiments.training_speed:run_benchmark",
+    "reading": "engine.experiments.reading_speed:run_benchmark",
 }
 PLACED_FORMATS = (".pb", ".pbtxt")
 MOST_PLACED = 20_000_000

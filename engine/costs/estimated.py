@@ -47,6 +47,7 @@ def estimate_costs(
     for kind in kinds:
         if kind not in CATALOGUE:
             raise CostError("no figures of this device kind", where=shortened(kind), allowed=", ".join(CATALOGUE))
+    report_progress(ESTIMATING, 0, 0)
     order: dict[str, Json] = {"path": str(path.absolute()), "suffix": suffix, "kinds": list(kinds)}
     order["options"] = options.to_json()
     arrays, texts = run_in_child(
