@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.command_line import main
+from engine.placers.registry import PLACERS
 
 GRAPH = {
     "directed": True,
@@ -84,7 +85,7 @@ def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]
         (["--seconds", "nan"], "seconds: nan seconds; allowed: a number above 0"),
         (
             ["--method", "magic"],
-            "method: there is no method 'magic'; allowed: placeto, single_device, cpu_only, random",
+            f"method: there is no method 'magic'; allowed: {', '.join(PLACERS)}",
         ),
         (["--set", "preset"], "--set: 'preset' has no =; allowed: NAME=JSON, such as preset=paper"),
         (["--method", "random", "--set", "batch=0"], "random batch: 0; allowed: 1 to 100000"),
