@@ -140,6 +140,11 @@ def test_nonsense_is_one_sentence_at_its_field_and_nothing_is_kept(
     assert not Graph.objects.exists()
 
 
+def test_each_of_several_faults_is_told_at_its_own_field(client: Client, project: Project) -> None:
+    response = upload(client, project, {"groups": "x", "batch_size": "0", "input_shapes": "y"})
+    assert set(response.json()["errors"]) == {"groups", "batch_size", "input_shapes"}
+
+
 BAD_TIMES = [
     (times("step.json"), "step.json: this is no RunMetadata; allowed: .pb"),
     (times("step"), "step: this is no RunMetadata; allowed: .pb"),

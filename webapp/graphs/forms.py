@@ -1,5 +1,7 @@
 """The forms that make graphs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -64,19 +66,37 @@ class OptionsForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)
         field.choices = [("", "every kind of its class"), *((kind.name, kind.name) for kind in api.device_kinds())]
 
+    def clean_batch_size(self) -> int | None:
+        """The engine says what is allowed."""
+        batch_size: int | None = self.cleaned_data["batch_size"]
+        with _sentence_at_field():
+            api.ReadingOptions(batch_size=batch_size)
+        return batch_size
+
+    def clean_groups(self) -> int | None:
+        """The number of groups, or None for `all`."""
+        with _sentence_at_field():
+            return _groups(self.cleaned_data["groups"])
+
+    def clean_input_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name → shape; the engine says what is allowed."""
+        with _sentence_at_field():
+            return dict(
+                api.ReadingOptions(input_shapes=parse_input_shapes(self.cleaned_data["input_shapes"])).input_shapes
+            )
+
     def clean(self) -> dict[str, Any]:
         """Make `options`; the engine's sentences go to the fields."""
         super().clean()
         data = self.cleaned_data
         try:
-            groups = _groups(data.get("groups", ""))
-            shapes = parse_input_shapes(data.get("input_shapes", ""))
-            reading = api.ReadingOptions(data.get("signature", ""), data.get("batch_size"), shapes)
-            self.options = GraphOptions(reading, groups, data.get("profile_kind") or None)
             self._check_files()
             self._check_profile_kind()
         except api.PlacetoError as error:
-            add_to_form(self, error, "input_shapes")
+            add_to_form(self, error, "run_metadata")
+        if not self.errors:
+            reading = api.ReadingOptions(data["signature"], data["batch_size"], data["input_shapes"])
+            self.options = GraphOptions(reading, data["groups"], data["profile_kind"] or None)
         return data
 
     @property
@@ -102,8 +122,13 @@ class OptionsForm(forms.Form):
             raise api.GraphError("the file is empty", where=name, allowed=allowed, field="run_metadata")
 
     def _check_profile_kind(self) -> None:
-        kind = self.options.profile_kind
-        if kind is not None and self.times_file is None and not self.cleaned_data.get("keep_times"):
+        kind = self.cleaned_data.get("profile_kind")
+        if (
+            kind
+            and "run_metadata" in self.cleaned_data
+            and self.times_file is None
+            and not self.cleaned_data.get("keep_times")
+        ):
             what = f"{kind} without measured times"
             raise api.SettingsError(what, where="measured on", allowed="it beside RunMetadata", field="profile_kind")
 
@@ -169,6 +194,15 @@ class SampleForm(forms.Form):
         """Name, what it is, and what more there is to say of it: the label before and after its first comma."""
         parts = [(name, label.partition(",")) for name, label in api.samples().items()]
         return [(name, what, more.strip()) for name, (what, _, more) in parts]
+
+
+@contextmanager
+def _sentence_at_field() -> Iterator[None]:
+    """The engine's sentence becomes that of the field that is being cleaned."""
+    try:
+        yield
+    except api.PlacetoError as error:
+        raise forms.ValidationError(str(error)) from None
 
 
 def _groups(text: str) -> int | None:
