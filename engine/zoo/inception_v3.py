@@ -25,10 +25,11 @@ from engine.zoo.training_step import (
     PREDICTION,
     Optimizer,
     cross_entropy,
+    decayed,
     pruned_prediction,
     pruned_step,
     training_step,
-    weight_decay,
+    with_auxiliary,
 )
 
 DROPPED = 0.2
@@ -52,8 +53,9 @@ def build(settings: InceptionSettings) -> Any:
         loss = cross_entropy(logits, labels)
         if settings.auxiliary:
             extra = _auxiliary_classifier(middle, settings.classes)
-            loss = loss + AUXILIARY_WEIGHT * cross_entropy(extra, labels, name="auxiliary_cross_entropy")
-        training_step(loss + weight_decay(WEIGHT_DECAY), Optimizer.RMSPROP, LEARNING_RATE)
+            extra_loss = cross_entropy(extra, labels, name="auxiliary_cross_entropy")
+            loss = with_auxiliary(loss, extra_loss, AUXILIARY_WEIGHT)
+        training_step(decayed(loss, WEIGHT_DECAY), Optimizer.RMSPROP, LEARNING_RATE)
     return pruned_step(graph)
 
 

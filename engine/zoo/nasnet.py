@@ -16,8 +16,9 @@ Names, from the outside in:
 - in an operation, `separable_0` and `separable_1`, each `relu`, `depthwise/conv`, `pointwise/conv`, `batch_norm`; or
   `pool`; what is passed on as it is has no op;
 - `classifier` and `auxiliary`;
-- gradients carry the name of what they are the gradient of (`gradients/cell_3/branch_2/left/pool_grad/...`), updates
-  that of their variable (`optimizer/update_cell_3/branch_0/...`).
+- gradients carry the name of what they are the gradient of (`gradients/cell_3/branch_2/left/pool_grad/...`), but for
+  the sums of several (`gradients/AddN_7`), which TensorFlow only counts; `weight_decay/...` and updates
+  (`optimizer/update_...`) carry the name of their variable (`cell_3/branch_2/left/separable_0/depthwise/weights`).
 """
 
 from dataclasses import dataclass
@@ -45,10 +46,11 @@ from engine.zoo.training_step import (
     PREDICTION,
     Optimizer,
     cross_entropy,
+    decayed,
     pruned_prediction,
     pruned_step,
     training_step,
-    weight_decay,
+    with_auxiliary,
 )
 
 DROPPED = 0.5
@@ -113,8 +115,9 @@ def build(settings: NasnetSettings) -> Any:
         loss = cross_entropy(logits, labels)
         if settings.auxiliary:
             extra = _auxiliary_classifier(middle, settings.classes)
-            loss = loss + AUXILIARY_WEIGHT * cross_entropy(extra, labels, name="auxiliary_cross_entropy")
-        training_step(loss + weight_decay(WEIGHT_DECAY), Optimizer.RMSPROP, LEARNING_RATE)
+            extra_loss = cross_entropy(extra, labels, name="auxiliary_cross_entropy")
+            loss = with_auxiliary(loss, extra_loss, AUXILIARY_WEIGHT)
+        training_step(decayed(loss, WEIGHT_DECAY), Optimizer.RMSPROP, LEARNING_RATE)
     return pruned_step(graph)
 
 

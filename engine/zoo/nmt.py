@@ -1,13 +1,13 @@
 """Neural machine translation with attention, a full training step or inference. Imported in a child alone.
 
-Source: Wu et al. 2016, "Google's Neural Machine Translation System" (GNMT, arXiv 1609.08144), sections 3 to 5: 1,024
-units, 32,000 word pieces, dropout 0.2, the encoder's first layer bidirectional, residual connections from the third
-layer on, attention asked by the decoder's lowest layer and given to all of them, gradients clipped at norm 5,
-stochastic gradient descent (which follows Adam there) with learning rate 0.5. From Placeto's experiments: one layer a
-GPU (2 or 4 instead of 8) and 32 steps, unrolled statically, so that each step has its own softmax. The batch of 64 is
-that of the other models (GNMT: 128). Every sentence is as long as the unrolled steps. Decoder layers start from the
-state of the encoder's layer of the same number. Inference translates greedily: each word is the likeliest after the
-one before.
+Source: Wu et al. 2016, "Google's Neural Machine Translation System" (GNMT, arXiv 1609.08144), sections 3 to 5, and its
+published configuration (tensorflow/nmt, wmt16_gnmt_4_layer.json): 1,024 units, 32,000 word pieces, batch 128, dropout
+0.2, the encoder's first layer bidirectional, residual connections from the third layer on, attention asked by the
+decoder's lowest layer and given to all of them, each decoder layer started from the state of the encoder's layer of
+the same number, gradients clipped at norm 5, stochastic gradient descent with learning rate 1. From Placeto's
+experiments: one layer a GPU (2 or 4) and 32 steps, unrolled statically, so that each step has its own softmax. Every
+sentence is as long as that, and the attention's scores are not normalised by the length of their weights. Inference
+translates greedily: each word is the likeliest after the one before.
 
 Names, from the outside in (i counts layers, t steps, both from 0):
 
@@ -17,8 +17,9 @@ Names, from the outside in (i counts layers, t steps, both from 0):
   above; `decoder/layer_i/step_t/...`;
 - `attention/...`: what is computed once; `attention/step_t/...`;
 - `softmax/step_t/...`: the product with the vocabulary, its softmax and the loss of a word (or the likeliest one);
-- gradients carry the name of what they are the gradient of (`gradients/decoder/layer_1/step_5/...`), updates that of
-  their variable (`optimizer/update_decoder/layer_1/weights/...`).
+- gradients carry the name of what they are the gradient of (`gradients/decoder/layer_1/step_5/...`), but for the sums
+  of several (`gradients/AddN_7`), which TensorFlow only counts; `clipping/...` and updates (`optimizer/update_...`)
+  carry the name of their variable (`decoder/layer_1/weights`).
 """
 
 from typing import Any
@@ -30,7 +31,7 @@ from engine.zoo.lstm import Attention, LstmLayer, State, inside, started_weights
 from engine.zoo.settings import NmtSettings
 from engine.zoo.training_step import PREDICTION, Optimizer, pruned_prediction, pruned_step, training_step
 
-LEARNING_RATE = 0.5
+LEARNING_RATE = 1.0
 LARGEST_NORM = 5.0
 FIRST_RESIDUAL = 2
 """the third layer"""
@@ -52,8 +53,8 @@ def build(settings: NmtSettings) -> Any:
         before = v1.placeholder(tf.int32, [settings.steps, settings.batch], name="target_before")
         wanted = v1.placeholder(tf.int32, [settings.steps, settings.batch], name="target")
         losses = decoder.losses(before, wanted)
-        with tf.name_scope("total_loss"):
-            loss = tf.add_n(losses) / settings.batch
+        with inside("total_loss"):
+            loss = tf.divide(tf.add_n(losses, name="sum"), settings.batch, name="of_a_sentence")
         training_step(loss, Optimizer.GRADIENT_DESCENT, LEARNING_RATE, largest_norm=LARGEST_NORM)
     return pruned_step(graph)
 

@@ -94,6 +94,8 @@ class NmtSettings(ModelSettings):
     """words, or pieces of words, of each language"""
     dropout: float = share(0.2)
     """share of an LSTM's inputs that is dropped in training"""
+    batch: int = whole(128, 1, 65_536)
+    """sentences in one step"""
 
 
 def _check(name: str, value: object, metadata: object) -> None:

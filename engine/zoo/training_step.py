@@ -30,10 +30,19 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, name: str = "cross_entropy"
         return tf.reduce_mean(losses)
 
 
-def weight_decay(factor: float) -> Tensor:
-    """`factor` times the sum of half the squares of all weights."""
+def decayed(loss: Tensor, factor: float) -> Tensor:
+    """`loss` and `factor` times half the squares of all weights; ops are named for the weights."""
     with tf.name_scope("weight_decay"):
-        return factor * tf.add_n([tf.nn.l2_loss(weights) for weights in v1.get_collection(WEIGHTS)])
+        squares = [tf.nn.l2_loss(weights, name=weights.op.name) for weights in v1.get_collection(WEIGHTS)]
+        decay = tf.multiply(factor, tf.add_n(squares, name="sum"), name="scaled")
+    with tf.name_scope("total_loss/"):
+        return tf.add(loss, decay, name="with_decay")
+
+
+def with_auxiliary(loss: Tensor, extra: Tensor, factor: float) -> Tensor:
+    """`loss` and `factor` times the loss of a second classifier."""
+    with tf.name_scope("total_loss/"):
+        return tf.add(loss, tf.multiply(factor, extra, name="weighted"), name="with_auxiliary")
 
 
 def training_step(
@@ -51,12 +60,29 @@ def training_step(
     }[optimizer]()
     gradients = chosen.compute_gradients(loss)
     if largest_norm is not None:
-        clipped, _ = tf.clip_by_global_norm([gradient for gradient, _ in gradients], largest_norm, name="clipping")
-        gradients = [(gradient, variable) for gradient, (_, variable) in zip(clipped, gradients, strict=True)]
+        gradients = _clipped(gradients, largest_norm)
     applied = chosen.apply_gradients(gradients, global_step=step, name="optimizer")
     tf.identity(loss, name=LOSS)
     with tf.control_dependencies([applied, *v1.get_collection(UPDATES)]):
         tf.no_op(name=STEP)
+
+
+def _clipped(gradients: list[tuple[Any, Any]], largest_norm: float) -> list[tuple[Any, Any]]:
+    """The (gradient, variable) pairs scaled down together to that norm; ops are named for the variables."""
+    clipped = []
+    with tf.name_scope("clipping"):
+        values = [each.values if isinstance(each, tf.IndexedSlices) else each for each, _ in gradients]
+        squares = [
+            tf.nn.l2_loss(each, name=f"{variable.op.name}/square")
+            for each, (_, variable) in zip(values, gradients, strict=True)
+        ]
+        norm = tf.sqrt(tf.multiply(2.0, tf.add_n(squares, name="sum"), name="squared_norm"), name="norm")
+        factor = tf.divide(largest_norm, tf.maximum(norm, largest_norm, name="at_least"), name="factor")
+        for each, (gradient, variable) in zip(values, gradients, strict=True):
+            scaled = tf.multiply(each, factor, name=f"{variable.op.name}/scaled")
+            sparse = isinstance(gradient, tf.IndexedSlices)
+            clipped.append(tf.IndexedSlices(scaled, gradient.indices, gradient.dense_shape) if sparse else scaled)
+    return [(each, variable) for each, (_, variable) in zip(clipped, gradients, strict=True)]
 
 
 def pruned_step(graph: Any) -> Any:

@@ -1,14 +1,17 @@
-"""Runs steps of a zoo graph. In a child alone."""
+"""Builds a zoo graph and runs steps of it. In a child alone."""
 
+import importlib
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tensorflow as tf
+from numpy.typing import NDArray
 from tensorflow.core.protobuf import config_pb2
 
 from engine.child import ReportProgress, Results
 from engine.events import Json
+from engine.zoo import ZOO
 
 v1 = tf.compat.v1
 
@@ -16,68 +19,86 @@ UPDATES = ("ResourceApply", "ResourceScatter")
 """how the types of ops begin that an optimizer updates a variable with"""
 
 
-def train_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """The losses of some steps on one batch of random examples, from random weights; which variables moved.
+def try_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Train model `name` at `settings` for some `steps` on one batch, and predict with its inference form.
 
-    Texts: `still`, the trained variables that the steps left as they were.
+    Arrays: `losses` [steps]; `prediction`, and `again` from the same inputs. Texts: `still`, the trained variables that
+    the steps left as they were, of so many `trained`; `unknown`, types of ops with an output whose shape is not known.
     """
-    with imported(order).as_default() as graph, v1.Session(config=plain_session()) as session:
-        rng = np.random.default_rng(0)
-        session.run(initializers(graph, rng))
-        trained = sorted({handle.name: handle for handle in _trained(graph)}.items())
-        reads = [tf.raw_ops.ReadVariableOp(resource=handle.outputs[0], dtype=tf.float32) for _, handle in trained]
-        before = session.run(reads)
-        feeds = random_feeds(graph, rng)
-        losses = [session.run(["loss:0", "train_step"], feeds)[0] for _ in range(int(str(order["steps"])))]
-        after = session.run(reads)
-    changed = [bool(np.any(old != new)) for old, new in zip(before, after, strict=True)]
-    still: list[Json] = [name for (name, _), moved in zip(trained, changed, strict=True) if not moved]
-    return {"losses": np.array(losses, dtype=np.float64)}, {"still": still, "trained": len(trained)}
+    name, settings = cast(str, order["name"]), cast(dict[str, Json], order["settings"])
+    training, inference = _imported(name, settings), _imported(name, settings | {"inference": True})
+    losses, trained, still = _train(training, cast(int, order["steps"]))
+    one, two = _predict(inference)
+    arrays: dict[str, NDArray[np.generic]] = {"losses": np.array(losses), "prediction": one, "again": two}
+    unknown = {op.type for graph in (training, inference) for op in graph.get_operations() if not _is_known(op)}
+    return arrays, {"still": list(still), "trained": trained, "unknown": list(unknown)}
 
 
-def predict_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """The prediction on one batch of random examples, twice, from random weights."""
-    with imported(order).as_default() as graph, v1.Session(config=plain_session()) as session:
-        rng = np.random.default_rng(0)
-        session.run(initializers(graph, rng))
-        feeds = random_feeds(graph, rng)
-        return {name: session.run("prediction:0", feeds) for name in ("prediction", "again")}, {}
+def count_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Names and types of the ops of each model, by name; `order` holds their settings."""
+    texts: dict[str, Json] = {}
+    for name, settings in order.items():
+        nodes = _definition(name, cast(dict[str, Json], settings)).node
+        texts[name] = {"names": [node.name for node in nodes], "types": [node.op for node in nodes]}
+    return {}, texts
 
 
-def imported(order: dict[str, Json]) -> Any:
-    """The graph in the order's `path`."""
-    graph = tf.Graph()
-    with graph.as_default():
-        v1.import_graph_def(v1.GraphDef.FromString(Path(str(order["path"])).read_bytes()), name="")
+def _definition(name: str, settings: dict[str, Json]) -> Any:
+    """The GraphDef of model `name`."""
+    module, _, function = ZOO[name].builder.partition(":")
+    return getattr(importlib.import_module(module), function)(ZOO[name].settings(settings))
+
+
+def _imported(name: str, settings: dict[str, Json]) -> Any:
+    """The graph of model `name`, read again from its GraphDef."""
+    with tf.Graph().as_default() as graph:
+        v1.import_graph_def(_definition(name, settings), name="")
     return graph
 
 
-def plain_session() -> Any:
+def _train(graph: Any, steps: int) -> tuple[list[float], int, list[str]]:
+    """The loss before each step; how many variables are trained, and those that have not moved."""
+    rng = np.random.default_rng(0)
+    with graph.as_default(), _session() as session:
+        session.run(_initializers(graph, rng))
+        handles = [op.inputs[0] for op in graph.get_operations() if op.type.startswith(UPDATES)]
+        reads = [tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32) for handle in handles]
+        before = session.run(reads)
+        feeds = _feeds(graph, rng)
+        losses = [float(session.run(["loss:0", "train_step"], feeds)[0]) for _ in range(steps)]
+        after = session.run(reads)
+    rows = zip(handles, before, after, strict=True)
+    return losses, len(handles), [handle.op.name for handle, old, new in rows if np.array_equal(old, new)]
+
+
+def _predict(graph: Any) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    """The prediction on one batch, twice."""
+    rng = np.random.default_rng(0)
+    with graph.as_default(), _session() as session:
+        session.run(_initializers(graph, rng))
+        feeds = _feeds(graph, rng)
+        return session.run("prediction:0", feeds), session.run("prediction:0", feeds)
+
+
+def _session() -> Any:
     """Without the optimizations that take longer than the steps."""
     settings = config_pb2.ConfigProto()
     settings.graph_options.rewrite_options.disable_meta_optimizer = True
-    return settings
+    return v1.Session(config=settings)
 
 
-def initializers(graph: Any, rng: np.random.Generator) -> list[Any]:
+def _feeds(graph: Any, rng: np.random.Generator) -> dict[Any, Any]:
+    """Normal numbers for features; small whole numbers for labels and words."""
+    placeholders = [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
+    return {
+        each: rng.integers(2, 10, each.shape) if each.dtype.is_integer else rng.normal(size=each.shape)
+        for each in placeholders
+    }
+
+
+def _initializers(graph: Any, rng: np.random.Generator) -> list[Any]:
     """An assignment to each variable."""
     return [_initializer(op, rng) for op in graph.get_operations() if op.type == "VarHandleOp"]
-
-
-def random_feeds(graph: Any, rng: np.random.Generator) -> dict[Any, Any]:
-    """Normal numbers for features; for labels and words small whole numbers."""
-    feeds = {}
-    for op in graph.get_operations():
-        if op.type == "Placeholder":
-            tensor, shape = op.outputs[0], op.outputs[0].shape.as_list()
-            feeds[tensor] = rng.integers(2, 10, shape) if tensor.dtype.is_integer else rng.normal(size=shape)
-    return feeds
-
-
-def _trained(graph: Any) -> list[Any]:
-    """The handles of the variables that an optimizer updates; its own slots are not among them."""
-    updates = [op for op in graph.get_operations() if op.type.startswith(UPDATES)]
-    return [update.inputs[0].op for update in updates]
 
 
 def _initializer(op: Any, rng: np.random.Generator) -> Any:
@@ -85,9 +106,14 @@ def _initializer(op: Any, rng: np.random.Generator) -> Any:
     shape = tf.TensorShape(op.get_attr("shape")).as_list()
     dtype = tf.as_dtype(op.get_attr("dtype"))
     if op.name.endswith("weights"):
-        inputs = np.prod(shape[:2]) if "depthwise" in op.name else np.prod(shape[:-1])
+        inputs = np.prod(shape[:2] if "depthwise" in op.name else shape[:-1])
         values = rng.normal(size=shape) * (2.0 / inputs) ** 0.5
     else:
         ones = op.name.endswith(("gamma", "moving_variance", "RMSProp"))
         values = np.full(shape, 1.0 if ones else 0.0)
     return tf.raw_ops.AssignVariableOp(resource=op.outputs[0], value=values.astype(dtype.as_numpy_dtype))
+
+
+def _is_known(op: Any) -> bool:
+    """Whether TensorFlow knows the shapes of all its outputs."""
+    return all(output.shape.is_fully_defined() for output in op.outputs)

@@ -1,0 +1,131 @@
+"""The models as they are offered: op counts, structure, and names that tell layer and branch."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from engine.child import Limits, run_in_child
+from engine.events import Json
+from engine.graphs.graphdef_reader import read_graph
+
+Ops = dict[str, str]
+"""name → type"""
+
+INCEPTION_OPS = 5338
+NASNET_OPS = 14_086
+"""Placeto's paper: 12,942"""
+NMT_OPS = 18_567
+
+FULL: dict[str, dict[str, Json]] = {
+    "nasnet": {},
+    "nmt": {},
+    "nmt_4_layers": {"steps": 3},
+}
+"""what only repeats is left out of the largest"""
+
+
+@pytest.fixture(scope="module")
+def built() -> dict[str, Ops]:
+    limits = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
+    _, texts = run_in_child("tests.engine.zoo.running:count_in_child", FULL, limits, task="building")
+    lists = cast(dict[str, dict[str, list[str]]], texts)
+    return {name: dict(zip(each["names"], each["types"], strict=True)) for name, each in lists.items()}
+
+
+@pytest.fixture(scope="module")
+def inception(inception_path: Path) -> Ops:
+    graph = read_graph(inception_path, ".pb", Limits())
+    return dict(zip(graph.op_names, graph.op_types, strict=True))
+
+
+def unexpected(ops: Ops, *patterns: str) -> list[str]:
+    """Names that fit none of the patterns."""
+    expected = re.compile("|".join(patterns))
+    return [name for name in ops if not expected.fullmatch(name)]
+
+
+AROUND = (
+    r"images|labels|loss|train_step|global_step|optimizer",
+    r"(total_loss|cross_entropy|auxiliary_cross_entropy|classifier|auxiliary)/.*",
+    r"gradients/(AddN(_\d+)?|grad_ys_0/?.*|Shape|[a-z_]*cross_entropy/.*|total_loss/.*|classifier/.*|auxiliary/.*)",
+    r"(optimizer/update_|(gradients/)?weight_decay/)(classifier|auxiliary)/.*",
+    r"optimizer/\w+|(gradients/)?weight_decay/(sum|scaled)(/x|_grad/.*)?",
+)
+"""what is not part of a cell or block"""
+OF = r"(gradients/|optimizer/update_|weight_decay/|gradients/weight_decay/)?"
+
+
+def test_inception_is_a_whole_training_step(inception: Ops) -> None:
+    types = Counter(inception.values())
+    assert types["Conv2D"] == types["Conv2DBackpropFilter"] == types["FusedBatchNormGradV3"] == 96
+    assert types["ResourceApplyRMSProp"] == 2 * 2 + 3 * 96
+    assert types["AssignSubVariableOp"] == 2 * 96
+    assert types["Placeholder"] == 2
+    assert not {"RandomStandardNormal", "TruncatedNormal", "SaveV2", "AssignVariableOp"} & set(types), "not of a step"
+    assert len(inception) == INCEPTION_OPS
+
+
+def test_inceptions_names_tell_block_and_branch(inception: Ops) -> None:
+    assert {"train_step", "loss", "mixed_17_2/branch_2/conv_7x1_a/conv"} <= set(inception)
+    block = r"(stem|mixed_\d+_(\d|reduction)/branch_\d|mixed_\d+_(\d|reduction)/concat(/axis|_grad)?)(/.*)?"
+    assert unexpected(inception, OF + block, *AROUND) == []
+
+
+def test_all_of_inception_is_there_for_its_two_ends(inception_path: Path) -> None:
+    graph = read_graph(inception_path, ".pb", Limits())
+    consumed = {graph.op_names[source] for source in graph.edge_source.tolist()}
+    assert set(graph.op_names) - consumed == {"train_step", "loss"}
+
+
+def test_nasnet_has_the_papers_cells(built: dict[str, Ops]) -> None:
+    ops = built["nasnet"]
+    types = Counter(ops.values())
+    normal, reduction = 5 * 2, 5 * 2  # separable convolutions of a cell
+    assert types["DepthwiseConv2dNative"] == types["DepthwiseConv2dNativeBackpropFilter"] == 12 * normal + 4 * reduction
+    squeezes, halvings, others = 2 * 16, 4, 3  # others: the stem's and the second classifier's
+    assert types["Conv2D"] == 12 * normal + 4 * reduction + squeezes + halvings + others
+    assert types["FusedBatchNormV3"] == types["FusedBatchNormGradV3"] == 12 * normal + 4 * reduction + squeezes + others
+    assert len(ops) == NASNET_OPS
+
+
+def test_nasnets_names_tell_cell_branch_and_side(built: dict[str, Ops]) -> None:
+    ops = built["nasnet"]
+    assert ops["cell_3/branch_2/left/pool"] == "AvgPool"
+    assert ops["stem/reduction_cell_1/branch_1/right/separable_1/depthwise/conv"] == "DepthwiseConv2dNative"
+    assert {"cell_11/concat", "reduction_cell_1/branch_4/add"} <= set(ops)
+    cell = r"(stem/)?(reduction_)?cell_\d+/(branch_[0-4]/((left|right)/.+|add.*)|squeeze/.+|concat.*)"
+    assert unexpected(ops, OF + cell, OF + "stem/conv/.+", *AROUND) == []
+
+
+@pytest.mark.parametrize(("name", "layers", "steps"), [("nmt", 2, 32), ("nmt_4_layers", 4, 3)])
+def test_nmt_is_unrolled(built: dict[str, Ops], name: str, layers: int, steps: int) -> None:
+    ops = built[name]
+    cells = (2 * layers + 1) * steps  # the first of the encoder runs both ways
+    products = cells + 2 * steps + 1 + steps  # the attention's two a step and one for all; the softmax's
+    types = Counter(ops.values())
+    assert types["MatMul"] == 3 * products
+    assert types["Split"] == cells
+    assert types["SparseSoftmaxCrossEntropyWithLogits"] == types["Softmax"] == steps
+    assert types["ResourceApplyGradientDescent"] == 2 * (2 * layers + 1) + 3 + 1
+    assert types["ResourceScatterAdd"] == 2, "the two languages' words"
+    assert sum(name.endswith("/residual") for name in ops) == 2 * (layers - 2) * steps
+
+
+def test_nmts_names_tell_layer_and_step(built: dict[str, Ops]) -> None:
+    for name in ("nmt", "nmt_4_layers"):
+        part = r"((encoder|decoder)/(embedding|layer_\d)|attention|softmax)/.+"
+        of = r"(gradients/|optimizer/update_|clipping/)?"
+        around = (
+            r"source|target|target_before|loss|train_step|global_step|optimizer|total_loss/.*|optimizer/\w+",
+            r"gradients/(AddN(_\d+)?|grad_ys_0/?.*|Shape|total_loss/.*)",
+            r"clipping/(sum|squared_norm|norm|at_least|factor)(/[xy])?",
+        )
+        assert unexpected(built[name], of + part, *around) == []
+    ops = built["nmt"]
+    assert ops["encoder/layer_0/backward/step_31/matmul"] == ops["decoder/layer_1/step_12/matmul"] == "MatMul"
+    assert ops["attention/step_5/weights"] == "Softmax"
+    assert ops["softmax/step_0/logits"] == "MatMul"
+    assert len(ops) == NMT_OPS
