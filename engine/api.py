@@ -37,6 +37,7 @@ from engine.events import (
 )
 from engine.formats import DEFAULT_GROUPS, FORMATS, check_upload, prepare, write_placed
 from engine.graphs.reading_options import ReadingOptions
+from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.placement_files import apply, device_of_group, placement_to_json, simulate, trace
 from engine.placers.registry import PLACERS, PRESETS
@@ -139,6 +140,7 @@ __all__ = [
     "cluster_to_json",
     "device_kinds",
     "device_of_group",
+    "measure",
     "methods",
     "parse_cluster",
     "place",

@@ -10,7 +10,7 @@ from pathlib import Path
 from engine import api
 from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.json_text import read_json
-from engine.measuring_commands import add_profile
+from engine.measuring_commands import add_measure, add_profile
 from engine.reading_arguments import add_reading_arguments, reading_options
 
 BENCHMARKS = {
@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_simulate(commands)
     _add_apply(commands)
     add_profile(commands)
+    add_measure(commands)
     _add_build(commands)
     _add_bench(commands)
     _add_experiments(commands)

@@ -6,7 +6,7 @@ The graph is executed, in a child with limits; `runnable.py` says which op types
 from pathlib import Path
 
 from engine.child import Limits, ReportProgress, child_results, no_progress, publish
-from engine.errors import SettingsError
+from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.graphs.opening import opened
 from engine.graphs.reading_options import ReadingOptions
@@ -36,6 +36,7 @@ def profile(
     `left_out` [[op, why], ...], `steps`, `threads`, `notes`. Raises GraphError for what cannot be run, LimitError.
     """
     require_steps(steps, threads)
+    require_graphdef(suffix)
     with opened(path, suffix, options, limits, report_progress) as graphdef:
         order: dict[str, Json] = {
             "path": str(graphdef.path.absolute()),
@@ -55,6 +56,12 @@ def profile(
         ) as ((_, texts), folder):
             publish(folder / METADATA_FILE, destination)
         return texts | {"steps": steps, "threads": threads, "notes": list(graphdef.notes)}
+
+
+def require_graphdef(suffix: str) -> None:
+    """Raise GraphError for a format that holds no ops to run."""
+    if suffix == ".json":
+        raise GraphError("a node-link file holds no ops that can be run", where=suffix, allowed="a TensorFlow graph")
 
 
 def require_steps(steps: int, threads: int | None) -> None:

@@ -5,7 +5,6 @@ then a GPU where there is one. Ops run one at a time, so that none waits for ano
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, cast
@@ -23,6 +22,7 @@ from engine.graphs.tensorflow_messages import Message
 from engine.measuring.profiling import METADATA_FILE
 from engine.measuring.session_graph import (
     RunnableGraph,
+    Steps,
     import_graph,
     initializers,
     run,
@@ -48,7 +48,9 @@ def profile_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
     stats = step_stats_pb2.StepStats()
     step_times: dict[str, Json] = {}
     for number, device_class in enumerate(classes):
-        tell = _Steps(report_progress, number * (WARM_UP_STEPS + 2 * steps), len(classes) * (WARM_UP_STEPS + 2 * steps))
+        tell = Steps(
+            report_progress, STAGE, number * (WARM_UP_STEPS + 2 * steps), len(classes) * (WARM_UP_STEPS + 2 * steps)
+        )
         traced, times_us = _pass(runnable, device_class, steps, threads, tell)
         stats.dev_stats.extend(each for each in traced.dev_stats if f"{device_class}:0" in each.device.upper())
         step_times[device_class] = median(times_us)
@@ -65,21 +67,8 @@ def profile_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
     }
 
 
-@dataclass(slots=True)
-class _Steps:
-    """Tells the steps one by one."""
-
-    report_progress: ReportProgress
-    done: int
-    total: int
-
-    def next(self) -> None:
-        self.report_progress(STAGE, self.done, self.total)
-        self.done += 1
-
-
 def _pass(
-    runnable: RunnableGraph, device_class: str, steps: int, threads: int, tell: _Steps
+    runnable: RunnableGraph, device_class: str, steps: int, threads: int, tell: Steps
 ) -> tuple[Message, list[float]]:
     """The step stats of the median traced step on one device, and the times of untraced steps in µs."""
     placed = type(runnable.graph)()

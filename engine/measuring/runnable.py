@@ -115,6 +115,8 @@ def _outside(op_type: str) -> str:
     """What ops of this type are known to reach; empty where nothing is known."""
     if op_type in FILES:
         return "touches files"
+    if "Dataset" in op_type:
+        return "reads a data set"
     for beginnings, reason in OUTSIDE:
         if op_type.startswith(beginnings):
             return reason

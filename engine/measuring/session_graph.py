@@ -15,6 +15,7 @@ import tensorflow as tf
 from tensorflow.core.framework import graph_pb2, types_pb2
 from tensorflow.core.protobuf import config_pb2
 
+from engine.child import ReportProgress
 from engine.costs.input_shapes import declared_shape, given_shapes, shape_text
 from engine.errors import GraphError, shortened
 from engine.graphs.graphdef_messages import GraphMessages
@@ -24,8 +25,7 @@ from engine.measuring.runnable import require_runnable
 from engine.measuring.selection import INPUTS, Selection, select
 
 v1 = tf.compat.v1
-KEPT_ATTRIBUTES = frozenset({"_class"})
-"""of those that begin with `_`: others switch on compilers and the like"""
+COLOCATION = "_class"
 MOST_ELEMENTS = 2**40
 HANDLES = frozenset({types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT})
 VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
@@ -50,21 +50,32 @@ def runnable_graph(messages: GraphMessages, options: ReadingOptions, fetches: Se
     feeds = _feeds(messages, selection.needed, options)
     graph = graph_pb2.GraphDef()
     graph.CopyFrom(messages.rest)
-    for node in needed:
-        _strip(graph.node.add(), node)
+    graph.node.extend(needed)
+    for node in graph.node:
+        _keep_colocation(node, selection.needed)
     for function in graph.library.function:
+        _clear_private(function)
         for node in function.node_def:
-            _strip(node, node)
+            node.ClearField("device")
+            _clear_private(node)
     return RunnableGraph(graph, selection, feeds)
 
 
-def _strip(target: Message, node: Message) -> None:
-    """Make `target` the `node` without its device and without attributes that change how it is run."""
-    if target is not node:
-        target.CopyFrom(node)
-    target.ClearField("device")
-    for key in [key for key in target.attr if key.startswith("_") and key not in KEPT_ATTRIBUTES]:
-        del target.attr[key]
+def _keep_colocation(node: Message, names: frozenset[str]) -> None:
+    """Take the node's device and private attributes away, but for what it shall stay with, as far as that is there."""
+    labels = [
+        label for label in node.attr[COLOCATION].list.s if label[len(b"loc:@") :].decode("utf-8", "replace") in names
+    ]
+    node.ClearField("device")
+    _clear_private(node)
+    if labels:
+        node.attr[COLOCATION].list.s.extend(labels)
+
+
+def _clear_private(message: Message) -> None:
+    """Take the attributes away that begin with `_`, of a node or a function: they switch on compilers and the like."""
+    for key in [key for key in message.attr if key.startswith("_")]:
+        del message.attr[key]
 
 
 def _feeds(messages: GraphMessages, needed: frozenset[str], options: ReadingOptions) -> dict[str, Any]:
@@ -147,6 +158,20 @@ def session_settings(threads: int, parallel_ops: int, cpu_devices: int = 1) -> M
     settings.graph_options.optimizer_options.global_jit_level = config_pb2.OptimizerOptions.OFF
     settings.experimental.disable_functional_ops_lowering = True
     return settings
+
+
+@dataclass(slots=True)
+class Steps:
+    """Tells the steps of a run one by one."""
+
+    report_progress: ReportProgress
+    stage: str
+    done: int
+    total: int
+
+    def next(self) -> None:
+        self.report_progress(self.stage, self.done, self.total)
+        self.done += 1
 
 
 def import_graph(graph: Message) -> None:

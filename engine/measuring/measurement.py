@@ -1,0 +1,178 @@
+"""Measures a placement: runs the placed graph on this machine's devices, beside what the simulator says of it.
+
+The graph is executed, as for a profile. On a machine without the GPUs that the placement names, all its devices become
+virtual CPU devices of TensorFlow, which share the machine's processors; the report says so. Soft placement is off.
+"""
+
+import dataclasses
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.child import Limits, ReportProgress, child_results, no_progress
+from engine.clusters.catalogue import DEVICE_CLASSES, default_memory_bytes
+from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, Cluster, Contention, Device, MemoryModel
+from engine.errors import GraphError, PlacementError, shortened
+from engine.events import Json
+from engine.formats import prepare
+from engine.graphs.device_string import DeviceString, parse_device_string
+from engine.graphs.opening import opened
+from engine.graphs.reading_options import ReadingOptions
+from engine.measuring.profiling import require_graphdef, require_steps
+from engine.placement_files import simulate
+from engine.prepared import PreparedGraph
+
+MEASURING = "measuring the placement"
+WARM_UP_STEPS = 3
+MISMATCHES_TOLD = 200
+VIRTUAL = (
+    "This machine has not all the GPUs of the placement: its devices were virtual CPU devices of TensorFlow, which "
+    "share the machine's processors and pass tensors on without copying them."
+)
+PARALLEL = "TensorFlow may run two ops of one device at once; the simulator runs one after the other."
+
+
+def measure(
+    path: Path,
+    suffix: str,
+    placement: Json,
+    options: ReadingOptions,
+    limits: Limits,
+    report_progress: ReportProgress = no_progress,
+    *,
+    cluster: Cluster | None = None,
+    steps: int = 10,
+    threads: int | None = None,
+    run_metadata: Path | None = None,
+) -> dict[str, Json]:
+    """Run the graph in `path` under `placement`, JSON {op: device} of all its ops, and say how long a step took.
+
+    Simulated beside it on `cluster`, whose devices are CPUs where CPUs stood in for them; None: the placement's own
+    devices, with links that take no time. Costs are those of `run_metadata`, else estimates. `threads` of each op on a
+    CPU; None: the machine's processors shared among the devices. Returns
+
+    - `step_time_us`, the median, `fastest_us`, `slowest_us`, `steps`; `simulated_step_time_us` (None for real GPUs
+      without a cluster) and `measured_over_simulated`; `sources` of the simulation's costs as in a graph's summary;
+    - `devices` {the placement's: the machine's}, `virtual` (CPUs stood in for other devices), `threads`;
+    - `executed_ops`, `mismatches` (how many ops ran elsewhere than they were put), the first `mismatched_ops`
+      [[op, put, ran], ...], `left_out` [[op, why], ...] and `notes`.
+
+    Raises GraphError, PlacementError, SettingsError, LimitError.
+    """
+    require_steps(steps, threads)
+    require_graphdef(suffix)
+    modelled = cluster or _own_cluster(placement)
+    prepared = prepare(path, suffix, report_progress, limits, groups=None, options=options, run_metadata=run_metadata)
+    on_cpus = _simulated_us(prepared, _on_cpus(modelled), placement)  # and the placement belongs to the graph
+    assert isinstance(placement, dict)
+    with opened(path, suffix, options, limits, report_progress) as graphdef:
+        order: dict[str, Json] = {
+            "path": str(graphdef.path.absolute()),
+            "suffix": graphdef.suffix,
+            "options": options.to_json(),
+            "fetches": list(graphdef.fetches),
+            "device_of_op": dict(placement),
+            "devices": [device.name for device in modelled.devices],
+            "steps": steps,
+            "threads": threads or 0,
+        }
+        with child_results(
+            f"{__name__}_in_child:measure_in_child",
+            order,
+            limits,
+            task=MEASURING,
+            report_progress=report_progress,
+            with_gpus=True,
+        ) as (results, _):
+            arrays, texts = results
+    virtual = bool(texts["virtual"])
+    if virtual or all(device.is_cpu for device in modelled.devices):
+        simulated_us: float | None = on_cpus
+    else:
+        simulated_us = _simulated_us(prepared, modelled, placement) if cluster is not None else None
+    notes: list[Json] = [*graphdef.notes, *([VIRTUAL] if virtual else []), PARALLEL]
+    if run_metadata is None:
+        notes.append("The simulated step time is of estimated costs; those of a profile on this machine are closer.")
+    return {
+        **_times(arrays["step_time_us"], simulated_us),
+        "sources": prepared.summary()["sources"],
+        "devices": texts["devices"],
+        "virtual": virtual,
+        "threads": texts["threads"],
+        "steps": steps,
+        "executed_ops": texts["executed"],
+        **_mismatches(cast(list[Json], texts["mismatches"])),
+        "left_out": texts["left_out"],
+        "notes": notes,
+    }
+
+
+def _times(times_us: NDArray[np.generic], simulated_us: float | None) -> dict[str, Json]:
+    measured_us = float(np.median(times_us.astype(np.float64)))
+    return {
+        "step_time_us": measured_us,
+        "fastest_us": float(times_us.min()),
+        "slowest_us": float(times_us.max()),
+        "simulated_step_time_us": simulated_us,
+        "measured_over_simulated": measured_us / simulated_us if simulated_us else None,
+    }
+
+
+def _mismatches(mismatches: list[Json]) -> dict[str, Json]:
+    return {"mismatches": len(mismatches), "mismatched_ops": mismatches[:MISMATCHES_TOLD]}
+
+
+def _simulated_us(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> float:
+    (report,) = simulate(prepared, cluster, [placement])
+    assert isinstance(report, dict)
+    return cast(float, report["step_time_us"])
+
+
+def _on_cpus(cluster: Cluster) -> Cluster:
+    """The cluster with CPUs for all its devices."""
+    return dataclasses.replace(
+        cluster, devices=tuple(dataclasses.replace(device, kind="CPU") for device in cluster.devices)
+    )
+
+
+def _own_cluster(placement: Json) -> Cluster:
+    """The devices that `placement` names, as parts of one process: tensors pass between them in no time."""
+    if not isinstance(placement, dict):
+        raise PlacementError("no object", where="placement", allowed="JSON {op: device}")
+    names = sorted({_device_name(op, device) for op, device in placement.items()}, key=_order)
+    count = len(names)
+    kinds = [parse_device_string(name, name).type for name in names]
+    devices = [Device(name, kind, default_memory_bytes(kind)) for name, kind in zip(names, kinds, strict=True)]
+    return Cluster(
+        devices=tuple(devices),
+        contention=Contention.NONE,
+        bandwidth_bytes_per_us=np.full((count, count), LARGEST_BANDWIDTH_BYTES_PER_US),
+        latency_us=np.zeros((count, count)),
+        link_rest_us=0.0,
+        op_rest_us=0.0,
+        memory_model=MemoryModel.FULL,
+    )
+
+
+def _device_name(op: str, device: Json) -> str:
+    """`device`, if it names one CPU or GPU."""
+    parts = _parts(device) if isinstance(device, str) else None
+    if not isinstance(device, str) or parts is None or parts.type not in DEVICE_CLASSES or not parts.index:
+        what = f"no device of one machine: {shortened(str(device))}"
+        raise PlacementError(what, where=shortened(op), allowed="/device:CPU:N or /device:GPU:N")
+    return device
+
+
+def _parts(name: str) -> DeviceString | None:
+    try:
+        return parse_device_string(name, name)
+    except GraphError:
+        return None
+
+
+def _order(name: str) -> tuple[str, int, str]:
+    """GPUs first, as in clusters, each by its number."""
+    parts = parse_device_string(name, name)
+    return ("" if parts.type == "GPU" else parts.type, int(parts.index), name)

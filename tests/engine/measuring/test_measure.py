@@ -1,0 +1,85 @@
+"""A measured placement: every op where it was put, and real step times beside the simulated one."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from engine import api
+from engine.command_line import main
+from engine.costs.measured import read_step_stats, with_measured
+from engine.errors import PlacementError, PlacetoError, SettingsError
+from engine.graphs.reading_options import ReadingOptions
+from engine.measuring.measurement import VIRTUAL, measure
+from tests.engine.measuring.conftest import LIMITS, Profiled
+
+AS_IT_IS = ReadingOptions()
+
+
+def placed_at_random(prepared: api.PreparedGraph, device: str) -> dict[str, str]:
+    """Each group on one of three devices."""
+    device_of_group = np.random.default_rng(0).integers(0, 3, prepared.grouping.group_count)
+    groups = prepared.grouping.group_of_op
+    return {
+        op: device.format(device_of_group[group]) for op, group in zip(prepared.graph.op_names, groups, strict=True)
+    }
+
+
+def test_gpus_that_are_not_there_are_virtual_cpus_and_every_op_runs_where_it_was_put(
+    prepared: api.PreparedGraph, profiled: Profiled, tiny_cnn_path: Path, tmp_path: Path
+) -> None:
+    path, report = tmp_path / "placement.json", tmp_path / "report.json"
+    placement = placed_at_random(prepared, "/device:GPU:{}")
+    path.write_text(json.dumps(placement))
+    command = ["measure", str(tiny_cnn_path), "--placement", str(path), "--profile", str(profiled.path)]
+    assert main([*command, "--cluster", "3xK80", "--steps", "3", "--threads", "1", "--report", str(report)]) == 0
+    told = cast(dict[str, Any], json.loads(report.read_text()))
+    assert told["virtual"]
+    assert VIRTUAL in told["notes"]
+    assert told["threads"] == 1
+    here = "/job:localhost/replica:0/task:0/device:CPU:{}"
+    assert told["devices"] == {f"/device:GPU:{index}": here.format(index) for index in range(3)}
+    assert told["mismatches"] == 0
+    assert told["mismatched_ops"] == []
+    assert told["executed_ops"] > 0.9 * prepared.graph.op_count
+    assert 0 < told["fastest_us"] <= told["step_time_us"] <= told["slowest_us"]
+    assert told["simulated_step_time_us"] == simulated_on_three_cpus(prepared, profiled, placement)
+    assert told["measured_over_simulated"] == pytest.approx(told["step_time_us"] / told["simulated_step_time_us"])
+
+
+def simulated_on_three_cpus(prepared: api.PreparedGraph, profiled: Profiled, placement: dict[str, str]) -> float:
+    """With the links of GPUs and the measured costs of this CPU."""
+    cluster = api.parse_cluster("3xK80")
+    cpus = dataclasses.replace(
+        cluster, devices=tuple(dataclasses.replace(each, kind="CPU") for each in cluster.devices)
+    )
+    costs = with_measured(prepared.costs, prepared.graph, read_step_stats(profiled.path, LIMITS))
+    (report,) = api.simulate(dataclasses.replace(prepared, costs=costs), cpus, [dict(placement)])
+    return cast(float, cast(dict[str, Any], report)["step_time_us"])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "line"),
+    [
+        ({"loss": "/device:TPU:0"}, PlacementError, "loss: no device of one machine: /device:TPU:0"),
+        ({"loss": 3}, PlacementError, "loss: no device of one machine: 3; allowed: /device:CPU:N or /device:GPU:N"),
+        ({"loss": "/device:GPU:*"}, PlacementError, "loss: no device of one machine: /device:GPU:*"),
+    ],
+)
+def test_a_placement_that_cannot_be_run_is_refused_before_anything_runs(
+    prepared: api.PreparedGraph, tiny_cnn_path: Path, change: dict[str, Any], error: type[PlacetoError], line: str
+) -> None:
+    placement: dict[str, Any] = dict.fromkeys(prepared.graph.op_names, "/device:GPU:0")
+    with pytest.raises(error) as raised:
+        measure(tiny_cnn_path, ".pb", placement | change, AS_IT_IS, LIMITS)
+    assert str(raised.value).startswith(line)
+
+
+def test_numbers_of_steps_and_threads_have_their_range(tiny_cnn_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^steps: 0; allowed: 1 to 1000$"):
+        measure(tiny_cnn_path, ".pb", {}, AS_IT_IS, LIMITS, steps=0)
+    with pytest.raises(SettingsError, match=r"^threads: 0; allowed: 1 to 1024$"):
+        api.profile(tiny_cnn_path, ".pb", Path("never.pb"), AS_IT_IS, LIMITS, lambda *_: None, threads=0)
