@@ -24,7 +24,8 @@ from engine.graphs.graphdef_types import INVALID, REFS_FROM, NodeTypes
 from engine.graphs.op_table import registered_ops
 from engine.graphs.tensorflow_messages import Message
 
-LARGE_CONSTANT_BYTES = 64 * 1024
+MOST_LENGTHS = 256
+"""elements of a constant that may be a shape, axes, or the sizes of a split"""
 LARGE_NUMBERS_BYTES = 1024
 """of a constant whose values cannot be lengths or axes"""
 
@@ -132,14 +133,12 @@ def _type_handles(graph: Message, names: Set[str]) -> None:
 
 
 def _is_large(node: Message) -> bool:
-    """Whether a constant has many bytes, or claims many elements (it can hold one value for all of them)."""
+    """Whether a constant is no shape or axis, by its size: one value may stand for as many elements as it claims."""
     if "value" not in node.attr or "dtype" not in node.attr:
         return False
-    lengths = [dimension.size for dimension in node.attr["value"].tensor.tensor_shape.dim]
-    if math.prod(lengths) > LARGE_CONSTANT_BYTES:
-        return True
+    elements = math.prod(dimension.size for dimension in node.attr["value"].tensor.tensor_shape.dim)
     may_be_shape = node.attr["dtype"].type in (types_pb2.DT_INT32, types_pb2.DT_INT64)
-    return bool(node.ByteSize() > (LARGE_CONSTANT_BYTES if may_be_shape else LARGE_NUMBERS_BYTES))
+    return bool(elements > MOST_LENGTHS or (node.ByteSize() > LARGE_NUMBERS_BYTES and not may_be_shape))
 
 
 def _stand_ins(messages: GraphMessages, unknown: Set[int]) -> dict[int, list[Message]]:
