@@ -71,6 +71,11 @@ class Ledger:
         return self._sum_us / self.used
 
     @property
+    def best_time_us(self) -> float:
+        """Step time of `best_placement`, feasible or not; infinite while there is none."""
+        return self._best_time_us
+
+    @property
     def elapsed_seconds(self) -> float:
         return self.earlier_seconds + time.monotonic() - self._started
 

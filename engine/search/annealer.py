@@ -1,0 +1,96 @@
+"""A search that is carried out in chunks: made, perhaps given an earlier state, then asked for chunk after chunk."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.archive import pack, unpack
+from engine.events import Json
+from engine.problem import ChunkBest, PlacementProblem
+from engine.search.annealing import WALK, Walk, anneal
+from engine.search.found import chunk_best, new_found
+from engine.search.moves import KINDS, Trial
+from engine.search.neighbourhood import make_neighbourhood
+from engine.search.random_numbers import new_random_state
+from engine.simulator.records import records_of
+
+SHARES = (2.0, 3.0, 2.0, 2.0, 2.0, 1.0, 3.0)
+"""how often each kind of move is made, in the order of `moves.py`"""
+
+
+SHORTEST_US = 1e-9
+"""so that there is a heat and a price where nothing takes time"""
+
+
+class Annealer:
+    """One walk over the placements of a problem."""
+
+    def __init__(self, problem: PlacementProblem, rng: np.random.Generator) -> None:
+        assert len(SHARES) == KINDS
+        groups, ops = problem.group_count, problem.graph.op_count
+        self._problem = problem
+        self._neighbourhood = make_neighbourhood(problem)
+        self._scratch, self._found = problem.simulator.new_scratch(), new_found(groups)
+        self._walk = Walk(
+            numbers=records_of(1, WALK),
+            trial=Trial(
+                placement=np.zeros(groups, np.int32),
+                moved=np.zeros(groups, np.int32),
+                chain=np.zeros(ops, np.int32),
+                chain_length=np.zeros(1, np.int64),
+                random=new_random_state(rng),
+            ),
+            before=np.zeros(ops, np.int32),
+            shares=np.cumsum(SHARES),
+        )
+
+    @property
+    def placement(self) -> NDArray[np.int32]:
+        """[groups] where the walk is."""
+        return self._walk.trial.placement
+
+    @property
+    def moves(self) -> int:
+        """How many groups can move, times how many other places there are for one."""
+        return int(np.maximum(self._neighbourhood.allowed.sum(axis=1) - 1, 0).sum())
+
+    def go_to(self, placement: NDArray[np.int32], step_time_us: float) -> None:
+        """The next evaluation is `placement` itself. A byte too many costs as if all memory cost `step_time_us`."""
+        now = self._walk.numbers[0]
+        now.fresh = True
+        now.price_us = now.least_price_us = max(step_time_us, SHORTEST_US) / float(self._problem.memory_bytes.max())
+        self._walk.trial.placement[:] = placement
+        self._walk.trial.chain_length[0] = 0
+
+    def evaluate(self, count: int, first_heat_us: float, last_heat_us: float) -> ChunkBest:
+        """Make `count` evaluations while the heat falls."""
+        last_heat_us, first_heat_us = max(last_heat_us, SHORTEST_US), max(first_heat_us, SHORTEST_US)
+        assert last_heat_us <= first_heat_us < math.inf
+        tables = self._problem.simulator.tables
+        anneal(tables, self._scratch, self._neighbourhood, self._walk, self._found, count, first_heat_us, last_heat_us)
+        return chunk_best(self._found)
+
+    def state(self, texts: dict[str, Json]) -> bytes:
+        """All that the next chunk depends on, and `texts` of the owner."""
+        trial = self._walk.trial
+        arrays: dict[str, NDArray[np.generic]] = {
+            "placement": trial.placement,
+            "chain": trial.chain[: trial.chain_length[0]],
+            "random": trial.random,
+        }
+        now = self._walk.numbers[0]
+        numbers: dict[str, Json] = {name: now[name].item() for name in WALK.names or ()}
+        return pack(arrays, {"walk": numbers, "owner": texts})
+
+    def restore(self, state: bytes) -> dict[str, Json]:
+        """Go on from `state`; returns the owner's texts."""
+        arrays, texts = unpack(state)
+        trial, chain = self._walk.trial, arrays["chain"]
+        trial.placement[:], trial.random[:] = arrays["placement"], arrays["random"]
+        trial.chain[: len(chain)], trial.chain_length[0] = chain, len(chain)
+        numbers, owner = texts["walk"], texts["owner"]
+        assert isinstance(numbers, dict) and isinstance(owner, dict)
+        for name, value in numbers.items():
+            self._walk.numbers[0][name] = value
+        return owner

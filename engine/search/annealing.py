@@ -1,0 +1,95 @@
+"""Simulated annealing over placements, compiled: one chunk of evaluations a call.
+
+What is made smaller is the step time, plus a price for each byte that is missing on a device. The price grows while the
+search is where memory is missing and falls where it is not, so that it walks along the border. What counts in the end
+is what the ledger counts: first the memory, then the time.
+
+Source: Kirkpatrick, Gelatt, Vecchi: Optimization by simulated annealing, Science 220, 1983; the price as in Glover's
+strategic oscillation.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.search.critical_chain import critical_chain
+from engine.search.found import Found, clear, missing_on_worst, note
+from engine.search.moves import Trial, propose
+from engine.search.neighbourhood import Neighbourhood
+from engine.search.random_numbers import uniform
+from engine.simulator.compiled import compiled, inlined
+from engine.simulator.event_loop import simulate_step
+from engine.simulator.records import Records, Scratch, Tables
+
+WALK = np.dtype(
+    [
+        ("fresh", "?"),  # the placement has not been evaluated yet
+        ("step_time_us", "f8"),
+        ("missing_bytes", "i8"),  # over all devices
+        ("price_us", "f8"),  # of a missing byte
+        ("least_price_us", "f8"),
+    ],
+    align=True,
+)
+PRICE_STEP = 1.02
+MOST_PRICE = 1e6
+"""in least prices"""
+
+
+class Walk(NamedTuple):
+    """Where a search is."""
+
+    numbers: Records
+    """[1] WALK"""
+    trial: Trial
+    before: NDArray[np.int32]
+    """[ops] room for the critical chain"""
+    shares: NDArray[np.float64]
+    """[kinds of moves] how often each is made, summed up"""
+
+
+@compiled
+def anneal(
+    tables: Tables,
+    scratch: Scratch,
+    neighbourhood: Neighbourhood,
+    walk: Walk,
+    found: Found,
+    evaluations: int,
+    first_heat_us: float,
+    last_heat_us: float,
+) -> None:
+    """Make `evaluations` moves while the heat falls; the first one of a fresh walk is the placement itself."""
+    clear(found)
+    trial, now = walk.trial, walk.numbers[0]
+    heat_us = first_heat_us
+    cooling = (last_heat_us / first_heat_us) ** (1.0 / evaluations)
+    for _ in range(evaluations):
+        if now.fresh:
+            trial.moved[:] = trial.placement
+        else:
+            propose(neighbourhood, trial, walk.shares)
+        step_time_us = simulate_step(tables, scratch, trial.moved)
+        note(found, trial.moved, step_time_us, missing_on_worst(scratch, neighbourhood.memory_bytes))
+        missing_bytes = _missing_in_all(scratch, neighbourhood.memory_bytes)
+        gain_us = now.step_time_us - step_time_us + now.price_us * (now.missing_bytes - missing_bytes)
+        if now.fresh or gain_us >= 0 or uniform(trial.random) < math.exp(gain_us / heat_us):
+            now.fresh = False
+            now.step_time_us, now.missing_bytes = step_time_us, missing_bytes
+            trial.placement[:] = trial.moved
+            trial.chain_length[0] = critical_chain(tables, scratch, neighbourhood, walk.before, trial.chain)
+        if now.missing_bytes > 0:
+            now.price_us = min(now.least_price_us * MOST_PRICE, now.price_us * PRICE_STEP)
+        else:
+            now.price_us = max(now.least_price_us, now.price_us / PRICE_STEP)
+        heat_us *= cooling
+
+
+@inlined
+def _missing_in_all(scratch: Scratch, memory_bytes: NDArray[np.int64]) -> int:
+    missing = 0
+    for device in range(len(memory_bytes)):
+        missing += max(0, scratch.devices[device].peak_bytes - memory_bytes[device])
+    return missing

@@ -1,0 +1,138 @@
+"""Local search over the rest of a problem's budget: cycles of annealing from the best placement so far."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.errors import SettingsError
+from engine.events import EmitFromPlacer, Json, ShouldStop
+from engine.problem import PlacementProblem
+from engine.search.annealer import Annealer
+from engine.search.found import chunk_size
+from engine.search.schedule import Schedule, cycles_for
+from engine.search.settings import CHECKPOINT_SECONDS, require_number
+from engine.search.telling import Telling
+from engine.simulator.bound import lower_bound_us
+
+SECONDS_OF_A_CHUNK = 0.1
+"""about; for how many evaluations a budget of seconds is planned"""
+CHUNKS = 500
+"""into which a small budget is cut, so that its curve can be seen"""
+PROVEN = 1e-8
+"""relative: a placement so near the lower bound is the optimum, but for rounding"""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSearchSettings:
+    """The heat is the loss of step time, as a share of the best, that is taken with a chance of 1/e."""
+
+    hot: float = 0.01
+    """heat at the begin of a cycle"""
+    cold: float = 0.0003
+    """heat at the end of a cycle"""
+    moves_of_shortest_cycle: float = 100.0
+    """evaluations in the first cycle, in moves of one group that there are; what is left doubles from cycle to cycle"""
+    checkpoint_seconds: float = 5.0
+    """least time between two states told for going on after an interruption"""
+
+    def __post_init__(self) -> None:
+        require_number("local_search", "hot", self.hot, 1e-6, 10.0)
+        require_number("local_search", "cold", self.cold, 1e-9, 10.0)
+        require_number("local_search", "moves_of_shortest_cycle", self.moves_of_shortest_cycle, 1.0, 1e6)
+        require_number("local_search", "checkpoint_seconds", self.checkpoint_seconds, *CHECKPOINT_SECONDS)
+        if self.cold > self.hot:
+            raise SettingsError(
+                f"{self.cold!r}", where="local_search cold", allowed=f"at most hot, {self.hot!r}", field="settings"
+            )
+
+
+class LocalSearch:
+    """One search: made, perhaps given an earlier state, then run once."""
+
+    def __init__(
+        self,
+        problem: PlacementProblem,
+        settings: LocalSearchSettings,
+        rng: np.random.Generator,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
+    ) -> None:
+        self._problem, self._settings = problem, settings
+        self._annealer = Annealer(problem, rng)
+        self._telling = Telling(problem, emit, should_stop, settings.checkpoint_seconds)
+        self._bound_us = lower_bound_us(problem.graph, problem.costs, problem.cluster)
+        self._begin_used, self._begin_seconds = problem.ledger.used, problem.ledger.elapsed_seconds
+        self._cycle = -1
+        """that the walk is in"""
+        self._chunk_seconds = SECONDS_OF_A_CHUNK
+
+    def run(self) -> None:
+        """Search until the budget is spent, it is asked to stop, or the optimum is proven; from the ledger's best."""
+        schedule = self._schedule()
+        while not (self._telling.ends or self._is_optimal() or self._annealer.moves == 0):
+            self._run_chunk(schedule)
+            self._telling.keep(self.state)
+
+    def _run_chunk(self, schedule: Schedule) -> None:
+        """The next chunk; a chunk never reaches beyond its cycle's evaluations."""
+        ledger = self._problem.ledger
+        answer = ledger.answer()
+        step_time_us = ledger.best_time_us
+        progress = self._progress(0, 0.0)
+        cycle = max(self._cycle, schedule.cycle_at(progress))
+        if cycle != self._cycle:
+            self._cycle = cycle
+            self._annealer.go_to(answer, step_time_us)
+        count = self._chunk_size(schedule.end_of(cycle))
+        first = schedule.heat_at(progress, cycle) * step_time_us
+        last = schedule.heat_at(self._progress(count, self._chunk_seconds), cycle) * step_time_us
+        begin = time.monotonic()
+        self._telling.evaluate(count, lambda charged: self._annealer.evaluate(charged, first, last))
+        self._chunk_seconds = time.monotonic() - begin
+
+    def _schedule(self) -> Schedule:
+        planned: float = self._evaluations()
+        if self._problem.ledger.budget.seconds is not None:
+            left = self._problem.ledger.budget.seconds - self._begin_seconds
+            planned = min(planned, chunk_size(self._problem) * max(0.0, left) / SECONDS_OF_A_CHUNK)
+        shortest = self._settings.moves_of_shortest_cycle * max(1, self._annealer.moves)
+        return Schedule(cycles_for(planned, shortest), self._settings.hot, self._settings.cold)
+
+    def _evaluations(self) -> int:
+        """Of the whole search."""
+        return self._problem.ledger.budget.evaluations - self._begin_used
+
+    def _progress(self, more: int, more_seconds: float) -> float:
+        """The share of the search's evaluations or seconds that is spent, and `more` of them."""
+        ledger = self._problem.ledger
+        progress = (ledger.used + more - self._begin_used) / self._evaluations()
+        if ledger.budget.seconds is not None:
+            seconds = max(1e-9, ledger.budget.seconds - self._begin_seconds)
+            progress = max(progress, (ledger.elapsed_seconds + more_seconds - self._begin_seconds) / seconds)
+        return min(1.0, progress)
+
+    def _chunk_size(self, end: float) -> int:
+        left = round(end * self._evaluations()) - (self._problem.ledger.used - self._begin_used)
+        size = min(chunk_size(self._problem), -(-self._evaluations() // CHUNKS))
+        return max(1, min(size, left, self._problem.ledger.remaining))
+
+    def _is_optimal(self) -> bool:
+        best = self._problem.ledger.best_step_time_us
+        return best is not None and best <= self._bound_us * (1 + PROVEN)
+
+    def state(self) -> bytes:
+        """For a checkpoint."""
+        texts: dict[str, Json] = {
+            "cycle": self._cycle,
+            "begin_used": self._begin_used,
+            "begin_seconds": self._begin_seconds,
+        }
+        return self._annealer.state(texts)
+
+    def restore(self, state: bytes) -> None:
+        """Go on from `state`."""
+        texts = self._annealer.restore(state)
+        cycle, used, seconds = texts["cycle"], texts["begin_used"], texts["begin_seconds"]
+        assert isinstance(cycle, int) and isinstance(used, int) and isinstance(seconds, int | float)
+        self._cycle, self._begin_used, self._begin_seconds = cycle, used, float(seconds)

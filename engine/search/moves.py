@@ -1,0 +1,177 @@
+"""The moves of a search, compiled: each turns a placement into another one near it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.search.neighbourhood import Neighbourhood
+from engine.search.random_numbers import RandomState, below, uniform
+from engine.simulator.compiled import compiled
+
+KINDS = 7
+SINGLE, CRITICAL, SWAP, AROUND, CHAIN, BLOCK, JOIN = range(KINDS)
+NO_DEVICE = -1
+ATTEMPTS = 4
+
+
+class Trial(NamedTuple):
+    """What a move reads and writes."""
+
+    placement: NDArray[np.int32]
+    """[groups] where the search is"""
+    moved: NDArray[np.int32]
+    """[groups] the placement after the move"""
+    chain: NDArray[np.int32]
+    """[ops] the groups that the step waits for, as many as `chain_length` says"""
+    chain_length: NDArray[np.int64]
+    """[1]"""
+    random: RandomState
+    """[1]"""
+
+
+@compiled
+def propose(neighbourhood: Neighbourhood, trial: Trial, shares: NDArray[np.float64]) -> int:
+    """Write a placement near `trial.placement` into `trial.moved`; `shares` [kinds] sum up what comes how often.
+
+    Returns the kind of the move. The placement is another one unless no group can move.
+    """
+    trial.moved[:] = trial.placement
+    if len(neighbourhood.movable) == 0:
+        return SINGLE
+    for _ in range(ATTEMPTS):
+        kind = int(np.searchsorted(shares, uniform(trial.random) * shares[-1], side="right"))
+        if _move(neighbourhood, trial, kind):
+            return kind
+    _move_one(neighbourhood, trial, _any_group(neighbourhood, trial))
+    return SINGLE
+
+
+@compiled
+def _move(neighbourhood: Neighbourhood, trial: Trial, kind: int) -> bool:
+    if kind == CRITICAL:
+        return _move_one(neighbourhood, trial, _critical_group(neighbourhood, trial))
+    if kind == SWAP:
+        return _swap(neighbourhood, trial)
+    if kind == AROUND:
+        return _move_around(neighbourhood, trial)
+    if kind == CHAIN:
+        return _move_chain(neighbourhood, trial)
+    if kind == BLOCK:
+        return _move_block(neighbourhood, trial)
+    if kind == JOIN:
+        return _join(neighbourhood, trial)
+    return _move_one(neighbourhood, trial, _any_group(neighbourhood, trial))
+
+
+@compiled
+def _any_group(neighbourhood: Neighbourhood, trial: Trial) -> int:
+    return int(neighbourhood.movable[below(trial.random, len(neighbourhood.movable))])
+
+
+@compiled
+def _critical_group(neighbourhood: Neighbourhood, trial: Trial) -> int:
+    """One that the step waits for."""
+    if trial.chain_length[0] == 0:
+        return _any_group(neighbourhood, trial)
+    return int(trial.chain[below(trial.random, trial.chain_length[0])])
+
+
+@compiled
+def _other_device(neighbourhood: Neighbourhood, trial: Trial, group: int) -> int:
+    """Where `group` may be and is not."""
+    devices = neighbourhood.allowed.shape[1]
+    own, others = trial.placement[group], 0
+    for device in range(devices):
+        others += neighbourhood.allowed[group, device] and device != own
+    if others == 0:
+        return NO_DEVICE
+    left = below(trial.random, others)
+    for device in range(devices):
+        if neighbourhood.allowed[group, device] and device != own:
+            if left == 0:
+                return device
+            left -= 1
+    return NO_DEVICE
+
+
+@compiled
+def _put(neighbourhood: Neighbourhood, trial: Trial, group: int, device: int) -> bool:
+    """Whether that is a change."""
+    if not neighbourhood.allowed[group, device] or trial.moved[group] == device:
+        return False
+    trial.moved[group] = device
+    return True
+
+
+@compiled
+def _move_one(neighbourhood: Neighbourhood, trial: Trial, group: int) -> bool:
+    device = _other_device(neighbourhood, trial, group)
+    return device != NO_DEVICE and _put(neighbourhood, trial, group, device)
+
+
+@compiled
+def _join(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+    """A critical group to the device of one of its neighbours."""
+    group = _critical_group(neighbourhood, trial)
+    first, beyond = neighbourhood.first_neighbour[group], neighbourhood.first_neighbour[group + 1]
+    if first == beyond:
+        return False
+    neighbour = neighbourhood.neighbours[first + below(trial.random, beyond - first)]
+    return _put(neighbourhood, trial, group, trial.placement[neighbour])
+
+
+@compiled
+def _swap(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+    """A group that the step waits for and one on another device change places."""
+    one, other = _critical_group(neighbourhood, trial), _any_group(neighbourhood, trial)
+    there, here = trial.placement[other], trial.placement[one]
+    if not (neighbourhood.allowed[one, there] and neighbourhood.allowed[other, here]):
+        return False
+    return _put(neighbourhood, trial, one, there) and _put(neighbourhood, trial, other, here)
+
+
+@compiled
+def _move_around(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+    """A group, and each of its neighbours with a chance of one half, to one device."""
+    group = _any_group(neighbourhood, trial)
+    device = _other_device(neighbourhood, trial, group)
+    if device == NO_DEVICE:
+        return False
+    _put(neighbourhood, trial, group, device)
+    for place in range(neighbourhood.first_neighbour[group], neighbourhood.first_neighbour[group + 1]):
+        if uniform(trial.random) < 0.5:
+            _put(neighbourhood, trial, neighbourhood.neighbours[place], device)
+    return True
+
+
+@compiled
+def _move_chain(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+    """A stretch of the chain that the step waits for to one device."""
+    length = trial.chain_length[0]
+    if length == 0:
+        return False
+    place = below(trial.random, length)
+    device = _other_device(neighbourhood, trial, trial.chain[place])
+    if device == NO_DEVICE:
+        return False
+    stretch = 2 + below(trial.random, max(1, min(length // 4, 12)))
+    changed = False
+    for at in range(place, min(place + stretch, length)):
+        changed |= _put(neighbourhood, trial, trial.chain[at], device)
+    return changed
+
+
+@compiled
+def _move_block(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+    """Groups that follow each other in topological order, those on one device, to another one."""
+    group = _any_group(neighbourhood, trial)
+    device = _other_device(neighbourhood, trial, group)
+    if device == NO_DEVICE:
+        return False
+    groups, own = len(trial.placement), trial.placement[group]
+    size = 2 + below(trial.random, max(1, min(groups // 8, 16)))
+    for member in range(group, min(group + size, groups)):
+        if trial.placement[member] == own:
+            _put(neighbourhood, trial, member, device)
+    return True

@@ -1,0 +1,59 @@
+"""What the moves of a search have to know of a problem: which groups can move, where to, and who is next to whom."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.problem import PlacementProblem
+
+
+class Neighbourhood(NamedTuple):
+    """Read-only."""
+
+    movable: NDArray[np.int32]
+    """the groups that may be on more than one device"""
+    allowed: NDArray[np.bool_]
+    """[groups, devices]"""
+    first_neighbour: NDArray[np.int64]
+    """[groups + 1] the neighbours of a group are those from here to the next group's"""
+    neighbours: NDArray[np.int32]
+    """groups that an edge joins to the group, in either direction"""
+    first_input: NDArray[np.int64]
+    """[ops + 1] the inputs of an op, numbered as inside the simulator"""
+    inputs: NDArray[np.int64]
+    """[edges] entries of the simulator's tables"""
+    memory_bytes: NDArray[np.int64]
+    """[devices]"""
+
+
+def make_neighbourhood(problem: PlacementProblem) -> Neighbourhood:
+    """From the edges of the graph between groups, feedback edges included."""
+    tables = problem.simulator.tables
+    consumers = tables.entries.consumer.astype(np.int64)
+    ops = len(tables.placed_ops)
+    first_neighbour, neighbours = _neighbours(problem)
+    return Neighbourhood(
+        movable=np.flatnonzero(problem.allowed.sum(axis=1) > 1).astype(np.int32),
+        allowed=np.ascontiguousarray(problem.allowed),
+        first_neighbour=first_neighbour,
+        neighbours=neighbours,
+        first_input=_firsts(consumers, ops),
+        inputs=np.argsort(consumers, kind="stable"),
+        memory_bytes=problem.memory_bytes,
+    )
+
+
+def _neighbours(problem: PlacementProblem) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    group_of_op, groups = problem.grouping.group_of_op, problem.group_count
+    source = group_of_op[problem.graph.edge_source].astype(np.int64)
+    target = group_of_op[problem.graph.edge_target].astype(np.int64)
+    apart = source != target
+    both = np.concatenate((source[apart] * groups + target[apart], target[apart] * groups + source[apart]))
+    pairs = np.unique(both)
+    return _firsts(pairs // groups, groups), (pairs % groups).astype(np.int32)
+
+
+def _firsts(owner: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
+    """[owners + 1] where each owner's things begin, if things are sorted by owner."""
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(owner, minlength=owners))))

@@ -1,0 +1,118 @@
+"""Every move leads to another placement that keeps the pins; random numbers are those of the published generator."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.placers.random import random_placements
+from engine.search.moves import AROUND, BLOCK, CHAIN, CRITICAL, JOIN, KINDS, SINGLE, SWAP, propose
+from engine.search.neighbourhood import make_neighbourhood
+from engine.search.random_numbers import below, uniform
+from tests.engine.placers.small_problems import small_problem
+from tests.engine.search.searches import trial_at
+
+
+def only(kind: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Shares with which `propose` makes this kind of move alone."""
+    return np.cumsum(np.arange(KINDS) == kind).astype(np.float64)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(range(KINDS)))
+def test_a_move_leads_elsewhere_and_keeps_the_pins(seed: int, kind: int) -> None:
+    problem = small_problem(seed % 50, ops=9, devices=3, pins=True)
+    rng = np.random.default_rng(seed)
+    placement = random_placements(problem.allowed, 1, rng)[0]
+    trial = trial_at(placement, rng.integers(0, 9, 5).tolist(), seed)
+    propose(make_neighbourhood(problem), trial, only(kind))
+    assert np.array_equal(trial.placement, placement)
+    assert not np.array_equal(trial.moved, placement)
+    assert problem.respects(trial.moved[None, :]).all()
+
+
+def moves_of(kind: int, chain: list[int], count: int = 200) -> list[set[int]]:
+    """The groups that `count` moves of this kind have moved from a placement on one device, if not one alone."""
+    problem = small_problem(4, ops=30, devices=2, cpu=False)
+    neighbourhood = make_neighbourhood(problem)
+    trial = trial_at(np.zeros(30, np.int32), chain)
+    made = (propose(neighbourhood, trial, only(kind)) for _ in range(count))
+    moved = [set(np.flatnonzero(trial.moved).tolist()) for one in made if one == kind]
+    assert moved
+    return moved
+
+
+def test_single_moves_reach_every_group() -> None:
+    moved = moves_of(SINGLE, [], 600)
+    assert all(len(groups) == 1 for groups in moved)
+    assert set.union(*moved) == set(range(30))
+
+
+def test_critical_moves_move_groups_of_the_chain() -> None:
+    assert {frozenset(groups) for groups in moves_of(CRITICAL, [3, 5, 8])} == {
+        frozenset({group}) for group in (3, 5, 8)
+    }
+
+
+def test_a_stretch_of_the_chain_goes_to_one_device() -> None:
+    chain = list(range(29, -1, -2))
+    stretches = moves_of(CHAIN, chain)
+    assert max(map(len, stretches)) > 1
+    for groups in stretches:
+        places = sorted(chain.index(group) for group in groups)
+        assert places == list(range(places[0], places[-1] + 1))
+
+
+def test_a_block_follows_the_topological_order() -> None:
+    for groups in moves_of(BLOCK, []):
+        assert groups == set(range(min(groups), max(groups) + 1))
+
+
+def test_a_group_takes_its_neighbours_along() -> None:
+    problem = small_problem(4, ops=30, devices=2, cpu=False)
+    neighbourhood = make_neighbourhood(problem)
+    first = neighbourhood.first_neighbour
+    near = [{group, *neighbourhood.neighbours[first[group] : first[group + 1]].tolist()} for group in range(30)]
+    moved = moves_of(AROUND, [])
+    assert max(map(len, moved)) > 1
+    assert all(any(groups <= around for around in near) for groups in moved)
+
+
+def test_a_swap_keeps_the_numbers_on_each_device_and_joining_goes_to_a_neighbour() -> None:
+    problem = small_problem(4, ops=30, devices=3, cpu=False)
+    neighbourhood = make_neighbourhood(problem)
+    placement = (np.arange(30) % 3).astype(np.int32)
+    trial = trial_at(placement, list(range(30)))
+    first = neighbourhood.first_neighbour
+    for kind in [SWAP, JOIN] * 100:
+        if propose(neighbourhood, trial, only(kind)) != kind:
+            continue
+        changed = np.flatnonzero(trial.moved != placement).tolist()
+        if kind == SWAP:
+            assert len(changed) == 2
+            assert trial.moved[changed].tolist() == placement[changed[::-1]].tolist()
+        else:
+            (group,) = changed
+            around = neighbourhood.neighbours[first[group] : first[group + 1]]
+            assert trial.moved[group] in placement[around]
+
+
+def test_neighbours_are_those_with_an_edge_between() -> None:
+    problem = small_problem(2, ops=12)
+    neighbourhood = make_neighbourhood(problem)
+    pairs = set(zip(problem.graph.edge_source.tolist(), problem.graph.edge_target.tolist(), strict=True))
+    for group in range(12):
+        low, high = neighbourhood.first_neighbour[group : group + 2]
+        expected = sorted({b for a, b in pairs if a == group} | {a for a, b in pairs if b == group})
+        assert neighbourhood.neighbours[low:high].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "answer"), [(0, 0xE220A8397B1DCDAF), (0x9E3779B97F4A7C15, 0x6E789E6AA1B965F4)]
+)  # the first two numbers of SplitMix64 from the seed 0
+def test_random_numbers_are_those_of_the_generator(state: int, answer: int) -> None:
+    assert uniform(np.array([state], dtype=np.uint64)) == (answer >> 11) / 2**53
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(1, 10**6))
+def test_random_numbers_lie_below_their_bound(state: int, bound: int) -> None:
+    assert 0 <= below(np.array([state], dtype=np.uint64), bound) < bound
