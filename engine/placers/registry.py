@@ -19,6 +19,7 @@ PLACERS: dict[str, tuple[str, str]] = {
     "m_etf": ("m-ETF", "engine.placers.m_etf:MEtf"),
     "m_sct": ("m-SCT", "engine.placers.m_sct:MSct"),
     "heft": ("HEFT", "engine.placers.heft:Heft"),
+    "scotch": ("Scotch", "engine.placers.scotch:Scotch"),
     "local_search": ("Local search", "engine.placers.local_search:LocalSearch"),
     "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }
