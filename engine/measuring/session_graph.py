@@ -5,6 +5,7 @@ scales, variances) is positive, counters start at 0. Times of kernels hardly dep
 """
 
 import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ v1 = tf.compat.v1
 COLOCATION = "_class"
 MOST_ELEMENTS = 2**40
 HANDLES = frozenset({types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT})
+_NODE = re.compile(r"\{\{node ([^}]*)\}\}")
+"""how TensorFlow names an op in its messages"""
 VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 
 
@@ -88,6 +91,7 @@ def _feeds(messages: GraphMessages, needed: frozenset[str], options: ReadingOpti
             continue
         if node.op == "PlaceholderWithDefault" and index not in given:
             continue
+        _require_numbers(node)
         shape = given[index][0] if index in given else declared_shape(node, messages.rest.versions.producer)
         if shape.unknown_rank or any(dimension.size < 0 for dimension in shape.dim):
             raise GraphError(
@@ -100,20 +104,22 @@ def _feeds(messages: GraphMessages, needed: frozenset[str], options: ReadingOpti
     return feeds
 
 
+def _require_numbers(node: Message) -> None:
+    """Raise GraphError for a placeholder of what cannot be made up."""
+    number = node.attr["dtype"].type
+    known = number in types_pb2.DataType.values() and number != types_pb2.DT_INVALID
+    if not known or number in HANDLES or number == types_pb2.DT_STRING:
+        name = tf.dtypes.as_dtype(number).name if known else f"number {number}"
+        what = f"this input is of type {name}, for which there are no random values"
+        raise GraphError(what, where=shortened(node.name), allowed="inputs of numbers")
+
+
 def _value(node: Message, lengths: list[int], rng: np.random.Generator) -> Any:
     """A random value of a placeholder."""
-    number = node.attr["dtype"].type
-    if number in HANDLES or number == types_pb2.DT_STRING or number not in types_pb2.DataType.values():
-        name = tf.dtypes.as_dtype(number).name if number in types_pb2.DataType.values() else str(number)
-        raise GraphError(
-            f"this input is of type {name}, for which there are no random values",
-            where=shortened(node.name),
-            allowed="inputs of numbers",
-        )
     if math.prod(lengths) > MOST_ELEMENTS:
         what = f"this input has {math.prod(lengths)} elements"
         raise GraphError(what, where=shortened(node.name), allowed=f"at most {MOST_ELEMENTS}")
-    dtype = tf.dtypes.as_dtype(number)
+    dtype = tf.dtypes.as_dtype(node.attr["dtype"].type)
     if dtype.is_floating or dtype.is_complex:
         return rng.standard_normal(lengths, dtype=np.float32).astype(dtype.as_numpy_dtype)
     return rng.integers(0, 2, lengths, dtype=np.int8).astype(dtype.as_numpy_dtype)
@@ -201,6 +207,7 @@ def timed(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], tell: 
 def _refused(refusal: Exception) -> GraphError:
     """TensorFlow's first sentence, and its op where it names one."""
     lines = str(getattr(refusal, "message", "") or refusal).strip().splitlines() or [type(refusal).__name__]
-    node = getattr(refusal, "node_def", None)
-    what = f"TensorFlow cannot run the graph: {shortened(lines[0], 300)}"
-    return GraphError(what, where=shortened(node.name) if node is not None else "")
+    named = _NODE.search(lines[0])
+    sentence = _NODE.sub(r"\1", lines[0].partition(" for '{{node ")[0])
+    what = f"TensorFlow cannot run the graph: {shortened(sentence, 300)}"
+    return GraphError(what, where=shortened(named[1]) if named else "")
