@@ -18,9 +18,9 @@ from tensorflow.python.grappler import tf_optimizer
 from engine.child import ReportProgress, Results
 from engine.errors import GraphError, shortened
 from engine.events import Json
-from engine.graphs.function_calls import FUNCTIONAL_CONTROL_FLOW, calls_of, is_call
+from engine.graphs.function_calls import FUNCTIONAL_CONTROL_FLOW, calls_of, is_call, is_compiled_as_one
 from engine.graphs.graphdef_messages import GraphMessages, read_messages
-from engine.graphs.pruning import pruned, with_called_functions
+from engine.graphs.pruning import keep_together, pruned, with_called_functions
 from engine.graphs.tensorflow_messages import Message, load_messages
 
 STAGE = "inlining the functions"
@@ -54,10 +54,22 @@ def _last(nodes: Sequence[Message]) -> list[str]:
 
 def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
     """GraphDef as TensorFlow's inliner makes it."""
-    meta_graph = meta_graph_pb2.MetaGraphDef()
-    meta_graph.graph_def.CopyFrom(messages.rest)
-    meta_graph.graph_def.node.extend(messages.nodes)
-    _let_inline(meta_graph.graph_def)
+    graph = type(messages.rest)()
+    graph.CopyFrom(messages.rest)
+    graph.node.extend(messages.nodes)
+    _let_inline(graph)
+    before: set[str] = set()
+    graph = _optimized(graph, fetches)
+    while (left := _calls_left(graph)) and left != before:
+        _let_consumers_wait(graph, left)
+        before = left
+        graph = _optimized(graph, fetches)
+    return graph
+
+
+def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
+    """What Grappler's function optimizer makes of `graph` in one go."""
+    meta_graph = meta_graph_pb2.MetaGraphDef(graph_def=graph)
     meta_graph.collection_def["train_op"].node_list.value.extend(fetches)
     config = config_pb2.ConfigProto()
     rewriting = config.graph_options.rewrite_options
@@ -96,6 +108,23 @@ def _let_inline(graph: Message) -> None:
             node.attr["shape"].shape.unknown_rank = True
 
 
+def _calls_left(graph: Message) -> set[str]:
+    """Names of calls that the inliner could take apart, and has not."""
+    functions = {function.signature.name: function for function in graph.library.function}
+    return {node.name for node in graph.node if is_call(node, functions)}
+
+
+def _let_consumers_wait(graph: Message, calls: set[str]) -> None:
+    """Add to what takes data from one of the `calls` a control edge from it.
+
+    Such a consumer waits for the whole call anyway while it is one op. Where no control edge leaves a call that has
+    side effects the inliner leaves it as it is: taken apart, they might never happen.
+    """
+    for node in graph.node:
+        sources = {text.partition(":")[0] for text in node.input} & calls
+        node.input.extend(f"^{name}" for name in sorted(sources) if f"^{name}" not in node.input)
+
+
 def _restored(graph: Message, messages: GraphMessages) -> GraphMessages:
     """The nodes of the file as they were, in its order, then the new ones by name; functions as they were."""
     original = {node.name: node for node in messages.nodes}
@@ -105,6 +134,7 @@ def _restored(graph: Message, messages: GraphMessages) -> GraphMessages:
         if name in made:
             nodes.append(_as_it_was(made.pop(name), node))
     nodes += (made[name] for name in sorted(made))
+    keep_together(nodes, original.keys() - {node.name for node in nodes})
     return GraphMessages(nodes, with_called_functions(nodes, messages.rest))
 
 
@@ -123,7 +153,7 @@ def _as_it_was(made: Message, original: Message) -> Message:
 def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMessages) -> list[str]:
     """A sentence of what was inlined, and one of what was not."""
     functions = {function.signature.name: function for function in inlined.rest.library.function}
-    left = [node.op for node in inlined.nodes if is_call(node, functions)]
+    left = [node.op for node in inlined.nodes if is_call(node, functions) or is_compiled_as_one(node)]
     before, after = len(messages.nodes), len(inlined.nodes)
     notes = [
         f"TensorFlow's own inliner has put the ops of functions in the place of their calls ({_counted(calls)}): "
