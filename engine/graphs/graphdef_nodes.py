@@ -13,7 +13,7 @@ from engine.graphs.gpu_kernels import cpu_reasons
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.graphdef_types import NodeTypes
-from engine.graphs.must_colocate import pairs_that_must_colocate
+from engine.graphs.must_colocate import cpu_reasons_of_feeds, pairs_that_must_colocate
 from engine.graphs.tensorflow_messages import Message
 
 LONGEST_NAME = 4096
@@ -50,6 +50,7 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
     back = [(edge.source, edge.target) for edge in all_edges if _closes_loop(edge, op_types)]
     edges = np.array(forward, dtype=np.int32).reshape(-1, 3)
     order = _topological_order(edges, nodes)
+    fed = cpu_reasons_of_feeds(nodes, index_of_name)
     return ComputationGraph(
         name=name,
         op_names=tuple(index_of_name),
@@ -61,7 +62,7 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
         colocation=tuple(_labels(node, index, index_of_name) for index, node in enumerate(nodes)),
         back_edges=np.array(sorted(set(back)), dtype=np.int32).reshape(-1, 2),
         must_colocate=pairs_that_must_colocate(nodes, types, index_of_name, order),
-        cpu_reason=cpu_reasons(nodes, types),
+        cpu_reason=tuple(own or fed.get(index, "") for index, own in enumerate(cpu_reasons(nodes, types))),
     )
 
 

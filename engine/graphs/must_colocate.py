@@ -3,8 +3,8 @@
 - Both ends of a ref or resource edge: TensorFlow's placer moves the consumer, silently. What counts is the type that
   the consumer takes. Dataset ops count too, where a variant passes between them.
 - Handles of one resource: two ops that name the same variable, table or queue.
-- A Switch and what it switches: TensorFlow moves the Switch when it partitions the graph (where that is fed, to the
-  device on which feeds arrive).
+- A Switch and what it switches: TensorFlow moves the Switch when it partitions the graph. Where that is fed it goes to
+  the device on which feeds arrive, the first CPU: `cpu_reasons_of_feeds`.
 - A while loop's frame: it could run split, over a control loop a device, but no placement gains by it.
 Labels (`loc:@x`) are not repeated here. Sources: tensorflow/core/common_runtime/colocation_graph.cc;
 tensorflow/core/graph/graph_partition.cc, OptimizeControlFlowColocation.
@@ -22,7 +22,8 @@ FREE_OF_INPUT_COLOCATION = frozenset({"PartitionedCall", "StatefulPartitionedCal
 """they hand their resource inputs on to ops of their own, which are placed themselves"""
 NO_SHARED_NAME = b"cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 """TensorFlow's mark for a resource of its own, whatever else bears the mark"""
-SWITCHES = frozenset({"Switch", "RefSwitch"})
+SWITCHES = frozenset({"Switch", "RefSwitch", "_SwitchN"})
+SWITCHED_FEED = "TensorFlow moves it to the CPU, where what is fed arrives"
 ENTERS, EXITS = frozenset({"Enter", "RefEnter"}), frozenset({"Exit", "RefExit"})
 
 
@@ -30,7 +31,7 @@ def pairs_that_must_colocate(
     nodes: Sequence[Message], types: NodeTypes, index_of_name: Mapping[str, int], order: Sequence[int]
 ) -> NDArray[np.int32]:
     """[pairs, 2] sorted pairs of ops; `order` is a topological one. The nodes' inputs have been checked."""
-    sources = [[index_of_name[text.lstrip("^").partition(":")[0]] for text in node.input] for node in nodes]
+    sources = [[index_of_name[_source(text)] for text in node.input] for node in nodes]
     pairs = {
         *_ref_and_resource_pairs(nodes, types, sources),
         *_handle_pairs(nodes),
@@ -38,6 +39,11 @@ def pairs_that_must_colocate(
         *_frame_pairs(nodes, sources, order),
     }
     return np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2)
+
+
+def _source(text: str) -> str:
+    """The op that the input `text` names."""
+    return text.lstrip("^").partition(":")[0]
 
 
 def _pair(one: int, other: int) -> tuple[int, int]:
@@ -92,6 +98,17 @@ def _switch_pairs(nodes: Sequence[Message], sources: Sequence[Sequence[int]]) ->
     for index, node in enumerate(nodes):
         if node.op in SWITCHES and sources[index]:
             yield _pair(sources[index][0], index)
+
+
+def cpu_reasons_of_feeds(nodes: Sequence[Message], index_of_name: Mapping[str, int]) -> dict[int, str]:
+    """Op → why it is on a CPU, for placeholders, which a step feeds, whose value a Switch takes, and these Switches."""
+    reasons: dict[int, str] = {}
+    for index, node in enumerate(nodes):
+        if node.op in SWITCHES and node.input:
+            source = index_of_name[_source(node.input[0])]
+            if nodes[source].op == "Placeholder":
+                reasons[source] = reasons[index] = SWITCHED_FEED
+    return reasons
 
 
 def _frame_pairs(

@@ -1,0 +1,177 @@
+"""Whether TensorFlow does with a placed graph what the file says: one step of it, beside one of the unplaced graph.
+
+The graph is imported with soft placement off on virtual CPU devices, and one step is traced. Compared are, for every
+op, the written device with the one that it has after the import, with the one of the partition that it was put into,
+and with the one on which it ran; and the step's numbers, those left in the variables included, with the numbers of the
+unplaced graph. Runs in a child alone: it runs the graph. Only for graphs that are our own.
+"""
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+from tensorflow.core.protobuf import config_pb2
+
+from engine.graphs.tensorflow_messages import Message
+
+v1 = tf.compat.v1
+VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+VARIABLE = "variable "
+"""before the name of a variable, for its number"""
+NOT_FETCHED = (tf.resource, tf.variant)
+UNKNOWN_LENGTH = 2
+"""of a fed tensor's dimension that the graph leaves open"""
+Numbers = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How one step of a graph is run."""
+
+    fetches: tuple[str, ...] = ()
+    """tensors (`loss:0`) and ops (`train_step`) to run; empty: all that nobody consumes"""
+    starts: tuple[str, ...] = ()
+    """ops that are run before it, one after the other: initializers"""
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """of placeholders whose shape the graph does not tell"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one step told."""
+
+    imported: Mapping[str, str]
+    """op → device that it has after the import, such as `/device:CPU:1`, or empty"""
+    executed: Mapping[str, tuple[str, ...]]
+    """op → devices of the partitions that hold it, and on which it ran"""
+    numbers: Numbers
+    """what was fetched, and what the variables hold afterwards"""
+
+
+def mismatches(definition: Message, ran: Ran) -> list[tuple[str, str, str]]:
+    """(op, written device, other device) wherever TensorFlow did something else."""
+    return [
+        (node.name, node.device, found)
+        for node in definition.node
+        for found in (ran.imported[node.name], *ran.executed.get(node.name, ()))
+        if found != device_part(node.device)
+    ]
+
+
+def unequal_numbers(one: Numbers, other: Numbers) -> list[str]:
+    """The names whose numbers differ, in any bit but those of a NaN."""
+    return sorted(name for name in one.keys() | other.keys() if not _equal(one.get(name), other.get(name)))
+
+
+def _equal(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+    if one is None or other is None or one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
+
+
+def device_part(text: str) -> str:
+    """`/device:CPU:1` of a full device string; empty if it names none."""
+    _, found, device = text.rpartition("/device:")
+    return found + device
+
+
+def run_step(definition: Message, step: Step, devices: int) -> Ran:
+    """Run one step on this many virtual CPU devices, from variables that hold fixed numbers."""
+    with tf.Graph().as_default() as graph:
+        v1.import_graph_def(definition, name="")
+        ops = graph.get_operations()
+        imported = {op.name: device_part(op.device) for op in ops}
+        fetched = [graph.as_graph_element(name) for name in step.fetches] or list(_unconsumed(ops))
+        fetches = {each.name: each for element in fetched for each in _told(element)}
+        initializers, reads = _variables(ops)
+        feeds = dict(_feeds(ops, step.shapes))
+        with v1.Session(graph=graph, config=_settings(devices)) as session:
+            session.run(initializers)
+            for start in step.starts:
+                session.run(graph.get_operation_by_name(start), feeds)
+            options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE, output_partition_graphs=True)
+            metadata = config_pb2.RunMetadata()
+            numbers = session.run(fetches, feeds, options, metadata)
+            numbers |= session.run(reads)
+    told = {name: np.asarray(value) for name, value in numbers.items() if value is not None}
+    return Ran(imported, _executed(metadata, imported), told)
+
+
+def _settings(devices: int) -> Message:
+    """No optimizer that would rename, fold or move an op; one thread an op, so that sums have one order."""
+    settings = config_pb2.ConfigProto(
+        device_count={"CPU": devices}, allow_soft_placement=False, intra_op_parallelism_threads=1
+    )
+    settings.graph_options.rewrite_options.disable_meta_optimizer = True
+    settings.graph_options.optimizer_options.opt_level = config_pb2.OptimizerOptions.L0
+    return settings
+
+
+def _unconsumed(ops: Sequence[Any]) -> Iterator[Any]:
+    """The ops that nobody consumes."""
+    consumed = {source.op.name for op in ops for source in op.inputs}
+    consumed |= {source.name for op in ops for source in op.control_inputs}
+    return (op for op in ops if op.name not in consumed)
+
+
+def _told(element: Any) -> list[Any]:
+    """A tensor, or an op's tensors that can be fetched, or the op itself where it has none."""
+    outputs = getattr(element, "outputs", [])
+    return [each for each in outputs if each.dtype not in NOT_FETCHED and not each.dtype._is_ref_dtype] or [element]
+
+
+def _variables(ops: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Assignments of fixed numbers to all variables and reads of them, each on its variable's device."""
+    initializers, reads = [], {}
+    for op in ops:
+        if op.type not in VARIABLES:
+            continue
+        dtype = op.get_attr("dtype")
+        shape = tf.TensorShape(op.get_attr("shape")).as_list()
+        value = _fixed_numbers(op.name, shape, dtype)
+        with tf.device(op.device):
+            if op.type == "VarHandleOp":
+                initializers.append(tf.raw_ops.AssignVariableOp(resource=op.outputs[0], value=value))
+                reads[VARIABLE + op.name] = tf.raw_ops.ReadVariableOp(resource=op.outputs[0], dtype=dtype)
+            else:
+                initializers.append(v1.assign(op.outputs[0], value).op)
+                reads[VARIABLE + op.name] = tf.identity(op.outputs[0])
+    return initializers, reads
+
+
+def _feeds(ops: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Fixed numbers for all placeholders."""
+    for op in ops:
+        if op.type == "Placeholder":
+            output = op.outputs[0]
+            known = output.shape.as_list() if output.shape.rank is not None else []
+            shape = shapes.get(op.name, [UNKNOWN_LENGTH if length is None else length for length in known])
+            yield output, _fixed_numbers(op.name, shape, output.dtype)
+
+
+def _fixed_numbers(name: str, shape: Sequence[int], dtype: Any) -> NDArray[Any]:
+    """Numbers that depend on the name alone: small weights, positive vectors (variances), 0 and 1 for whole numbers."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    kind = np.dtype(dtype.base_dtype.as_numpy_dtype)
+    if kind.kind == "O":
+        return np.full(shape, b"1", dtype=object)
+    if kind.kind in "iub":
+        return rng.integers(0, 2, shape).astype(kind)
+    matrix = len(shape) >= 2
+    return np.asarray(rng.uniform(-0.1 if matrix else 0.5, 0.1 if matrix else 1.0, shape)).astype(kind)
+
+
+def _executed(metadata: Message, known: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The devices of each op by the partitions, and by the step stats."""
+    found: dict[str, set[str]] = {}
+    for partition in metadata.partition_graphs:
+        for node in partition.node:
+            found.setdefault(node.name, set()).add(device_part(node.device))
+    for device in metadata.step_stats.dev_stats:
+        for stats in device.node_stats:
+            found.setdefault(stats.node_name, set()).add(device_part(device.device))
+    return {name: tuple(sorted(devices)) for name, devices in found.items() if name in known}
