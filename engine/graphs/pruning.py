@@ -28,11 +28,11 @@ def pruned(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
         needed.add(name)
         waiting += (text.lstrip("^").partition(":")[0] for text in node_of_name[name].input)
     nodes = [node for node in messages.nodes if node.name in needed]
-    _keep_together(nodes, node_of_name.keys() - needed)
+    keep_together(nodes, node_of_name.keys() - needed)
     return GraphMessages(nodes, with_called_functions(nodes, messages.rest))
 
 
-def _keep_together(nodes: Iterable[Message], gone: set[str]) -> None:
+def keep_together(nodes: Iterable[Message], gone: set[str]) -> None:
     """Let ops that are co-located with one that is gone be so with the first of them."""
     first: dict[bytes, bytes] = {}
     absent = {COLOCATION_PREFIX + name.encode() for name in gone}
