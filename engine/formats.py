@@ -12,7 +12,7 @@ from engine.child import Limits, ReportProgress, Results, no_progress, require_s
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs
 from engine.costs.estimated import estimate_costs
-from engine.costs.measured import read_step_stats, with_measured
+from engine.costs.measured import notes_on_measured, read_step_stats, with_measured
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.graphs import graphdef_writer
@@ -80,7 +80,9 @@ def prepare(
         origin = Origin(suffix)
     if run_metadata is not None:
         stats = read_step_stats(run_metadata, limits, report_progress)
+        notes = notes_on_measured(costs, graph, stats)
         costs = with_measured(costs, graph, stats, profile_kind)
+        origin = dataclasses.replace(origin, notes=(*origin.notes, *notes))
     report_progress(GROUPING, 0, 0)
     grouping = group_ops(graph, costs, groups)
     return PreparedGraph(dataclasses.replace(graph, name=graph.name if name is None else name), costs, grouping, origin)

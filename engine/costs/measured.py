@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.child import Limits, ReportProgress, no_progress, require_size, run_in_child
-from engine.clusters.catalogue import CATALOGUE, class_of_kind
+from engine.clusters.catalogue import CATALOGUE, DEVICE_CLASSES, class_of_kind
 from engine.costs.costs import Costs, Source
 from engine.errors import CostError, GraphError, shortened
 from engine.graphs.graph import ComputationGraph
@@ -91,6 +91,26 @@ def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind:
         temporary_bytes=_temporary_bytes(costs, stats, op_of_row),
         source=np.where(measured, np.uint8(Source.MEASURED), costs.source),
     )
+
+
+def notes_on_measured(costs: Costs, graph: ComputationGraph, stats: StepStats) -> tuple[str, ...]:
+    """What people should know of the estimates `costs` with `stats` in their place: a sentence each."""
+    op_of_row = _ops_of_rows(graph, stats)
+    classes = sorted(set(stats.classes))
+    measured = {each: ~np.isnan(_times(op_of_row, stats, each, graph.op_count)) for each in classes}
+    anywhere = np.any(list(measured.values()), axis=0)
+    share = f"{np.count_nonzero(anywhere)} of {graph.op_count} ops have measured times"
+    notes = [
+        f"{share}, on {' and '.join(each for each in classes if measured[each].any())}; other times are estimates."
+    ]
+    for other in DEVICE_CLASSES:
+        here = measured.get(other, np.zeros(graph.op_count, dtype=bool))
+        lost = np.count_nonzero(anywhere & ~here & (costs.source == Source.UNKNOWN))
+        if lost:
+            notes.append(
+                f"{lost} ops could not be estimated and are not measured on {other}: their times there are low."
+            )
+    return tuple(notes)
 
 
 def _rows_of_class(kinds: tuple[str, ...], device_class: str, kind: str | None) -> list[int]:

@@ -7,7 +7,7 @@ import pytest
 
 from engine.child import Limits
 from engine.costs.costs import Costs, Source
-from engine.costs.measured import read_step_stats, with_measured
+from engine.costs.measured import notes_on_measured, read_step_stats, with_measured
 from engine.errors import CostError, GraphError, PlacetoError, SettingsError
 from engine.formats import prepare
 from engine.graphs.graph import ComputationGraph
@@ -110,6 +110,16 @@ def test_bytes_of_outputs_are_those_of_the_tensor_not_of_its_buffer(tmp_path: Pa
     of_add = output(0, RESOURCE, requested_bytes=8) + output(1, FLOAT, 9)
     costs = measured(tmp_path, device(CPU, stats("conv", 1, 0, of_conv), stats("loop/add", 1, 0, of_add)))
     assert costs.output_bytes.tolist() == [7, 60, 48, 7]
+
+
+def test_people_are_told_what_was_measured_where(tmp_path: Path) -> None:
+    """Op 2 has no estimate, so that its time on a GPU is neither estimated nor measured."""
+    path = tmp_path / "metadata.pb"
+    path.write_bytes(run_metadata(device(CPU, stats("a", 3), stats("loop/add", 3)), device(GPU, stats("conv", 3))))
+    assert notes_on_measured(estimates(), graph(), read_step_stats(path, LIMITS)) == (
+        "3 of 4 ops have measured times, on CPU and GPU; other times are estimates.",
+        "1 ops could not be estimated and are not measured on GPU: their times there are low.",
+    )
 
 
 @pytest.mark.parametrize(
