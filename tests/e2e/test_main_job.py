@@ -10,43 +10,10 @@ from playwright.sync_api import Dialog, Page, expect
 from engine.child import Limits, run_in_child
 
 from .conftest import PATIENCE_MILLISECONDS
+from .steps import create_project, expect_status, part, start_run, upload
 
 pytestmark = pytest.mark.e2e
-PARTS = "[data-part={}]"
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-def part(page: Page, name: str) -> Any:
-    return page.locator(PARTS.format(name)).first
-
-
-def create_project(page: Page, name: str) -> None:
-    page.goto("/")
-    page.get_by_label("Name of a new project").fill(name)
-    page.get_by_role("button", name="Create project").click()
-    expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
-
-
-def upload(page: Page, path: Path) -> None:
-    """Choose the file and wait until the graph's page offers to start a run."""
-    page.locator("input[name=file]").set_input_files(path)
-    page.wait_for_url("**/graphs/*/")
-    expect(page.get_by_role("button", name="Start run")).to_be_visible()
-
-
-def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: int = 0, with_cpu: bool = False) -> None:
-    page.get_by_label("How many").fill("2")
-    page.get_by_label("Kind").select_option("K80")
-    page.get_by_label("and a CPU").set_checked(with_cpu)
-    page.get_by_label("Method", exact=True).select_option(method)
-    page.get_by_label("Evaluations").fill(str(evaluations))
-    page.get_by_label("Seed").fill(str(seed))
-    page.get_by_role("button", name="Start run").click()
-    page.wait_for_url("**/runs/*/")
-
-
-def expect_status(page: Page, status: str) -> None:
-    expect(part(page, "status")).to_have_attribute("data-status", status)
 
 
 def episodes(page: Page) -> int:

@@ -1,0 +1,61 @@
+"""A graph with options, read again, and with op times that a worker measures; all on the page, without a reload."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .steps import create_project, part
+
+pytestmark = pytest.mark.e2e
+
+
+def expect_ready(page: Page, fact: str) -> None:
+    """Wait until a graph has been read, and its page tells this of it."""
+    expect(page.get_by_role("button", name="Start run")).to_be_visible()
+    expect(part(page, "facts")).to_contain_text(fact)
+
+
+def test_upload_with_options_read_again_and_measure(
+    page: Page, training_graph: Path, tmp_path: Path, faults: list[str]
+) -> None:
+    create_project(page, "Options")
+    options = part(page, "options")
+    options.locator("summary").click()
+    options.get_by_label("Groups").fill("few")
+    page.locator("input[name=file]").set_input_files(training_graph)
+    page.get_by_role("button", name="Upload and read").click()
+    expect(options.get_by_role("alert")).to_have_text("groups: 'few'; allowed: a whole number from 1, or all")
+    expect(options.get_by_label("Groups")).to_be_focused()
+    assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
+    faults.clear()
+    options.get_by_label("Groups").fill("12")
+    page.get_by_role("button", name="Upload and read").click()
+    page.wait_for_url("**/graphs/*/")
+    expect_ready(page, "12")
+
+    first = page.url
+    again = part(page, "again")
+    again.locator("summary").click()
+    again.get_by_label("Groups").fill("all")
+    again.get_by_role("button", name="Read again").click()
+    page.wait_for_url(lambda url: url != first)
+    expect_ready(page, "Read again from")
+
+    page.goto(first)
+    page.get_by_label("I trust this graph").check()
+    page.get_by_role("button", name="Measure op times on this worker").click()
+    expect(page.get_by_role("button", name="Cancel measurement")).to_be_visible()
+    page.get_by_label("Seed").fill("78")
+    page.evaluate("window.stayed = true")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download RunMetadata").click()
+    times = tmp_path / "times.pb"
+    download.value.save_as(times)
+    assert b"/device:CPU:0" in times.read_bytes()
+    assert page.evaluate("window.stayed"), "no reload: the rest of the page stays as it was"
+    assert page.get_by_label("Seed").input_value() == "78"
+    page.get_by_role("button", name="Read again with these times").click()
+    page.wait_for_url(lambda url: url != first)
+    expect_ready(page, "Measured times")
+    expect(part(page, "sources")).to_contain_text("Measured")
