@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
+from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import device_properties_pb2
 from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.framework import c_api_util
@@ -40,6 +41,7 @@ STAGE = "estimating the costs"
 STEPS = 5
 Answer = TypeVar("Answer")
 VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+READS = "ReadVariableOp"
 NANOSECONDS = 1000
 """in a µs"""
 BOUNDLESS_BYTES = 2**60
@@ -85,6 +87,7 @@ def estimate_in_child(order: dict[str, Json], _folder: Path, report_progress: Re
     persistent_bytes = _persistent_bytes(to_cost)
     replace_feeds(to_cost.graph)
     item, shapes = _shapes(to_cost, report_progress)
+    _add_captured(persistent_bytes, to_cost, shapes)
     work = _work(item, [node.name for node in messages.nodes])
     reasons = (to_cost.unknown, np.where(work.operations < 0, Unknown.NOT_REACHED, Unknown.NOT_SAID), shapes.unknown)
     unknown = np.select([each > 0 for each in reasons], reasons, Unknown.NOT_SAID).astype(np.uint8)
@@ -186,3 +189,17 @@ def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
         if resource is not None:
             counted.add(resource)
     return found
+
+
+def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, shapes: OutputShapes) -> None:
+    """Add the variables that a function has captured: their handles are fed, so that only who reads them tells."""
+    captured = {
+        node.name: index
+        for index, node in enumerate(to_cost.nodes)
+        if node.op == "Placeholder" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
+    }
+    for index, node in enumerate(to_cost.nodes):
+        handle = captured.get(node.input[0].partition(":")[0]) if node.op == READS and node.input else None
+        if handle is not None and shapes.offset[index] < shapes.offset[index + 1]:
+            read_bytes = shapes.bytes[shapes.offset[index]]
+            persistent_bytes[handle] = max(persistent_bytes[handle], read_bytes)

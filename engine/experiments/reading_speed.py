@@ -119,7 +119,7 @@ def _rows(label: str, path: Path) -> list[str]:
     with watch.looking():
         watch.begin("checking")
         check_upload(path, path.suffix, LIMITS)
-        prepared = prepare(path, path.suffix, lambda stage, _done, _total: watch.begin(STEPS[stage]), LIMITS)
+        prepared = prepare(path, path.suffix, lambda stage, _done, _total: watch.begin(STEPS.get(stage, stage)), LIMITS)
         for name, task in (("packing", prepared.to_bytes), ("summary", prepared.summary), ("layout", prepared.view)):
             _take(watch, name, task)
         watch.end()
