@@ -11,6 +11,7 @@ from engine.placers.placer import Placer
 from engine.placeto.settings import PRESETS as PLACETO_PRESETS
 
 PLACERS: dict[str, tuple[str, str]] = {
+    "auto": ("Auto", "engine.placers.auto:Auto"),
     "placeto": ("Placeto", "engine.placers.placeto:Placeto"),
     "single_device": ("Single device", "engine.placers.single_device:SingleDevice"),
     "cpu_only": ("CPU only", "engine.placers.cpu_only:CpuOnly"),
@@ -20,6 +21,7 @@ PLACERS: dict[str, tuple[str, str]] = {
     "m_sct": ("m-SCT", "engine.placers.m_sct:MSct"),
     "heft": ("HEFT", "engine.placers.heft:Heft"),
     "scotch": ("Scotch", "engine.placers.scotch:Scotch"),
+    "human_expert": ("Human expert", "engine.placers.human_expert:HumanExpert"),
     "local_search": ("Local search", "engine.placers.local_search:LocalSearch"),
     "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }

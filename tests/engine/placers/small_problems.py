@@ -31,7 +31,7 @@ def small_graph(rng: np.random.Generator, ops: int) -> tuple[ComputationGraph, C
     edges = len(source)
     graph = ComputationGraph(
         name="small",
-        op_names=tuple(f"scope/op_{index}" for index in range(ops)),
+        op_names=tuple(f"block/branch_{index % 3}/op_{index}" for index in range(ops)),
         op_types=tuple(["MatMul", "Relu", "Add"][index % 3] for index in range(ops)),
         edge_source=source[order].astype(np.int32),
         edge_target=target[order].astype(np.int32),
