@@ -8,6 +8,7 @@ from django.test import Client
 
 from engine import api
 from tests.webapp.graph_files import node_link
+from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
 from webapp.graphs.reading import read_graph
 from webapp.runs.lifecycle import start
@@ -116,3 +117,19 @@ def test_a_graph_that_fits_nowhere_says_by_how_much(graph: Graph) -> None:
     assert "bytes over the 1001 bytes of /device:GPU:0" in run.error
     assert run.events.filter(type="started").exists()
     assert not Answer.objects.exists()
+
+
+def test_the_placed_graph_is_written_with_the_options_it_was_read_with(
+    client: Client, done_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = api.ReadingOptions(batch_size=7)
+    Graph.objects.update(options=GraphOptions(reading).to_json())
+    asked = []
+
+    def write_placed(*arguments: object) -> None:
+        asked.append(arguments[5])
+        raise api.GraphError("enough")
+
+    monkeypatch.setattr(api, "write_placed", write_placed)
+    assert client.get(f"/runs/{done_run.id}/placed.pb", headers=JSON).status_code == 400
+    assert asked == [reading]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.webapp.processes import Surroundings
+from webapp.graphs.models import Graph
 from webapp.projects.models import Project
 
 UPLOAD_LIMIT_BYTES = 3 * 1024**2
@@ -66,7 +67,13 @@ def nothing_on_disk(data_folder: Path, tmp_path: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    "path", ["/no/such/page", "/projects/", "/projects/00000000-0000-0000-0000-000000000000/graphs/"]
+    "path",
+    [
+        "/no/such/page",
+        "/projects/",
+        "/projects/00000000-0000-0000-0000-000000000000/graphs/",
+        "/graphs/00000000-0000-0000-0000-000000000000/again/",
+    ],
 )
 def test_a_large_body_for_any_other_address_is_refused_from_its_head(
     port: int, path: str, data_folder: Path, tmp_path: Path
@@ -89,6 +96,20 @@ def test_an_upload_over_its_limit_is_refused_from_its_head(port: int, project: P
         said = answer(connection)
     assert said.startswith(b"HTTP/1.1 413 ")
     assert said.endswith(b'{"errors": {"file": ["The request is too large; allowed: at most 3211264 bytes."]}}')
+
+
+def test_a_graph_that_is_read_again_takes_a_second_file_within_the_limit(
+    port: int, graph: Graph, data_folder: Path, tmp_path: Path
+) -> None:
+    with connection_to(port) as connection:
+        length = f"Content-Length: {UPLOAD_LIMIT_BYTES + 1024**2}"
+        connection.sendall(head(f"/graphs/{graph.id}/again/", length, "Accept: application/json"))
+        assert b"at most 3211264 bytes" in answer(connection)
+    with connection_to(port) as connection:
+        headers = ("Content-Length: 2097152", "Content-Type: multipart/form-data; boundary=b", "Connection: close")
+        connection.sendall(head(f"/graphs/{graph.id}/again/", *headers) + b"x" * 2097152)
+        assert answer(connection).startswith(b"HTTP/1.1 403 "), "read, and refused for its missing CSRF token"
+    assert list(data_folder.glob("graphs/*")) == [graph.source_path]
 
 
 def test_a_body_without_end_is_cut_off(port: int, project: Project, data_folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rowTexts } from "../../frontend/js/job-rows.js";
+
+test("a row tells what the answer tells, and leaves alone what it says nothing of", () => {
+  const running = { status: "running", stage: "running the graph", done: 3, total: 12, error: "" };
+  assert.deepEqual(rowTexts(running), {
+    status: "Running",
+    stage: "running the graph: 3 of 12",
+    error: "",
+    used: null,
+    best: null,
+  });
+  assert.equal(rowTexts({ status: "queued", stage: "", done: 0, total: 0 }).stage, null, "the page says what it waits for");
+  assert.equal(rowTexts({ status: "done", stage: "" }).stage, "");
+  assert.equal(rowTexts({ status: "running", best_step_time_us: null }).best, "–");
+  assert.equal(rowTexts({ status: "running", evaluations_used: 1200 }).used, "1,200");
+});
