@@ -74,10 +74,15 @@ def _add_graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", type=Path, help="write the report here, as JSON")
 
 
+def _default_method() -> str:
+    """The first in the registry."""
+    return api.methods()[0].name
+
+
 def _add_place(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("place", help="place a graph")
     _add_graph(parser)
-    parser.add_argument("--method", default="placeto", help="see `methods` (default placeto)")
+    parser.add_argument("--method", default=_default_method(), help="see `methods` (default %(default)s)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=JSON", help="a setting of the method, such as preset=paper"
     )

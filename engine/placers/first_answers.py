@@ -17,10 +17,22 @@ LIST_METHODS = ("heft", "m_etf", "m_topo")
 
 
 def evaluate_one_device(problem: PlacementProblem, emit: EmitFromPlacer) -> None:
-    """Each device for all groups, where nothing was evaluated before (a run has done that already)."""
-    if problem.ledger.used == 0:
-        placements = one_device_placements(problem)[: problem.ledger.remaining]
-        evaluate_as_episodes(problem, placements, emit, first_episode=1)
+    """Each device for all groups; where something was evaluated before (a run has done just that), the best is told."""
+    ledger = problem.ledger
+    if ledger.used == 0:
+        evaluate_as_episodes(problem, one_device_placements(problem)[: ledger.remaining], emit, first_episode=1)
+        return
+    emit(
+        Episode(
+            episode=ledger.used,
+            step_time_us=ledger.best_time_us,
+            feasible=ledger.best_step_time_us is not None,
+            best_step_time_us=ledger.best_step_time_us,
+            evaluations=ledger.used,
+            elapsed_seconds=ledger.elapsed_seconds,
+            placement=ledger.answer().tolist(),
+        )
+    )
 
 
 def evaluate_methods(

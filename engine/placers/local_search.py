@@ -42,8 +42,10 @@ class LocalSearch:
         should_stop: ShouldStop,
     ) -> Placement:
         if self._state is None:
-            evaluate_one_device(problem, emit)
-            evaluate_methods(problem, LIST_METHODS, rng, emit, should_stop)
+            if problem.ledger.used == 0:
+                evaluate_one_device(problem, emit)
+            if self.settings.list_starts:
+                evaluate_methods(problem, LIST_METHODS, rng, emit, should_stop)
         if not problem.ledger.spent:
             search = Search(problem, self.settings, rng, emit, should_stop)
             if self._state is not None:

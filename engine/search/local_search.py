@@ -33,6 +33,8 @@ class LocalSearchSettings:
     """heat at the end of a cycle"""
     moves_of_shortest_cycle: float = 100.0
     """evaluations in the first cycle, in moves of one group that there are; what is left doubles from cycle to cycle"""
+    list_starts: bool = True
+    """whether it starts from the best of the list schedulers' plans, too, or of one device alone"""
     checkpoint_seconds: float = 5.0
     """least time between two states told for going on after an interruption"""
 
@@ -41,6 +43,10 @@ class LocalSearchSettings:
         require_number("local_search", "cold", self.cold, 1e-9, 10.0)
         require_number("local_search", "moves_of_shortest_cycle", self.moves_of_shortest_cycle, 1.0, 1e6)
         require_number("local_search", "checkpoint_seconds", self.checkpoint_seconds, *CHECKPOINT_SECONDS)
+        if not isinstance(self.list_starts, bool):
+            raise SettingsError(
+                f"{self.list_starts!r}", where="local_search list_starts", allowed="true, false", field="settings"
+            )
         if self.cold > self.hot:
             raise SettingsError(
                 f"{self.cold!r}", where="local_search cold", allowed=f"at most hot, {self.hot!r}", field="settings"

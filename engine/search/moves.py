@@ -1,5 +1,6 @@
 """The moves of a search, compiled: each turns a placement into another one near it."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -146,6 +147,12 @@ def _move_around(neighbourhood: Neighbourhood, trial: Trial) -> bool:
 
 
 @compiled
+def _stretch(trial: Trial, longest: int) -> int:
+    """From 2 to a little above `longest`; each doubling as often as the next."""
+    return 1 + int(math.exp(uniform(trial.random) * math.log(max(2, longest))))
+
+
+@compiled
 def _move_chain(neighbourhood: Neighbourhood, trial: Trial) -> bool:
     """A stretch of the chain that the step waits for to one device."""
     length = trial.chain_length[0]
@@ -155,7 +162,7 @@ def _move_chain(neighbourhood: Neighbourhood, trial: Trial) -> bool:
     device = _other_device(neighbourhood, trial, trial.chain[place])
     if device == NO_DEVICE:
         return False
-    stretch = 2 + below(trial.random, max(1, min(length // 4, 12)))
+    stretch = _stretch(trial, length // 4)
     changed = False
     for at in range(place, min(place + stretch, length)):
         changed |= _put(neighbourhood, trial, trial.chain[at], device)
@@ -170,7 +177,7 @@ def _move_block(neighbourhood: Neighbourhood, trial: Trial) -> bool:
     if device == NO_DEVICE:
         return False
     groups, own = len(trial.placement), trial.placement[group]
-    size = 2 + below(trial.random, max(1, min(groups // 8, 16)))
+    size = _stretch(trial, groups // 8)
     for member in range(group, min(group + size, groups)):
         if trial.placement[member] == own:
             _put(neighbourhood, trial, member, device)

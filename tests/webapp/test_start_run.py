@@ -1,5 +1,6 @@
 """A person starts a run."""
 
+import re
 from typing import Any
 
 import pytest
@@ -46,6 +47,12 @@ def test_the_run_is_queued(client: Client, ready_graph: Graph, broker: MemoryBro
     assert api.cluster_to_json(request.cluster) == api.cluster_to_json(api.parse_cluster("2xK80+CPU"))
     assert (request.budget, request.seed, request.settings) == (api.Budget(100, 60.0), 7, {})
     assert client.get(response.url).status_code == 200
+
+
+def test_the_first_method_of_the_engine_is_offered_first(client: Client, ready_graph: Graph) -> None:
+    page = client.get(f"/graphs/{ready_graph.id}/").content.decode()
+    methods = page.partition('name="method"')[2].partition("</select>")[0]
+    assert re.findall(r'value="(\w+)"[^>]* selected>', methods) == [api.methods()[0].name] == ["auto"]
 
 
 def test_other_memory_is_that_of_the_chosen_devices_alone(client: Client, ready_graph: Graph) -> None:

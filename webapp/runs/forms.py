@@ -11,8 +11,6 @@ from webapp.user_errors import add_to_form
 MOST_DEVICES = 64
 LARGEST_SEED = 2**63 - 1
 GIBIBYTE = 1024**3
-PREFERRED_METHOD = "placeto"
-"""what the form offers first"""
 
 
 class RunForm(forms.Form):
@@ -45,8 +43,6 @@ class RunForm(forms.Form):
         kinds = [(kind.name, kind.name) for kind in api.device_kinds()]
         self._choices("device_kind", kinds)
         self._choices("method", [(method.name, method.label) for method in api.methods()])
-        if any(method.name == PREFERRED_METHOD for method in api.methods()):
-            self.fields["method"].initial = PREFERRED_METHOD
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]

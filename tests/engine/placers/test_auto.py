@@ -1,0 +1,94 @@
+"""Auto: an answer at once, never behind what it begins with, exhaustive where that can be, the same when resumed."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from engine.command_line import main
+from engine.errors import SettingsError
+from engine.events import Episode, PlacerState, Progress
+from engine.placers.auto import Auto
+from engine.placers.registry import PLACERS, make_placer
+from engine.problem import Budget, PlacementProblem
+
+from .small_problems import small_problem
+
+Heard = list[Episode | Progress | PlacerState]
+
+
+def place(problem: PlacementProblem, placer: Auto, seed: int = 0, stop_at: int = 10**9) -> Heard:
+    heard: Heard = []
+    rng = np.random.default_rng(seed)
+    placer.place(problem, problem.ledger.budget, rng, heard.append, lambda: problem.ledger.used >= stop_at)
+    return heard
+
+
+def episodes_of(heard: Heard) -> list[Episode]:
+    """Without what depends on the clock."""
+    return [dataclasses.replace(event, elapsed_seconds=0.0) for event in heard if isinstance(event, Episode)]
+
+
+def test_it_is_offered_first_and_taken_where_no_method_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert next(iter(PLACERS)) == "auto"
+    with pytest.raises(SystemExit):
+        main(["place", "--help"])
+    assert "(default auto)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_was_evaluated_before_is_told_before_anything_else_is_done() -> None:
+    problem = small_problem(3, ops=20, evaluations=500)
+    problem.evaluate(np.zeros((1, 20), np.int32))
+    first = episodes_of(place(problem, Auto()))[0]
+    assert (first.episode, first.evaluations, first.placement) == (1, 1, [0] * 20)
+    assert first.step_time_us == problem.simulator.evaluate(np.zeros((1, 20), np.int32)).step_time_us[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("method", ["single_device", "random", "heft", "m_etf", "m_sct", "m_topo"])
+def test_it_is_not_behind_a_simple_method_with_as_many_evaluations(method: str, seed: int) -> None:
+    problem = small_problem(seed, ops=20, devices=3, evaluations=300)
+    other = problem.with_budget(Budget(300))
+    make_placer(method, {}).place(other, other.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    place(problem, Auto())
+    assert problem.ledger.best_step_time_us is not None and other.ledger.best_step_time_us is not None
+    assert problem.ledger.best_step_time_us <= other.ledger.best_step_time_us
+
+
+def test_with_enough_evaluations_it_gives_the_optimum_of_a_small_graph() -> None:
+    problem, oracle = (small_problem(1, evaluations=3000) for _ in range(2))
+    place(problem, Auto())
+    make_placer("exhaustive", {}).place(
+        oracle, oracle.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False
+    )
+    assert problem.ledger.best_step_time_us == oracle.ledger.best_step_time_us
+    assert problem.ledger.used > oracle.ledger.used
+
+
+@pytest.mark.parametrize("ops", [7, 30])
+def test_it_goes_on_as_if_never_stopped(ops: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.placers.exhaustive.chunk_size", lambda _: 200)
+    whole, cut, again = (small_problem(1, ops=ops, evaluations=3000) for _ in range(3))
+    uncut = place(whole, Auto())
+    heard = place(cut, Auto(checkpoint_seconds=0.0), stop_at=1000)
+    state = next(event.state for event in reversed(heard) if isinstance(event, PlacerState))
+    again.ledger.restore(cut.ledger.snapshot())
+    placer = Auto()
+    placer.resume(state)
+    heard += place(again, placer, seed=5)
+    assert episodes_of(heard) == episodes_of(uncut)
+    assert again.ledger.used == whole.ledger.used
+    assert again.ledger.answer().tolist() == whole.ledger.answer().tolist()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sample": 2}, "auto sample: 2; allowed: a number from 0 to 1"),
+        ({"effort": 2}, "settings: auto has no setting 'effort'; allowed: sample, checkpoint_seconds"),
+    ],
+)
+def test_bad_settings_are_refused(changes: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Auto(**changes)
+    assert str(caught.value) == message
