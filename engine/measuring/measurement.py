@@ -53,8 +53,9 @@ def measure(
     devices, with links that take no time. Costs are those of `run_metadata`, else estimates. `threads` of each op on a
     CPU; None: the machine's processors shared among the devices. Returns
 
-    - `step_time_us`, the median, `fastest_us`, `slowest_us`, `steps`; `simulated_step_time_us` (None for real GPUs
-      without a cluster) and `measured_over_simulated`; `sources` of the simulation's costs as in a graph's summary;
+    - `step_time_us`, the median, `fastest_us`, `slowest_us`, `steps`; `processor_us` of all threads together, the
+      median too, by which a busy machine shows; `simulated_step_time_us` (None for real GPUs without a cluster) and
+      `measured_over_simulated`; `sources` of the simulation's costs as in a graph's summary;
     - `devices` {the placement's: the machine's}, `virtual` (CPUs stood in for other devices), `threads`;
     - `executed_ops`, `mismatches` (how many ops ran elsewhere than they were put), the first `mismatched_ops`
       [[op, put, ran], ...], `left_out` [[op, why], ...] and `notes`.
@@ -96,7 +97,8 @@ def measure(
     if run_metadata is None:
         notes.append("The simulated step time is of estimated costs; those of a profile on this machine are closer.")
     return {
-        **_times(arrays["step_time_us"], simulated_us),
+        **_times(arrays["wall_us"], simulated_us),
+        "processor_us": float(np.median(arrays["processor_us"].astype(np.float64))),
         "sources": prepared.summary()["sources"],
         "devices": texts["devices"],
         "virtual": virtual,

@@ -31,7 +31,7 @@ STAGE = "running the placed graph"
 
 
 def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
-    """`step_time_us` [steps], and as texts where the ops were put and where they ran."""
+    """`wall_us` and `processor_us` [steps], and as texts where the ops were put and where they ran."""
     report_progress("loading TensorFlow", 0, 0)
     messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
     graph_of_messages(messages, "graph")
@@ -57,7 +57,8 @@ def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: Rep
             run(session, start, {})
             ran = _executed(session, targets, feeds)
             tell = Steps(report_progress, STAGE, 0, WARM_UP_STEPS + steps)
-            times_us = [timed(session, targets, feeds, tell.next) for _ in range(WARM_UP_STEPS + steps)]
+            timed(session, targets, feeds, WARM_UP_STEPS, tell)
+            times = timed(session, targets, feeds, steps, tell)
     texts: dict[str, Json] = {
         "devices": dict(real_name),
         "virtual": virtual,
@@ -66,7 +67,7 @@ def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: Rep
         "mismatches": [[name, put[name], ran[name]] for name in put if name in ran and ran[name] != put[name]],
         "left_out": [[name, why] for name, why in runnable.selection.left_out],
     }
-    return {"step_time_us": np.array(times_us[WARM_UP_STEPS:], dtype=np.float64)}, texts
+    return {"wall_us": np.array(times.wall_us), "processor_us": np.array(times.processor_us)}, texts
 
 
 def _real_devices(names: Sequence[str]) -> tuple[dict[str, str], bool]:

@@ -32,8 +32,9 @@ def profile(
     """Run the graph in `path` `steps` times on each device class of this machine; write `destination` (RunMetadata).
 
     Each op's times there are those of the median step. `threads` of each op on a CPU; None: as many as processors.
-    Returns what was run: `ops`, `measured_ops`, `classes`, `step_time_us` {class: µs, ops one at a time}, `targets`,
-    `left_out` [[op, why], ...], `steps`, `threads`, `notes`. Raises GraphError for what cannot be run, LimitError.
+    Returns what was run: `ops`, `measured_ops`, `classes`, `step_time_us` {class: µs, ops one at a time} and
+    `processor_us` {class: µs of all threads together}, both the median of untraced steps, `targets`, `left_out`
+    [[op, why], ...], `steps`, `threads`, `notes`. Raises GraphError for what cannot be run, LimitError.
     """
     require_steps(steps, threads)
     require_graphdef(suffix)

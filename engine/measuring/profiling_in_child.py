@@ -23,6 +23,7 @@ from engine.measuring.profiling import METADATA_FILE
 from engine.measuring.session_graph import (
     RunnableGraph,
     Steps,
+    StepTimes,
     import_graph,
     initializers,
     run,
@@ -46,14 +47,16 @@ def profile_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
     runnable = runnable_graph(messages, options, cast(list[str], order["fetches"]))
     classes = ["CPU"] + ["GPU"] * bool(tf.config.list_physical_devices("GPU"))
     stats = step_stats_pb2.StepStats()
-    step_times: dict[str, Json] = {}
+    step_time_us: dict[str, Json] = {}
+    processor_us: dict[str, Json] = {}
     for number, device_class in enumerate(classes):
         tell = Steps(
             report_progress, STAGE, number * (WARM_UP_STEPS + 2 * steps), len(classes) * (WARM_UP_STEPS + 2 * steps)
         )
-        traced, times_us = _pass(runnable, device_class, steps, threads, tell)
+        traced, times = _pass(runnable, device_class, steps, threads, tell)
         stats.dev_stats.extend(each for each in traced.dev_stats if f"{device_class}:0" in each.device.upper())
-        step_times[device_class] = median(times_us)
+        step_time_us[device_class] = median(times.wall_us)
+        processor_us[device_class] = median(times.processor_us)
     metadata = config_pb2.RunMetadata(step_stats=stats)
     (folder / METADATA_FILE).write_bytes(metadata.SerializeToString(deterministic=True))
     measured = {each.node_name for device in stats.dev_stats for each in device.node_stats}
@@ -61,7 +64,8 @@ def profile_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
         "ops": op_count,
         "measured_ops": sum(node.name in measured for node in messages.nodes),
         "classes": list(classes),
-        "step_time_us": step_times,
+        "step_time_us": step_time_us,
+        "processor_us": processor_us,
         "targets": list(runnable.selection.targets),
         "left_out": [[name, why] for name, why in runnable.selection.left_out],
     }
@@ -69,8 +73,8 @@ def profile_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
 
 def _pass(
     runnable: RunnableGraph, device_class: str, steps: int, threads: int, tell: Steps
-) -> tuple[Message, list[float]]:
-    """The step stats of the median traced step on one device, and the times of untraced steps in µs."""
+) -> tuple[Message, StepTimes]:
+    """The step stats of the median traced step on one device, and the times of untraced steps."""
     placed = type(runnable.graph)()
     placed.CopyFrom(runnable.graph)
     for node in placed.node:
@@ -87,9 +91,9 @@ def _pass(
             for _ in range(WARM_UP_STEPS):
                 tell.next()
                 run(session, targets, feeds)
-            times_us = [timed(session, targets, feeds, tell.next) for _ in range(steps)]
+            times = timed(session, targets, feeds, steps, tell)
             traced = [_traced(session, targets, feeds, tell.next) for _ in range(steps)]
-    return median_step(traced), times_us
+    return median_step(traced), times
 
 
 def _traced(session: Any, targets: Sequence[Any], feeds: dict[Any, Any], tell: Callable[[], None]) -> Message:

@@ -7,7 +7,7 @@ scales, variances) is positive, counters start at 0. Times of kernels hardly dep
 import math
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,12 +196,25 @@ def run(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], **tracin
         raise _refused(refusal) from None
 
 
-def timed(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], tell: Callable[[], None]) -> float:
-    """µs of one run, after telling of it."""
-    tell()
-    start = time.perf_counter()
-    run(session, fetches, feeds)
-    return (time.perf_counter() - start) * 1e6
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """µs of some steps, [steps] each."""
+
+    wall_us: tuple[float, ...]
+    processor_us: tuple[float, ...]
+    """of all threads together: what a step takes when nothing else keeps the processors busy, if it has one thread"""
+
+
+def timed(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], steps: int, tell: Steps) -> StepTimes:
+    """Run so many steps."""
+    wall_us, processor_us = [], []
+    for _ in range(steps):
+        tell.next()
+        wall, processor = time.perf_counter(), time.process_time()
+        run(session, fetches, feeds)
+        wall_us.append((time.perf_counter() - wall) * 1e6)
+        processor_us.append((time.process_time() - processor) * 1e6)
+    return StepTimes(tuple(wall_us), tuple(processor_us))
 
 
 def _refused(refusal: Exception) -> GraphError:

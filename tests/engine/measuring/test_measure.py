@@ -46,6 +46,7 @@ def test_gpus_that_are_not_there_are_virtual_cpus_and_every_op_runs_where_it_was
     assert told["mismatched_ops"] == []
     assert told["executed_ops"] > 0.9 * prepared.graph.op_count
     assert 0 < told["fastest_us"] <= told["step_time_us"] <= told["slowest_us"]
+    assert told["processor_us"] > 0
     assert told["simulated_step_time_us"] == simulated_on_three_cpus(prepared, profiled, placement)
     assert told["measured_over_simulated"] == pytest.approx(told["step_time_us"] / told["simulated_step_time_us"])
 
