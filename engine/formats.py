@@ -11,7 +11,7 @@ from engine.archive import fields_of, from_fields
 from engine.child import Limits, ReportProgress, Results, no_progress, require_size, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs
-from engine.costs.estimated import estimate_costs
+from engine.costs.estimated import estimate_costs, notes_on_estimates
 from engine.costs.measured import notes_on_measured, read_step_stats, with_measured
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
@@ -70,7 +70,12 @@ def prepare(
             )
         graph = dataclasses.replace(graph, name=path.stem)
         origin = Origin(
-            suffix, options.to_json(), graphdef.feeds, graphdef.fetches, graphdef.signatures, graphdef.notes
+            suffix,
+            options.to_json(),
+            graphdef.feeds,
+            graphdef.fetches,
+            graphdef.signatures,
+            (*graphdef.notes, *notes_on_estimates(graph)),
         )
     else:
         if options != AS_IT_IS:

@@ -20,6 +20,10 @@ from engine.graphs.reading_options import ReadingOptions
 
 ESTIMATING = "estimating the costs"
 AS_IT_IS = ReadingOptions()
+ONE_ITERATION = (
+    "What is estimated counts one iteration of each while loop, since the file does not say how many there are; "
+    "measured times count them all."
+)
 
 
 def estimate_costs(
@@ -40,7 +44,8 @@ def estimate_costs(
 
     Every output counts as memory of its own: an over-estimate for what TensorFlow passes on without a copy (`Identity`,
     `ReadVariableOp`, `Reshape`), since an output has one number of bytes, which a transfer needs in any case. The
-    estimator tells of no temporary memory for most ops, the workspace of a convolution among them: it is then 0.
+    estimator tells of no temporary memory for most ops, the workspace of a convolution among them: it is then 0. An op
+    in a while loop counts for one iteration, since the file does not say how many there are.
     """
     require_suffix(suffix, path)
     require_size(path, limits)
@@ -65,3 +70,8 @@ def estimate_costs(
         source=arrays["source"].astype(np.uint8, copy=False),
         unknown=arrays["unknown"].astype(np.uint8, copy=False),
     )
+
+
+def notes_on_estimates(graph: ComputationGraph) -> tuple[str, ...]:
+    """What people should know of the estimates for `graph`, a sentence each."""
+    return (ONE_ITERATION,) if len(graph.back_edges) else ()

@@ -12,7 +12,7 @@ from engine.child import Limits, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs, Source
 from engine.costs.estimable import CALLS, OF_UNKNOWN_ARITHMETIC
-from engine.costs.estimated import estimate_costs
+from engine.costs.estimated import estimate_costs, notes_on_estimates
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError, GraphError
 from engine.events import Json
@@ -271,3 +271,13 @@ def test_a_file_that_has_changed_since_it_was_read_is_told(tmp_path: Path) -> No
 
 def test_the_types_that_cannot_be_estimated_are_registered() -> None:
     assert registered_ops().keys() >= OF_UNKNOWN_ARITHMETIC | CALLS
+
+
+def test_people_are_told_that_a_loop_counts_once() -> None:
+    straight = make_graph(["a", "b"], [("a", "b")])
+    loop = dataclasses.replace(straight, back_edges=np.array([[1, 0]], dtype=np.int32))
+    assert notes_on_estimates(straight) == ()
+    assert notes_on_estimates(loop) == (
+        "What is estimated counts one iteration of each while loop, since the file does not say how many there are; "
+        "measured times count them all.",
+    )
