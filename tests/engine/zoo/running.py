@@ -12,11 +12,9 @@ from tensorflow.core.protobuf import config_pb2
 from engine.child import ReportProgress, Results
 from engine.events import Json
 from engine.zoo import ZOO
+from engine.zoo.arithmetic import UPDATES, count
 
 v1 = tf.compat.v1
-
-UPDATES = ("ResourceApply", "ResourceScatter")
-"""how the types of ops begin that an optimizer updates a variable with"""
 
 
 def try_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -34,12 +32,18 @@ def try_in_child(order: dict[str, Json], _folder: Path, _report_progress: Report
     return arrays, {"still": list(still), "trained": trained, "unknown": list(unknown)}
 
 
-def count_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Names and types of the ops of each model, by name; `order` holds their settings."""
+def build_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Names and types of the ops of each model, by label; `order` holds their name and settings.
+
+    Those for inference with what `arithmetic.count` says of them.
+    """
     texts: dict[str, Json] = {}
-    for name, settings in order.items():
-        nodes = _definition(name, cast(dict[str, Json], settings)).node
-        texts[name] = {"names": [node.name for node in nodes], "types": [node.op for node in nodes]}
+    for label, (name, settings) in cast(dict[str, tuple[str, dict[str, Json]]], order).items():
+        definition = _definition(name, settings)
+        names, types = [node.name for node in definition.node], [node.op for node in definition.node]
+        texts[label] = {"names": names, "types": types}
+        if settings.get("inference"):
+            texts[f"{label} counted"] = list(count(definition))
     return {}, texts
 
 

@@ -19,20 +19,26 @@ NASNET_OPS = 14_086
 """Placeto's paper: 12,942"""
 NMT_OPS = 18_567
 
-FULL: dict[str, dict[str, Json]] = {
-    "nasnet": {},
-    "nmt": {},
-    "nmt_4_layers": {"steps": 3},
+BUILT: dict[str, Json] = {
+    "nasnet": ["nasnet", {}],
+    "nmt": ["nmt", {}],
+    "nmt_4_layers": ["nmt_4_layers", {"steps": 3}],
+    "nasnet_inference": ["nasnet", {"inference": True, "batch": 1}],
+    "nmt_inference": ["nmt", {"inference": True, "steps": 2}],
 }
-"""what only repeats is left out of the largest"""
+"""label → name and settings; what only repeats is left out of the largest"""
 
 
 @pytest.fixture(scope="module")
-def built() -> dict[str, Ops]:
+def texts() -> dict[str, Json]:
     limits = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
-    _, texts = run_in_child("tests.engine.zoo.running:count_in_child", FULL, limits, task="building")
-    lists = cast(dict[str, dict[str, list[str]]], texts)
-    return {name: dict(zip(each["names"], each["types"], strict=True)) for name, each in lists.items()}
+    return run_in_child("tests.engine.zoo.running:build_in_child", BUILT, limits, task="building")[1]
+
+
+@pytest.fixture(scope="module")
+def built(texts: dict[str, Json]) -> dict[str, Ops]:
+    lists = cast(dict[str, dict[str, list[str]]], {label: texts[label] for label in BUILT})
+    return {label: dict(zip(each["names"], each["types"], strict=True)) for label, each in lists.items()}
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +135,32 @@ def test_nmts_names_tell_layer_and_step(built: dict[str, Ops]) -> None:
     assert ops["attention/step_5/weights"] == "Softmax"
     assert ops["softmax/step_0/logits"] == "MatMul"
     assert len(ops) == NMT_OPS
+
+
+def test_nasnet_has_the_published_size(texts: dict[str, Json]) -> None:
+    """Zoph et al. 2017, table 3: 5.3 million parameters and 564 million multiply-adds, batch norm's counted too."""
+    operations, parameters = cast(list[int], texts["nasnet_inference counted"])
+    assert parameters == pytest.approx(5.3e6, rel=0.01)
+    assert operations / 2 == pytest.approx(564e6, rel=0.02)
+
+
+def test_nmt_has_gnmts_size(texts: dict[str, Json]) -> None:
+    """Every weight by hand; each is used once for a sentence and step, but for the embeddings' and some biases'."""
+    units, words, sentences, steps = 1024, 32_000, 128, 2
+    lstm = [2 * units, 2 * units, 3 * units, 3 * units, 3 * units]
+    gates = sum(4 * units * inputs for inputs in lstm)
+    of_words = units * words
+    operations, parameters = cast(list[int], texts["nmt_inference counted"])
+    assert parameters == 3 * of_words + gates + len(lstm) * 4 * units + 2 * units * units + units
+    attention = 2 * units * units + 2 * steps * units  # for each step: keys, query, scores, context
+    assert operations == 2 * sentences * steps * (of_words + gates + attention)
+
+
+@pytest.mark.parametrize("label", ["nasnet_inference", "nmt_inference"])
+def test_inference_has_nothing_of_training(built: dict[str, Ops], label: str) -> None:
+    ops = built[label]
+    assert "prediction" in ops
+    assert not [name for name in ops if re.match("gradients|optimizer|auxiliary|weight_decay|clipping|.*dropout", name)]
+    assert not {op_type for op_type in ops.values() if op_type.startswith(("Resource", "Assign", "Random"))} - {
+        "ResourceGather"
+    }

@@ -1,0 +1,71 @@
+"""How much a graph of the zoo computes and learns, from TensorFlow's own shapes. Imported in a child alone."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from engine.child import ReportProgress, Results
+from engine.events import Json
+from engine.zoo.layers import v1
+
+UPDATES = ("ResourceApply", "ResourceScatter")
+"""how the types of ops begin that an optimizer updates a variable with"""
+
+
+def count_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """What `count` says of the graph in `path`."""
+    operations, parameters = count(v1.GraphDef.FromString(Path(str(order["path"])).read_bytes()))
+    return {}, {"operations": operations, "parameters": parameters}
+
+
+def count(definition: Any) -> tuple[int, int]:
+    """Operations of a GraphDef's convolutions and matrix products, and its parameters: what is learned."""
+    with tf.Graph().as_default() as graph:
+        v1.import_graph_def(definition, name="")
+    operations = sum(OPERATIONS[op.type](op) for op in graph.get_operations() if op.type in OPERATIONS)
+    return operations, sum(_elements(op.get_attr("shape")) for op in _learned(graph))
+
+
+def _learned(graph: Any) -> list[Any]:
+    """Variables that an optimizer updates; without one, all but the averages that batch norm keeps."""
+    ops = graph.get_operations()
+    updated = [op.inputs[0].op for op in ops if op.type.startswith(UPDATES)]
+    return updated or [op for op in ops if op.type == "VarHandleOp" and "/moving_" not in op.name]
+
+
+def _elements(shape: Any) -> int:
+    return math.prod(tf.TensorShape(shape).as_list())
+
+
+def _convolution(result: Any, kernel: Any) -> int:
+    """A multiply-add, two operations, for each element of the result and each weight of a filter."""
+    height, width, channels, _ = kernel.shape.as_list()
+    return 2 * _elements(result.shape) * int(height * width * channels)
+
+
+def _depthwise(result: Any, kernel: Any) -> int:
+    """A filter has one channel."""
+    height, width, _, _ = kernel.shape.as_list()
+    return 2 * _elements(result.shape) * int(height * width)
+
+
+def _product(op: Any, transposed: str) -> int:
+    """A multiply-add for each element of the result and each of the dimension that is summed over."""
+    summed = op.inputs[0].shape.as_list()[-2 if op.get_attr(transposed) else -1]
+    return 2 * _elements(op.outputs[0].shape) * int(summed)
+
+
+OPERATIONS: dict[str, Callable[[Any], int]] = {
+    "Conv2D": lambda op: _convolution(op.outputs[0], op.inputs[1]),
+    "Conv2DBackpropInput": lambda op: _convolution(op.inputs[2], op.inputs[1]),
+    "Conv2DBackpropFilter": lambda op: _convolution(op.inputs[2], op.outputs[0]),
+    "DepthwiseConv2dNative": lambda op: _depthwise(op.outputs[0], op.inputs[1]),
+    "DepthwiseConv2dNativeBackpropInput": lambda op: _depthwise(op.inputs[2], op.inputs[1]),
+    "DepthwiseConv2dNativeBackpropFilter": lambda op: _depthwise(op.inputs[2], op.outputs[0]),
+    "MatMul": lambda op: _product(op, "transpose_a"),
+    "BatchMatMulV2": lambda op: _product(op, "adj_x"),
+}
+"""the same work forward and for each gradient"""
