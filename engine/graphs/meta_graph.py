@@ -14,6 +14,8 @@ from engine.graphs.wire import BYTES, WireError, fields
 
 META_GRAPHS = 2
 """number of SavedModel's field `meta_graphs`"""
+FIRST_OF_SAVED_MODEL = b"\x08"
+"""the tag of its schema version, with which no MetaGraphDef begins"""
 GRAPH_DEF = 2
 """number of MetaGraphDef's field `graph_def`"""
 META_GRAPH_FORM = "a MetaGraphDef in binary form"
@@ -52,6 +54,8 @@ def meta_graph_of_file(content: bytes) -> MetaGraph:
     if not content:
         raise GraphError("the file is empty", allowed=META_GRAPH_FORM, field="file")
     if (noun := noun_of_first_bytes(content, ".meta")) is not None:
+        raise GraphError(f"this is {noun}", allowed=META_GRAPH_FORM, field="file")
+    if content.startswith(FIRST_OF_SAVED_MODEL) and (noun := _noun_of_other(content)) is not None:
         raise GraphError(f"this is {noun}", allowed=META_GRAPH_FORM, field="file")
     meta_graph = _meta_graph(content, "the file is no MetaGraphDef, or it is cut short or damaged", META_GRAPH_FORM)
     if not meta_graph.graph:

@@ -40,7 +40,8 @@ def saved_model_bytes(path: Path, most_bytes: int) -> bytes:
             _require_decent(entries)
             return _read(archive, _saved_model_entry(entries), most_bytes)
     except _DAMAGES as fault:
-        what = f"the archive is damaged or cut short: {shortened(str(fault) or type(fault).__name__)}"
+        why = "its entries are not where its list says" if isinstance(fault, OSError) else str(fault)
+        what = f"the archive is damaged or cut short: {shortened(why or type(fault).__name__)}"
         raise GraphError(what, allowed=ARCHIVE, field="file") from None
 
 
@@ -134,4 +135,7 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most_bytes: int) -> 
     with archive.open(entry) as stream:
         while piece := stream.read(CHUNK_BYTES):
             pieces.append(piece)
-    return b"".join(pieces)
+    content = b"".join(pieces)
+    if len(content) != entry.file_size:
+        raise zipfile.BadZipFile(f"{where} has {len(content)} bytes and claims {entry.file_size}")
+    return content

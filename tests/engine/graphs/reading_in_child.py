@@ -6,11 +6,12 @@ from typing import cast
 import numpy as np
 
 from engine.child import ReportProgress, Results
-from engine.errors import GraphError
+from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.graphdef_nodes import graph_of_messages
 from engine.graphs.tensorflow_messages import load_messages
+from engine.graphs.unpacking import check_in_child, unpack_in_child
 
 DAMAGES = 3000
 
@@ -57,3 +58,50 @@ def text_to_binary_in_child(order: dict[str, Json], _folder: Path, _report_progr
     graph = load_messages("tensorflow.core.framework.graph_pb2").GraphDef(node=messages.nodes)
     Path(cast(str, order["target"])).write_bytes(graph.SerializeToString())
     return {}, {}
+
+
+def unpack_all_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """The message for each container of the order, {name: [path, suffix]}; empty for one that can be opened."""
+    texts: dict[str, Json] = {}
+    for name, file in order.items():
+        path, suffix = cast(list[str], file)
+        try:
+            _open(Path(path), suffix, folder, report_progress)
+            texts[name] = ""
+        except (GraphError, SettingsError) as error:
+            assert error.field in ("file", "signature"), error
+            texts[name] = str(error)
+    return {}, texts
+
+
+def damage_containers_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """Cut each file at every byte and change bytes of it at random: how many were refused, errors of other types."""
+    rng = np.random.default_rng(0)
+    refused = 0
+    others: list[Json] = []
+    for text in order.values():
+        whole = Path(cast(str, text)).read_bytes()
+        files = [whole[:length] for length in range(len(whole))]
+        for _ in range(DAMAGES // 2):
+            changed = bytearray(whole)
+            for position in rng.integers(len(whole), size=rng.integers(1, 4)):
+                changed[position] = rng.integers(256)
+            files.append(bytes(changed))
+        damaged = folder / f"damaged{Path(cast(str, text)).suffix}"
+        for content in files:
+            damaged.write_bytes(content)
+            try:
+                _open(damaged, damaged.suffix, folder, report_progress)
+            except (GraphError, SettingsError):
+                refused += 1
+            except Exception as error:
+                others.append(f"{type(error).__name__}: {error} for {content!r}")
+    return {}, {"refused": refused, "others": others[:3]}
+
+
+def _open(path: Path, suffix: str, folder: Path, report_progress: ReportProgress) -> None:
+    """As an upload is checked and then opened."""
+    order: dict[str, Json] = {"path": str(path), "suffix": suffix, "signature": "", "most_bytes": 256 * 1024**2}
+    if suffix in (".meta", ".zip"):
+        check_in_child(order, folder, report_progress)
+    unpack_in_child(order, folder, report_progress)
