@@ -106,6 +106,14 @@ def test_usual_options_are_not_told() -> None:
     assert reading_facts({"format": ".pb", "options": options}) == [("Format", "GraphDef (.pb)")]
 
 
+def test_of_many_input_shapes_the_first_are_told() -> None:
+    shapes = {f"input{number}": [number] for number in range(11)}
+    [(term, value)] = reading_facts({"options": {"input_shapes": shapes}})
+    assert term == "Input shapes"
+    assert value.startswith("input0 = 0, input1 = 1, ")
+    assert value.endswith("input7 = 7, 3 more")
+
+
 def test_every_format_has_words() -> None:
     for suffix in api.FORMATS:
         assert format_words(suffix) != suffix

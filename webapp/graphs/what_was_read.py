@@ -14,6 +14,8 @@ from webapp.graphs.models import Graph
 Summary = Mapping[str, Any]
 """PreparedGraph.summary(): our own engine's, so that its fields have the types that its docstring says"""
 
+MOST_SHAPES = 8
+"""input shapes that are written out"""
 SOURCES = (
     ("measured", "Measured", "in steps that were traced"),
     ("estimated", "Estimated", "by TensorFlow's cost model"),
@@ -108,7 +110,7 @@ def reading_facts(summary: Summary) -> list[tuple[str, str]]:
     if options.get("batch_size") is not None:
         facts.append(("Batch size", str(options["batch_size"])))
     if shapes := options.get("input_shapes"):
-        facts.append(("Input shapes", ", ".join(f"{name} = {shape_words(shape)}" for name, shape in shapes.items())))
+        facts.append(("Input shapes", _shapes_words(shapes)))
     return facts
 
 
@@ -120,6 +122,13 @@ def row_facts(graph: Graph) -> list[tuple[str, str]]:
         on = f", for {options.profile_kind} alone" if options.profile_kind else ""
         facts.append(("Measured times", f"{graph.times_name}{on}"))
     return facts
+
+
+def _shapes_words(shapes: Mapping[str, list[int]]) -> str:
+    """The first few, and how many more."""
+    words = [f"{name} = {shape_words(shape)}" for name, shape in list(shapes.items())[:MOST_SHAPES]]
+    more = [f"{len(shapes) - MOST_SHAPES} more"] if len(shapes) > MOST_SHAPES else []
+    return ", ".join([*words, *more])
 
 
 def shape_words(shape: list[int]) -> str:
