@@ -21,8 +21,13 @@ BENCHMARKS = {
 PLACED_FORMATS = (".pb", ".pbtxt")
 MOST_PLACED = 20_000_000
 """ops in a file of placements, all placements together"""
-EXPERIMENTS = {"learning_curve": "engine.experiments.learning_curve:run"}
+EXPERIMENTS = {
+    "learning_curve": "engine.experiments.learning_curve:run",
+    "zoo": "engine.experiments.zoo_table:run",
+}
 """each writes into a folder, tells its progress, and returns a text"""
+EXPERIMENT_FOLDERS = {"zoo": Path("docs")}
+"""where not in docs/results"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -135,7 +140,7 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_experiments(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("experiments", help="make the figures of docs/ again")
     parser.add_argument("name", choices=list(EXPERIMENTS))
-    parser.add_argument("--out", type=Path, default=Path("docs/results"), help="folder (default docs/results)")
+    parser.add_argument("--out", type=Path, help="folder (default docs/results; docs for zoo)")
     parser.set_defaults(command=_experiment)
 
 
@@ -224,7 +229,8 @@ def _bench(parsed: argparse.Namespace) -> int:
 
 
 def _experiment(parsed: argparse.Namespace) -> int:
-    print(_made(EXPERIMENTS[parsed.name])(parsed.out, lambda line: print(line, file=sys.stderr)))
+    folder = parsed.out or EXPERIMENT_FOLDERS.get(parsed.name, Path("docs/results"))
+    print(_made(EXPERIMENTS[parsed.name])(folder, lambda line: print(line, file=sys.stderr)))
     return 0
 
 

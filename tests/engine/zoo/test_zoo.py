@@ -6,6 +6,7 @@ import pytest
 
 from engine import api
 from engine.child import Limits
+from engine.command_line import main
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.graphs.graphdef_reader import read_graph
@@ -78,3 +79,18 @@ def test_progress_is_told_and_settings_reach_the_builder(tmp_path: Path) -> None
 def test_the_same_graph_is_built_every_time(tiny_cnn_path: Path, tmp_path: Path) -> None:
     build_graph("tiny_cnn", tmp_path / "again.pb")
     assert (tmp_path / "again.pb").read_bytes() == tiny_cnn_path.read_bytes()
+
+
+def test_the_command_line_builds_what_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "graph.pb"
+    assert main(["build", "tiny_cnn", "--inference", "--set", "batch=7", "--out", str(path)]) == 0
+    graph = read_graph(path, ".pb", Limits())
+    assert "prediction" in graph.op_names
+    assert "train_step" not in graph.op_names
+    assert capsys.readouterr().err.endswith(f"{path}: {graph.op_count} ops\n")
+    assert b"\x12\x02\x08\x07" in path.read_bytes(), "a shape that begins with 7"
+
+
+def test_a_mistake_in_a_setting_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "nmt", "--set", "layers=two", "--out", str(tmp_path / "graph.pb")]) == 2
+    assert capsys.readouterr().err == "layers: 'two'; allowed: a whole number from 2 to 16\n"
