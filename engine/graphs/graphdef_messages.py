@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import GraphError, shortened
+from engine.graphs.large_text import parts_of_text
 from engine.graphs.tensorflow_messages import Message, load_messages, parsed
-from engine.graphs.wire import BYTES, VARINT, Field, WireError, fields
+from engine.graphs.wire import BYTES, VARINT, Field, WireError, bytes_field, fields
 
 MOST_OPS = 1_000_000
 MOST_LEVELS = 100
 """of nested messages; also protobuf's own limit for binary files"""
 SUFFIXES = (".pb", ".pbtxt")
+LARGE_TEXT_BYTES = 2**20
+"""from this size on TensorFlow's own parser takes less time, its loading included"""
 NODE, LIBRARY, VERSION, VERSIONS = 1, 2, 3, 4
 _KNOWN_TYPES = {NODE: BYTES, LIBRARY: BYTES, VERSION: VARINT, VERSIONS: BYTES}
 
@@ -164,13 +167,15 @@ def _noun_of_message(content: bytes) -> str | None:
 
 def _read_text(content: bytes) -> GraphMessages:
     """Parse protobuf's text format."""
-    graph_pb2 = load_messages("tensorflow.core.framework.graph_pb2")
-    text_format = load_messages("google.protobuf.text_format")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         raise GraphError(f"byte {fault.start} is not UTF-8", allowed=_allowed(".pbtxt"), field="file") from None
     _require_flat(text)
+    if len(content) > LARGE_TEXT_BYTES and (large := _read_large_text(text)) is not None:
+        return large
+    graph_pb2 = load_messages("tensorflow.core.framework.graph_pb2")
+    text_format = load_messages("google.protobuf.text_format")
     graph = graph_pb2.GraphDef()
     try:
         text_format.Parse(text, graph)
@@ -181,6 +186,21 @@ def _read_text(content: bytes) -> GraphMessages:
         raise GraphError(what, where=place, allowed=_allowed(".pbtxt"), field="file") from None
     rest = graph_pb2.GraphDef(library=graph.library, versions=graph.versions)
     return GraphMessages(list(graph.node), rest)
+
+
+def _read_large_text(text: str) -> GraphMessages | None:
+    """Let TensorFlow parse the text; None where it cannot, so that the reason can be told."""
+    parts = parts_of_text(text)
+    if parts is None:
+        return None
+    nodes = [parsed("tensorflow.core.framework.node_def_pb2", "NodeDef", node) for node in parts.nodes]
+    numbered = [(LIBRARY, parts.library), (VERSIONS, parts.versions)]
+    rest = load_messages("tensorflow.core.framework.graph_pb2").GraphDef()
+    try:
+        rest.MergeFromString(b"".join(bytes_field(number, part) for number, part in numbered))
+    except load_messages("google.protobuf.message").DecodeError:
+        return None
+    return None if None in nodes else GraphMessages(nodes, rest)
 
 
 _BRACES = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[{}<>]")
