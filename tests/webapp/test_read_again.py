@@ -148,6 +148,15 @@ def test_a_graph_that_could_not_be_read_offers_it_too(client: Client, graph: Gra
     assert f"/graphs/{graph.id}/again/" in client.get(f"/graphs/{graph.id}/").content.decode()
 
 
+def test_of_a_node_link_file_only_the_groups_can_be_chosen(client: Client, ready_graph: Graph) -> None:
+    page = client.get(f"/graphs/{ready_graph.id}/").content.decode()
+    assert 'name="groups"' in page
+    assert 'name="batch_size"' not in page
+    assert list(again(client, ready_graph, batch_size="2").json()["errors"]) == ["batch_size"]
+    assert again(client, ready_graph, groups="2").status_code == 302
+    assert the_new_one(ready_graph).own_options.groups == 2
+
+
 def test_a_file_that_is_not_there_is_told(client: Client, first: Graph, data_folder: Path) -> None:
     first.source_path.unlink()
     response = again(client, first)

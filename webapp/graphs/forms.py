@@ -13,7 +13,7 @@ from webapp.graphs.format_words import formats_sentence
 from webapp.graphs.graph_options import GraphOptions, groups_text
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.input_shapes import input_shapes_text, parse_input_shapes
-from webapp.graphs.models import Graph
+from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
 from webapp.user_errors import add_to_form
 
 TIMES_SUFFIX = ".pb"
@@ -153,6 +153,9 @@ class UploadForm(OptionsForm):
 class AgainForm(OptionsForm):
     """A graph that is there, to be read with other options."""
 
+    leaves_nothing_open: bool
+    """whether the file says itself all but the groups, so that the other fields need not be shown"""
+
     keep_times = forms.BooleanField(label="Keep the measured times", required=False)
 
     def __init__(self, graph: Graph, *args: Any, **kwargs: Any) -> None:
@@ -166,6 +169,7 @@ class AgainForm(OptionsForm):
             "profile_kind": own.profile_kind or "",
         }
         super().__init__(*args, initial=initial, **kwargs)
+        self.leaves_nothing_open = graph.suffix == NODE_LINK_SUFFIX
         if not graph.has_times:
             del self.fields["keep_times"]
         signatures = graph.signatures

@@ -11,6 +11,8 @@ from webapp.jobs.job import StagedJob
 from webapp.json_text import JsonTextField
 from webapp.projects.models import Project
 
+NODE_LINK_SUFFIX = ".json"
+
 
 class Graph(StagedJob):
     """A graph that was uploaded, or that a worker builds (a sample), then reads, costs and groups.

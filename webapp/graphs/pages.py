@@ -8,8 +8,7 @@ from django.shortcuts import render
 
 from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
-from webapp.graphs.models import Graph
-from webapp.graphs.uploads import NODE_LINK_SUFFIX
+from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
 from webapp.graphs.what_was_read import cpu_ops_of, reading_facts, row_facts, shares_of, unknown_ops_of
 from webapp.profiles.forms import MeasureForm
 from webapp.runs.forms import RunForm

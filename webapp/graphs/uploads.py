@@ -14,11 +14,9 @@ from django.http import Http404
 from engine import api
 from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
 from webapp.graphs.incoming import IncomingFile
-from webapp.graphs.models import Graph
+from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
 from webapp.jobs.publishing import publish
 from webapp.projects.models import Project
-
-NODE_LINK_SUFFIX = ".json"
 
 
 def limits() -> api.Limits:

@@ -11,9 +11,8 @@ from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from webapp.graphs.models import Graph
+from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
 from webapp.graphs.pages import graph_or_404, graph_page
-from webapp.graphs.uploads import NODE_LINK_SUFFIX
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.profiles import lifecycle
 from webapp.profiles.forms import MeasureForm
