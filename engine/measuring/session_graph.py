@@ -22,6 +22,7 @@ from engine.errors import GraphError, shortened
 from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow_messages import Message
+from engine.measuring.captured_variables import is_handle, with_variables
 from engine.measuring.runnable import require_runnable
 from engine.measuring.selection import INPUTS, Selection, select
 
@@ -50,7 +51,7 @@ def runnable_graph(messages: GraphMessages, options: ReadingOptions, fetches: Se
     selection = select(messages.nodes, fetches)
     needed = [node for node in messages.nodes if node.name in selection.needed]
     require_runnable(needed, messages)
-    feeds = _feeds(messages, selection.needed, options)
+    shapes = _shapes_of_inputs(messages, selection.needed, options)
     graph = graph_pb2.GraphDef()
     graph.CopyFrom(messages.rest)
     graph.node.extend(needed)
@@ -61,7 +62,8 @@ def runnable_graph(messages: GraphMessages, options: ReadingOptions, fetches: Se
         for node in function.node_def:
             node.ClearField("device")
             _clear_private(node)
-    return RunnableGraph(graph, selection, feeds)
+    with_variables(graph, shapes)
+    return RunnableGraph(graph, selection, _feeds(graph, shapes))
 
 
 def _keep_colocation(node: Message, names: frozenset[str]) -> None:
@@ -81,18 +83,29 @@ def _clear_private(message: Message) -> None:
         del message.attr[key]
 
 
-def _feeds(messages: GraphMessages, needed: frozenset[str], options: ReadingOptions) -> dict[str, Any]:
-    """Random values of all placeholders that are needed."""
-    rng = np.random.default_rng(0)
+def _shapes_of_inputs(messages: GraphMessages, needed: frozenset[str], options: ReadingOptions) -> dict[str, Message]:
+    """By name, the shape of each input that is needed and gets a value: TensorShapeProto. None for an untold handle."""
     given = given_shapes(messages, options)
-    feeds: dict[str, Any] = {}
+    shapes: dict[str, Message] = {}
     for index, node in enumerate(messages.nodes):
         if node.name not in needed or node.op not in INPUTS:
             continue
-        if node.op == "PlaceholderWithDefault" and index not in given:
+        if index in given:
+            shapes[node.name] = given[index][0]
+        elif node.op != "PlaceholderWithDefault" and not is_handle(node):
+            shapes[node.name] = declared_shape(node, messages.rest.versions.producer)
+    return shapes
+
+
+def _feeds(graph: Message, shapes: Mapping[str, Message]) -> dict[str, Any]:
+    """Random values of the inputs."""
+    rng = np.random.default_rng(0)
+    feeds: dict[str, Any] = {}
+    for node in graph.node:
+        if node.op not in INPUTS or node.name not in shapes:
             continue
         _require_numbers(node)
-        shape = given[index][0] if index in given else declared_shape(node, messages.rest.versions.producer)
+        shape = shapes[node.name]
         if shape.unknown_rank or any(dimension.size < 0 for dimension in shape.dim):
             raise GraphError(
                 f"the shape of this input is not known: {shape_text(shape)}",

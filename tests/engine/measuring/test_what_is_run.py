@@ -58,6 +58,15 @@ RUN: dict[str, tuple[str, ReadingOptions, list[str], list[list[str]]]] = {
         ["y"],
         [],
     ),
+    "a variable that a function captures": (
+        placeholder("w", dtype=RESOURCE)
+        + node("passed", "Identity", "w", T=RESOURCE)
+        + node("read", "ReadVariableOp", "passed", dtype="type: DT_HALF")
+        + node("y", "Relu", "read", T="type: DT_HALF"),
+        ReadingOptions(input_shapes={"w": (2, 3)}),
+        ["y"],
+        [],
+    ),
     "initialisers are left out": (
         MATRIX + START + ASSIGN + node("init", "NoOp", "^set") + PRODUCT,
         ReadingOptions(),
@@ -149,7 +158,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "an input that is a handle": (
         placeholder("x", dtype=RESOURCE) + node("y", "ReadVariableOp", "x", dtype=FLOAT),
-        "x: this input is of type resource, for which there are no random values; allowed: inputs of numbers",
+        "x: this input is the handle of a variable, whose shape is not known; allowed: the variable's shape among the "
+        "input shapes",
     ),
     "an endless input": (
         placeholder("x", 2**31, 2**31) + relu("y", "x"),

@@ -1,0 +1,62 @@
+"""Inputs that are handles of variables, as TF2 functions have them: variables take their place. In the child."""
+
+from collections.abc import Mapping, Sequence
+
+from tensorflow.core.framework import types_pb2
+
+from engine.errors import GraphError, shortened
+from engine.graphs.tensorflow_messages import Message
+from engine.measuring.selection import producer_of
+
+TYPE_ATTRIBUTES = ("dtype", "T")
+
+
+def is_handle(node: Message) -> bool:
+    """Whether a placeholder stands for a variable."""
+    return bool(node.op == "Placeholder" and node.attr["dtype"].type == types_pb2.DT_RESOURCE)
+
+
+def with_variables(graph: Message, shapes: Mapping[str, Message]) -> None:
+    """Make each placeholder of a handle in `graph` a variable of the shape that `shapes` (TensorShapeProto) gives it.
+
+    Raises GraphError where it gives none.
+    """
+    handles = [node for node in graph.node if is_handle(node)]
+    consumers = _consumers(graph.node) if handles else {}
+    for node in handles:
+        if node.name not in shapes:
+            raise GraphError(
+                "this input is the handle of a variable, whose shape is not known",
+                where=shortened(node.name),
+                allowed="the variable's shape among the input shapes",
+                field="input_shapes",
+            )
+        number = _type_read(node.name, consumers)
+        node.op = "VarHandleOp"
+        node.attr["dtype"].type = number
+        node.attr["shape"].shape.CopyFrom(shapes[node.name])
+        node.attr["shared_name"].s = node.name.encode()
+
+
+def _consumers(nodes: Sequence[Message]) -> dict[str, list[Message]]:
+    consumers: dict[str, list[Message]] = {}
+    for node in nodes:
+        for text in node.input:
+            if not text.startswith("^"):
+                consumers.setdefault(producer_of(text), []).append(node)
+    return consumers
+
+
+def _type_read(name: str, consumers: Mapping[str, Sequence[Message]]) -> int:
+    """The DataType that is read from the handle `name`, through ops that pass it on; float where nobody tells."""
+    waiting, seen = [name], {name}
+    while waiting:
+        for node in consumers.get(waiting.pop(), ()):
+            numbers = [int(node.attr[key].type) for key in TYPE_ATTRIBUTES if key in node.attr]
+            told = [number for number in numbers if number not in (types_pb2.DT_RESOURCE, types_pb2.DT_INVALID)]
+            if told:
+                return told[0]
+            if node.name not in seen:
+                seen.add(node.name)
+                waiting.append(node.name)
+    return int(types_pb2.DT_FLOAT)
