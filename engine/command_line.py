@@ -23,6 +23,7 @@ MOST_PLACED = 20_000_000
 """ops in a file of placements, all placements together"""
 EXPERIMENTS = {
     "learning_curve": "engine.experiments.learning_curve:run",
+    "placed_graphs": "engine.experiments.placed_graphs:run",
     "zoo": "engine.experiments.zoo_table:run",
 }
 """each writes into a folder, tells its progress, and returns a text"""

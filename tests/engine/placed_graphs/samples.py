@@ -1,8 +1,6 @@
 """Graphs of all kinds, each as a file that a TensorFlow user has. Used in a child alone, where TensorFlow is loaded."""
 
-import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +8,10 @@ import tensorflow as tf
 from tensorflow.core.framework import graph_pb2
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
+from engine.experiments.placed_samples import Sample, zipped
 from engine.experiments.placed_step import Step
 
 v1 = tf.compat.v1
-
-
-ALL = Step()
-"""what the file's own signature or collections name"""
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A file, and how its step is run."""
-
-    path: Path
-    step: Step = ALL
-    signature: str = ""
 
 
 def written(folder: Path, name: str, graph: Any, outputs: tuple[str, ...], step: Step | None = None) -> Sample:
@@ -39,16 +25,6 @@ def written(folder: Path, name: str, graph: Any, outputs: tuple[str, ...], step:
 
 def _fetched(graph: Any, name: str) -> str:
     return f"{name}:0" if graph.get_operation_by_name(name).outputs else name
-
-
-def zipped(folder: Path, name: str, saved_model: Path) -> Path:
-    """A SavedModel's folder as one file."""
-    path = folder / f"{name}.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in sorted(saved_model.rglob("*")):
-            if file.is_file():
-                archive.write(file, file.relative_to(saved_model))
-    return path
 
 
 def _inputs(shape: tuple[int, ...] = (4, 8)) -> Any:
