@@ -22,6 +22,7 @@ PLACED_FORMATS = (".pb", ".pbtxt")
 MOST_PLACED = 20_000_000
 """ops in a file of placements, all placements together"""
 EXPERIMENTS = {
+    "auto_check": "engine.experiments.auto_check:run",
     "learning_curve": "engine.experiments.learning_curve:run",
     "placed_graphs": "engine.experiments.placed_graphs:run",
     "zoo": "engine.experiments.zoo_table:run",

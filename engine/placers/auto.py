@@ -1,7 +1,7 @@
 """Auto: what a hurried user wants. The best of what is had at once, then the search that pays most for the rest.
 
-First one device, so that there is an answer after one evaluation; then the list schedulers and a small random sample;
-then, where the budget suffices for all placements, every one of them, else local search from the best so far.
+First one device, so that there is an answer after one evaluation; then the list schedulers, Scotch and a small random
+sample; then, where the budget suffices for all placements, every one of them, else local search from the best so far.
 
 Source: this project's own measurements: `python -m engine experiments auto_check`. Each part names its own source.
 """
@@ -82,7 +82,7 @@ class Auto:
         self, problem: PlacementProblem, rng: np.random.Generator, emit: EmitFromPlacer, should_stop: ShouldStop
     ) -> None:
         evaluate_one_device(problem, emit)
-        methods = [*LIST_METHODS, "m_sct"] if problem.graph.op_count <= MOST_OPS_TO_RELAX else LIST_METHODS
+        methods = [*LIST_METHODS, "scotch", *(["m_sct"] if problem.graph.op_count <= MOST_OPS_TO_RELAX else [])]
         evaluate_methods(problem, methods, rng, emit, should_stop)
         count = min(MOST_SAMPLED, int(self.settings.sample * problem.ledger.remaining))
         if count > 0 and not problem.ledger.spent:

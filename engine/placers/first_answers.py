@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.errors import InfeasibleError
+from engine.errors import PlacetoError
 from engine.events import EmitFromPlacer, Episode, PlacerState, Progress, ShouldStop
 from engine.placers.episodes import evaluate_as_episodes
 from engine.placers.registry import make_placer
@@ -58,5 +58,5 @@ def evaluate_methods(
             return
         try:
             make_placer(method, {}).place(problem, problem.ledger.budget, rng, hear, should_stop)
-        except InfeasibleError as error:
-            emit(Progress(f"{method}: {error}", 0, 0))
+        except PlacetoError as error:  # no rule for this graph, no library on this machine
+            emit(Progress(f"without {method}: {error}", 0, 0))

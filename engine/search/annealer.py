@@ -15,7 +15,7 @@ from engine.search.neighbourhood import make_neighbourhood
 from engine.search.random_numbers import new_random_state
 from engine.simulator.records import records_of
 
-SHARES = (2.0, 3.0, 2.0, 2.0, 2.0, 1.0, 3.0)
+SHARES = (1.0, 1.0, 3.0, 4.0, 2.0, 1.0, 3.0, 2.0)
 """how often each kind of move is made, in the order of `moves.py`"""
 
 
@@ -40,6 +40,7 @@ class Annealer:
                 chain=np.zeros(ops, np.int32),
                 chain_length=np.zeros(1, np.int64),
                 random=new_random_state(rng),
+                region=np.zeros(groups, np.int32),
             ),
             before=np.zeros(ops, np.int32),
             shares=np.cumsum(SHARES),

@@ -10,8 +10,8 @@ from engine.search.neighbourhood import Neighbourhood
 from engine.search.random_numbers import RandomState, below, uniform
 from engine.simulator.compiled import compiled
 
-KINDS = 7
-SINGLE, CRITICAL, SWAP, AROUND, CHAIN, BLOCK, JOIN = range(KINDS)
+KINDS = 8
+SINGLE, CRITICAL, SWAP, AROUND, CHAIN, BLOCK, JOIN, REGION = range(KINDS)
 NO_DEVICE = -1
 ATTEMPTS = 4
 
@@ -29,6 +29,8 @@ class Trial(NamedTuple):
     """[1]"""
     random: RandomState
     """[1]"""
+    region: NDArray[np.int32]
+    """[groups] room for the groups that a move has reached"""
 
 
 @compiled
@@ -62,6 +64,8 @@ def _move(neighbourhood: Neighbourhood, trial: Trial, kind: int) -> bool:
         return _move_block(neighbourhood, trial)
     if kind == JOIN:
         return _join(neighbourhood, trial)
+    if kind == REGION:
+        return _move_region(neighbourhood, trial)
     return _move_one(neighbourhood, trial, _any_group(neighbourhood, trial))
 
 
@@ -181,4 +185,28 @@ def _move_block(neighbourhood: Neighbourhood, trial: Trial) -> bool:
     for member in range(group, min(group + size, groups)):
         if trial.placement[member] == own:
             _put(neighbourhood, trial, member, device)
+    return True
+
+
+@compiled
+def _move_region(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+    """A connected part of what is on one device, grown from a group over half of the edges, to another device."""
+    group = _any_group(neighbourhood, trial)
+    device = _other_device(neighbourhood, trial, group)
+    if device == NO_DEVICE:
+        return False
+    own, size = trial.placement[group], _stretch(trial, len(trial.placement) // 4)
+    _put(neighbourhood, trial, group, device)
+    trial.region[0] = group
+    done, reached = 0, 1
+    while done < reached and reached < size:
+        member = trial.region[done]
+        done += 1
+        for place in range(neighbourhood.first_neighbour[member], neighbourhood.first_neighbour[member + 1]):
+            neighbour = neighbourhood.neighbours[place]
+            if trial.moved[neighbour] != own or reached == size or uniform(trial.random) < 0.5:
+                continue
+            if _put(neighbourhood, trial, neighbour, device):
+                trial.region[reached] = neighbour
+                reached += 1
     return True

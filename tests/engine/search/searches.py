@@ -17,6 +17,7 @@ def trial_at(placement: NDArray[np.int32], chain: list[int], seed: int = 0) -> T
         chain=np.array(chain, dtype=np.int32),
         chain_length=np.array([len(chain)]),
         random=new_random_state(np.random.default_rng(seed)),
+        region=np.zeros_like(placement),
     )
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.placers.random import random_placements
-from engine.search.moves import AROUND, BLOCK, CHAIN, CRITICAL, JOIN, KINDS, SINGLE, SWAP, propose
+from engine.search.moves import AROUND, BLOCK, CHAIN, CRITICAL, JOIN, KINDS, REGION, SINGLE, SWAP, propose
 from engine.search.neighbourhood import make_neighbourhood
 from engine.search.random_numbers import below, uniform
 from tests.engine.placers.small_problems import small_problem
@@ -75,6 +75,20 @@ def test_a_group_takes_its_neighbours_along() -> None:
     moved = moves_of(AROUND, [])
     assert max(map(len, moved)) > 1
     assert all(any(groups <= around for around in near) for groups in moved)
+
+
+def test_a_region_is_connected() -> None:
+    problem = small_problem(4, ops=30, devices=2, cpu=False)
+    neighbourhood = make_neighbourhood(problem)
+    first = neighbourhood.first_neighbour
+    moved = moves_of(REGION, [])
+    assert max(map(len, moved)) > 2
+    for groups in moved:
+        reached = {min(groups)}
+        for _ in groups:
+            near = {int(near) for at in reached for near in neighbourhood.neighbours[first[at] : first[at + 1]]}
+            reached |= near & groups
+        assert reached == groups
 
 
 def test_a_swap_keeps_the_numbers_on_each_device_and_joining_goes_to_a_neighbour() -> None:
