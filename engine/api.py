@@ -35,7 +35,7 @@ from engine.events import (
     ShouldStop,
     Started,
 )
-from engine.formats import DEFAULT_GROUPS, FORMATS, check_upload, prepare, write_placed
+from engine.formats import DEFAULT_GROUPS, FORMATS, check_run_metadata, check_upload, prepare, write_placed
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
@@ -136,6 +136,7 @@ __all__ = [
     "Started",
     "apply",
     "build",
+    "check_run_metadata",
     "check_upload",
     "cluster_to_json",
     "device_kinds",

@@ -42,6 +42,11 @@ def check_upload(path: Path, suffix: str, limits: Limits) -> None:
         _read_nodelink(path, limits, no_progress)
 
 
+def check_run_metadata(path: Path, limits: Limits) -> None:
+    """Raise GraphError or LimitError unless `path` holds step stats; whether of this graph, `prepare` says. Fast."""
+    read_step_stats(path, limits)
+
+
 def prepare(
     path: Path,
     suffix: str,

@@ -3,6 +3,7 @@
 import json
 
 from engine.graphs.wire import bytes_field
+from tests.engine.costs.step_stats_samples import CPU, device, run_metadata, stats
 from tests.engine.graphs.graphdef_samples import attribute, identity, node, total, type_attribute
 
 FLOAT = 1
@@ -33,3 +34,8 @@ def node_link(ops: int = 12, output_bytes: int = 1000) -> bytes:
     edges = [{"source": f"op{(index - 1) // 2}", "target": f"op{index}", "output": 0} for index in range(1, ops)]
     graph = {"directed": True, "multigraph": False, "graph": {"name": "tree"}, "nodes": nodes, "edges": edges}
     return json.dumps(graph).encode()
+
+
+def measured_times() -> bytes:
+    """RunMetadata of a run of `graphdef()`."""
+    return run_metadata(device(CPU, stats("sum", 7), stats("left", 2)))

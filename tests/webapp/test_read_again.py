@@ -11,7 +11,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from tests.webapp.conftest import MemoryBroker
-from tests.webapp.graph_files import graphdef
+from tests.webapp.graph_files import graphdef, measured_times
 from webapp.graphs import uploads
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.leftovers import OLD_SECONDS, remove_leftovers
@@ -78,9 +78,11 @@ def test_neither_needs_the_other(client: Client, first: Graph, links: bool, monk
 
 
 def test_new_times_take_the_place_of_the_old(client: Client, first: Graph) -> None:
-    again(client, first, keep_times="on", run_metadata=SimpleUploadedFile("new.pb", b"newer"), profile_kind="K80")
+    again(
+        client, first, keep_times="on", run_metadata=SimpleUploadedFile("new.pb", measured_times()), profile_kind="K80"
+    )
     new = the_new_one(first)
-    assert (new.times_path.read_bytes(), new.times_name) == (b"newer", "new.pb")
+    assert (new.times_path.read_bytes(), new.times_name) == (measured_times(), "new.pb")
     assert new.own_options == GraphOptions(profile_kind="K80")
     assert first.times_path.read_bytes() == b"times"
 
@@ -104,10 +106,11 @@ BAD = [
     ({"input_shapes": "x"}, "input_shapes"),
     ({"profile_kind": "K80"}, "profile_kind"),
     ({"run_metadata": SimpleUploadedFile("t.txt", b"x")}, "run_metadata"),
+    ({"run_metadata": SimpleUploadedFile("t.pb", b"x")}, "run_metadata"),
 ]
 
 
-@pytest.mark.parametrize(("fields", "field"), BAD, ids=[field for _, field in BAD])
+@pytest.mark.parametrize(("fields", "field"), BAD, ids=str)
 def test_nonsense_is_a_sentence_at_its_field(client: Client, first: Graph, fields: dict[str, Any], field: str) -> None:
     response = again(client, first, **fields)
     assert response.status_code == 400

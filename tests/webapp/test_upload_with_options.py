@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from engine import api
 from tests.webapp.conftest import MemoryBroker
-from tests.webapp.graph_files import graphdef, node_link
+from tests.webapp.graph_files import graphdef, measured_times, node_link
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.input_shapes import MOST_LINES, input_shapes_text, parse_input_shapes
 from webapp.graphs.leftovers import remove_leftovers
@@ -19,7 +19,7 @@ from webapp.graphs.reading import read_graph
 from webapp.projects.models import Project
 
 JSON = {"accept": "application/json"}
-TIMES = b"\x0a\x00 as measured"
+TIMES = measured_times()
 
 
 def upload(client: Client, project: Project, fields: dict[str, Any], name: str = "a.pb", content: bytes = b"") -> Any:
@@ -149,16 +149,34 @@ BAD_TIMES = [
     (times("step.json"), "step.json: this is no RunMetadata; allowed: .pb"),
     (times("step"), "step: this is no RunMetadata; allowed: .pb"),
     (times("step.pb", b""), "step.pb: the file is empty; allowed: RunMetadata with step stats"),
+    (times("step.pb", b"\x89PNG\r\n\x1a\n" + bytes(50)), "this is a PNG picture; allowed: RunMetadata (.pb) of a run"),
+    (times("step.pb", TIMES[:-3]), "the file is no RunMetadata, or it is cut short or damaged: "),
 ]
 
 
-@pytest.mark.parametrize(("second", "sentence"), BAD_TIMES, ids=["suffix", "no suffix", "empty"])
+@pytest.mark.parametrize(
+    ("second", "sentence"), BAD_TIMES, ids=["suffix", "no suffix", "empty", "picture", "cut short"]
+)
 def test_a_second_file_that_can_be_no_times_is_refused(
     client: Client, project: Project, data_folder: Path, second: SimpleUploadedFile, sentence: str
 ) -> None:
     response = upload(client, project, {"run_metadata": second})
     assert response.status_code == 400
-    assert response.json() == {"errors": {"run_metadata": [sentence]}}
+    [found] = response.json()["errors"]["run_metadata"]
+    assert found.startswith(sentence)
+    assert files_in(data_folder) == []
+
+
+def test_times_that_need_too_much_are_told_at_their_own_field(
+    client: Client, project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise api.LimitError("it needs more than 120 seconds", field="file")
+
+    monkeypatch.setattr(api, "check_run_metadata", fail)
+    response = upload(client, project, {"run_metadata": times()})
+    assert response.status_code == 413
+    assert response.json() == {"errors": {"run_metadata": ["it needs more than 120 seconds"]}}
     assert files_in(data_folder) == []
 
 

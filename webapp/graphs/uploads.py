@@ -37,6 +37,7 @@ def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, t
         raise api.GraphError("the file is empty", where=name, allowed="a graph with at least one op", field="file")
     _check_choices(suffix, options, size, times)
     api.check_upload(file.path, suffix, limits())
+    _check_times(times)
     graph = Graph(project=project, name=name[:200], suffix=suffix, file_bytes=size, content_hash=file.content_hash)
     with _files_of(graph):
         file.move_to(graph.source_path)
@@ -58,6 +59,7 @@ def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path |
     where the file is not there (any more); then nothing is kept.
     """
     _check_choices(graph.suffix, options, graph.file_bytes, times)
+    _check_times(times)
     new = Graph(
         project=graph.project,
         name=graph.name,
@@ -89,6 +91,16 @@ def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: I
     if file_bytes + times_bytes > settings.UPLOAD_LIMIT_BYTES:
         what = f"both files together have {file_bytes + times_bytes} bytes"
         raise api.LimitError(what, allowed=f"at most {settings.UPLOAD_LIMIT_BYTES} bytes", field="run_metadata")
+
+
+def _check_times(times: IncomingFile | Path | None) -> None:
+    """Look into a file that was sent. Raises a PlacetoError at its own field."""
+    if not isinstance(times, IncomingFile):
+        return
+    try:
+        api.check_run_metadata(times.path, limits())
+    except api.LimitError as error:
+        raise api.LimitError(error.what, where=error.where, allowed=error.allowed, field="run_metadata") from None
 
 
 def _require_nothing_open(options: GraphOptions) -> None:
