@@ -6,7 +6,8 @@ from typing import cast
 from engine.child import ReportProgress, Results
 from engine.errors import PlacetoError
 from engine.events import Json
-from engine.measuring.profiling_in_child import profile_in_child
+from engine.graphs.tensorflow_messages import Message, load_messages
+from engine.measuring.profiling_in_child import median_step, profile_in_child
 from engine.measuring.runnable import reason_not_to_run
 
 
@@ -27,3 +28,25 @@ def profiles_in_child(order: dict[str, Json], folder: Path, report_progress: Rep
 def reasons_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """{op type: why it is not run}"""
     return {}, {op_type: reason_not_to_run(op_type) for op_type in cast(list[str], order["types"])}
+
+
+def median_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """[[op, ns from its start, ns to its end, ns until all is done], ...] of the median of `steps` [[op, ns], ...]."""
+    stats = median_step([_traced(step) for step in cast(list[list[tuple[str, int]]], order["steps"])])
+    (device,) = stats.dev_stats
+    return {}, {
+        "ops": [
+            [each.node_name, each.op_start_rel_nanos, each.op_end_rel_nanos, each.all_end_rel_nanos]
+            for each in device.node_stats
+        ]
+    }
+
+
+def _traced(step: list[tuple[str, int]]) -> Message:
+    """StepStats of ops that start 5 ns after their record and whose outputs take 7 ns."""
+    stats = load_messages("tensorflow.core.framework.step_stats_pb2").StepStats()
+    device = stats.dev_stats.add(device="/device:CPU:0")
+    for name, nanoseconds in step:
+        end = 5 + nanoseconds
+        device.node_stats.add(node_name=name, op_start_rel_nanos=5, op_end_rel_nanos=end, all_end_rel_nanos=end + 7)
+    return stats

@@ -3,9 +3,13 @@
 import numpy as np
 
 from engine import api
+from engine.child import run_in_child
 from engine.costs.costs import Source
 from engine.costs.measured import read_step_stats, with_measured
+from engine.events import Json
 from tests.engine.measuring.conftest import LIMITS, Profiled
+
+RUNNING = "tests.engine.measuring.running"
 
 
 def test_what_was_run_is_measured_on_the_cpu_and_estimated_elsewhere(
@@ -42,3 +46,15 @@ def test_it_tells_what_was_run(prepared: api.PreparedGraph, profiled: Profiled) 
     assert told["threads"] == 1
     steps = [(done, total) for stage, done, total in profiled.stages if stage == "running the graph"]
     assert steps == [(done, 2 + 2 * 3) for done in range(2 + 2 * 3)]
+
+
+def test_the_median_step_holds_each_ops_own_median() -> None:
+    """The second step's sum is the median. There, `b` was interrupted, and the two runs of `loop` share its median."""
+    steps: list[Json] = [
+        [["a", 100], ["b", 20], ["loop", 10], ["loop", 10], ["idle", 0]],
+        [["a", 90], ["b", 900], ["loop", 30], ["loop", 10], ["idle", 0]],
+        [["a", 2000], ["b", 30], ["loop", 40], ["loop", 40], ["idle", 5]],
+    ]
+    _, texts = run_in_child(f"{RUNNING}:median_in_child", {"steps": steps}, LIMITS, task="taking the median")
+    times = [("a", 100), ("b", 30), ("loop", 30), ("loop", 10), ("idle", 0)]
+    assert texts["ops"] == [[name, 5, 5 + time, 12 + time] for name, time in times]
