@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from engine.errors import GraphError, LimitError, shortened
 from engine.graphs.graphdef_messages import MOST_OPS, GraphMessages
 from engine.graphs.graphdef_nodes import place_of
+from engine.graphs.op_table import registered_ops
 from engine.graphs.pruning import functions_of
 from engine.graphs.tensorflow_messages import Message
 
@@ -39,18 +40,42 @@ def calls_of(messages: GraphMessages) -> list[Message]:
 
 
 def require_callable(messages: GraphMessages) -> None:
-    """The functions exist, none calls itself, and inlined they are not too many ops. Raises GraphError, LimitError."""
+    """The graph with its functions inlined is one that TensorFlow can make. Raises GraphError, LimitError.
+
+    Each function is there, once, and does not call itself, all op types are TensorFlow's own, and inlined they are not
+    too many ops.
+    """
     functions = _functions(messages)
+    if len(functions) < len(messages.rest.library.function):
+        names = [function.signature.name for function in messages.rest.library.function]
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        raise GraphError("two functions have this name", where=shortened(twice), allowed="unique names", field="file")
     for index, node in enumerate(messages.nodes):
         missing = _missing(node, functions)
         if missing is not None:
             what = f"it calls {shortened(missing)}, which is not in the function library"
             raise GraphError(what, where=place_of(node, index), allowed="a function of the library", field="file")
+    _require_known_types(messages, functions)
     sizes = _sizes(functions)
     ops = sum(_size(node, functions, sizes) for node in messages.nodes)
     if ops > MOST_OPS:
         what = f"with its functions inlined the graph has {ops} ops"
         raise LimitError(what, allowed=f"at most {MOST_OPS} ops", field="file")
+
+
+def _require_known_types(messages: GraphMessages, functions: Mapping[str, Message]) -> None:
+    """TensorFlow takes no graph apart that has an op which it does not know."""
+    known = registered_ops().keys() | functions.keys()
+    bodies = [
+        ("", messages.nodes),
+        *((f" of function {shortened(name)}", of.node_def) for name, of in functions.items()),
+    ]
+    for place, body in bodies:
+        for index, node in enumerate(body):
+            if node.op not in known:
+                what = f"its type {shortened(node.op)} is not TensorFlow's own, so that no function can be inlined"
+                where = place_of(node, index) + place
+                raise GraphError(what, where=where, allowed="ops that TensorFlow knows, or no functions", field="file")
 
 
 def _functions(messages: GraphMessages) -> dict[str, Message]:

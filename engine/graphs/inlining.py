@@ -153,19 +153,20 @@ def _as_it_was(made: Message, original: Message) -> Message:
 def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMessages) -> list[str]:
     """A sentence of what was inlined, and one of what was not."""
     functions = {function.signature.name: function for function in inlined.rest.library.function}
-    left = [node.op for node in inlined.nodes if is_call(node, functions) or is_compiled_as_one(node)]
+    left = {node.name: node.op for node in inlined.nodes if is_call(node, functions) or is_compiled_as_one(node)}
+    replaced = [call.op for call in calls if call.name not in left]
     before, after = len(messages.nodes), len(inlined.nodes)
-    notes = [
-        f"TensorFlow's own inliner has put the ops of functions in the place of their calls ({_counted(calls)}): "
-        f"{before} ops became {after}; the placed graph is written in this form."
-    ]
+    notes = []
+    if replaced:
+        notes.append(
+            f"TensorFlow's own inliner has put the ops of functions in the place of their calls ({_types(replaced)}): "
+            f"{before} ops became {after}; the placed graph is written in this form."
+        )
     if left:
-        notes.append(f"TensorFlow does not inline these calls, so that each stays one op: {_types(left)}.")
+        notes.append(
+            f"TensorFlow does not inline these calls, so that each stays one op: {_types(list(left.values()))}."
+        )
     return notes
-
-
-def _counted(calls: Sequence[Message]) -> str:
-    return _types([call.op for call in calls])
 
 
 def _types(ops: Sequence[str]) -> str:

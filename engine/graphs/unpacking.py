@@ -45,7 +45,7 @@ def unpack_in_child(order: dict[str, Json], folder: Path, report_progress: Repor
     _write(messages, folder / OPENED_FILE)
     calls = bool(calls_of(messages))
     if calls:
-        require_callable(messages)
+        _require_inlinable(messages)
     return {}, {
         "written": True,
         "calls": calls,
@@ -57,13 +57,10 @@ def unpack_in_child(order: dict[str, Json], folder: Path, report_progress: Repor
 
 
 def check_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Read the whole graph of a container, whichever part of it a step would run."""
+    """Read the whole graph of a container, whichever part of it a step would run; its functions are not looked at."""
     path, suffix = Path(cast(str, order["path"])), cast(str, order["suffix"])
     meta_graph, _ = _meta_graph(path, suffix, cast(int, order["most_bytes"]))
-    messages = read_messages(meta_graph.graph, ".pb")
-    graph_of_messages(messages, path.stem)
-    if calls_of(messages):
-        require_callable(messages)
+    graph_of_messages(read_messages(meta_graph.graph, ".pb"), path.stem)
     return {}, {}
 
 
@@ -89,8 +86,14 @@ def _calls_functions(content: bytes, suffix: str) -> bool:
     messages = read_messages(content, suffix)
     if not calls_of(messages):
         return False
-    require_callable(messages)
+    _require_inlinable(messages)
     return True
+
+
+def _require_inlinable(messages: GraphMessages) -> None:
+    """What is wrong with the graph is told before TensorFlow sees it, whose sentences name no op."""
+    graph_of_messages(messages, "graph")
+    require_callable(messages)
 
 
 def _may_have_functions(content: bytes, suffix: str) -> bool:

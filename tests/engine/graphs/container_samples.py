@@ -2,6 +2,7 @@
 
 import io
 import struct
+import warnings
 import zipfile
 from collections.abc import Sequence
 
@@ -49,7 +50,9 @@ def archive(*entries: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED, mod
             info.filename = name  # as it is, also where Python would mend it
             info.compress_type = method
             info.external_attr = (mode if index == len(entries) - 1 else 0o100644) << 16
-            target.writestr(info, content)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of a name that is there twice
+                target.writestr(info, content)
     return buffer.getvalue()
 
 

@@ -20,6 +20,7 @@ from tests.engine.graphs.container_samples import (
     archive,
     call,
     caller,
+    calling,
     claiming,
     collection,
     encrypted,
@@ -127,6 +128,11 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         f"zero: the entry is a link or no plain file{ENTRIES}",
     ),
     "encrypted": (".zip", encrypted(WHOLE), f"saved_model.pb: the entry is encrypted{ENTRIES}"),
+    "there twice": (
+        ".zip",
+        archive((MODEL, GOOD), (MODEL, GOOD)),
+        f"saved_model.pb: the archive has two entries of this name{ENTRIES}",
+    ),
     "too many entries": (
         ".zip",
         archive(*((f"{index}", b"") for index in range(10_001))),
@@ -253,6 +259,33 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         ".pb",
         caller("ok", "f") + caller("c", "g") + library(function("f")),
         "op 1 (c): it calls g, which is not in the function library; allowed: a function of the library",
+    ),
+    "two functions of one name": (
+        ".pb",
+        caller("c", "f") + library(function("f"), function("g"), function("f")),
+        "f: two functions have this name; allowed: unique names",
+    ),
+    "an unknown op beside a call": (
+        ".pb",
+        caller("c", "f") + node("m", "Mystery") + library(function("f")),
+        "op 1 (m): its type Mystery is not TensorFlow's own, so that no function can be inlined; "
+        "allowed: ops that TensorFlow knows, or no functions",
+    ),
+    "an unknown op in a function": (
+        ".pb",
+        caller("c", "f") + library(function("f", text(1, "m") + text(2, "Mystery"))),
+        "op 0 (m) of function f: its type Mystery is not TensorFlow's own, so that no function can be inlined; "
+        "allowed: ops that TensorFlow knows, or no functions",
+    ),
+    "a cycle beside a call": (
+        ".pb",
+        caller("c", "f") + identity("a", "b") + identity("b", "a") + library(function("f")),
+        "2 ops form a cycle that is no while loop: a → b → a; allowed: cycles through NextIteration and Merge alone",
+    ),
+    "an odd device at a call": (
+        ".pb",
+        node("c", "StatefulPartitionedCall", device="/gpu:x", attributes=calling("f")) + library(function("f")),
+        "c: /gpu:x is no device; allowed: /device:TYPE:N, with /job:, /replica: and /task: where there are any",
     ),
     "functions that grow without end": (
         ".pb",

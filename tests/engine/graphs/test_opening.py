@@ -1,0 +1,223 @@
+"""What is read of real SavedModels, MetaGraphDefs and graphs with functions; that it does what the whole file does."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import pytest
+
+from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.costs.costs import Source
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.formats import prepare
+from engine.graphs.colocation import colocation_classes
+from engine.graphs.function_calls import CALLS, FUNCTIONAL_CONTROL_FLOW
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.graphdef_reader import read_graph
+from engine.graphs.opening import OpenedGraph, opened
+from engine.graphs.reading_options import ReadingOptions
+from tests.engine.graphs.graphdef_samples import constant, identity
+
+SAMPLES = "tests.engine.graphs.function_samples"
+OURS = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
+"""for the samples, which are ours; what is under test has the usual limits"""
+CASES: dict[str, tuple[str, str]] = {
+    "loop": ("module.zip", "loop"),
+    "train": ("module.zip", "train"),
+    "keras": ("keras.zip", ""),
+    "training": ("training.meta", ""),
+    "calls": ("calls.pb", ""),
+    "dataset": ("dataset.pb", ""),
+    "compiled": ("compiled.pb", ""),
+    "captured": ("captured.pb", ""),
+    "branches": ("branches.pb", ""),
+}
+"""file and signature"""
+
+
+class Case(NamedTuple):
+    """An opened file; its GraphDef is kept where `path` says."""
+
+    path: Path
+    said: OpenedGraph
+    graph: ComputationGraph
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("samples")
+    run_in_child(f"{SAMPLES}:build_in_child", {"folder": str(folder)}, OURS, task="building samples")
+    for name in ("module", "keras"):
+        shutil.make_archive(str(folder / name), "zip", folder, name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cases(folder: Path) -> dict[str, Case]:
+    found = {}
+    for name, (file, signature) in CASES.items():
+        source, target = folder / file, folder / f"opened_{name}.pb"
+        with opened(source, source.suffix, ReadingOptions(signature), Limits()) as said:
+            shutil.copy(said.path, target)
+            found[name] = Case(target, said, read_graph(said.path, said.suffix, Limits()))
+        assert not said.path.exists() or said.path == source
+    return found
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path, cases: Mapping[str, Case]) -> dict[str, Any]:
+    """What two steps give: [of the file's whole graph, of what was read], each [values, variables]."""
+    jobs: dict[str, Json] = {}
+    for name, (file, _) in CASES.items():
+        if name != "captured":  # its variables would have to be fed
+            whole = folder / f"{Path(file).stem}.pb"
+            jobs[name] = [[str(whole), str(cases[name].path)], list(cases[name].said.fetches) or ["loss"]]
+    _, texts = run_in_child(f"{SAMPLES}:run_in_child", jobs, OURS, task="running samples")
+    return texts
+
+
+def ops_of(graph: ComputationGraph, op_type: str) -> list[int]:
+    return [op for op, each in enumerate(graph.op_types) if each == op_type]
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "captured"])
+def test_what_is_read_gives_what_the_file_gives(results: dict[str, Any], name: str) -> None:
+    (values, variables), (read_values, read_variables) = results[name]
+    assert read_values == values
+    assert read_variables.items() <= variables.items()
+    assert values[0] or name == "training"
+
+
+def test_side_effects_of_functions_stay(results: dict[str, Any]) -> None:
+    for name, variable in [("loop", "count"), ("train", "weights"), ("calls", "weights"), ("training", "weights")]:
+        assert variable in results[name][1][1]
+    first, second = results["train"][1][0]
+    assert first != second
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_call_is_left_that_can_be_inlined(cases: dict[str, Case], name: str) -> None:
+    left = [op_type for op_type in cases[name].graph.op_types if op_type in CALLS | FUNCTIONAL_CONTROL_FLOW]
+    assert left == (["PartitionedCall"] if name == "compiled" else [])
+
+
+def test_a_loop_is_one_frame_and_its_back_edges_make_no_cycle(cases: dict[str, Case]) -> None:
+    for name in ("loop", "calls", "captured"):
+        graph = cases[name].graph
+        assert len(graph.back_edges) == len(ops_of(graph, "NextIteration")) >= 2
+        class_of_op = colocation_classes(graph)
+        inside = [op for op_type in ("Enter", "NextIteration", "LoopCond", "Exit") for op in ops_of(graph, op_type)]
+        assert len(set(class_of_op[inside].tolist())) == 1
+
+
+@pytest.mark.parametrize("name", ["loop", "train", "keras", "training"])
+def test_only_what_the_step_needs_is_read(cases: dict[str, Case], name: str) -> None:
+    graph, said = cases[name].graph, cases[name].said
+    assert set(said.fetches) <= set(graph.op_names)
+    assert set(said.feeds) <= set(graph.op_names)
+    assert {"SaveV2", "RestoreV2", "MergeV2Checkpoints", "ScalarSummary"}.isdisjoint(graph.op_types)
+    consumed = {graph.op_names[op] for op in [*graph.edge_source.tolist(), *graph.back_edges[:, 0].tolist()]}
+    assert set(graph.op_names) - consumed <= set(said.fetches)
+
+
+def test_what_the_containers_say(cases: dict[str, Case]) -> None:
+    assert cases["loop"].said.signatures == ("loop", "train")
+    assert cases["loop"].said.feeds == ("loop_x",)
+    assert cases["keras"].said.signatures == ("serve", "serving_default")
+    assert cases["keras"].said.feeds == ("serving_default_images",)
+    assert cases["training"].said.fetches == ("train_step",)
+    assert cases["calls"].said.fetches == ()
+
+
+def test_notes_say_what_was_done(cases: dict[str, Case]) -> None:
+    meta, pruned, inlined, compiled = (cases[name].said.notes for name in ("training", "keras", "branches", "compiled"))
+    ops = {name: cases[name].graph.op_count for name in cases}
+    assert meta == (f"Of the file's 97 ops those {ops['training']} were read that collection train_op needs.",)
+    assert pruned[0] == "Of the file's 81 ops those 10 were read that signature serving_default needs."
+    assert inlined == (
+        "TensorFlow's own inliner has put the ops of functions in the place of their calls "
+        f"(1 StatelessCase, 1 StatelessIf): 16 ops became {ops['branches']}; the placed graph is written in this form.",
+    )
+    assert compiled[-1] == "TensorFlow does not inline these calls, so that each stays one op: 1 PartitionedCall."
+
+
+def test_functions_of_a_data_pipeline_stay_functions(cases: dict[str, Case]) -> None:
+    graph = cases["dataset"].graph
+    reasons = dict(zip(graph.op_types, graph.cpu_reason, strict=True))
+    for op_type in ("MapDataset", "FilterDataset", "OneShotIterator"):
+        if op_type in reasons:
+            assert reasons[op_type] == "it belongs to a data pipeline"
+    assert "OneShotIterator" in reasons
+    assert reasons["Sum"] == reasons["Sqrt"] == ""
+
+
+def test_variables_of_a_saved_model_keep_their_shapes(folder: Path) -> None:
+    path = folder / "keras.zip"
+    prepared = prepare(path, ".zip", lambda *_: None, Limits(), options=ReadingOptions(batch_size=8))
+    graph, costs = prepared.graph, prepared.costs
+    for op in [*ops_of(graph, "Conv2D"), *ops_of(graph, "MatMul")]:
+        assert costs.source[op] == Source.ESTIMATED
+        assert (costs.time_us[:, op] > 0).all()
+    floats = 3 * 3 * 3 * 4 + 4 + 4 * 4 + 14 * 14 * 4 * 10 + 10
+    assert costs.persistent_bytes.sum() == 4 * floats
+    summary = prepared.summary()
+    assert (summary["name"], summary["format"], summary["unknown_ops"]) == ("keras", ".zip", 0)
+    assert summary["signatures"] == ["serve", "serving_default"]
+    assert len(cast(list[str], summary["notes"])) == 2
+
+
+def test_the_same_file_gives_the_same_bytes(folder: Path, cases: dict[str, Case]) -> None:
+    file, signature = CASES["loop"]
+    source = folder / file
+    with opened(source, source.suffix, ReadingOptions(signature), Limits()) as said:
+        assert said.path.read_bytes() == cases["loop"].path.read_bytes()
+
+
+def test_a_plain_graph_is_taken_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "plain.pb"
+    path.write_bytes(constant("a") + identity("b", "a"))
+    with opened(path, ".pb", ReadingOptions(), Limits()) as said:
+        assert said == OpenedGraph(path, ".pb")
+    assert path.exists()
+
+
+def open_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """What the child that unpacks has loaded in the end."""
+    import sys
+
+    from engine.graphs.unpacking import unpack_in_child
+
+    unpack_in_child(order, folder, report_progress)
+    return {}, {"tensorflow": "tensorflow.python" in sys.modules}
+
+
+def test_no_tensorflow_is_loaded_for_what_calls_no_functions(folder: Path) -> None:
+    for file in ("training.meta", "training.pb"):
+        path = folder / file
+        order: dict[str, Json] = {"path": str(path), "suffix": path.suffix, "signature": "", "most_bytes": 2**28}
+        _, texts = run_in_child(f"{__name__}:open_in_child", order, Limits(), task="opening")
+        assert texts["tensorflow"] is False
+
+
+@pytest.mark.parametrize(
+    ("file", "signature", "message"),
+    [
+        ("module.zip", "", "signature: there is no signature serving_default; allowed: loop, train"),
+        ("module.zip", "no such", "signature: there is no signature no such; allowed: loop, train"),
+        ("training.meta", "loop", "signature: there is no signature loop; allowed: none"),
+        ("calls.pb", "loop", "signature: a GraphDef has no signature loop; allowed: none"),
+    ],
+)
+def test_a_signature_that_is_not_there_is_told_with_those_that_are(
+    folder: Path, file: str, signature: str, message: str
+) -> None:
+    path = folder / file
+    with (
+        pytest.raises(SettingsError) as caught,
+        opened(path, path.suffix, ReadingOptions(signature), Limits()),
+    ):
+        pass
+    assert str(caught.value) == message
+    assert caught.value.field == "signature"
