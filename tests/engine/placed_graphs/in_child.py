@@ -1,9 +1,9 @@
-"""Tries random placements of samples. Loads TensorFlow late, once it is told to be exact."""
+"""Tries placements of samples. Loads TensorFlow late, once it is told to be exact."""
 
 from pathlib import Path
 from typing import cast
 
-from engine.child import ReportProgress, Results
+from engine.child import ReportProgress, Results, publish
 from engine.events import Json
 from engine.experiments.exact_numbers import ask_for_exact_numbers
 
@@ -22,3 +22,33 @@ def check_samples_in_child(order: dict[str, Json], folder: Path, report_progress
         report_progress(name, index, len(names))
         found[name] = check(builders[name], folder / str(index), range(cast(int, order["placements"])))
     return {}, found
+
+
+def build_sample_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """Leave the sample's file in the folder that the order names; says its name."""
+    from tests.engine.placed_graphs.samples import SAMPLES
+
+    path = SAMPLES[cast(str, order["name"])](folder).path
+    publish(path, Path(cast(str, order["folder"])) / path.name)
+    return {}, {"file": path.name}
+
+
+def run_downloaded_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Run a placed file on `/device:CPU:i` for `/device:GPU:i`, beside the file that it was made from."""
+    ask_for_exact_numbers()
+    from engine.experiments.placed_checks import definition_of
+    from engine.experiments.placed_samples import unplaced
+    from engine.experiments.placed_step import Step, mismatches, run_step, unequal_numbers
+
+    placed = definition_of(Path(cast(str, order["placed"])))
+    written: list[Json] = sorted({node.device for node in placed.node})
+    for node in placed.node:
+        node.device = node.device.replace("GPU", "CPU")
+    step = Step(tuple(cast(list[str], order["fetches"])))
+    ran, plain = run_step(placed, step, 2), run_step(unplaced(Path(cast(str, order["source"]))), step, 2)
+    return {}, {
+        "written": written,
+        "mismatches": [list(each) for each in mismatches(placed, ran)],
+        "unequal": list(unequal_numbers(plain.numbers, ran.numbers)),
+        "executed": len(ran.executed),
+    }
