@@ -1,5 +1,6 @@
 """Local search over the rest of a problem's budget: cycles of annealing from the best placement so far."""
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -28,8 +29,8 @@ class LocalSearchSettings:
     """The heat is the loss of step time, as a share of the best, that is taken with a chance of 1/e."""
 
     hot: float = 0.01
-    """heat at the begin of a cycle"""
-    cold: float = 0.0003
+    """heat at the begin of a cycle; less of it, by the square root, where the budget is shorter than a cycle"""
+    cold: float = 0.0002
     """heat at the end of a cycle"""
     moves_of_shortest_cycle: float = 100.0
     """evaluations in the first cycle, in moves of one group that there are; what is left doubles from cycle to cycle"""
@@ -103,7 +104,8 @@ class LocalSearch:
             left = self._problem.ledger.budget.seconds - self._begin_seconds
             planned = min(planned, chunk_size(self._problem) * max(0.0, left) / SECONDS_OF_A_CHUNK)
         shortest = self._settings.moves_of_shortest_cycle * max(1, self._annealer.moves)
-        return Schedule(cycles_for(planned, shortest), self._settings.hot, self._settings.cold)
+        hot = self._settings.hot * math.sqrt(min(1.0, planned / shortest))
+        return Schedule(cycles_for(planned, shortest), max(hot, self._settings.cold), self._settings.cold)
 
     def _evaluations(self) -> int:
         """Of the whole search."""
