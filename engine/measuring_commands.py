@@ -57,6 +57,8 @@ def _profile(parsed: argparse.Namespace) -> int:
     for device_class, step_time_us in cast(dict[str, float], told["step_time_us"]).items():
         print(f"{device_class}: {step_time_us / 1e6:.6f} s a step, ops one at a time")
     print(f"{told['measured_ops']} of {told['ops']} ops are measured: {parsed.out}")
+    for note in cast(list[str], told["notes"]):
+        print(note)
     for name, why in cast(list[list[str]], told["left_out"])[:LEFT_OUT_SHOWN]:
         print(f"not run: {name}: {why}")
     return 0

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.child import Limits, ReportProgress, child_results, no_progress
+from engine.child import Limits, ReportProgress, Results, child_results, no_progress
 from engine.clusters.catalogue import DEVICE_CLASSES, default_memory_bytes
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, Cluster, Contention, Device, MemoryModel
 from engine.errors import GraphError, PlacementError, shortened
@@ -20,7 +19,7 @@ from engine.formats import prepare
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.opening import opened
 from engine.graphs.reading_options import ReadingOptions
-from engine.measuring.profiling import require_graphdef, require_steps
+from engine.measuring.profiling import busy_notes, require_graphdef, require_steps
 from engine.placement_files import simulate
 from engine.prepared import PreparedGraph
 
@@ -32,6 +31,7 @@ VIRTUAL = (
     "share the machine's processors and pass tensors on without copying them."
 )
 PARALLEL = "TensorFlow may run two ops of one device at once; the simulator runs one after the other."
+ESTIMATED = "The simulated step time is of estimated costs; those of a profile on this machine are closer."
 
 
 def measure(
@@ -66,7 +66,51 @@ def measure(
     require_graphdef(suffix)
     modelled = cluster or _own_cluster(placement)
     prepared = prepare(path, suffix, report_progress, limits, groups=None, options=options, run_metadata=run_metadata)
-    on_cpus = _simulated_us(prepared, _on_cpus(modelled), placement)  # and the placement belongs to the graph
+    simulated_on_cpus_us = _simulated_us(
+        prepared, _on_cpus(modelled), placement
+    )  # and the placement belongs to the graph
+    names = [device.name for device in modelled.devices]
+    arrays, texts = _run_placed(path, suffix, placement, names, options, limits, report_progress, steps, threads)
+    on_cpus = bool(texts["virtual"]) or all(device.is_cpu for device in modelled.devices)
+    simulated_us: float | None = simulated_on_cpus_us
+    if not on_cpus:
+        simulated_us = _simulated_us(prepared, modelled, placement) if cluster is not None else None
+    wall_us, processor_us = arrays["wall_us"].astype(np.float64), arrays["processor_us"].astype(np.float64)
+    step_time_us = float(np.median(wall_us))
+    notes = [*prepared.origin.notes, *([VIRTUAL] if texts["virtual"] else []), PARALLEL]
+    notes += [ESTIMATED] if run_metadata is None else []
+    notes += busy_notes(step_time_us, float(np.median(processor_us))) if on_cpus else []
+    return {
+        "step_time_us": step_time_us,
+        "fastest_us": float(wall_us.min()),
+        "slowest_us": float(wall_us.max()),
+        "processor_us": float(np.median(processor_us)),
+        "simulated_step_time_us": simulated_us,
+        "measured_over_simulated": step_time_us / simulated_us if simulated_us else None,
+        "sources": prepared.summary()["sources"],
+        "devices": texts["devices"],
+        "virtual": texts["virtual"],
+        "threads": texts["threads"],
+        "steps": steps,
+        "executed_ops": texts["executed"],
+        **_mismatches(cast(list[Json], texts["mismatches"])),
+        "left_out": texts["left_out"],
+        "notes": list(notes),
+    }
+
+
+def _run_placed(
+    path: Path,
+    suffix: str,
+    placement: Json,
+    devices: list[str],
+    options: ReadingOptions,
+    limits: Limits,
+    report_progress: ReportProgress,
+    steps: int,
+    threads: int | None,
+) -> Results:
+    """What `measure_in_child` gives for a `placement` that belongs to the graph, on `devices` in their order."""
     assert isinstance(placement, dict)
     with opened(path, suffix, options, limits, report_progress) as graphdef:
         order: dict[str, Json] = {
@@ -75,7 +119,7 @@ def measure(
             "options": options.to_json(),
             "fetches": list(graphdef.fetches),
             "device_of_op": dict(placement),
-            "devices": [device.name for device in modelled.devices],
+            "devices": list(devices),
             "steps": steps,
             "threads": threads or 0,
         }
@@ -87,39 +131,7 @@ def measure(
             report_progress=report_progress,
             with_gpus=True,
         ) as (results, _):
-            arrays, texts = results
-    virtual = bool(texts["virtual"])
-    if virtual or all(device.is_cpu for device in modelled.devices):
-        simulated_us: float | None = on_cpus
-    else:
-        simulated_us = _simulated_us(prepared, modelled, placement) if cluster is not None else None
-    notes: list[Json] = [*graphdef.notes, *([VIRTUAL] if virtual else []), PARALLEL]
-    if run_metadata is None:
-        notes.append("The simulated step time is of estimated costs; those of a profile on this machine are closer.")
-    return {
-        **_times(arrays["wall_us"], simulated_us),
-        "processor_us": float(np.median(arrays["processor_us"].astype(np.float64))),
-        "sources": prepared.summary()["sources"],
-        "devices": texts["devices"],
-        "virtual": virtual,
-        "threads": texts["threads"],
-        "steps": steps,
-        "executed_ops": texts["executed"],
-        **_mismatches(cast(list[Json], texts["mismatches"])),
-        "left_out": texts["left_out"],
-        "notes": notes,
-    }
-
-
-def _times(times_us: NDArray[np.generic], simulated_us: float | None) -> dict[str, Json]:
-    measured_us = float(np.median(times_us.astype(np.float64)))
-    return {
-        "step_time_us": measured_us,
-        "fastest_us": float(times_us.min()),
-        "slowest_us": float(times_us.max()),
-        "simulated_step_time_us": simulated_us,
-        "measured_over_simulated": measured_us / simulated_us if simulated_us else None,
-    }
+            return results
 
 
 def _mismatches(mismatches: list[Json]) -> dict[str, Json]:

@@ -4,6 +4,7 @@ The graph is executed, in a child with limits; `runnable.py` says which op types
 """
 
 from pathlib import Path
+from typing import cast
 
 from engine.child import Limits, ReportProgress, child_results, no_progress, publish
 from engine.errors import GraphError, SettingsError
@@ -15,6 +16,8 @@ PROFILING = "profiling the graph"
 METADATA_FILE = "run_metadata.pb"
 MOST_STEPS = 1000
 MOST_THREADS = 1024
+BUSY = 1.3
+"""times longer than its processor time a step on CPUs takes at most on an idle machine"""
 MEASURING_LIMITS = Limits(memory_bytes=16 * 1024**3, seconds=600.0)
 """to run a graph takes more than to read it: its variables and activations are really there"""
 
@@ -56,7 +59,17 @@ def profile(
             with_gpus=True,
         ) as ((_, texts), folder):
             publish(folder / METADATA_FILE, destination)
-        return texts | {"steps": steps, "threads": threads, "notes": list(graphdef.notes)}
+        wall_us, processor_us = cast(list[dict[str, float]], [texts["step_time_us"], texts["processor_us"]])
+        notes: list[Json] = [*graphdef.notes, *busy_notes(wall_us["CPU"], processor_us["CPU"])]
+        return texts | {"steps": steps, "threads": threads, "notes": notes}
+
+
+def busy_notes(wall_us: float, processor_us: float) -> list[str]:
+    """A sentence for people where a step on CPUs waited for processors that others had."""
+    if wall_us <= BUSY * processor_us:
+        return []
+    waited = f"a step took {wall_us / processor_us:.1f} times its processor time"
+    return [f"The machine was busy with other work ({waited}): measure again when it is idle."]
 
 
 def require_graphdef(suffix: str) -> None:

@@ -7,6 +7,7 @@ from engine.child import run_in_child
 from engine.costs.costs import Source
 from engine.costs.measured import read_step_stats, with_measured
 from engine.events import Json
+from engine.measuring.profiling import busy_notes
 from tests.engine.measuring.conftest import LIMITS, Profiled
 
 RUNNING = "tests.engine.measuring.running"
@@ -58,3 +59,12 @@ def test_the_median_step_holds_each_ops_own_median() -> None:
     _, texts = run_in_child(f"{RUNNING}:median_in_child", {"steps": steps}, LIMITS, task="taking the median")
     times = [("a", 100), ("b", 30), ("loop", 30), ("loop", 10), ("idle", 0)]
     assert texts["ops"] == [[name, 5, 5 + time, 12 + time] for name, time in times]
+
+
+def test_a_busy_machine_is_told() -> None:
+    assert busy_notes(wall_us=120.0, processor_us=100.0) == []
+    assert busy_notes(wall_us=100.0, processor_us=800.0) == []  # several threads
+    assert busy_notes(wall_us=250.0, processor_us=100.0) == [
+        "The machine was busy with other work (a step took 2.5 times its processor time): measure again when it is "
+        "idle."
+    ]
