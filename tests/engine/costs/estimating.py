@@ -1,5 +1,6 @@
 """Estimates many graphs in one child, which loads TensorFlow once; beside them what the tests compare with."""
 
+import importlib
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from engine.errors import PlacetoError
 from engine.events import Json
 from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.reading_options import ReadingOptions
+from engine.zoo import ZOO
 from tests.engine.costs.roofline import arithmetic
 
 TIMES_SLOWER = 100
@@ -25,12 +27,13 @@ TIMES_SLOWER = 100
 def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
     """By job: `name.field` arrays as `estimate_in_child` gives them, op names, or the error's text.
 
-    A job is {path, options}, and what is wanted beside: `roofline` or `direct`.
+    A job is {path, options}, {zoo, settings} for a graph of the zoo that is built first, and what is wanted beside:
+    `roofline` (op types included) or `direct`.
     """
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
     for name, job in cast(dict[str, dict[str, Json]], order).items():
-        path = Path(cast(str, job["path"]))
+        path = _built(name, job, folder) if "zoo" in job else Path(cast(str, job["path"]))
         options = cast(dict[str, Json], job.get("options", ReadingOptions().to_json()))
         asked: dict[str, Json] = {"path": str(path), "suffix": path.suffix, "kinds": list(CATALOGUE)}
         try:
@@ -42,10 +45,21 @@ def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress:
         if job.get("roofline"):
             names, found["roofline.operations"], found["roofline.bytes"] = arithmetic(path)
             texts[f"{name}.roofline.names"] = cast(list[Json], names)
+            texts[f"{name}.types"] = [node.op for node in read_messages(path.read_bytes(), path.suffix).nodes]
         if job.get("direct"):
             found["direct"] = _direct(path)
         arrays |= {f"{name}.{key}": array for key, array in found.items()}
     return arrays, texts
+
+
+def _built(name: str, job: dict[str, Json], folder: Path) -> Path:
+    """A graph of the zoo, in the child's folder."""
+    model = ZOO[cast(str, job["zoo"])]
+    module, _, function = model.builder.partition(":")
+    graph = getattr(importlib.import_module(module), function)(model.settings(cast(dict[str, Json], job["settings"])))
+    path = folder / f"{name}.pb"
+    path.write_bytes(graph.SerializeToString())
+    return path
 
 
 def _direct(path: Path) -> NDArray[np.float64]:
