@@ -3,24 +3,31 @@
 from pathlib import Path
 from typing import cast
 
-import tensorflow as tf
-
 from engine.child import ReportProgress, Results
 from engine.events import Json
-from tests.engine.graphs.tensorflow_samples import run_placed_in_child
+from engine.experiments.exact_numbers import ask_for_exact_numbers
+
+DEVICES = 2
 
 
-def run_on_virtual_cpus_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+def run_on_virtual_cpus_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Run the placed graph with /device:CPU:i for /device:GPU:i, soft placement off, beside the unplaced one.
 
-    `devices` are the devices as they were written; for the rest see `run_placed_in_child`.
+    `devices` are the devices as they were written; `mismatches` names ops that TensorFlow had elsewhere, and numbers
+    that are not the unplaced graph's.
     """
-    definition = tf.compat.v1.GraphDef.FromString(Path(cast(str, order["placed"])).read_bytes())
-    written: list[Json] = sorted({node.device for node in definition.node})
-    for node in definition.node:
+    ask_for_exact_numbers()
+    from engine.experiments.placed_checks import definition_of
+    from engine.experiments.placed_step import Step, mismatches, run_step, unequal_numbers
+    from engine.zoo.training_step import LOSS, STEP
+
+    placed = definition_of(Path(cast(str, order["placed"])))
+    written: list[Json] = sorted({node.device for node in placed.node})
+    for node in placed.node:
         node.device = node.device.replace("/device:GPU:", "/device:CPU:")
-    on_cpus = folder / "on_cpus.pb"
-    on_cpus.write_bytes(definition.SerializeToString())
-    job: dict[str, Json] = {"plain": order["plain"], "placed": [str(on_cpus)]}
-    arrays, texts = run_placed_in_child({"jobs": {"placed": job}, "devices": 2}, folder, report_progress)
-    return arrays, texts | {"devices": written}
+    step = Step((STEP, f"{LOSS}:0"))
+    ran = run_step(placed, step, DEVICES)
+    plain = run_step(definition_of(Path(cast(str, order["plain"]))), step, DEVICES)
+    wrong: list[Json] = [list(each) for each in mismatches(placed, ran)]
+    wrong += unequal_numbers(plain.numbers, ran.numbers)
+    return {}, {"placed": {"mismatches": wrong, "executed_ops": len(ran.executed)}, "devices": written}

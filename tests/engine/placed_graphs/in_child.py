@@ -52,3 +52,19 @@ def run_downloaded_in_child(order: dict[str, Json], _folder: Path, _report_progr
         "unequal": list(unequal_numbers(plain.numbers, ran.numbers)),
         "executed": len(ran.executed),
     }
+
+
+def scatter_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """Put each op of a sample anywhere, whatever ties it to others; how many TensorFlow moves."""
+    import numpy as np
+
+    from engine.experiments.placed_checks import definition_of
+    from engine.experiments.placed_step import mismatches, run_step
+    from tests.engine.placed_graphs.samples import SAMPLES
+
+    sample = SAMPLES[cast(str, order["name"])](folder)
+    definition = definition_of(sample.path)
+    rng = np.random.default_rng(0)
+    for node in definition.node:
+        node.device = f"/device:CPU:{rng.integers(3)}"
+    return {}, {"moved": len(mismatches(definition, run_step(definition, sample.step, 3)))}

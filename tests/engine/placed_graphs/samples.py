@@ -215,6 +215,19 @@ def functions(folder: Path) -> Sample:
     return written(folder, "functions", graph, ("train_step", "loss"))
 
 
+def two_handles(folder: Path) -> Sample:
+    """Two handle ops that name one variable: on two devices they would be two variables."""
+    with tf.Graph().as_default() as graph:
+        handles = [
+            tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[4, 8], shared_name="shared", container="", name=name)
+            for name in ("writer", "reader")
+        ]
+        tf.raw_ops.AssignVariableOp(resource=handles[0], value=_inputs() * 2.0, name="train_step")
+        with tf.control_dependencies([graph.get_operation_by_name("train_step")]):
+            tf.reduce_sum(tf.raw_ops.ReadVariableOp(resource=handles[1], dtype=tf.float32), name="loss")
+    return written(folder, "two_handles", graph, ("train_step", "loss"))
+
+
 def queue(folder: Path) -> Sample:
     """A queue with a barrier behind its enqueue, and a stack."""
     with tf.Graph().as_default() as graph:
@@ -342,6 +355,7 @@ SAMPLES: dict[str, Callable[[Path], Sample]] = {
     "TensorArray v1, trained": tensor_array_v1,
     "If, Case, While v2, TensorList": control_flow_v2,
     "functions, trained": functions,
+    "two handles of a variable": two_handles,
     "queue": queue,
     "tables, strings, sparse update": tables_and_strings,
     "dataset, iterator": dataset,
