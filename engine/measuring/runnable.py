@@ -77,8 +77,11 @@ OUTSIDE = (
 ALLOWED = "ops that work on numbers in memory"
 
 
-def require_runnable(nodes: Iterable[Message], messages: GraphMessages) -> None:
-    """Raise GraphError with the first op of `nodes`, and of what they call, that is not run."""
+def require_runnable(nodes: Iterable[Message], messages: GraphMessages) -> bool:
+    """Raise GraphError with the first op of `nodes`, and of what they call, that is not run.
+
+    Returns whether they call functions of the library at all; all of it has been looked at then.
+    """
     functions = {function.signature.name: function for function in messages.rest.library.function}
     calls = False
     for node in nodes:
@@ -88,6 +91,7 @@ def require_runnable(nodes: Iterable[Message], messages: GraphMessages) -> None:
         for name, function in functions.items():
             for node in function.node_def:
                 _require(node, functions, f" of the function {shortened(name)}")
+    return calls
 
 
 def _require(node: Message, functions: Mapping[str, Message], of_function: str) -> None:

@@ -50,11 +50,13 @@ def runnable_graph(messages: GraphMessages, options: ReadingOptions, fetches: Se
     """The part of the graph that a step runs, with values for its inputs. Raises GraphError, SettingsError."""
     selection = select(messages.nodes, fetches)
     needed = [node for node in messages.nodes if node.name in selection.needed]
-    require_runnable(needed, messages)
+    calls = require_runnable(needed, messages)
     shapes = _shapes_of_inputs(messages, selection.needed, options)
     graph = graph_pb2.GraphDef()
     graph.CopyFrom(messages.rest)
     graph.node.extend(needed)
+    if not calls:
+        graph.ClearField("library")  # which nobody has looked at
     for node in graph.node:
         _keep_colocation(node, selection.needed)
     for function in graph.library.function:

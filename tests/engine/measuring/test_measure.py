@@ -84,3 +84,15 @@ def test_numbers_of_steps_and_threads_have_their_range(tiny_cnn_path: Path) -> N
         measure(tiny_cnn_path, ".pb", {}, AS_IT_IS, LIMITS, steps=0)
     with pytest.raises(SettingsError, match=r"^threads: 0; allowed: 1 to 1024$"):
         api.profile(tiny_cnn_path, ".pb", Path("never.pb"), AS_IT_IS, LIMITS, lambda *_: None, threads=0)
+
+
+@pytest.mark.parametrize("command", [["profile", "graph.json", "--out", "never.pb"], ["measure", "graph.json"]])
+def test_a_node_link_file_has_nothing_to_run(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    placement = tmp_path / "placement.json"
+    placement.write_text('{"a": "/device:CPU:0"}')
+    own = ["--placement", str(placement)] if command[0] == "measure" else []
+    assert main([*command, *own]) == 2
+    line = ".json: a node-link file holds no ops that can be run; allowed: a TensorFlow graph\n"
+    assert capsys.readouterr().err == line

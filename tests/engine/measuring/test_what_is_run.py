@@ -67,6 +67,7 @@ RUN: dict[str, tuple[str, ReadingOptions, list[str], list[list[str]]]] = {
         ["y"],
         [],
     ),
+    "a function that nothing calls": (FUNCTION + number("a") + relu("y", "a"), ReadingOptions(), ["y"], []),
     "initialisers are left out": (
         MATRIX + START + ASSIGN + node("init", "NoOp", "^set") + PRODUCT,
         ReadingOptions(),
