@@ -25,10 +25,10 @@ TIMES_SLOWER = 100
 
 
 def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """By job: `name.field` arrays as `estimate_in_child` gives them, op names, or the error's text.
+    """By job: `name.field` arrays as `estimate_in_child` gives them, op names and types, or the error's text.
 
     A job is {path, options}, {zoo, settings} for a graph of the zoo that is built first, and what is wanted beside:
-    `roofline` (op types included) or `direct`.
+    `roofline` or `direct`.
     """
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
@@ -42,10 +42,10 @@ def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress:
             texts[name] = f"{type(error).__name__}: {error}"
             continue
         texts[name] = said["op_names"]
+        texts[f"{name}.types"] = [node.op for node in read_messages(path.read_bytes(), path.suffix).nodes]
         if job.get("roofline"):
             names, found["roofline.operations"], found["roofline.bytes"] = arithmetic(path)
             texts[f"{name}.roofline.names"] = cast(list[Json], names)
-            texts[f"{name}.types"] = [node.op for node in read_messages(path.read_bytes(), path.suffix).nodes]
         if job.get("direct"):
             found["direct"] = _direct(path)
         arrays |= {f"{name}.{key}": array for key, array in found.items()}

@@ -1,19 +1,18 @@
 """Models as TensorFlow 2 exports them: variables that a function has captured, whose shapes are easily lost."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from engine.child import Limits, no_progress, run_in_child
+from engine.child import Limits, run_in_child
 from engine.clusters.catalogue import CATALOGUE
-from engine.costs.costs import Source
 from engine.costs.unknown import Unknown
-from engine.formats import prepare
+from engine.events import Json
+from engine.graphs.opening import opened
 from engine.graphs.reading_options import ReadingOptions
-from engine.prepared import PreparedGraph
 
 BATCH = 64
 PRODUCTS = {  # floating point operations of each, a multiply-add as two; bytes in and out
@@ -24,29 +23,60 @@ PRODUCTS = {  # floating point operations of each, a multiply-add as two; bytes 
 }
 
 
+WEIGHTS = "sequential_1/conv2d_1/convolution/ReadVariableOp/resource"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """An exported model's ops and costs."""
+
+    names: list[str]
+    types: list[str]
+    time_us: NDArray[np.float64]
+    unknown: NDArray[np.int64]
+    persistent_bytes: NDArray[np.int64]
+
+    def products(self) -> dict[str, int]:
+        """The op of each of `PRODUCTS`."""
+        found = [product_of(name, op_type) for name, op_type in zip(self.names, self.types, strict=True)]
+        return {product: op for op, product in enumerate(found) if product is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The files, and how many bytes the model's variables have."""
+    """What is estimated of the files, and how many bytes the model's variables have."""
 
-    folder: Path
+    of_file: dict[str, Estimated]
     variable_bytes: int
-
-    def prepared(self, name: str, options: ReadingOptions) -> PreparedGraph:
-        path = self.folder / name
-        return prepare(path, path.suffix, no_progress, Limits(), options=options)
 
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     folder = tmp_path_factory.mktemp("exported")
-    order = "tests.engine.costs.captured_variables:export_in_child"
-    _, texts = run_in_child(order, {"folder": str(folder)}, Limits(), task="exporting")
-    return Exported(folder, cast(int, texts["bytes"]))
-
-
-@pytest.fixture(scope="module")
-def bare(exported: Exported) -> PreparedGraph:
-    return exported.prepared("bare.pb", ReadingOptions(batch_size=BATCH))
+    export = "tests.engine.costs.captured_variables:export_in_child"
+    _, said = run_in_child(export, {"folder": str(folder)}, Limits(), task="exporting")
+    batch = ReadingOptions(batch_size=BATCH)
+    given = ReadingOptions(batch_size=BATCH, input_shapes={WEIGHTS: (3, 3, 3, 16)})
+    order: dict[str, Json] = {
+        "shapes": {"path": str(folder / "shapes.pb"), "options": batch.to_json()},
+        "bare": {"path": str(folder / "bare.pb"), "options": batch.to_json()},
+        "given": {"path": str(folder / "bare.pb"), "options": given.to_json()},
+    }
+    with opened(folder / "saved.zip", ".zip", batch, Limits()) as graphdef:
+        order["saved"] = {"path": str(graphdef.path), "options": batch.to_json()}
+        estimate = "tests.engine.costs.estimating:estimate_all_in_child"
+        arrays, texts = run_in_child(estimate, order, Limits(), task="estimating")
+    of_file = {
+        name: Estimated(
+            cast(list[str], texts[name]),
+            cast(list[str], texts[f"{name}.types"]),
+            arrays[f"{name}.time_us"].astype(np.float64),
+            arrays[f"{name}.unknown"].astype(np.int64),
+            arrays[f"{name}.persistent_bytes"].astype(np.int64),
+        )
+        for name in order
+    }
+    return Exported(of_file, cast(int, said["bytes"]))
 
 
 def product_of(name: str, op_type: str) -> str | None:
@@ -58,44 +88,33 @@ def product_of(name: str, op_type: str) -> str | None:
     return ("separable" if "separable" in name else "conv2d") if op_type == "Conv2D" else None
 
 
-def products(prepared: PreparedGraph) -> dict[str, int]:
-    """The op of each of `PRODUCTS`."""
-    graph = prepared.graph
-    found = [product_of(name, op_type) for name, op_type in zip(graph.op_names, graph.op_types, strict=True)]
-    return {product: op for op, product in enumerate(found) if product is not None}
-
-
-@pytest.mark.parametrize("name", ["saved.zip", "shapes.pb"])
+@pytest.mark.parametrize("name", ["saved", "shapes"])
 def test_products_are_within_twice_the_roofline(exported: Exported, name: str) -> None:
-    prepared = exported.prepared(name, ReadingOptions(batch_size=BATCH))
-    assert prepared.summary()["unknown"] == []
-    ops = products(prepared)
+    found = exported.of_file[name]
+    assert not found.unknown.any()
+    ops = found.products()
     assert ops.keys() == PRODUCTS.keys()
     for row, kind in enumerate(CATALOGUE.values()):
         for product, (operations, moved) in PRODUCTS.items():
             arithmetic_us, transfer_us = operations / kind.peak_gflops / 1e3, moved / kind.memory_bandwidth_bytes_per_us
-            ratio = prepared.costs.time_us[row, ops[product]] / max(arithmetic_us, transfer_us)
+            ratio = found.time_us[row, ops[product]] / max(arithmetic_us, transfer_us)
             assert 1.0 - 1e-9 <= ratio <= 2.0, (product, kind.name)
-    assert prepared.costs.persistent_bytes.sum() == exported.variable_bytes
+    assert found.persistent_bytes.sum() == exported.variable_bytes
 
 
-def test_lost_shapes_are_listed_and_not_free_in_silence(bare: PreparedGraph) -> None:
-    ops = products(bare)
-    assert [bare.costs.source[ops[product]] for product in PRODUCTS] == [Source.UNKNOWN] * len(PRODUCTS)
-    listed = {name: why for name, _, why in cast(list[list[str]], bare.summary()["unknown"])}
-    assert all(bare.graph.op_names[op] in listed for op in ops.values())
-    reads = [op for op, op_type in enumerate(bare.graph.op_types) if op_type == "ReadVariableOp"]
-    assert {int(bare.costs.unknown[op]) for op in reads} == {Unknown.OUTPUT_SHAPE}
+def test_lost_shapes_are_unknown_and_not_free_in_silence(exported: Exported) -> None:
+    found = exported.of_file["bare"]
+    ops = found.products()
+    assert [int(found.unknown[ops[product]]) for product in PRODUCTS] == [Unknown.INPUT_SHAPE] * len(PRODUCTS)
+    reads = [op for op, op_type in enumerate(found.types) if op_type == "ReadVariableOp"]
+    assert {int(found.unknown[op]) for op in reads} == {Unknown.OUTPUT_SHAPE}
 
 
-def test_the_shape_of_a_captured_variable_can_be_given(exported: Exported, bare: PreparedGraph) -> None:
-    weights = next(name for name in bare.graph.op_names if name.endswith("convolution/ReadVariableOp/resource"))
-    options = ReadingOptions(batch_size=BATCH, input_shapes={weights: (3, 3, 3, 16)})
-    prepared = exported.prepared("bare.pb", options)
-    op = products(prepared)["conv2d"]
-    assert prepared.costs.source[op] == Source.ESTIMATED
+def test_the_shape_of_a_captured_variable_can_be_given(exported: Exported) -> None:
+    found = exported.of_file["given"]
+    op = found.products()["conv2d"]
+    assert found.unknown[op] == Unknown.NOT_SAID
     k80, (operations, moved) = CATALOGUE["K80"], PRODUCTS["conv2d"]
     expected = operations / k80.peak_gflops / 1e3 + moved / k80.memory_bandwidth_bytes_per_us
-    assert prepared.costs.time_us[0, op] == pytest.approx(expected, rel=0.01)
-    held = np.flatnonzero(prepared.costs.persistent_bytes >= 4 * 27 * 16)
-    assert [prepared.graph.op_names[op] for op in held] == [weights]
+    assert found.time_us[0, op] == pytest.approx(expected, rel=0.01)
+    assert [found.names[op] for op in np.flatnonzero(found.persistent_bytes >= 4 * 27 * 16)] == [WEIGHTS]
