@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.list_scheduling.heap import pop, push
 from engine.list_scheduling.room import NOWHERE, find_candidates, occupy
 from engine.list_scheduling.tasks import BUS, NONE, Tasks
 from engine.simulator.compiled import compiled, inlined
@@ -43,8 +44,13 @@ class Schedule(NamedTuple):
 class Ready(NamedTuple):
     """Tasks whose inputs are all placed, for compiled code."""
 
-    tasks: NDArray[np.int64]
-    """[tasks] the first of them are ready, in no particular order"""
+    waiting: NDArray[np.int64]
+    """[tasks] the first `counts[0]` are ready, in no particular order: all of them are looked at each time"""
+    anywhere: NDArray[np.int64]
+    """[tasks] the first `counts[1]` are ready and could start on any device as soon as one is free, as a heap of their
+    places in the order of priority: only the first has to be looked at"""
+    counts: NDArray[np.int64]
+    """[2]"""
     pending: NDArray[np.int64]
     """[tasks] inputs that are not placed yet"""
     candidates: NDArray[np.bool_]
@@ -53,7 +59,6 @@ class Ready(NamedTuple):
     """[devices] when its inputs can be there"""
 
 
-@compiled
 def schedule_earliest_start(
     tasks: Tasks, priority: NDArray[np.float64], favourite: NDArray[np.int64], capacity_bytes: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -67,49 +72,115 @@ def schedule_earliest_start(
     task once that is ready and can start nowhere earlier; until then it takes only tasks that could start on any
     device.
     """
+    order = np.argsort(-priority, kind="stable")
+    place_of = np.empty_like(order)
+    place_of[order] = np.arange(len(order))
+    return _schedule(tasks, order, place_of, favourite, capacity_bytes)
+
+
+@compiled
+def _schedule(
+    tasks: Tasks,
+    order: NDArray[np.int64],
+    place_of: NDArray[np.int64],
+    favourite: NDArray[np.int64],
+    capacity_bytes: NDArray[np.float64],
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """`order` [tasks] by priority, `place_of` [tasks] its inverse."""
     count, devices = tasks.time_us.shape
     schedule = _empty_schedule(tasks, capacity_bytes)
-    pending = tasks.input_first[1:] - tasks.input_first[:-1]
-    ready = Ready(np.empty(count, np.int64), pending, np.zeros(devices, np.bool_), np.zeros(devices))
-    ready_count = 0
+    ready = Ready(
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+        np.zeros(2, np.int64),
+        tasks.input_first[1:] - tasks.input_first[:-1],
+        np.zeros(devices, np.bool_),
+        np.zeros(devices),
+    )
     for task in range(count):
-        if pending[task] == 0:
-            ready.tasks[ready_count] = task
-            ready_count += 1
+        if ready.pending[task] == 0:
+            _wait(ready, task)
     awaited = np.full(devices, NOTHING)
-    while ready_count > 0:
+    while ready.counts[0] + ready.counts[1] > 0:
         for device in range(devices):
             awaited[device] = _awaited(tasks, schedule, ready, favourite, device)
-        best_us, best_place, best_device = np.inf, NOTHING, NOWHERE
-        for place in range(ready_count):
-            task = ready.tasks[place]
-            start_us, device = _best_start(tasks, schedule, ready, awaited, task)
-            if start_us > best_us:
-                continue
-            other = ready.tasks[best_place]
-            tie = start_us == best_us and best_place != NOTHING
-            if tie and (priority[task] < priority[other] or (priority[task] == priority[other] and task > other)):
-                continue
-            best_us, best_place, best_device = start_us, place, device
-        task = ready.tasks[best_place]
-        ready_count -= 1
-        ready.tasks[best_place] = ready.tasks[ready_count]
-        _place(tasks, schedule, task, best_device)
-        ready_count = _release(tasks, ready, ready_count, task)
+        task, device = _next(tasks, schedule, ready, awaited, order, place_of)
+        _place(tasks, schedule, task, device)
+        _release(tasks, ready, task)
     return schedule.group_device, schedule.end_us
 
 
 @inlined
-def _release(tasks: Tasks, ready: Ready, ready_count: int, task: int) -> int:
-    """The task is placed: what waited for it alone is ready. Returns how many are."""
+def _wait(ready: Ready, task: int) -> None:
+    ready.waiting[ready.counts[0]] = task
+    ready.counts[0] += 1
+
+
+@inlined
+def _next(
+    tasks: Tasks,
+    schedule: Schedule,
+    ready: Ready,
+    awaited: NDArray[np.int64],
+    order: NDArray[np.int64],
+    place_of: NDArray[np.int64],
+) -> tuple[int, int]:
+    """The next task, no longer ready, and its device."""
+    free_us = schedule.free_us.min()
+    while ready.counts[1] > 0:  # what is no longer to be had anywhere waits again
+        first = order[ready.anywhere[0]]
+        _best_start(tasks, schedule, ready, awaited, first)
+        if _anywhere(tasks, ready, first, free_us):
+            break
+        pop(ready.anywhere, ready.counts)
+        _wait(ready, first)
+    best_us, best_place, best_device, place = np.inf, NOTHING, NOWHERE, 0
+    while place < ready.counts[0]:
+        task = ready.waiting[place]
+        start_us, device = _best_start(tasks, schedule, ready, awaited, task)
+        if _anywhere(tasks, ready, task, free_us):
+            push(ready.anywhere, ready.counts, place_of[task])
+            ready.counts[0] -= 1
+            ready.waiting[place] = ready.waiting[ready.counts[0]]
+            if best_place == ready.counts[0]:
+                best_place = place
+            continue
+        earlier = start_us < best_us
+        if earlier or (start_us == best_us and place_of[task] < place_of[ready.waiting[best_place]]):
+            best_us, best_place, best_device = start_us, place, device
+        place += 1
+    if ready.counts[1] > 0:
+        task = order[ready.anywhere[0]]
+        start_us, device = _best_start(tasks, schedule, ready, awaited, task)
+        if start_us < best_us or (start_us == best_us and place_of[task] < place_of[ready.waiting[best_place]]):
+            pop(ready.anywhere, ready.counts)
+            return int(task), int(device)
+    task = ready.waiting[best_place]
+    ready.counts[0] -= 1
+    ready.waiting[best_place] = ready.waiting[ready.counts[0]]
+    return int(task), int(best_device)
+
+
+@inlined
+def _anywhere(tasks: Tasks, ready: Ready, task: int, free_us: float) -> bool:
+    """Whether the task, which `_best_start` has just looked at, is as fast on all devices, has room on each, and finds
+    its inputs there by `free_us`, when the first device is free: then it starts as early as anything can."""
+    time_us = tasks.time_us[task, 0]
+    for device in range(len(ready.candidates)):
+        if not ready.candidates[device] or tasks.time_us[task, device] != time_us or ready.data_us[device] > free_us:
+            return False
+    return True
+
+
+@inlined
+def _release(tasks: Tasks, ready: Ready, task: int) -> None:
+    """The task is placed: what waited for it alone is ready."""
     for flow in range(tasks.flow_first[task], tasks.flow_first[task + 1]):
         for place in range(tasks.consumer_first[flow], tasks.consumer_first[flow + 1]):
             consumer = tasks.consumer[place]
             ready.pending[consumer] -= 1
             if ready.pending[consumer] == 0:
-                ready.tasks[ready_count] = consumer
-                ready_count += 1
-    return ready_count
+                _wait(ready, consumer)
 
 
 @inlined
@@ -147,7 +218,7 @@ def _best_start(
         if ready.candidates[device]:
             waits = awaited[device] != NOTHING and awaited[device] != task
             data_us = anywhere_us if waits else ready.data_us[device]
-            start_us = max(schedule.free_us[device], data_us) + tasks.time_us[task, device] - fastest_us
+            start_us = max(schedule.free_us[device], data_us) + (tasks.time_us[task, device] - fastest_us)
             if start_us < best_us:
                 best_us, best = start_us, device
     return best_us, best

@@ -29,7 +29,7 @@ class MSct:
 
     threshold: float = 0.5
     """an edge whose x lies below is one to a favourite child"""
-    iterations: int = 200_000
+    iterations: int = 50_000
     """of the simplex method, at most"""
 
     def __post_init__(self) -> None:

@@ -25,6 +25,16 @@ def test_it_agrees_with_a_slow_twin(seed: int, equal: bool) -> None:
     assert (device.tolist(), end_us.tolist()) == slow_etf(tasks, priority)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_many_that_could_start_anywhere_agree_with_the_twin_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    edges = [(int(rng.integers(60)), 60 + index, float(rng.integers(30))) for index in range(20)]
+    tasks = tasks_of(np.repeat(rng.integers(1, 9, (80, 1)) / 10, 3, axis=1), edges)
+    priority = rng.integers(0, 4, 80).astype(np.float64)
+    device, end_us = schedule_earliest_start(tasks, priority, no_favourites(tasks), endless(tasks))
+    assert (device.tolist(), end_us.tolist()) == slow_etf(tasks, priority)
+
+
 @pytest.mark.parametrize("contention", [NONE, BUS, PAIR])
 @pytest.mark.parametrize("seed", range(10))
 def test_plans_with_favourites_can_be_carried_out(seed: int, contention: int) -> None:

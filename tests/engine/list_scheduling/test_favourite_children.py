@@ -86,3 +86,21 @@ def test_a_graph_without_edges_has_no_favourites() -> None:
     relaxation = solve_relaxation(graph, np.array([1.0, 2.0]), 10)
     assert relaxation is not None and relaxation.makespan_us == pytest.approx(2.0)
     assert favourites(graph, relaxation.x, 2, 0.5).tolist() == [NOTHING, NOTHING]
+
+
+def test_a_long_chain_is_one_task() -> None:
+    count = 20_000
+    rows = Edges(np.arange(count - 1), np.arange(1, count), np.full(count - 1, 3.0))
+    relaxation = solve_relaxation(rows, np.full(count, 50.0), 10)
+    assert relaxation is not None
+    assert not relaxation.x.any() and relaxation.makespan_us == pytest.approx(50.0 * count)
+
+
+def test_a_chain_within_a_graph_keeps_its_length() -> None:
+    # 0 → 1 → 2, 0 → 3 → 4 → 5: behind 0 the two chains take 5 and 6
+    graph = edges((0, 1, 8.0), (1, 2, 1.0), (0, 3, 4.0), (3, 4, 9.0), (4, 5, 9.0))
+    relaxation = solve_relaxation(graph, np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0]), 1000)
+    assert relaxation is not None
+    # 1 + 8 x + 5 = 1 + 4 (1 - x) + 6
+    assert relaxation.x == pytest.approx([5 / 12, 7 / 12, 0, 0, 0])
+    assert relaxation.makespan_us == pytest.approx(1 + 8 * 5 / 12 + 5)
