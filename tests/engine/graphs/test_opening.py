@@ -9,7 +9,7 @@ import pytest
 
 from engine.child import Limits, ReportProgress, Results, run_in_child
 from engine.costs.costs import Source
-from engine.errors import SettingsError
+from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.formats import prepare
 from engine.graphs.colocation import colocation_classes
@@ -181,6 +181,36 @@ def test_a_plain_graph_is_taken_as_it_is(tmp_path: Path) -> None:
     with opened(path, ".pb", ReadingOptions(), Limits()) as said:
         assert said == OpenedGraph(path, ".pb")
     assert path.exists()
+
+
+CALL_IN_TEXT = """
+node { name: "a" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "c" op: "StatefulPartitionedCall" input: "a" attr { key: "f" value { func { name: "f" } } }
+  attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } } }
+library { function {
+  signature { name: "f" input_arg { name: "x" type: DT_FLOAT } output_arg { name: "y" type: DT_FLOAT } }
+  node_def { name: "n" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+  ret { key: "y" value: "n:y:0" } } }
+"""
+
+
+def test_functions_of_a_text_graph_are_inlined_too(tmp_path: Path) -> None:
+    path = tmp_path / "graph.pbtxt"
+    path.write_text(CALL_IN_TEXT)
+    with opened(path, ".pbtxt", ReadingOptions(), Limits()) as said:
+        graph = read_graph(said.path, said.suffix, Limits())
+    assert graph.op_types.count("Neg") == 1
+    assert graph.op_types[graph.op_names.index("c")] == "IdentityN"
+
+
+def test_what_tensorflow_refuses_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "graph.pbtxt"
+    path.write_text(CALL_IN_TEXT.replace("n:y:0", "absent:y:0"))
+    with pytest.raises(GraphError) as caught, opened(path, ".pbtxt", ReadingOptions(), Limits()):
+        pass
+    assert str(caught.value).startswith("TensorFlow cannot inline the functions: Return y -> absent:y:0")
+    assert caught.value.field == "file"
+    assert "\n" not in str(caught.value)
 
 
 def open_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
