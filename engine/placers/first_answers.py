@@ -59,4 +59,4 @@ def evaluate_methods(
         try:
             make_placer(method, {}).place(problem, problem.ledger.budget, rng, hear, should_stop)
         except PlacetoError as error:  # no rule for this graph, no library on this machine
-            emit(Progress(f"without {method}: {error}", 0, 0))
+            emit(Progress(f"without {method}: {error.what}", 0, 0))

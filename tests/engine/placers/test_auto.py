@@ -45,14 +45,25 @@ def test_what_was_evaluated_before_is_told_before_anything_else_is_done() -> Non
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("method", ["single_device", "random", "heft", "m_etf", "m_sct", "m_topo"])
-def test_it_is_not_behind_a_simple_method_with_as_many_evaluations(method: str, seed: int) -> None:
+def test_it_is_not_behind_a_simple_method_with_as_many_evaluations(seed: int) -> None:
     problem = small_problem(seed, ops=20, devices=3, evaluations=300)
-    other = problem.with_budget(Budget(300))
-    make_placer(method, {}).place(other, other.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
     place(problem, Auto())
-    assert problem.ledger.best_step_time_us is not None and other.ledger.best_step_time_us is not None
-    assert problem.ledger.best_step_time_us <= other.ledger.best_step_time_us
+    assert problem.ledger.best_step_time_us is not None
+    for method in ("single_device", "random", "heft", "m_etf", "m_sct", "m_topo", "scotch"):
+        other = problem.with_budget(Budget(300))
+        rng = np.random.default_rng(0)
+        make_placer(method, {}).place(other, other.ledger.budget, rng, lambda _: None, lambda: False)
+        assert other.ledger.best_step_time_us is not None
+        assert problem.ledger.best_step_time_us <= other.ledger.best_step_time_us
+
+
+def test_a_method_that_cannot_help_is_told_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.placers.auto.LIST_METHODS", ("cpu_only", "heft"))
+    problem = small_problem(3, ops=20, cpu=False, evaluations=60)
+    heard = place(problem, Auto())
+    (told,) = [event.stage for event in heard if isinstance(event, Progress) and "without" in event.stage]
+    assert told.startswith("without cpu_only: the cluster has no CPU")
+    assert problem.ledger.used == 60
 
 
 def test_with_enough_evaluations_it_gives_the_optimum_of_a_small_graph() -> None:

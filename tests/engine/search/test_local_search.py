@@ -193,3 +193,22 @@ def test_known_step_times_are_reached(name: str, evaluations: int, known_us: flo
     search(problem)
     assert problem.ledger.best_step_time_us is not None
     assert round(problem.ledger.best_step_time_us, 1) <= known_us
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the benchmark graphs are not at {SHARED}")
+def test_a_model_too_large_for_one_device_is_split() -> None:
+    """Of BERT's devices none holds its largest op, whose output alone is 2 GB: on larger ones it must be split."""
+    small = shared_problem("bert_l-3_inference_ops", Budget(2000))
+    search(small)
+    largest = int((small.costs.bytes_of_op() + small.costs.persistent_bytes).max())
+    assert small.ledger.best_step_time_us is None
+    assert (small.ledger.missing_bytes or 0) >= largest - int(small.memory_bytes.max()) > 0
+    devices = tuple(dataclasses.replace(device, memory_bytes=3 * 10**9) for device in small.cluster.devices)
+    cluster = dataclasses.replace(small.cluster, devices=devices)
+    larger = PlacementProblem(small.graph, small.costs, small.grouping, cluster, small.allowed, Budget(2000))
+    alone = larger.simulator.evaluate(np.zeros((1, larger.group_count), np.int32))
+    search(larger)
+    assert not larger.feasible(alone)[0]
+    assert larger.ledger.best_step_time_us is not None
+    assert larger.ledger.best_step_time_us <= 1.1 * alone.step_time_us[0]
