@@ -1,0 +1,56 @@
+"""A prepared graph: through the database and back, and what it tells of its file and of ops that need a CPU."""
+
+import dataclasses
+
+from engine.archive import pack, unpack
+from engine.graphs.grouping import group_ops
+from engine.graphs.origin import Origin
+from engine.graphs.reading_options import ReadingOptions
+from engine.prepared import OPS_NAMED, PreparedGraph
+from tests.engine.graphs.graph_samples import make_costs, make_graph
+
+STRINGS, FILES = "it works on strings", "it reads or writes files"
+OPTIONS = ReadingOptions("serve", 8, {"images": (8, 224, 224, 3)})
+
+
+def prepared(*reasons: str, origin: Origin | None = None) -> PreparedGraph:
+    """A chain of ops with these reasons to run on a CPU."""
+    names = [f"op_{index}" for index in range(len(reasons))]
+    edges = [(names[index], names[index + 1]) for index in range(len(names) - 1)]
+    graph = dataclasses.replace(make_graph(names, edges), cpu_reason=reasons)
+    costs = make_costs(len(names))
+    return PreparedGraph(graph, costs, group_ops(graph, costs, None), origin or Origin())
+
+
+def test_where_it_comes_from_goes_through_the_database() -> None:
+    origin = Origin(".zip", OPTIONS.to_json(), ("images",), ("scores",), ("serve", "train"), ("One was inlined.",))
+    back = PreparedGraph.from_bytes(prepared(STRINGS, "", origin=origin).to_bytes())
+    assert back.origin == origin
+    assert ReadingOptions.from_json(back.origin.options) == OPTIONS
+    assert back.graph.cpu_reason == (STRINGS, "")
+    summary = back.summary()
+    assert [summary[key] for key in ("format", "options", "signatures", "notes")] == [
+        ".zip",
+        OPTIONS.to_json(),
+        ["serve", "train"],
+        ["One was inlined."],
+    ]
+
+
+def test_what_was_stored_before_these_fields_were_is_still_read() -> None:
+    arrays, texts = unpack(prepared("", "").to_bytes())
+    older = {key: value for key, value in texts.items() if "Origin." not in key and "cpu_reason" not in key}
+    assert len(older) < len(texts)
+    back = PreparedGraph.from_bytes(pack(arrays, older))
+    assert back.origin == Origin()
+    assert back.graph.cpu_reason == ("", "")
+    assert back.summary()["cpu_ops"] == {"ops": 0, "reasons": []}
+
+
+def test_ops_that_need_a_cpu_are_counted_by_reason_the_most_frequent_first() -> None:
+    found = prepared(FILES, *[STRINGS] * (OPS_NAMED + 2), "", FILES).summary()["cpu_ops"]
+    strings = [f"op_{index}" for index in range(1, OPS_NAMED + 1)]
+    assert found == {
+        "ops": OPS_NAMED + 4,
+        "reasons": [[STRINGS, OPS_NAMED + 2, strings], [FILES, 2, ["op_0", f"op_{OPS_NAMED + 4}"]]],
+    }
