@@ -18,18 +18,22 @@ v1 = tf.compat.v1
 
 
 def try_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Train model `name` at `settings` for some `steps` on one batch, and predict with its inference form.
+    """Train each model of the order, name → [settings, steps], on one batch, and predict with its inference form.
 
-    Arrays: `losses` [steps]; `prediction`, and `again` from the same inputs. Texts: `still`, the trained variables that
-    the steps left as they were, of so many `trained`; `unknown`, types of ops with an output whose shape is not known.
+    Arrays: `name.losses` [steps]; `name.prediction`, and `name.again` from the same inputs. Texts: `name.still`, the
+    trained variables that the steps left as they were, of so many `name.trained`; `name.unknown`, types of ops with an
+    output whose shape is not known.
     """
-    name, settings = cast(str, order["name"]), cast(dict[str, Json], order["settings"])
-    training, inference = _imported(name, settings), _imported(name, settings | {"inference": True})
-    losses, trained, still = _train(training, cast(int, order["steps"]))
-    one, two = _predict(inference)
-    arrays: dict[str, NDArray[np.generic]] = {"losses": np.array(losses), "prediction": one, "again": two}
-    unknown = {op.type for graph in (training, inference) for op in graph.get_operations() if not _is_known(op)}
-    return arrays, {"still": list(still), "trained": trained, "unknown": list(unknown)}
+    arrays: dict[str, NDArray[np.generic]] = {}
+    texts: dict[str, Json] = {}
+    for name, (settings, steps) in cast(dict[str, tuple[dict[str, Json], int]], order).items():
+        training, inference = _imported(name, settings), _imported(name, settings | {"inference": True})
+        losses, trained, still = _train(training, steps)
+        arrays[f"{name}.losses"] = np.array(losses)
+        arrays[f"{name}.prediction"], arrays[f"{name}.again"] = _predict(inference)
+        unknown = {op.type for graph in (training, inference) for op in graph.get_operations() if not _is_known(op)}
+        texts |= {f"{name}.still": list(still), f"{name}.trained": trained, f"{name}.unknown": sorted(unknown)}
+    return arrays, texts
 
 
 def build_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
