@@ -3,6 +3,7 @@
 Runs in the child, before TensorFlow sees the graph: its inliner knows no bounds.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from engine.errors import GraphError, LimitError, shortened
@@ -47,8 +48,8 @@ def require_callable(messages: GraphMessages) -> None:
     """
     functions = _functions(messages)
     if len(functions) < len(messages.rest.library.function):
-        names = [function.signature.name for function in messages.rest.library.function]
-        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        counted = Counter(function.signature.name for function in messages.rest.library.function)
+        twice = next(name for name, count in counted.items() if count > 1)
         raise GraphError("two functions have this name", where=shortened(twice), allowed="unique names", field="file")
     for index, node in enumerate(messages.nodes):
         missing = _missing(node, functions)

@@ -46,10 +46,11 @@ def unpack_in_child(order: dict[str, Json], folder: Path, report_progress: Repor
     calls = bool(calls_of(messages))
     if calls:
         _require_inlinable(messages)
+    names = {node.name for node in messages.nodes}
     return {}, {
         "written": True,
         "calls": calls,
-        "feeds": [name for name in step.feeds if any(node.name == name for node in messages.nodes)],
+        "feeds": [name for name in step.feeds if name in names],
         "fetches": list(step.fetches),
         "signatures": list(signatures_of(meta_graph)),
         "notes": list(notes),
