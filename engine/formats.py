@@ -32,7 +32,10 @@ GROUPING = "grouping the ops"
 
 
 def check_upload(path: Path, suffix: str, limits: Limits) -> None:
-    """Raise GraphError or LimitError unless `path` holds a graph that can be read. Fast: no TensorFlow is loaded."""
+    """Raise GraphError or LimitError unless `path` holds a graph that can be read.
+
+    Fast: of TensorFlow only the messages are loaded, and its parser for a large text.
+    """
     _require_format(suffix)
     if suffix in PLAIN_SUFFIXES:
         check_graph(path, suffix, limits)
