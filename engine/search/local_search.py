@@ -1,6 +1,5 @@
 """Local search over the rest of a problem's budget: cycles of annealing from the best placement so far."""
 
-import math
 import time
 from dataclasses import dataclass
 
@@ -28,11 +27,11 @@ PROVEN = 1e-8
 class LocalSearchSettings:
     """The heat is the loss of step time, as a share of the best, that is taken with a chance of 1/e."""
 
-    hot: float = 0.01
-    """heat at the begin of a cycle; less of it, by the square root, where the budget is shorter than a cycle"""
+    hot: float = 0.005
+    """heat at the begin of a cycle of the shortest length; others begin hotter or colder by the root of their length"""
     cold: float = 0.0002
     """heat at the end of a cycle"""
-    moves_of_shortest_cycle: float = 100.0
+    moves_of_shortest_cycle: float = 12.0
     """evaluations in the first cycle, in moves of one group that there are; what is left doubles from cycle to cycle"""
     list_starts: bool = True
     """whether it starts from the best of the list schedulers' plans, too, or of one device alone"""
@@ -104,8 +103,8 @@ class LocalSearch:
             left = self._problem.ledger.budget.seconds - self._begin_seconds
             planned = min(planned, chunk_size(self._problem) * max(0.0, left) / SECONDS_OF_A_CHUNK)
         shortest = self._settings.moves_of_shortest_cycle * max(1, self._annealer.moves)
-        hot = self._settings.hot * math.sqrt(min(1.0, planned / shortest))
-        return Schedule(cycles_for(planned, shortest), max(hot, self._settings.cold), self._settings.cold)
+        cycles = cycles_for(planned, shortest)
+        return Schedule(cycles, self._settings.hot, self._settings.cold, planned / shortest)
 
     def _evaluations(self) -> int:
         """Of the whole search."""

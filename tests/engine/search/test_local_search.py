@@ -163,17 +163,18 @@ def test_bad_settings_are_refused(changes: dict[str, float | str], message: str)
 
 
 def test_each_cycle_is_as_long_as_all_before_it() -> None:
-    schedule = Schedule(cycles=4, hot=0.01, cold=0.0001)
+    schedule = Schedule(cycles=4, hot=0.01, cold=0.0001, length=8.0)
     assert [schedule.end_of(cycle) for cycle in range(4)] == [0.125, 0.25, 0.5, 1.0]
     assert [schedule.cycle_at(progress) for progress in (0, 0.124, 0.125, 0.3, 0.5, 0.99, 1.0)] == [0, 0, 1, 2, 3, 3, 3]
-    assert schedule.heat_at(0.5, 3) == pytest.approx(0.01)
-    assert schedule.heat_at(0.75, 3) == pytest.approx(0.001)
+    assert schedule.heat_at(0.0, 0) == schedule.heat_at(0.125, 1) == pytest.approx(0.01)
+    assert schedule.heat_at(0.5, 3) == pytest.approx(0.02)
+    assert schedule.heat_at(0.75, 3) == pytest.approx((0.02 * 0.0001) ** 0.5)
     assert schedule.heat_at(1.0, 3) == schedule.heat_at(0.6, 2) == pytest.approx(0.0001)
 
 
 @given(st.integers(1, 10**8), st.floats(1, 1e7))
 def test_the_first_cycle_is_as_long_as_asked(evaluations: int, shortest: float) -> None:
-    first = Schedule(cycles_for(evaluations, shortest), 1.0, 0.1).end_of(0) * evaluations
+    first = Schedule(cycles_for(evaluations, shortest), 1.0, 0.1, 1.0).end_of(0) * evaluations
     assert first >= min(shortest, evaluations) * (1 - 1e-9)
 
 
