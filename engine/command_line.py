@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine import api
 from engine.errors import PlacementError, PlacetoError, SettingsError
+from engine.graph_arguments import add_graph, cluster_of, prepared_graph, print_progress, settings_of_pairs
 from engine.json_text import read_json
 from engine.measuring_commands import add_measure, add_profile
 from engine.reading_arguments import add_reading_arguments, reading_options
@@ -68,19 +69,6 @@ def _add_methods(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.set_defaults(command=_methods)
 
 
-def _add_graph(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
-    parser.add_argument("--cluster", required=True, help="2xK80, 4xV100+cpu, or a file of cluster JSON")
-    parser.add_argument(
-        "--groups", type=_group_count, default=128, help="at most N groups (default 128), or all: no merging"
-    )
-    add_reading_arguments(parser)
-    parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
-    parser.add_argument("--profile", type=Path, metavar="RUN_METADATA", help="measured op times of a run of the graph")
-    parser.add_argument("--profile-kind", metavar="KIND", help="the device kind on which they were measured")
-    parser.add_argument("--report", type=Path, help="write the report here, as JSON")
-
-
 def _default_method() -> str:
     """The first in the registry."""
     return api.methods()[0].name
@@ -88,7 +76,7 @@ def _default_method() -> str:
 
 def _add_place(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("place", help="place a graph")
-    _add_graph(parser)
+    add_graph(parser)
     parser.add_argument("--method", default=_default_method(), help="see `methods` (default %(default)s)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=JSON", help="a setting of the method, such as preset=paper"
@@ -105,7 +93,7 @@ def _add_place(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _add_simulate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("simulate", help="simulate a placement, or a list of them")
-    _add_graph(parser)
+    add_graph(parser)
     parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}, or a list of them")
     parser.add_argument("--trace", type=Path, help="write a Chrome trace of the timeline here")
     parser.set_defaults(command=_simulate, groups=None)
@@ -146,14 +134,6 @@ def _add_experiments(commands: "argparse._SubParsersAction[argparse.ArgumentPars
     parser.set_defaults(command=_experiment)
 
 
-def _group_count(text: str) -> int | None:
-    if text == "all":
-        return None
-    if not (text.isdecimal() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text!r}; allowed: a whole number from 1, or all")
-    return int(text)
-
-
 def _methods(_parsed: argparse.Namespace) -> int:
     for method in api.methods():
         presets = f"  presets: {', '.join(method.presets)}" if method.presets else ""
@@ -162,11 +142,13 @@ def _methods(_parsed: argparse.Namespace) -> int:
 
 
 def _place(parsed: argparse.Namespace) -> int:
-    cluster = _cluster(parsed.cluster)
+    cluster = cluster_of(parsed)
     budget = api.Budget(parsed.evaluations, parsed.seconds)
-    request = api.RunRequest(cluster, parsed.method, budget, parsed.seed, _settings(parsed.set), parsed.drop_devices)
+    request = api.RunRequest(
+        cluster, parsed.method, budget, parsed.seed, settings_of_pairs(parsed.set), parsed.drop_devices
+    )
     _check_destination(parsed)
-    prepared = _prepare(parsed)
+    prepared = prepared_graph(parsed)
     report = api.place(prepared, request, _Console(budget).hear, lambda: False)
     placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
     del report["device_of_group"]
@@ -187,12 +169,12 @@ def _place(parsed: argparse.Namespace) -> int:
 
 
 def _simulate(parsed: argparse.Namespace) -> int:
-    cluster = _cluster(parsed.cluster)
+    cluster = cluster_of(parsed)
     placements = _read_json(parsed.placement)
     rows: list[api.Json] = list(placements) if isinstance(placements, list) else [placements]
     if parsed.trace is not None and len(rows) != 1:
         raise SettingsError(f"{len(rows)} placements", where="--trace", allowed="one placement")
-    prepared = _prepare(parsed)
+    prepared = prepared_graph(parsed)
     reports = api.simulate(prepared, cluster, rows)
     if parsed.trace is not None:
         parsed.trace.write_text(json.dumps(api.trace(prepared, cluster, rows[0])) + "\n")
@@ -217,10 +199,10 @@ def _apply(parsed: argparse.Namespace) -> int:
 
 
 def _build(parsed: argparse.Namespace) -> int:
-    settings = _settings(parsed.set)
+    settings = settings_of_pairs(parsed.set)
     if parsed.inference:
         settings["inference"] = True
-    ops = api.build(parsed.name, parsed.out, _print_progress, settings)
+    ops = api.build(parsed.name, parsed.out, print_progress, settings)
     print(f"{parsed.out}: {ops} ops", file=sys.stderr)
     return 0
 
@@ -241,41 +223,6 @@ def _made(path: str) -> Callable[..., str]:
     module, _, name = path.partition(":")
     function: Callable[..., str] = getattr(importlib.import_module(module), name)
     return function
-
-
-def _cluster(text: str) -> api.Cluster:
-    path = Path(text)
-    return api.parse_cluster(path.read_text() if path.suffix == ".json" else text)
-
-
-def _prepare(parsed: argparse.Namespace) -> api.PreparedGraph:
-    prepared = api.prepare(
-        parsed.graph,
-        parsed.graph.suffix,
-        _print_progress,
-        api.Limits(),
-        parsed.groups,
-        options=reading_options(parsed),
-        run_metadata=parsed.profile,
-        profile_kind=parsed.profile_kind,
-    )
-    for note in prepared.origin.notes:
-        print(note, file=sys.stderr)
-    return prepared
-
-
-def _settings(pairs: Sequence[str]) -> dict[str, api.Json]:
-    """NAME=JSON pairs; what is no JSON is text."""
-    settings: dict[str, api.Json] = {}
-    for pair in pairs:
-        name, separator, value = pair.partition("=")
-        if not separator:
-            raise SettingsError(f"{pair!r} has no =", where="--set", allowed="NAME=JSON, such as preset=paper")
-        try:
-            settings[name] = json.loads(value)
-        except ValueError:
-            settings[name] = value
-    return settings
 
 
 def _check_destination(parsed: argparse.Namespace) -> None:
@@ -299,10 +246,6 @@ def _write_report(path: Path | None, report: api.Json) -> None:
         return
     shown = {key: value for key, value in report.items() if key != "placement"} if isinstance(report, dict) else report
     print(json.dumps(shown, indent=1))
-
-
-def _print_progress(stage: str, done: int, total: int) -> None:
-    print(f"{stage} {done}/{total}" if total else stage, file=sys.stderr)
 
 
 class _Console:

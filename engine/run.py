@@ -51,6 +51,8 @@ class RunRequest:
     settings: Mapping[str, Json] = field(default_factory=dict)
     drop_devices: bool = False
     """whether the devices that the file fixes count for nothing"""
+    baselines: tuple[str, ...] = BASELINES
+    """what is evaluated beside it, before it begins"""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MOST_SEED:
@@ -111,6 +113,11 @@ class Run:
             "device_of_group": [int(device) for device in answer],
         }
 
+    def closest(self) -> dict[str, Json] | None:
+        """The report of the placement that misses the least memory, where all that was evaluated misses some."""
+        ledger = self._problem.ledger
+        return self.report() if ledger.best_placement is not None and ledger.best_step_time_us is None else None
+
     def _started(self) -> Started:
         return Started(
             method=self._request.method,
@@ -125,7 +132,7 @@ class Run:
 
     def _tell_baselines(self) -> None:
         """Evaluate the baselines, each on a ledger of its own with the run's budget."""
-        for method in BASELINES:
+        for method in self._request.baselines:
             if self._looked_at_stop():
                 return
             self._tell(self._baseline(method))

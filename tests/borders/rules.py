@@ -8,12 +8,12 @@ from tests.borders.python_source import PythonSource
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp", "engine.__main__", "engine.command_line", "engine.experiments"),
-    ("engine.measuring_commands", "engine.reading_arguments"),
+    ("engine.measuring_commands", "engine.comparing_command", "engine.graph_arguments", "engine.reading_arguments"),
     ("engine.api",),
-    ("engine.measuring",),
+    ("engine.measuring", "engine.comparing"),
     ("engine.run", "engine.formats", "engine.prepared", "engine.pins", "engine.placement_files"),
     ("engine.placers",),
-    ("engine.search",),
+    ("engine.search", "engine.rivals"),
     ("engine.placeto", "engine.list_scheduling"),
     ("engine.problem",),
     ("engine.simulator",),
