@@ -22,6 +22,7 @@ PLACERS: dict[str, tuple[str, str]] = {
     "heft": ("HEFT", "engine.placers.heft:Heft"),
     "scotch": ("Scotch", "engine.placers.scotch:Scotch"),
     "human_expert": ("Human expert", "engine.placers.human_expert:HumanExpert"),
+    "post": ("Post", "engine.placers.post:Post"),
     "local_search": ("Local search", "engine.placers.local_search:LocalSearch"),
     "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }

@@ -31,3 +31,10 @@ def require_number(method: str, name: str, value: object, lowest: float, highest
     if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value <= highest:
         allowed = f"a number from {lowest:g} to {highest:g}"
         raise SettingsError(f"{value!r}", where=f"{method} {name}", allowed=allowed, field="settings")
+
+
+def require_whole(method: str, name: str, value: object, lowest: int, highest: int) -> None:
+    """Raise SettingsError unless `value` is a whole number from `lowest` to `highest`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+        allowed = f"a whole number from {lowest} to {highest}"
+        raise SettingsError(f"{value!r}", where=f"{method} {name}", allowed=allowed, field="settings")
