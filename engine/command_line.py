@@ -15,7 +15,7 @@ from engine.measuring_commands import add_measure, add_profile
 from engine.reading_arguments import add_reading_arguments, reading_options
 
 BENCHMARKS = {
-    "simulator": "engine.simulator.bench:run_benchmark",
+    "simulator": "engine.experiments.simulator_speed:run_benchmark",
     "training": "engine.experiments.training_speed:run_benchmark",
     "reading": "engine.experiments.reading_speed:run_benchmark",
 }

@@ -1,4 +1,4 @@
-"""What the simulator costs, measured: `python -m engine bench simulator` prints it as Markdown, with the machine.
+"""What the simulator costs, measured, as Markdown with the machine: `python -m engine bench simulator`.
 
 The yardstick is the slow twin of tests/, plain Python and event by event as the published simulator is, on the same
 graph and placement in the same run. Times are the best of several, since other work on the machine only adds to them.
