@@ -23,6 +23,7 @@ PLACERS: dict[str, tuple[str, str]] = {
     "scotch": ("Scotch", "engine.placers.scotch:Scotch"),
     "human_expert": ("Human expert", "engine.placers.human_expert:HumanExpert"),
     "post": ("Post", "engine.placers.post:Post"),
+    "brkga": ("BRKGA", "engine.placers.brkga:Brkga"),
     "local_search": ("Local search", "engine.placers.local_search:LocalSearch"),
     "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }
