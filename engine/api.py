@@ -3,7 +3,7 @@
 Everything that touches an untrusted file or TensorFlow runs in a bounded child process (`Limits`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,15 @@ from engine.clusters.catalogue import CATALOGUE
 from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
+from engine.comparing.comparison import Comparison, ComparisonRequest, Standing, TellStanding
+from engine.comparing.curve import BestSoFar
+from engine.comparing.member import CLOSE
+from engine.comparing.outcome import Outcome
+from engine.comparing.report import LABELS
+from engine.comparing.report import draw_outcomes as draw_comparison
+from engine.comparing.report import report_of as comparison_report
+from engine.comparing.summary import MethodSummary, summaries_of
+from engine.comparing.summary import markdown_of as comparison_markdown
 from engine.errors import (
     ClusterError,
     CostError,
@@ -102,15 +111,34 @@ def place(
     return Run(prepared, request, emit, should_stop).execute(checkpoint)
 
 
+def compare(
+    prepared: PreparedGraph, request: ComparisonRequest, folder: Path, tell: TellStanding, processes: int = 0
+) -> list[Outcome]:
+    """Run methods × seeds in `processes` children at once (0: one a core); what has ended is kept in `folder`.
+
+    A second call with the same folder goes on. Raises what no method could carry out, such as an op that no device of
+    the cluster can run; what one method cannot do is a reason in its outcome.
+    """
+    return Comparison(prepared, request, folder, tell, processes).execute()
+
+
+def comparison_summaries(outcomes: Sequence[Outcome]) -> list[MethodSummary]:
+    """A row a method, over its seeds: the table and the figure's data."""
+    return summaries_of(outcomes, LABELS)
+
+
 __all__ = [
+    "CLOSE",
     "DEFAULT_GROUPS",
     "FORMATS",
     "MEASURING_LIMITS",
     "Baseline",
+    "BestSoFar",
     "Budget",
     "Checkpoint",
     "Cluster",
     "ClusterError",
+    "ComparisonRequest",
     "CostError",
     "Emit",
     "Episode",
@@ -123,7 +151,9 @@ __all__ = [
     "LimitError",
     "Limits",
     "MethodInfo",
+    "MethodSummary",
     "NumberedEvent",
+    "Outcome",
     "PlacementError",
     "PlacetoError",
     "PreparedGraph",
@@ -133,14 +163,20 @@ __all__ = [
     "RunRequest",
     "SettingsError",
     "ShouldStop",
+    "Standing",
     "Started",
     "apply",
     "build",
     "check_run_metadata",
     "check_upload",
     "cluster_to_json",
+    "compare",
+    "comparison_markdown",
+    "comparison_report",
+    "comparison_summaries",
     "device_kinds",
     "device_of_group",
+    "draw_comparison",
     "measure",
     "methods",
     "parse_cluster",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine import api
+from engine.comparing_command import add_compare
 from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.graph_arguments import add_graph, cluster_of, prepared_graph, print_progress, settings_of_pairs
 from engine.json_text import read_json
@@ -54,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_methods(commands)
     _add_place(commands)
+    add_compare(commands)
     _add_simulate(commands)
     _add_apply(commands)
     add_profile(commands)

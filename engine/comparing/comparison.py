@@ -1,0 +1,150 @@
+"""Methods × seeds in child processes on all cores; what has ended is kept, and a second call goes on."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from engine.child import Limits, run_in_child
+from engine.clusters.cluster import Cluster
+from engine.clusters.cluster_json import cluster_to_json
+from engine.comparing.outcome import Outcome, outcome_from_json
+from engine.comparing.work_folder import WorkFolder, made_work_folder
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.placers.registry import make_placer
+from engine.prepared import PreparedGraph
+from engine.problem import Budget
+
+MOST_SEEDS = 1000
+CHILD_LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
+"""of each method and seed: it works on what is ours, and its budget bounds it"""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRequest:
+    """What is to be compared."""
+
+    cluster: Cluster
+    methods: tuple[str, ...]
+    budget: Budget
+    """of each method and seed"""
+    seeds: int
+    """each method runs with the seeds 0, 1, ... of so many"""
+    settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    """of each method, over its defaults"""
+    drop_devices: bool = False
+    """whether the devices that the file fixes count for nothing"""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.seeds <= MOST_SEEDS:
+            raise SettingsError(f"{self.seeds}", where="seeds", allowed=f"1 to {MOST_SEEDS}", field="seeds")
+        if not self.methods:
+            raise SettingsError("there is none", where="methods", allowed="at least one method", field="methods")
+        for method in self.methods:
+            if self.methods.count(method) > 1:
+                what = f"{method} is there twice"
+                raise SettingsError(what, where="methods", allowed="each method once", field="methods")
+            make_placer(method, self.settings.get(method, {}))  # refuses what it does not know, before any work
+        for method in self.settings:
+            if method not in self.methods:
+                allowed = ", ".join(self.methods)
+                raise SettingsError(f"{method} is not compared", where="settings", allowed=allowed, field="settings")
+
+    def members(self) -> list[tuple[str, int]]:
+        """Method and seed, the methods in their order."""
+        return [(method, seed) for method in self.methods for seed in range(self.seeds)]
+
+
+@dataclass(slots=True)
+class Standing:
+    """How far a comparison is."""
+
+    done: int
+    total: int
+    running: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    """method and seed → evaluations used, evaluations in all"""
+
+
+TellStanding: TypeAlias = Callable[[Standing], None]
+"""called at each end and now and then between, never twice at once"""
+
+
+class _EndedError(Exception):
+    """The comparison ends, and so must this child."""
+
+
+class Comparison:
+    """Carries out one `ComparisonRequest`. Made, started once by `execute`, then thrown away."""
+
+    def __init__(
+        self, prepared: PreparedGraph, request: ComparisonRequest, folder: Path, tell: TellStanding, processes: int = 0
+    ) -> None:
+        """`processes` at once; 0: as many as there are cores."""
+        self._request, self._tell = request, tell
+        self._processes = processes or os.cpu_count() or 1
+        self._work: WorkFolder = made_work_folder(folder)
+        self._graph = self._work.keep_graph(prepared.to_bytes())
+        self._standing = Standing(0, len(request.members()))
+        self._guard = threading.Lock()
+        """of `_standing` and `_tell`"""
+        self._ends = threading.Event()
+
+    def execute(self) -> list[Outcome]:
+        """All outcomes, in the order of `ComparisonRequest.members`. Raises what no method could carry out."""
+        outcomes = {member: self._work.read(self._arguments(*member)) for member in self._request.members()}
+        missing = [member for member, outcome in outcomes.items() if outcome is None]
+        self._standing.done = len(outcomes) - len(missing)
+        with ThreadPoolExecutor(self._processes) as pool:
+            futures = {pool.submit(self._carry_out, *member): member for member in missing}
+            try:
+                for future in as_completed(futures):
+                    outcomes[futures[future]] = future.result()
+            except BaseException:
+                self._ends.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return [outcome for outcome in outcomes.values() if outcome is not None]
+
+    def _arguments(self, method: str, seed: int) -> dict[str, Json]:
+        budget = self._request.budget
+        return {
+            "graph": str(self._graph.absolute()),
+            "cluster": json.dumps(cluster_to_json(self._request.cluster)),
+            "method": method,
+            "seed": seed,
+            "settings": dict(self._request.settings.get(method, {})),
+            "evaluations": budget.evaluations,
+            "seconds": budget.seconds,
+            "drop_devices": self._request.drop_devices,
+        }
+
+    def _carry_out(self, method: str, seed: int) -> Outcome:
+        def hear(_stage: str, done: int, total: int) -> None:
+            if self._ends.is_set():
+                raise _EndedError
+            with self._guard:
+                self._standing.running[method, seed] = (done, total)
+                self._tell(self._standing)
+
+        arguments = self._arguments(method, seed)
+        hear(method, 0, self._request.budget.evaluations)
+        _, texts = run_in_child(
+            "engine.comparing.member:carry_out",
+            arguments,
+            CHILD_LIMITS,
+            task=f"{method} with seed {seed}",
+            report_progress=hear,
+        )
+        said: Any = texts["outcome"]
+        outcome = outcome_from_json(said)
+        self._work.keep(arguments, outcome)
+        with self._guard:
+            del self._standing.running[method, seed]
+            self._standing.done += 1
+            self._tell(self._standing)
+        return outcome

@@ -1,0 +1,42 @@
+"""The figure of a comparison: best step time against evaluations, a line and a band over the seeds each method."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.comparing.summary import MethodSummary, unit_of
+
+SUFFIXES = (".svg", ".png")
+
+
+def draw(summaries: Sequence[MethodSummary], title: str, one_device_us: float | None, folder: Path, name: str) -> None:
+    """Write `folder`/`name`.svg and .png."""
+    import matplotlib as mpl  # here, since a server never draws
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "placeto"  # the same figure is the same file
+    from matplotlib import pyplot
+
+    divisor, unit = unit_of(summaries)
+    figure, axes = pyplot.subplots(figsize=(9, 5), layout="constrained")
+    for index, summary in enumerate(summaries):
+        band, color = summary.band, f"C{index % 10}"
+        style = "-" if index < 10 else "--"
+        if not band.evaluations:
+            continue
+        low, high = ([value / divisor for value in values] for values in (band.low_us, band.high_us))
+        axes.fill_between(band.evaluations, low, high, step="post", alpha=0.18, color=color, linewidth=0)
+        middle = [value / divisor for value in band.median_us]
+        marker = "o" if len(band.evaluations) == 1 else ""
+        axes.plot(
+            band.evaluations, middle, style, drawstyle="steps-post", marker=marker, color=color, label=summary.label
+        )
+    if one_device_us is not None:
+        axes.axhline(one_device_us / divisor, color="black", linestyle=":", label="one device")
+    axes.set(xlabel="evaluations", ylabel=f"best step time ({unit})", title=title, xscale="log")
+    axes.grid(alpha=0.25)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="upper right", fontsize="small")
+    for suffix in SUFFIXES:
+        metadata = {"Date": None} if suffix == ".svg" else None
+        figure.savefig(folder / f"{name}{suffix}", dpi=110, metadata=metadata)
+    pyplot.close(figure)

@@ -1,0 +1,121 @@
+"""One method with one seed in a child process: `carry_out` is what the child does."""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from engine.child import ReportProgress, Results
+from engine.clusters.parsing import parse_cluster
+from engine.comparing.curve import BestSoFar
+from engine.comparing.outcome import Outcome
+from engine.errors import PlacetoError
+from engine.events import Baseline, Checkpoint, Episode, Json, NumberedEvent, Started
+from engine.prepared import PreparedGraph
+from engine.problem import Budget
+from engine.run import Run, RunRequest
+
+CLOSE = 0.01
+"""a run is there when its best is within this share of its own last best"""
+SECONDS_BETWEEN_SIGNS = 0.5
+"""the parent hears so often of a child, so that it can end it"""
+BASELINE = "single_device"
+
+
+class Listener:
+    """Hears a run's events and keeps what the table and the figure need."""
+
+    def __init__(self) -> None:
+        self.curve = BestSoFar()
+        self.started: Started | None = None
+        self.one_device_us: float | None = None
+
+    def hear(self, item: NumberedEvent | Checkpoint) -> None:
+        """For `Run` as its `emit`."""
+        event = item.event if isinstance(item, NumberedEvent) else None
+        if isinstance(event, Started):
+            self.started = event
+        elif isinstance(event, Baseline) and event.method == BASELINE:
+            self.one_device_us = event.step_time_us
+            if self.started is not None and self.started.method != BASELINE:
+                # every run evaluates these itself at its beginning; single_device tells of them on its own
+                self.curve.note(min(event.evaluations, self.started.evaluations), event.step_time_us)
+        elif isinstance(event, Episode):
+            self.curve.note(event.evaluations, event.best_step_time_us)
+
+
+def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """The child's function; `arguments` as `arguments_of` makes them. Its result is an `Outcome` as JSON."""
+    told: dict[str, Any] = dict(arguments)
+    prepared = PreparedGraph.from_bytes(Path(told["graph"]).read_bytes())
+    request = RunRequest(
+        parse_cluster(told["cluster"]),
+        told["method"],
+        Budget(told["evaluations"], told["seconds"]),
+        told["seed"],
+        told["settings"],
+        told["drop_devices"],
+        (BASELINE,),
+    )
+    listener = Listener()
+    ended = threading.Event()
+    signs = threading.Thread(target=_give_signs, args=(listener, request, report_progress, ended), daemon=True)
+    signs.start()
+    outcome = outcome_of(prepared, request, listener)
+    ended.set()
+    signs.join()
+    return {}, {"outcome": outcome.to_json()}
+
+
+def outcome_of(prepared: PreparedGraph, request: RunRequest, listener: Listener) -> Outcome:
+    """Run it to its end. What the method cannot do is a reason; what no method could do is raised."""
+    run = Run(prepared, request, listener.hear, lambda: False)
+    began = time.monotonic()
+    reason = ""
+    report: dict[str, Json] | None
+    try:
+        report = run.execute(None)
+    except PlacetoError as error:
+        report, reason = run.closest(), str(error)
+    seconds = time.monotonic() - began
+    return _outcome(request, listener, report, reason, seconds)
+
+
+def _outcome(
+    request: RunRequest, listener: Listener, report: dict[str, Json] | None, reason: str, seconds: float
+) -> Outcome:
+    told: dict[str, Any] = report or {}
+    curve, started = listener.curve, listener.started
+    assert started is not None, "a run begins by saying so"
+    feasible = not reason
+    step_time_us: float | None = told.get("step_time_us")
+    evaluations: int = told.get("evaluations", 0)
+    reached = None
+    if feasible and step_time_us is not None:
+        curve.note(evaluations, step_time_us)
+        reached = curve.evaluations_to_reach(step_time_us * (1 + CLOSE))
+    return Outcome(
+        method=request.method,
+        seed=request.seed,
+        step_time_us=step_time_us,
+        feasible=feasible,
+        reason=reason,
+        peak_bytes=tuple(told.get("peak_bytes", ())),
+        evaluations=evaluations,
+        wall_seconds=told.get("wall_seconds", seconds),
+        lower_bound_us=started.lower_bound_us,
+        one_device_us=listener.one_device_us,
+        evaluations_to_best=reached,
+        curve=tuple(curve.points()) if feasible else (),
+        settings=started.settings,
+        engine_version=started.engine_version,
+        device_of_group=tuple(told.get("device_of_group", ())),
+    )
+
+
+def _give_signs(
+    listener: Listener, request: RunRequest, report_progress: ReportProgress, ended: threading.Event
+) -> None:
+    """Tell the parent how far the run is, again and again."""
+    while not ended.wait(SECONDS_BETWEEN_SIGNS):
+        report_progress(request.method, listener.curve.evaluations, request.budget.evaluations)

@@ -1,0 +1,55 @@
+"""What one method gave with one seed: a row of the report of `compare`."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.comparing.curve import Point
+from engine.events import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One method with one seed, ended or on its way."""
+
+    method: str
+    seed: int
+    step_time_us: float | None = None
+    """of its best feasible placement; where nothing fits, of the one that misses the least; None without a placement"""
+    feasible: bool = False
+    reason: str = ""
+    """why there is no feasible placement: which device is short of how many bytes, or what the method cannot do"""
+    peak_bytes: tuple[int, ...] = ()
+    """[devices]"""
+    evaluations: int = 0
+    """used"""
+    wall_seconds: float = 0.0
+    lower_bound_us: float | None = None
+    one_device_us: float | None = None
+    """the best that one device alone gives; None where the graph fits none"""
+    evaluations_to_best: int | None = None
+    """used until its best was within `CLOSE` of its own last best"""
+    curve: tuple[Point, ...] = ()
+    """[points] the best so far"""
+    ended: bool = True
+    settings: dict[str, Json] = field(default_factory=dict)
+    engine_version: str = ""
+    device_of_group: tuple[int, ...] = ()
+    """[groups]"""
+
+    def to_json(self) -> dict[str, Json]:
+        """All fields by their names."""
+        fields: dict[str, Json] = dataclasses.asdict(self)
+        return {name: _as_list(value) for name, value in fields.items()}
+
+
+def outcome_from_json(values: Mapping[str, Any]) -> Outcome:
+    """The inverse of `Outcome.to_json`. Raises TypeError, KeyError or ValueError for what it has not written."""
+    curve = tuple((int(evaluations), float(best_us)) for evaluations, best_us in values["curve"])
+    lists = {"peak_bytes": tuple(values["peak_bytes"]), "device_of_group": tuple(values["device_of_group"])}
+    return Outcome(**{**values, **lists, "curve": curve})
+
+
+def _as_list(value: object) -> Any:  # the same value, with lists where JSON has no tuples
+    return [_as_list(item) for item in value] if isinstance(value, tuple) else value

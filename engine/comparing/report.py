@@ -1,0 +1,57 @@
+"""The report of a comparison."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from engine import VERSION
+from engine.clusters.cluster_json import cluster_to_json
+from engine.comparing.comparison import ComparisonRequest
+from engine.comparing.figure import draw
+from engine.comparing.outcome import Outcome
+from engine.comparing.summary import summaries_of
+from engine.events import Json
+from engine.placement_files import placement_to_json
+from engine.placers.registry import PLACERS
+from engine.prepared import PreparedGraph
+
+LABELS: Mapping[str, str] = {name: label for name, (label, _) in PLACERS.items()}
+
+
+def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Sequence[Outcome]) -> dict[str, Json]:
+    """What was compared, `methods` (a summary each) and `rows` (a report of design.md each, with its curve)."""
+    return {
+        "graph": prepared.graph.name,
+        "ops": prepared.graph.op_count,
+        "groups": prepared.grouping.group_count,
+        "cluster": cluster_to_json(request.cluster),
+        "evaluations": request.budget.evaluations,
+        "seconds": request.budget.seconds,
+        "seeds": request.seeds,
+        "engine_version": VERSION,
+        "one_device_us": one_device_us(outcomes),
+        "lower_bound_us": next((outcome.lower_bound_us for outcome in outcomes), None),
+        "methods": [summary.to_json() for summary in summaries_of(outcomes, LABELS)],
+        "rows": [_row(prepared, request, outcome) for outcome in outcomes],
+    }
+
+
+def _row(prepared: PreparedGraph, request: ComparisonRequest, outcome: Outcome) -> dict[str, Json]:
+    row = outcome.to_json()
+    del row["device_of_group"], row["ended"]
+    devices = list(outcome.device_of_group)
+    placed: Json = dict(placement_to_json(prepared, request.cluster, devices)) if devices else None
+    return row | {"placement": placed}
+
+
+def one_device_us(outcomes: Sequence[Outcome]) -> float | None:
+    """What the best single device gives, where one has room for the graph."""
+    return next((outcome.one_device_us for outcome in outcomes if outcome.one_device_us is not None), None)
+
+
+def draw_outcomes(
+    prepared: PreparedGraph, request: ComparisonRequest, outcomes: Sequence[Outcome], folder: Path, name: str
+) -> None:
+    """Write the figure, `folder`/`name`.svg and .png."""
+    devices = ", ".join(sorted({device.kind for device in request.cluster.devices}))
+    title = f"{prepared.graph.name} on {request.cluster.device_count} devices ({devices}), {request.seeds} seeds"
+    draw(summaries_of(outcomes, LABELS), title, one_device_us(outcomes), folder, name)

@@ -1,0 +1,157 @@
+"""What each method reached over its seeds: rows, and the same as a Markdown table."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from engine.comparing.curve import Band, band_of
+from engine.comparing.member import CLOSE
+from engine.comparing.outcome import Outcome
+from engine.events import Json
+
+UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))
+NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class MethodSummary:
+    """One method over its seeds. Times are of feasible placements alone; None where there is none."""
+
+    method: str
+    label: str
+    seeds: int
+    """how many it has"""
+    ended: int
+    """how many have ended"""
+    feasible: int
+    """how many have a feasible placement"""
+    mean_us: float | None
+    least_us: float | None
+    """the best of all seeds"""
+    greatest_us: float | None
+    of_one_device: float | None
+    """mean over the step time of the best single device"""
+    above_bound: float | None
+    """share by which the best lies above the lower bound"""
+    evaluations: float
+    """used, the mean"""
+    evaluations_to_best: float | None
+    """the mean of those used until a seed's best was within 1 % of its own last best"""
+    wall_seconds: float
+    """the mean"""
+    reasons: tuple[str, ...]
+    """why seeds have no feasible placement, each sentence once"""
+    band: Band
+
+    @property
+    def feasible_words(self) -> str:
+        """For people."""
+        if self.feasible == self.ended == self.seeds:
+            return "yes"
+        if self.feasible:
+            return f"{self.feasible} of {self.seeds} seeds"
+        return "no" if self.ended else "not yet"
+
+    def to_json(self) -> dict[str, Json]:
+        """All fields by their names."""
+        fields: dict[str, Json] = dataclasses.asdict(self)
+        band: dict[str, Json] = {name: list(values) for name, values in dataclasses.asdict(self.band).items()}
+        return {**fields, "reasons": list(self.reasons), "band": band}
+
+
+def summaries_of(outcomes: Sequence[Outcome], labels: Mapping[str, str]) -> list[MethodSummary]:
+    """A row a method, in the order in which they come; `labels` are the methods' names for people."""
+    methods = dict.fromkeys(outcome.method for outcome in outcomes)
+    return [
+        _summary([outcome for outcome in outcomes if outcome.method == method], labels.get(method, method))
+        for method in methods
+    ]
+
+
+def _summary(own: list[Outcome], label: str) -> MethodSummary:
+    good = [outcome for outcome in own if outcome.feasible]
+    times_us = [outcome.step_time_us for outcome in good if outcome.step_time_us is not None]
+    one_device_us = next((outcome.one_device_us for outcome in own if outcome.one_device_us), None)
+    bound_us = next((outcome.lower_bound_us for outcome in own if outcome.lower_bound_us), None)
+    mean_us = fmean(times_us) if times_us else None
+    begun = [outcome for outcome in own if outcome.ended or outcome.evaluations] or own
+    return MethodSummary(
+        method=own[0].method,
+        label=label,
+        seeds=len(own),
+        ended=sum(outcome.ended for outcome in own),
+        feasible=len(good),
+        mean_us=mean_us,
+        least_us=min(times_us, default=None),
+        greatest_us=max(times_us, default=None),
+        of_one_device=mean_us / one_device_us if mean_us is not None and one_device_us else None,
+        above_bound=min(times_us) / bound_us - 1 if times_us and bound_us else None,
+        evaluations=fmean(outcome.evaluations for outcome in begun),
+        evaluations_to_best=_mean_known([outcome.evaluations_to_best for outcome in good]),
+        wall_seconds=fmean(outcome.wall_seconds for outcome in begun),
+        reasons=tuple(dict.fromkeys(_reason(outcome) for outcome in own if outcome.reason)),
+        band=band_of([outcome.curve for outcome in good]),
+    )
+
+
+def _reason(outcome: Outcome) -> str:
+    """Without the method's name, which stands before it."""
+    return outcome.reason.removeprefix(f"{outcome.method}: ")
+
+
+def _mean_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def unit_of(summaries: Sequence[MethodSummary]) -> tuple[float, str]:
+    """µs in the unit in which the greatest step time is best read, and its name."""
+    greatest_us = max((summary.greatest_us or 0.0 for summary in summaries), default=0.0)
+    return next((unit for unit in UNITS if greatest_us >= unit[0]), UNITS[-1])
+
+
+def markdown_of(summaries: Sequence[MethodSummary]) -> str:
+    """The table, and below it why a method has nothing."""
+    divisor, unit = unit_of(summaries)
+    head = [
+        "method",
+        "seeds",
+        f"mean ({unit})",
+        f"range ({unit})",
+        f"best ({unit})",
+        "of one device",
+        "above the bound",
+        f"evaluations to {CLOSE:.0%}",
+        "evaluations",
+        "seconds",
+        "feasible",
+    ]
+    rows = [_cells(summary, divisor) for summary in summaries]
+    lines = [_line(head), _line(["---", *["---:"] * 9, "---"]), *map(_line, rows)]
+    reasons = [f"- {summary.label}: {reason}" for summary in summaries for reason in summary.reasons]
+    return "\n".join([*lines, *([""] if reasons else []), *reasons]) + "\n"
+
+
+def _cells(summary: MethodSummary, divisor: float) -> list[str]:
+    def time(value_us: float | None) -> str:
+        return NOTHING if value_us is None else f"{value_us / divisor:.4f}"
+
+    same = summary.least_us == summary.greatest_us
+    return [
+        summary.label,
+        str(summary.seeds),
+        time(summary.mean_us),
+        time(summary.least_us) if same else f"{time(summary.least_us)} to {time(summary.greatest_us)}",
+        time(summary.least_us),
+        NOTHING if summary.of_one_device is None else f"{summary.of_one_device:.3f}",
+        NOTHING if summary.above_bound is None else f"{summary.above_bound:.1%}",
+        NOTHING if summary.evaluations_to_best is None else f"{summary.evaluations_to_best:.0f}",
+        f"{summary.evaluations:.0f}",
+        f"{summary.wall_seconds:.2f}",
+        summary.feasible_words,
+    ]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"

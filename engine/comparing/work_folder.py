@@ -1,0 +1,75 @@
+"""The folder of a comparison: the graph, and one file for each method and seed that has ended."""
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine import VERSION
+from engine.comparing.outcome import Outcome, outcome_from_json
+from engine.errors import SettingsError, shortened
+from engine.events import Json
+
+KEY_LENGTH = 24
+
+
+@dataclass(frozen=True, slots=True)
+class WorkFolder:
+    """Keeps outcomes by what they depend on, so that a second call goes on where the first has ended."""
+
+    folder: Path
+
+    def keep_graph(self, blob: bytes) -> Path:
+        """The file of a prepared graph, for the children."""
+        path = self.folder / f"graph-{hashlib.sha256(blob).hexdigest()[:KEY_LENGTH]}.npz"
+        if not path.exists():
+            write_whole(path, blob)
+        return path
+
+    def path_of(self, arguments: dict[str, Json]) -> Path:
+        """Where the outcome of a child with these arguments is kept."""
+        known = {**arguments, "graph": Path(str(arguments["graph"])).name, "version": VERSION}
+        digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:KEY_LENGTH]
+        return self.folder / f"{arguments['method']}-{arguments['seed']}-{digest}.json"
+
+    def read(self, arguments: dict[str, Json]) -> Outcome | None:
+        """The outcome that an earlier call has kept; None where there is none."""
+        path = self.path_of(arguments)
+        if not path.exists():
+            return None
+        try:
+            return outcome_from_json(json.loads(path.read_bytes()))
+        except (KeyError, TypeError, ValueError):
+            raise SettingsError(
+                "it is no outcome of a comparison", where=shortened(str(path)), allowed="another folder", field="out"
+            ) from None
+
+    def keep(self, arguments: dict[str, Json], outcome: Outcome) -> None:
+        """Keep it, whole or not at all."""
+        write_whole(self.path_of(arguments), json.dumps(outcome.to_json()).encode())
+
+
+def made_work_folder(folder: Path) -> WorkFolder:
+    """The folder, made where it is not there. Raises SettingsError where it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"it cannot be made: {error.strerror}"
+        raise SettingsError(what, where=shortened(str(folder)), allowed="a folder", field="out") from None
+    return WorkFolder(folder)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that nobody ever sees half of it."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".partial-")
+    partial = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as target:
+            target.write(content)
+        partial.chmod(0o644)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,96 @@
+"""The command `compare`: methods × seeds on one graph; a table, a report, a figure."""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TypeAlias
+
+from engine import api
+from engine.errors import SettingsError
+from engine.graph_arguments import add_graph, cluster_of, prepared_graph, settings_of_pairs
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+INFEASIBLE = 3
+NAME = "comparison"
+
+
+def add_compare(commands: Commands) -> None:
+    """`compare GRAPH --cluster C --methods a,b,c --evaluations N --seeds K`"""
+    parser = commands.add_parser("compare", help="compare methods over seeds, with the same budget")
+    add_graph(parser)
+    parser.add_argument("--methods", required=True, metavar="A,B,C", help="see `methods`")
+    parser.add_argument("--evaluations", type=int, default=2000, help="the budget of each (default 2000)")
+    parser.add_argument("--seconds", type=float, help="stop each after these seconds too")
+    parser.add_argument("--seeds", type=int, default=3, metavar="K", help="how many seeds each has (default 3)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="METHOD.NAME=JSON",
+        help="a setting of a method, such as placeto.preset=paper",
+    )
+    parser.add_argument("--processes", type=int, default=0, metavar="N", help="at once (default: one a core)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="for table and figure, and for what has ended: a second call goes on (default: GRAPH.comparison)",
+    )
+    parser.set_defaults(command=_compare)
+
+
+def _compare(parsed: argparse.Namespace) -> int:
+    cluster = cluster_of(parsed)
+    methods = tuple(name.strip() for name in parsed.methods.split(",") if name.strip())
+    budget = api.Budget(parsed.evaluations, parsed.seconds)
+    settings = _settings(parsed.set)
+    request = api.ComparisonRequest(cluster, methods, budget, parsed.seeds, settings, parsed.drop_devices)
+    if parsed.processes < 0:
+        raise SettingsError(f"{parsed.processes}", where="--processes", allowed="a whole number from 0")
+    prepared = prepared_graph(parsed)
+    folder = parsed.out or Path(f"{parsed.graph.stem}.{NAME}")
+    outcomes = api.compare(prepared, request, folder, _Console().hear, parsed.processes)
+    report = api.comparison_report(prepared, request, outcomes)
+    summaries = api.comparison_summaries(outcomes)
+    table = api.comparison_markdown(summaries)
+    text = json.dumps(report, indent=1) + "\n"
+    for path in {folder / f"{NAME}.json", parsed.report or folder / f"{NAME}.json"}:
+        path.write_text(text)
+    (folder / f"{NAME}.md").write_text(table)
+    api.draw_comparison(prepared, request, outcomes, folder, NAME)
+    print(table, end="")
+    return 0 if any(outcome.feasible for outcome in outcomes) else INFEASIBLE
+
+
+def _settings(pairs: list[str]) -> dict[str, dict[str, api.Json]]:
+    """METHOD.NAME=JSON pairs. Raises SettingsError."""
+    settings: dict[str, dict[str, api.Json]] = {}
+    for key, value in settings_of_pairs(pairs).items():
+        method, dot, name = key.partition(".")
+        if not dot:
+            raise SettingsError(f"{key!r} names no method", where="--set", allowed="METHOD.NAME=JSON")
+        settings.setdefault(method, {})[name] = value
+    return settings
+
+
+class _Console:
+    """Tells how far a comparison is, in a line at each end and now and then."""
+
+    SECONDS_BETWEEN_LINES = 5.0
+
+    def __init__(self) -> None:
+        self._done = -1
+        self._told_at = 0.0
+
+    def hear(self, standing: api.Standing) -> None:
+        now = time.monotonic()
+        if standing.done == self._done and now - self._told_at < self.SECONDS_BETWEEN_LINES:
+            return
+        self._done, self._told_at = standing.done, now
+        running = [
+            f"{method} {seed} ({done}/{total})" for (method, seed), (done, total) in sorted(standing.running.items())
+        ]
+        words = f"; running: {', '.join(running)}" if running else ""
+        print(f"{standing.done}/{standing.total} done{words}", file=sys.stderr)

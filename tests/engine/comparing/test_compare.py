@@ -1,0 +1,159 @@
+"""The command `compare`: its report, table and figure; going on after a kill; mistakes."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.command_line import main
+from engine.comparing.comparison import Comparison
+from tests.engine.test_command_line import GRAPH, SMALL_CLUSTER
+
+OPTIONS = ["--cluster", "2xK80", "--groups", "all", "--methods", "random,m_topo", "--evaluations", "40", "--seeds", "2"]
+SECONDS = ("wall_seconds",)
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("graph") / "five.json"
+    path.write_text(json.dumps(GRAPH))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def whole(graph: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison that nobody interrupted."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert main(["compare", graph, *OPTIONS, "--out", str(folder), "--report", str(folder / "report.json")]) == 0
+    return folder
+
+
+def without_seconds(report: Any) -> Any:
+    """All that is the same in every run."""
+    if isinstance(report, dict):
+        return {key: without_seconds(value) for key, value in report.items() if key not in SECONDS}
+    return [without_seconds(item) for item in report] if isinstance(report, list) else report
+
+
+def report_in(folder: Path) -> Any:
+    return without_seconds(json.loads((folder / "comparison.json").read_text()))
+
+
+def test_rows_are_reports_that_the_simulator_confirms(whole: Path, graph: str, tmp_path: Path) -> None:
+    report = json.loads((whole / "report.json").read_text())
+    rows = report["rows"]
+    assert [(row["method"], row["seed"]) for row in rows] == [
+        ("random", 0),
+        ("random", 1),
+        ("m_topo", 0),
+        ("m_topo", 1),
+    ]
+    placements, simulated = tmp_path / "placements.json", tmp_path / "simulated.json"
+    placements.write_text(json.dumps([row["placement"] for row in rows]))
+    command = ["simulate", graph, "--cluster", "2xK80", "--placement", str(placements), "--report", str(simulated)]
+    assert main(command) == 0
+    for row, again in zip(rows, json.loads(simulated.read_text()), strict=True):
+        for key in ("step_time_us", "peak_bytes", "lower_bound_us"):
+            assert row[key] == again[key]
+        assert row["feasible"] is True
+        assert 1 <= row["evaluations_to_best"] <= row["evaluations"] <= 40
+        assert row["curve"][-1] == [row["evaluations"], row["step_time_us"]]
+    assert rows[0]["evaluations"] == rows[1]["evaluations"] == 40
+    assert [method["method"] for method in report["methods"]] == ["random", "m_topo"]
+    assert report["one_device_us"] == pytest.approx(1500 + 5 * 5.7)
+
+
+def test_a_row_is_what_place_gives_with_the_same_seed(whole: Path, graph: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    command = ["place", graph, "--cluster", "2xK80", "--groups", "all", "--method", "random", "--evaluations", "40"]
+    assert main([*command, "--seed", "1", "--report", str(path)]) == 0
+    placed, row = json.loads(path.read_text()), json.loads((whole / "report.json").read_text())["rows"][1]
+    for key in ("method", "seed", "settings", "step_time_us", "evaluations", "placement", "feasible", "peak_bytes"):
+        assert row[key] == placed[key]
+
+
+def test_table_and_figure_are_there(whole: Path) -> None:
+    table = (whole / "comparison.md").read_text()
+    assert table.splitlines()[2].startswith("| Random | 2 | 1.")
+    assert (whole / "comparison.png").read_bytes().startswith(b"\x89PNG")
+    picture = (whole / "comparison.svg").read_text()
+    assert "<svg" in picture
+    assert "<!-- m-TOPO -->" in picture
+
+
+def test_a_comparison_that_was_killed_goes_on_and_says_the_same(whole: Path, graph: str, tmp_path: Path) -> None:
+    command = ["compare", graph, *OPTIONS, "--out", str(tmp_path), "--processes", "1"]
+    started = subprocess.Popen([sys.executable, "-m", "engine", *command], stderr=subprocess.DEVNULL)
+    while not list(tmp_path.glob("random-*.json")):
+        assert started.poll() is None, "it ended before it was killed"
+        time.sleep(0.02)
+    started.send_signal(signal.SIGKILL)
+    assert started.wait() == -signal.SIGKILL
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*-*-*.json")}
+    assert 1 <= len(kept) < 4
+    assert main(command) == 0
+    assert report_in(tmp_path) == report_in(whole)
+    assert all(path.stat().st_mtime_ns == written for path, written in kept.items()), "what had ended ran again"
+
+
+def test_what_has_ended_is_not_run_again(
+    whole: Path, graph: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = report_in(whole)
+    monkeypatch.setattr(Comparison, "_carry_out", lambda *_: pytest.fail("it ran again"))
+    assert main(["compare", graph, *OPTIONS, "--out", str(whole)]) == 0
+    assert report_in(whole) == before
+    assert capsys.readouterr().out == (whole / "comparison.md").read_text()
+
+
+def test_who_can_do_nothing_is_a_row_with_a_reason(
+    graph: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    methods = "cpu_only,single_device"
+    command = ["compare", graph, "--cluster", SMALL_CLUSTER, "--methods", methods, "--evaluations", "5", "--seeds", "1"]
+    assert main([*command, "--out", str(tmp_path)]) == 3
+    told = capsys.readouterr()
+    assert "- CPU only: the cluster has no CPU" in told.out
+    assert "bytes over the 100 bytes of /device:GPU:0" in told.out
+    assert "2/2 done" in told.err
+    cpu_only, one = report_in(tmp_path)["rows"]
+    assert (cpu_only["feasible"], cpu_only["step_time_us"]) == (False, None)
+    assert (one["feasible"], one["peak_bytes"][0] > 100) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (["--seeds", "0"], "seeds: 0; allowed: 1 to 1000"),
+        (["--methods", ","], "methods: there is none; allowed: at least one method"),
+        (["--methods", "heft,heft"], "methods: heft is there twice; allowed: each method once"),
+        (["--methods", "heft,magic"], "method: there is no method 'magic'; allowed: auto, placeto"),
+        (["--evaluations", "0"], "evaluations: 0 evaluations; allowed: 1 to 100000000"),
+        (["--seconds", "0"], "seconds: 0.0 seconds; allowed: a number above 0"),
+        (["--set", "preset=paper"], "--set: 'preset' names no method; allowed: METHOD.NAME=JSON"),
+        (["--set", "heft.colour=1"], "settings: heft is not compared; allowed: random, m_topo"),
+        (["--set", "random.colour=1"], "settings: random has no setting 'colour'; allowed: batch"),
+        (["--processes", "-1"], "--processes: -1; allowed: a whole number from 0"),
+        (["--out", "/dev/null/x"], "/dev/null/x: it cannot be made: Not a directory; allowed: a folder"),
+    ],
+)
+def test_mistakes(
+    graph: str, changes: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", graph, *OPTIONS, "--out", str(tmp_path), *changes]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(line)
+
+
+def test_a_file_that_is_no_outcome_is_refused(
+    whole: Path, graph: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = next(whole.glob("random-0-*.json")).name
+    (tmp_path / name).write_text("{}")
+    assert main(["compare", graph, *OPTIONS, "--out", str(tmp_path)]) == 2
+    line = f"{tmp_path / name}: it is no outcome of a comparison; allowed: another folder"
+    assert capsys.readouterr().err.splitlines()[-1][:60] == line[:60]

@@ -1,0 +1,77 @@
+"""What methods reached over their seeds, and the table."""
+
+import json
+
+import pytest
+
+from engine.comparing.outcome import Outcome, outcome_from_json
+from engine.comparing.summary import markdown_of, summaries_of, unit_of
+
+SHORT = "no placement of 5 evaluated fits the memory: the closest is 150 bytes over the 100 bytes of /device:GPU:0"
+
+
+def outcome(seed: int, step_time_us: float, **changes: object) -> Outcome:
+    values: dict[str, object] = {
+        "feasible": True,
+        "evaluations": 10,
+        "wall_seconds": 2.0 + seed,
+        "lower_bound_us": 1000.0,
+        "one_device_us": 4000.0,
+        "evaluations_to_best": 4 + seed,
+        "curve": ((2, 4000.0), (10, step_time_us)),
+    }
+    return Outcome("heft", seed, step_time_us, **{**values, **changes})  # type: ignore[arg-type]  # a test's shorthand
+
+
+def test_figures_over_two_seeds() -> None:
+    (summary,) = summaries_of([outcome(0, 2000.0), outcome(1, 3000.0)], {"heft": "HEFT"})
+    assert (summary.label, summary.seeds, summary.ended, summary.feasible) == ("HEFT", 2, 2, 2)
+    assert (summary.least_us, summary.mean_us, summary.greatest_us) == (2000.0, 2500.0, 3000.0)
+    assert summary.of_one_device == 0.625
+    assert summary.above_bound == 1.0
+    assert summary.evaluations_to_best == 4.5
+    assert summary.wall_seconds == 2.5
+    assert summary.band.low_us == (4000.0, 2000.0)
+    assert summary.band.high_us == (4000.0, 3000.0)
+
+
+def test_an_infeasible_seed_is_told_and_counts_for_no_time() -> None:
+    short = outcome(1, 1.0, feasible=False, reason=f"heft: {SHORT}", curve=(), evaluations_to_best=None)
+    (summary,) = summaries_of([outcome(0, 2000.0), short], {})
+    assert summary.mean_us == summary.least_us == 2000.0
+    assert summary.feasible_words == "1 of 2 seeds"
+    assert f"- heft: {SHORT}\n" in markdown_of([summary])
+
+
+def test_a_method_without_anything_is_a_row() -> None:
+    nothing = Outcome("cpu_only", 0, reason="cpu_only: the cluster has no CPU")
+    (summary,) = summaries_of([nothing], {"cpu_only": "CPU only"})
+    assert summary.feasible_words == "no"
+    assert markdown_of([summary]).splitlines()[2] == "| CPU only | 1 | – | – | – | – | – | – | 0 | 0.00 | no |"
+
+
+def test_a_seed_that_waits_does_not_pull_the_means_down() -> None:
+    waiting = Outcome("heft", 1, ended=False)
+    (summary,) = summaries_of([outcome(0, 2000.0), waiting], {})
+    assert (summary.seeds, summary.ended, summary.evaluations, summary.wall_seconds) == (2, 1, 10, 2.0)
+    assert summary.feasible_words == "1 of 2 seeds"
+
+
+def test_the_table_in_the_unit_that_reads_best() -> None:
+    table = markdown_of(summaries_of([outcome(0, 2000.0), outcome(1, 3000.0)], {"heft": "HEFT"}))
+    assert table.splitlines() == [
+        "| method | seeds | mean (ms) | range (ms) | best (ms) | of one device | above the bound | evaluations to 1% "
+        "| evaluations | seconds | feasible |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+        "| HEFT | 2 | 2.5000 | 2.0000 to 3.0000 | 2.0000 | 0.625 | 100.0% | 4 | 10 | 2.50 | yes |",
+    ]
+
+
+@pytest.mark.parametrize(("step_time_us", "unit"), [(2.5e6, "s"), (2.5e3, "ms"), (2.5, "µs")])
+def test_units(step_time_us: float, unit: str) -> None:
+    assert unit_of(summaries_of([outcome(0, step_time_us)], {}))[1] == unit
+
+
+def test_an_outcome_comes_back_from_json() -> None:
+    told = outcome(0, 2000.0, peak_bytes=(5, 6), device_of_group=(0, 1), settings={"preset": "paper"})
+    assert outcome_from_json(json.loads(json.dumps(told.to_json()))) == told
