@@ -17,6 +17,8 @@ Properties: TypeAlias = dict[str, list[Message]]
 """node → OpInfo.TensorProperties of each output"""
 ToldShapes: TypeAlias = Mapping[str, Mapping[int, str]]
 """node → output → the node that gives it its shape"""
+NEXT_ITERATION = "NextIteration"
+"""with anything between it and its Merge, the loop would be a cycle like any other, which TensorFlow refuses"""
 HANDLES = (types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT)
 
 
@@ -25,7 +27,7 @@ def add_told_shapes(to_cost: GraphToCost, properties: Properties) -> ToldShapes:
     told: dict[str, dict[int, str]] = {}
     taken = {node.name for node in to_cost.graph.node}
     for index, node in enumerate(to_cost.nodes):
-        if "_output_shapes" not in node.attr or index in to_cost.names_of_outputs:
+        if node.op == NEXT_ITERATION or "_output_shapes" not in node.attr or index in to_cost.names_of_outputs:
             continue
         shapes = node.attr["_output_shapes"].list.shape
         for position, (shape, found) in enumerate(zip(shapes, properties.get(node.name, []), strict=False)):

@@ -58,7 +58,27 @@ node { name: "taken" op: "Exp" input: "open:0" input: "^input" attr { key: "T" v
 node { name: "wrong" op: "Relu" input: "taken" attr { key: "T" value { type: DT_FLOAT } }
   attr { key: "_output_shapes" value { list { shape { dim { size: 7 } } } } } }
 """
-GRAPHS = {"batches": BATCHES, "legacy": LEGACY, "no_inputs": NO_INPUTS, "hints": HINTS}
+LOOP = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 2 } dim { size: 3 } } } } }
+node { name: "lost" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "enter" op: "Enter" input: "x" attr { key: "T" value { type: DT_FLOAT } }
+  attr { key: "frame_name" value { s: "loop" } } }
+node { name: "enter_lost" op: "Enter" input: "lost" attr { key: "T" value { type: DT_FLOAT } }
+  attr { key: "frame_name" value { s: "loop" } } attr { key: "is_constant" value { b: true } } }
+node { name: "merge" op: "Merge" input: "enter" input: "next" attr { key: "T" value { type: DT_FLOAT } }
+  attr { key: "N" value { i: 2 } } }
+node { name: "true" op: "Const" input: "^merge" attr { key: "dtype" value { type: DT_BOOL } }
+  attr { key: "value" value { tensor { dtype: DT_BOOL tensor_shape { } bool_val: true } } } }
+node { name: "cond" op: "LoopCond" input: "true" }
+node { name: "switch" op: "Switch" input: "merge" input: "cond" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "product" op: "MatMul" input: "switch:1" input: "enter_lost" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "next" op: "NextIteration" input: "product" attr { key: "T" value { type: DT_FLOAT } }
+  attr { key: "_output_shapes" value { list { shape { dim { size: 2 } dim { size: 3 } } } } } }
+node { name: "exit" op: "Exit" input: "switch" attr { key: "T" value { type: DT_FLOAT } }
+  attr { key: "_output_shapes" value { list { shape { dim { size: 2 } dim { size: 3 } } } } } }
+"""
+GRAPHS = {"batches": BATCHES, "legacy": LEGACY, "no_inputs": NO_INPUTS, "hints": HINTS, "loop": LOOP}
 
 
 def job(graph: str, batch_size: int | None = None, **shapes: tuple[int, ...]) -> tuple[str, ReadingOptions]:
@@ -73,6 +93,7 @@ JOBS = {
     "legacy batch": job("legacy", 32),
     "legacy shape": job("legacy", input=(3, 3)),
     "hints": job("hints"),
+    "loop": job("loop"),
     "hints overruled": job("hints", input=(4, 4)),
 }
 MISTAKES = {
@@ -205,3 +226,8 @@ def test_times_follow_the_shapes(answers: Answers) -> None:
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes(answers: Answers, name: str) -> None:
     assert answers.texts[name] == MISTAKES[name][1]
+
+
+def test_a_told_shape_does_not_come_between_the_ends_of_a_loop(answers: Answers) -> None:
+    """A MetaGraphDef of a loop tells the shape of its NextIteration."""
+    assert answers.outputs("loop")["exit"] == [24]
