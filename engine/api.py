@@ -13,7 +13,7 @@ from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
 from engine.comparing.comparison import Comparison, ComparisonRequest, Standing, TellStanding
-from engine.comparing.curve import BestSoFar
+from engine.comparing.listener import Listener as ComparisonListener
 from engine.comparing.member import CLOSE
 from engine.comparing.outcome import Outcome
 from engine.comparing.report import LABELS
@@ -133,11 +133,11 @@ __all__ = [
     "FORMATS",
     "MEASURING_LIMITS",
     "Baseline",
-    "BestSoFar",
     "Budget",
     "Checkpoint",
     "Cluster",
     "ClusterError",
+    "ComparisonListener",
     "ComparisonRequest",
     "CostError",
     "Emit",

@@ -85,6 +85,10 @@ class Ledger:
         late = self.budget.seconds is not None and self.elapsed_seconds >= self.budget.seconds
         return self.remaining <= 0 or late
 
+    def begin(self) -> None:
+        """Start the clock anew: what came before this is not the run's."""
+        self._started = time.monotonic()
+
     def charge(self, count: int) -> None:
         """Take `count` evaluations from the budget, before they are made."""
         if count > self.remaining:

@@ -83,6 +83,7 @@ class Run:
         if checkpoint is None:
             self._tell(self._started())
             self._tell_baselines()
+            self._problem.ledger.begin()  # they are outside its budget, in seconds too
             self._evaluate_one_device()
         else:
             self._restore(checkpoint)

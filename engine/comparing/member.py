@@ -7,10 +7,10 @@ from typing import Any
 
 from engine.child import ReportProgress, Results
 from engine.clusters.parsing import parse_cluster
-from engine.comparing.curve import BestSoFar
+from engine.comparing.listener import ONE_DEVICE, Listener
 from engine.comparing.outcome import Outcome
 from engine.errors import PlacetoError
-from engine.events import Baseline, Checkpoint, Episode, Json, NumberedEvent, Started
+from engine.events import Json
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run, RunRequest
@@ -19,29 +19,6 @@ CLOSE = 0.01
 """a run is there when its best is within this share of its own last best"""
 SECONDS_BETWEEN_SIGNS = 0.5
 """the parent hears so often of a child, so that it can end it"""
-BASELINE = "single_device"
-
-
-class Listener:
-    """Hears a run's events and keeps what the table and the figure need."""
-
-    def __init__(self) -> None:
-        self.curve = BestSoFar()
-        self.started: Started | None = None
-        self.one_device_us: float | None = None
-
-    def hear(self, item: NumberedEvent | Checkpoint) -> None:
-        """For `Run` as its `emit`."""
-        event = item.event if isinstance(item, NumberedEvent) else None
-        if isinstance(event, Started):
-            self.started = event
-        elif isinstance(event, Baseline) and event.method == BASELINE:
-            self.one_device_us = event.step_time_us
-            if self.started is not None and self.started.method != BASELINE:
-                # every run evaluates these itself at its beginning; single_device tells of them on its own
-                self.curve.note(min(event.evaluations, self.started.evaluations), event.step_time_us)
-        elif isinstance(event, Episode):
-            self.curve.note(event.evaluations, event.best_step_time_us)
 
 
 def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
@@ -55,7 +32,7 @@ def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: Report
         told["seed"],
         told["settings"],
         told["drop_devices"],
-        (BASELINE,),
+        (ONE_DEVICE,),
     )
     listener = Listener()
     ended = threading.Event()
@@ -85,8 +62,7 @@ def _outcome(
     request: RunRequest, listener: Listener, report: dict[str, Json] | None, reason: str, seconds: float
 ) -> Outcome:
     told: dict[str, Any] = report or {}
-    curve, started = listener.curve, listener.started
-    assert started is not None, "a run begins by saying so"
+    curve = listener.curve
     feasible = not reason
     step_time_us: float | None = told.get("step_time_us")
     evaluations: int = told.get("evaluations", 0)
@@ -103,12 +79,12 @@ def _outcome(
         peak_bytes=tuple(told.get("peak_bytes", ())),
         evaluations=evaluations,
         wall_seconds=told.get("wall_seconds", seconds),
-        lower_bound_us=started.lower_bound_us,
+        lower_bound_us=listener.lower_bound_us,
         one_device_us=listener.one_device_us,
         evaluations_to_best=reached,
         curve=tuple(curve.points()) if feasible else (),
-        settings=started.settings,
-        engine_version=started.engine_version,
+        settings=listener.settings,
+        engine_version=listener.engine_version,
         device_of_group=tuple(told.get("device_of_group", ())),
     )
 

@@ -162,3 +162,24 @@ def test_a_prepared_graph_survives_bytes() -> None:
     assert again.graph.op_names == prepared.graph.op_names
     assert np.array_equal(again.costs.time_us, prepared.costs.time_us)
     assert again.summary() == prepared.summary()
+
+
+def test_the_baselines_cost_the_run_no_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("engine.problem.time.monotonic", lambda: clock[0])
+
+    def hear(item: NumberedEvent | Checkpoint) -> None:
+        if isinstance(item, NumberedEvent) and isinstance(item.event, Baseline):
+            clock[0] += 1000.0
+
+    told = RunRequest(small_cluster(2), "random", Budget(20, seconds=1.0), 0)
+    report = place(prepared_graph(), told, hear, lambda: False)
+    assert report["wall_seconds"] == 0.0
+    assert report["evaluations"] == 20
+
+
+def test_baselines_can_be_left_out() -> None:
+    heard: Heard = []
+    told = RunRequest(small_cluster(2), "random", Budget(20), 0, baselines=("single_device",))
+    place(prepared_graph(), told, heard.append, lambda: False)
+    assert [event.method for event in events_of(heard) if isinstance(event, Baseline)] == ["single_device"]

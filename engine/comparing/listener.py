@@ -1,0 +1,46 @@
+"""Hears a run's events, live or from a store, and keeps what the table and the figure of a comparison need."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.comparing.curve import BestSoFar
+from engine.events import Baseline, Checkpoint, Episode, Json, NumberedEvent, Started
+
+ONE_DEVICE = "single_device"
+
+
+@dataclass(slots=True)
+class Listener:
+    """What has been heard of one run so far."""
+
+    curve: BestSoFar = field(default_factory=BestSoFar)
+    method: str = ""
+    evaluations: int = 0
+    """the budget"""
+    lower_bound_us: float | None = None
+    one_device_us: float | None = None
+    """what the best single device gives; None where none has room, or while that is not known"""
+    elapsed_seconds: float = 0.0
+    settings: dict[str, Json] = field(default_factory=dict)
+    engine_version: str = ""
+
+    def hear(self, item: NumberedEvent | Checkpoint) -> None:
+        """For `Run` as its `emit`."""
+        if isinstance(item, NumberedEvent):
+            self.hear_json(item.to_json())
+
+    def hear_json(self, event: Mapping[str, Any]) -> None:
+        """An event as JSON, as `NumberedEvent.to_json` gives it."""
+        kind = event["type"]
+        if kind == Started.type:
+            self.method, self.evaluations = event["method"], event["evaluations"]
+            self.lower_bound_us = event["lower_bound_us"]
+            self.settings, self.engine_version = event["settings"], event["engine_version"]
+        elif kind == Baseline.type and event["method"] == ONE_DEVICE:
+            self.one_device_us = event["step_time_us"]
+            if self.method != ONE_DEVICE:  # every run evaluates these itself, at its beginning
+                self.curve.note(min(event["evaluations"], self.evaluations), self.one_device_us)
+        elif kind == Episode.type:
+            self.curve.note(event["evaluations"], event["best_step_time_us"])
+            self.elapsed_seconds = event["elapsed_seconds"]
