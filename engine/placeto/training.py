@@ -2,12 +2,10 @@
 
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from engine.errors import SettingsError
@@ -23,6 +21,7 @@ from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalt
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head_policy import SharedHeadPolicy
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
+from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
 
 STATE_VERSION = 1
@@ -71,7 +70,7 @@ class Training:
 
     def run(self) -> None:
         """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
-        with _torch_threads(self._settings.torch_threads):
+        with torch_threads(self._settings.torch_threads):
             try:
                 if np.isinf(self._best_value):
                     self._best_value = self._start_value = self._evaluator.value_of(self._best)
@@ -165,14 +164,3 @@ class Training:
 
 def _under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-@contextmanager
-def _torch_threads(threads: int) -> Iterator[None]:
-    """With so many threads of torch, and afterwards as many as before: the order of sums depends on it."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -1,0 +1,112 @@
+"""REGAL's policy: a graph network that chooses for each group from where its keys come. Trained as a bandit.
+
+Source: Paliwal et al. 2019 (REGAL), section 3: message passing over the graph, independent choices at every node,
+REINFORCE on what the search came to.
+"""
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from engine.placeto.features import GROUP_FEATURES, GroupGraph, group_features
+from engine.placeto.message_passing import TwoWayRounds
+from engine.placeto.policy import initialise
+from engine.rivals.proposal_choices import DISTRIBUTIONS, ELITE_BIASES, UNIFORM, USUAL_BIAS, Choices
+
+BIASES = len(ELITE_BIASES)
+
+
+class ProposalNetwork(nn.Module):
+    """[groups, devices · DISTRIBUTIONS + BIASES] scores of the choices of each group."""
+
+    def __init__(self, devices: int, width: int, rounds: int) -> None:
+        super().__init__()
+        self.rounds = TwoWayRounds(GROUP_FEATURES, width, rounds, "mean")
+        self.hidden = nn.Linear(GROUP_FEATURES + 2 * width, width)
+        self.scores = nn.Linear(width, devices * DISTRIBUTIONS + BIASES)
+
+    def forward(self, features: Tensor, edges: Tensor) -> Tensor:
+        """`features` [groups, GROUP_FEATURES], `edges` [2, edges]."""
+        embedded = torch.cat([features, self.rounds(features, edges)], dim=-1)
+        scores: Tensor = self.scores(torch.relu(self.hidden(embedded)))
+        return scores
+
+
+class ProposalPolicy:
+    """Choices for one graph. At the start each is the plain algorithm's with the probability `plain_share`."""
+
+    def __init__(
+        self,
+        graph: GroupGraph,
+        rng: np.random.Generator,
+        *,
+        width: int,
+        rounds: int,
+        learning_rate: float,
+        plain_share: float,
+    ) -> None:
+        self._groups, self._devices = graph.group_count, graph.device_count
+        self._features = torch.from_numpy(group_features(graph))
+        edges = np.stack([graph.edge_source, graph.edge_target]).astype(np.int64)
+        self._edges = torch.from_numpy(edges)
+        with torch.device("meta"):
+            self._network = ProposalNetwork(self._devices, width, rounds)
+        initialise(self._network, rng, torch.device("cpu"))
+        self._start_plain(plain_share)
+        self._optimiser = torch.optim.Adam(self._network.parameters(), lr=learning_rate)
+
+    def _start_plain(self, plain_share: float) -> None:
+        with torch.no_grad():
+            last = self._network.scores
+            last.weight.zero_()
+            last.bias.zero_()
+            per_device = last.bias[: self._devices * DISTRIBUTIONS].view(self._devices, DISTRIBUTIONS)
+            per_device[:, UNIFORM] = score_of_share(plain_share, DISTRIBUTIONS)
+            last.bias[self._devices * DISTRIBUTIONS + USUAL_BIAS] = score_of_share(plain_share, BIASES)
+
+    def probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """([groups, devices, DISTRIBUTIONS], [groups, BIASES])."""
+        with torch.no_grad():
+            distributions, biases = self._logarithms()
+        return distributions.exp().double().numpy(), biases.exp().double().numpy()
+
+    def sample(self, rng: np.random.Generator) -> Choices:
+        """Choices by their probabilities."""
+        distributions, biases = self.probabilities()
+        return Choices(_drawn(distributions, rng), _drawn(biases, rng))
+
+    def most_probable(self) -> Choices:
+        """The most probable choices, the first of equals."""
+        distributions, biases = self.probabilities()
+        return Choices(distributions.argmax(axis=-1), biases.argmax(axis=-1))
+
+    def learn(self, choices: Choices, advantage: float) -> None:
+        """One step of REINFORCE: make `choices` likelier if `advantage` is above 0, else less likely."""
+        distributions, biases = self._logarithms()
+        chosen = distributions.gather(-1, torch.from_numpy(choices.distributions)[..., None]).sum()
+        chosen = chosen + biases.gather(-1, torch.from_numpy(choices.biases)[..., None]).sum()
+        self._optimiser.zero_grad(set_to_none=True)
+        loss = -advantage * chosen / (self._groups * (self._devices + 1))
+        loss.backward()  # type: ignore[no-untyped-call]  # torch's own
+        self._optimiser.step()
+
+    def _logarithms(self) -> tuple[Tensor, Tensor]:
+        scores = self._network(self._features, self._edges)
+        split = self._devices * DISTRIBUTIONS
+        distributions = scores[:, :split].reshape(self._groups, self._devices, DISTRIBUTIONS)
+        return torch.log_softmax(distributions, dim=-1), torch.log_softmax(scores[:, split:], dim=-1)
+
+
+def score_of_share(share: float, choices: int) -> float:
+    """The score that gives one of `choices` the probability `share` where all others score 0."""
+    return math.log(share / (1.0 - share) * (choices - 1))
+
+
+def _drawn(probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """[...] an index by its probability from `probabilities` [..., choices]."""
+    upper = np.cumsum(probabilities, axis=-1)
+    drawn = rng.random(upper.shape[:-1]) * upper[..., -1]
+    return np.asarray((upper <= drawn[..., None]).sum(axis=-1), dtype=np.int64)
