@@ -3,12 +3,16 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 from engine import api
-from engine.errors import SettingsError
+from engine.errors import SettingsError, shortened
 from engine.reading_arguments import add_reading_arguments, reading_options
+
+UNKNOWN_SHOWN = 10
+"""ops of unknown cost that are named"""
 
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
@@ -44,8 +48,8 @@ def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
         run_metadata=parsed.profile,
         profile_kind=parsed.profile_kind,
     )
-    for note in prepared.origin.notes:
-        print(note, file=sys.stderr)
+    for line in (*prepared.origin.notes, *_left_to_people(prepared)):
+        print(line, file=sys.stderr)
     return prepared
 
 
@@ -66,6 +70,24 @@ def settings_of_pairs(pairs: Sequence[str]) -> dict[str, api.Json]:
 def print_progress(stage: str, done: int, total: int) -> None:
     """A line on stderr."""
     print(f"{stage} {done}/{total}" if total else stage, file=sys.stderr)
+
+
+def _left_to_people(prepared: api.PreparedGraph) -> Iterator[str]:
+    """Which ops have no known cost, and which need a CPU: how many, and the first of them."""
+    summary = prepared.summary()
+    if unknown := cast(int, summary["unknown_ops"]):
+        yield f"Ops without a known cost: {unknown}. Their time and bytes are the least that they can be."
+        listed = cast(list[list[str]], summary["unknown"])
+        for name, op_type, why in listed[:UNKNOWN_SHOWN]:
+            yield f"  {shortened(name)} ({shortened(op_type)}): {why}" if op_type else f"  {shortened(name)}: {why}"
+        if unknown > UNKNOWN_SHOWN:
+            yield f"  and {unknown - UNKNOWN_SHOWN} more"
+    cpu_ops = cast(dict[str, api.Json], summary["cpu_ops"])
+    if cpu_ops["ops"]:
+        yield f"Ops that need a CPU: {cpu_ops['ops']}. They go to the cluster's CPUs, if it has any."
+        for reason, count, names in cast(list[tuple[str, int, list[str]]], cpu_ops["reasons"]):
+            dots = ", …" if count > len(names) else ""
+            yield f"  {reason}: {count}: {', '.join(map(shortened, names))}{dots}"
 
 
 def _group_count(text: str) -> int | None:

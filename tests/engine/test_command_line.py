@@ -24,6 +24,10 @@ GRAPH = {
     ],
     "edges": [{"source": f"op_{index}", "target": f"op_{index + 1}", "output": 0} for index in range(4)],
 }
+LEFT_TO_PEOPLE = "".join(f'node {{ name: "odd_{index:02}" op: "Odd" }} ' for index in range(12)) + (
+    'node { name: "text" op: "Const" attr { key: "dtype" value { type: DT_STRING } } '
+    'attr { key: "value" value { tensor { dtype: DT_STRING tensor_shape { } string_val: "a" } } } }'
+)
 SMALL_CLUSTER = json.dumps({"devices": [{"name": "/device:GPU:0", "kind": "K80", "memory_bytes": 100}]})
 
 
@@ -121,3 +125,20 @@ def test_a_placement_that_is_not_of_the_graph_is_refused(
 def test_a_file_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["place", "nowhere.pb", "--cluster", "2xK80"]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith("nowhere.pb: there is no such file")
+
+
+def test_ops_of_unknown_cost_and_ops_for_a_cpu_are_told_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "odd.pbtxt"
+    path.write_text(LEFT_TO_PEOPLE)
+    command = ["place", str(path), "--cluster", "2xK80+cpu", "--method", "single_device", "--evaluations", "5"]
+    assert main(command) == 0
+    lines = capsys.readouterr().err.splitlines()
+    start = lines.index("Ops without a known cost: 12. Their time and bytes are the least that they can be.")
+    assert lines[start + 1 : start + 14] == [
+        *(f"  odd_{index:02} (Odd): TensorFlow does not know ops of this type" for index in range(10)),
+        "  and 2 more",
+        "Ops that need a CPU: 1. They go to the cluster's CPUs, if it has any.",
+        "  it works on strings: 1: text",
+    ]
