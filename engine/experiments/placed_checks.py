@@ -49,7 +49,9 @@ class Found:
     numbers: int = 0
     """arrays that a step gives"""
     unequal: int = 0
-    """of them, over all placements, those that are not the unplaced graph's"""
+    """of them, over all placements, those that are not the original file's, all on one device"""
+    moved: int = 0
+    """of them, over all placements, those that are not the opened graph's, all on one device: what placing changed"""
     changed: int = 0
     """placements whose file differs from the source in more than devices"""
     examples: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ class Found:
 
     @property
     def holds(self) -> bool:
-        return self.mismatches == self.unequal == self.changed == 0
+        return self.mismatches == self.unequal == self.moved == self.changed == 0
 
 
 class PlacedGraph:
@@ -74,7 +76,9 @@ class PlacedGraph:
         self._source, self._step, self._devices, self._folder = source, step, devices, folder
         self.graph = graph_of(source)
         self._bytes = fields_but_devices(source.read_bytes(), source.suffix)
-        self._numbers = self._unplaced_numbers(definition_of(source) if unplaced is None else unplaced)
+        self._numbers = self._opened_numbers = self._unplaced_numbers(definition_of(source))
+        if unplaced is not None:
+            self._numbers = self._unplaced_numbers(unplaced)
         self.found = Found(self.graph.op_count, numbers=len(self._numbers))
 
     def try_placement(self, device_of_op: NDArray[np.int64]) -> None:
@@ -96,6 +100,7 @@ class PlacedGraph:
         found.compared += sum(map(len, ran.executed.values()))
         found.mismatches += len(wrong)
         found.unequal += len(unequal)
+        found.moved += len(unequal_numbers(self._opened_numbers, ran.numbers))
         found.changed += fields_but_devices(placed.read_bytes(), placed.suffix) != self._bytes
         told = [f"{name}: {written}, not {other}" for name, written, other in wrong[:SHOWN]] + unequal[:SHOWN]
         found.examples = (*found.examples, *told)[: 2 * SHOWN]

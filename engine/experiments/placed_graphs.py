@@ -22,7 +22,7 @@ OF_A_MODEL = 3
 """placements of each whole model"""
 HEAD = (
     "| graph | nodes | run by a step | placements | devices compared | mismatches | files changed beside devices "
-    "| numbers | unequal |\n|---|---|---|---|---|---|---|---|---|\n"
+    "| numbers | moved by placing | not the file's |\n|---|---|---|---|---|---|---|---|---|---|\n"
 )
 
 
@@ -90,7 +90,7 @@ def check_many_in_child(order: dict[str, Json], folder: Path, report_progress: R
 
 
 def _row(name: str, found: dict[str, Json]) -> str:
-    keys = ("nodes", "executed", "placements", "compared", "mismatches", "changed", "numbers", "unequal")
+    keys = ("nodes", "executed", "placements", "compared", "mismatches", "changed", "numbers", "moved", "unequal")
     return f"| {name} | {' | '.join(str(found[key]) for key in keys)} |"
 
 
@@ -100,7 +100,9 @@ def _text(table: str) -> str:
 Random placements, written by the writer, imported with soft placement off on virtual CPU devices, and one step traced
 (`python -m engine experiments placed_graphs`). A mismatch would be an op that TensorFlow had on another device than the
 written one: after the import, in the partitions, or when it ran. Numbers are what a step gives and what the variables
-hold afterwards, compared bit by bit with a step of the file as it was, all on one device. oneDNN is off: it computes
+hold afterwards, compared bit by bit: "moved by placing" are those that differ from a step of the same GraphDef all on
+one device, "not the file's" those that differ from a step of the file as it was, whose functions TensorFlow inlines
+when it runs them and not before (the last bit of a few sums then differs, placed or not). oneDNN is off: it computes
 some pairs of ops (MaxPool and its gradient) together where both are on one device, so that the last bit depends on the
 placement.
 

@@ -95,6 +95,7 @@ MORE_MODELS: dict[str, Callable[[Path], Sample]] = {
             ("DenseNet121", 32),
             ("EfficientNetB0", 32),
             ("NASNetMobile", 32),
+            ("ConvNeXtTiny", 32),
         )
     },
 }

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from engine.errors import GraphError, LimitError, shortened
+from engine.graphs.compiled_calls import is_compiled_as_one
 from engine.graphs.graphdef_messages import MOST_OPS, GraphMessages
 from engine.graphs.graphdef_nodes import place_of
 from engine.graphs.op_table import registered_ops
@@ -17,8 +18,6 @@ CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 CONDITIONS = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 LOOPS = frozenset({"While", "StatelessWhile"})
 FUNCTIONAL_CONTROL_FLOW = CONDITIONS | LOOPS
-COMPILED_AS_ONE = ("_XlaMustCompile", "_xla_compile_id", "_tpu_replicate")
-"""attributes of calls that TensorFlow compiles whole, so that it does not inline them"""
 CYCLE_SHOWN = 5
 
 
@@ -27,11 +26,6 @@ def is_call(node: Message, functions: Mapping[str, Message]) -> bool:
     if node.op not in CALLS | FUNCTIONAL_CONTROL_FLOW and node.op not in functions:
         return False
     return bool(functions_of(node, functions)) and not is_compiled_as_one(node)
-
-
-def is_compiled_as_one(node: Message) -> bool:
-    """Whether the call bears a mark that lets XLA compile it whole."""
-    return any(key in node.attr and _says_yes(node.attr[key]) for key in COMPILED_AS_ONE)
 
 
 def calls_of(messages: GraphMessages) -> list[Message]:
@@ -92,10 +86,6 @@ def _missing(node: Message, functions: Mapping[str, Message]) -> str | None:
             if named.name not in functions:
                 return str(named.name)
     return None
-
-
-def _says_yes(value: Message) -> bool:
-    return bool(value.b or value.s or value.i)
 
 
 def _size(node: Message, functions: Mapping[str, Message], sizes: Mapping[str, int]) -> int:

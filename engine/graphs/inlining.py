@@ -18,7 +18,8 @@ from tensorflow.python.grappler import tf_optimizer
 from engine.child import ReportProgress, Results
 from engine.errors import GraphError, shortened
 from engine.events import Json
-from engine.graphs.function_calls import FUNCTIONAL_CONTROL_FLOW, calls_of, is_call, is_compiled_as_one
+from engine.graphs.compiled_calls import is_compiled_as_one
+from engine.graphs.function_calls import FUNCTIONAL_CONTROL_FLOW, calls_of, is_call
 from engine.graphs.graphdef_messages import GraphMessages, read_messages
 from engine.graphs.pruning import keep_together, pruned, with_called_functions
 from engine.graphs.tensorflow_messages import Message, load_messages

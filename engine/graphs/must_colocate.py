@@ -15,11 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.graphs.compiled_calls import is_compiled_as_one
 from engine.graphs.graphdef_types import INVALID, REFS_FROM, RESOURCE, VARIANT, NodeTypes
 from engine.graphs.tensorflow_messages import Message
 
 FREE_OF_INPUT_COLOCATION = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-"""they hand their resource inputs on to ops of their own, which are placed themselves"""
+"""they hand their resource inputs on to ops of their own, which are placed themselves, unless XLA compiles the call:
+then TensorFlow refuses to run it with a variable that is elsewhere"""
 NO_SHARED_NAME = b"cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 """TensorFlow's mark for a resource of its own, whatever else bears the mark"""
 SWITCHES = frozenset({"Switch", "RefSwitch", "_SwitchN"})
@@ -55,7 +57,7 @@ def _ref_and_resource_pairs(
 ) -> Iterator[tuple[int, int]]:
     """The two ends of each edge whose consumer takes a ref, a resource or another op's dataset."""
     for target, node in enumerate(nodes):
-        if node.op in FREE_OF_INPUT_COLOCATION:
+        if node.op in FREE_OF_INPUT_COLOCATION and not is_compiled_as_one(node):
             continue
         taken = types.inputs[target]
         for position, source in enumerate(sources[target]):

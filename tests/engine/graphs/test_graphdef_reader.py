@@ -187,6 +187,13 @@ def test_resource_edges_tie_whatever_passes_the_handle_on(tmp_path: Path) -> Non
     assert pairs(graph) == {("h", "alias"), ("alias", "read")}
 
 
+def test_a_call_that_xla_compiles_stays_with_its_resources(tmp_path: Path) -> None:
+    inputs = attribute("Tin", bytes_field(1, bytes([0x32, 1, RESOURCE]))) + attribute("Tout", bytes_field(1, b""))
+    mark = attribute("_XlaMustCompile", bytes([0x28, 1]))
+    graph = read(tmp_path, handle("h") + node("call", "StatefulPartitionedCall", "h", attributes=inputs + mark))
+    assert pairs(graph) == {("h", "call")}
+
+
 def test_handles_that_name_one_resource_stay_together(tmp_path: Path) -> None:
     own = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
     graph = read(
