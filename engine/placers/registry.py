@@ -25,6 +25,7 @@ PLACERS: dict[str, tuple[str, str]] = {
     "post": ("Post", "engine.placers.post:Post"),
     "brkga": ("BRKGA", "engine.placers.brkga:Brkga"),
     "regal": ("REGAL", "engine.placers.regal:Regal"),
+    "spotlight": ("Spotlight", "engine.placers.spotlight:Spotlight"),
     "local_search": ("Local search", "engine.placers.local_search:LocalSearch"),
     "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }
