@@ -229,6 +229,9 @@ def _made(path: str) -> Callable[..., str]:
 
 def _check_destination(parsed: argparse.Namespace) -> None:
     """Refuse what could not be written before hours of work, not after."""
+    for option, path in (("--out", parsed.out), ("--report", parsed.report)):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise SettingsError(f"{path} cannot be written", where=option, allowed="a file in a folder that is there")
     if parsed.out is None:
         return
     if parsed.out.suffix not in (".pb", ".pbtxt", ".json"):

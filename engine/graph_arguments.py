@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from engine import api
-from engine.errors import SettingsError, shortened
+from engine.errors import ClusterError, SettingsError, shortened
 from engine.reading_arguments import add_reading_arguments, reading_options
 
 UNKNOWN_SHOWN = 10
@@ -31,9 +31,18 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 
 def cluster_of(parsed: argparse.Namespace) -> api.Cluster:
     """`--cluster`: a shorthand, or a file of JSON. Raises ClusterError."""
-    text: str = parsed.cluster
+    return cluster_named(parsed.cluster)
+
+
+def cluster_named(text: str) -> api.Cluster:
+    """The cluster of a shorthand, or of a file's name that ends in .json. Raises ClusterError, OSError."""
     path = Path(text)
-    return api.parse_cluster(path.read_text() if path.suffix == ".json" else text)
+    if path.suffix != ".json":
+        return api.parse_cluster(text)
+    try:
+        return api.parse_cluster(path.read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ClusterError("the file is no text", where=shortened(path.name), allowed="JSON in UTF-8") from None
 
 
 def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:

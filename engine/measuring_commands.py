@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 
 from engine import api
 from engine.errors import PlacementError
+from engine.graph_arguments import cluster_named
 from engine.json_text import read_json
 from engine.reading_arguments import add_reading_arguments, reading_options
 
@@ -72,7 +73,7 @@ def _measure(parsed: argparse.Namespace) -> int:
         reading_options(parsed),
         api.MEASURING_LIMITS,
         _print_progress,
-        cluster=None if parsed.cluster is None else _cluster(parsed.cluster),
+        cluster=None if parsed.cluster is None else cluster_named(parsed.cluster),
         steps=parsed.steps,
         threads=parsed.threads,
         run_metadata=parsed.profile,
@@ -83,11 +84,6 @@ def _measure(parsed: argparse.Namespace) -> int:
     else:
         parsed.report.write_text(text + "\n")
     return 0
-
-
-def _cluster(text: str) -> api.Cluster:
-    path = Path(text)
-    return api.parse_cluster(path.read_text() if path.suffix == ".json" else text)
 
 
 def _print_progress(stage: str, done: int, total: int) -> None:

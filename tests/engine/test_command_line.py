@@ -94,6 +94,11 @@ def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]
         (["--set", "preset"], "--set: 'preset' has no =; allowed: NAME=JSON, such as preset=paper"),
         (["--method", "random", "--set", "batch=0"], "random batch: 0; allowed: 1 to 100000"),
         (["--out", "placed.txt"], "--out: 'placed.txt'; allowed: a name that ends in .pb, .pbtxt or .json"),
+        (
+            ["--out", "/nowhere/a.json"],
+            "--out: /nowhere/a.json cannot be written; allowed: a file in a folder that is there",
+        ),
+        (["--report", "/"], "--report: / cannot be written; allowed: a file in a folder that is there"),
         (["--out", "placed.pb"], "--out: node-link JSON holds no GraphDef; allowed: a name that ends in .json"),
     ],
 )
@@ -102,6 +107,24 @@ def test_a_mistake_is_one_line_and_exit_status_2(
 ) -> None:
     command = ["place", graph, *([] if "--cluster" in options else ["--cluster", "2xK80"]), *options]
     assert main(command) == 2
+    assert capsys.readouterr().err == line + "\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"\xff\xfe\x00", "cluster.json: the file is no text; allowed: JSON in UTF-8"),
+        (b"", "cluster: no devices; allowed: a shorthand such as 2xK80 or 4xV100+cpu, or cluster JSON"),
+    ],
+)
+@pytest.mark.parametrize("command", ["place", "measure"])
+def test_a_bad_cluster_file_is_one_line(
+    graph: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, line: str, command: str
+) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_bytes(content)
+    placement = ["--placement", graph] if command == "measure" else []
+    assert main([command, graph, "--cluster", str(path), *placement]) == 2
     assert capsys.readouterr().err == line + "\n"
 
 
