@@ -4,8 +4,7 @@ Deviation: the published policy is trained beforehand on many graphs. A run has 
 `training_share` of the budget goes to short searches, each a bandit's episode: the policy chooses the proposals, the
 search's best score is the reward, compared with the mean of the episodes before; the first of them is the plain search.
 What is left goes to one search with the most probable proposals. A budget too small for that has a plain search alone.
-The policy starts close to the plain proposals. Keys for the order of ops are left out, as the simulator's order is
-given. Loads torch only when it trains.
+Keys for the order of ops are left out, as the simulator's order is given. Loads torch only when it trains.
 Source: Paliwal, Gimeno, Nair, Li, Lubin, Kohli, Vinyals: REGAL, 2019, arXiv 1905.02494.
 """
 
@@ -35,16 +34,14 @@ class Regal:
     """share of the population that is drawn anew, as in `brkga`"""
     training_share: float = 0.5
     """share of the budget that goes to the policy's training (ours)"""
-    episode_evaluations: int = 100
+    episode_evaluations: int = 60
     """evaluations of each search in the training (ours)"""
     width: int = 32
     """width of a group's embedding in the graph network (ours)"""
     message_rounds: int = 2
     """rounds of message passing in each direction (ours)"""
-    learning_rate: float = 0.01
+    learning_rate: float = 0.03
     """Adam's (ours)"""
-    plain_share: float = 0.5
-    """probability of the plain algorithm's proposal at each choice of the untrained policy (ours)"""
     torch_threads: int = 1
     """threads of torch; the same answer needs the same number"""
 
@@ -56,7 +53,6 @@ class Regal:
         require_whole("regal", "width", self.width, 1, 1024)
         require_whole("regal", "message_rounds", self.message_rounds, 0, 64)
         require_number("regal", "learning_rate", self.learning_rate, 1e-9, 1.0)
-        require_number("regal", "plain_share", self.plain_share, 0.001, 0.999)
         require_whole("regal", "torch_threads", self.torch_threads, 1, 256)
 
     def place(
@@ -92,7 +88,6 @@ class Regal:
                 width=self.width,
                 rounds=self.message_rounds,
                 learning_rate=self.learning_rate,
-                plain_share=self.plain_share,
             )
             for _ in range(episodes - 1):
                 if judge.over():

@@ -4,8 +4,6 @@ Source: Paliwal et al. 2019 (REGAL), section 3: message passing over the graph, 
 REINFORCE on what the search came to.
 """
 
-import math
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -14,7 +12,7 @@ from torch import Tensor, nn
 from engine.placeto.features import GROUP_FEATURES, GroupGraph, group_features
 from engine.placeto.message_passing import TwoWayRounds
 from engine.placeto.policy import initialise
-from engine.rivals.proposal_choices import DISTRIBUTIONS, ELITE_BIASES, UNIFORM, USUAL_BIAS, Choices
+from engine.rivals.proposal_choices import DISTRIBUTIONS, ELITE_BIASES, Choices
 
 BIASES = len(ELITE_BIASES)
 
@@ -36,7 +34,7 @@ class ProposalNetwork(nn.Module):
 
 
 class ProposalPolicy:
-    """Choices for one graph. At the start each is the plain algorithm's with the probability `plain_share`."""
+    """Choices for one graph; at the start all are equally probable."""
 
     def __init__(
         self,
@@ -46,7 +44,6 @@ class ProposalPolicy:
         width: int,
         rounds: int,
         learning_rate: float,
-        plain_share: float,
     ) -> None:
         self._groups, self._devices = graph.group_count, graph.device_count
         self._features = torch.from_numpy(group_features(graph))
@@ -55,17 +52,9 @@ class ProposalPolicy:
         with torch.device("meta"):
             self._network = ProposalNetwork(self._devices, width, rounds)
         initialise(self._network, rng, torch.device("cpu"))
-        self._start_plain(plain_share)
+        for parameter in self._network.scores.parameters():
+            parameter.data.zero_()
         self._optimiser = torch.optim.Adam(self._network.parameters(), lr=learning_rate)
-
-    def _start_plain(self, plain_share: float) -> None:
-        with torch.no_grad():
-            last = self._network.scores
-            last.weight.zero_()
-            last.bias.zero_()
-            per_device = last.bias[: self._devices * DISTRIBUTIONS].view(self._devices, DISTRIBUTIONS)
-            per_device[:, UNIFORM] = score_of_share(plain_share, DISTRIBUTIONS)
-            last.bias[self._devices * DISTRIBUTIONS + USUAL_BIAS] = score_of_share(plain_share, BIASES)
 
     def probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """([groups, devices, DISTRIBUTIONS], [groups, BIASES])."""
@@ -98,11 +87,6 @@ class ProposalPolicy:
         split = self._devices * DISTRIBUTIONS
         distributions = scores[:, :split].reshape(self._groups, self._devices, DISTRIBUTIONS)
         return torch.log_softmax(distributions, dim=-1), torch.log_softmax(scores[:, split:], dim=-1)
-
-
-def score_of_share(share: float, choices: int) -> float:
-    """The score that gives one of `choices` the probability `share` where all others score 0."""
-    return math.log(share / (1.0 - share) * (choices - 1))
 
 
 def _drawn(probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:

@@ -10,8 +10,6 @@ from engine.placeto.features import group_graph
 from engine.rivals.proposal_choices import (
     DISTRIBUTIONS,
     ELITE_BIASES,
-    UNIFORM,
-    USUAL_BIAS,
     Choices,
     plain_choices,
     proposals_of,
@@ -22,10 +20,10 @@ from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains
 
 
-def make_policy(seed: int = 0, learning_rate: float = 0.01, plain_share: float = 0.5) -> ProposalPolicy:
+def make_policy(seed: int = 0, learning_rate: float = 0.01) -> ProposalPolicy:
     graph = group_graph(small_problem(1, devices=2, cpu=False))
     rng = np.random.default_rng(seed)
-    return ProposalPolicy(graph, rng, width=8, rounds=2, learning_rate=learning_rate, plain_share=plain_share)
+    return ProposalPolicy(graph, rng, width=8, rounds=2, learning_rate=learning_rate)
 
 
 def test_plain_choices_are_exactly_the_plain_algorithms_proposals() -> None:
@@ -44,18 +42,29 @@ def test_every_choice_is_another_distribution_and_all_are_balanced() -> None:
     assert np.isclose((proposals.alpha / (proposals.alpha + proposals.beta)).mean(), 0.5)
 
 
-def test_the_untrained_policy_prefers_the_plain_proposals_by_its_share() -> None:
-    distributions, biases = make_policy(plain_share=0.3).probabilities()
-    assert np.allclose(distributions[..., UNIFORM], 0.3, atol=1e-6) and np.allclose(biases[:, USUAL_BIAS], 0.3)
-    assert np.allclose(distributions.sum(axis=-1), 1, atol=1e-6) and np.allclose(biases.sum(axis=-1), 1, atol=1e-6)
-    choices = make_policy().most_probable()
-    assert (choices.distributions == UNIFORM).all() and (choices.biases == USUAL_BIAS).all()
+def test_the_untrained_policy_chooses_uniformly() -> None:
+    distributions, biases = make_policy().probabilities()
+    assert np.allclose(distributions, 1 / DISTRIBUTIONS, rtol=0, atol=1e-6)
+    assert np.allclose(biases, 1 / len(ELITE_BIASES), rtol=0, atol=1e-6)
 
 
 def test_samples_come_as_often_as_their_probabilities_say() -> None:
     policy, rng = make_policy(), np.random.default_rng(1)
-    plain = np.mean([(policy.sample(rng).distributions == UNIFORM).mean() for _ in range(300)])
-    assert plain == pytest.approx(0.5, abs=0.03)
+    samples = [policy.sample(rng) for _ in range(400)]
+    distributions = np.bincount(np.concatenate([choices.distributions.ravel() for choices in samples]))
+    biases = np.bincount(np.concatenate([choices.biases for choices in samples]))
+    assert np.allclose(distributions / distributions.sum(), 1 / DISTRIBUTIONS, atol=0.015)
+    assert np.allclose(biases / biases.sum(), 1 / len(ELITE_BIASES), atol=0.03)
+
+
+def test_what_was_good_becomes_the_most_probable() -> None:
+    policy = make_policy()
+    choices = policy.sample(np.random.default_rng(2))
+    for _ in range(300):
+        policy.learn(choices, 1.0)
+    most_probable = policy.most_probable()
+    assert (most_probable.biases == choices.biases).mean() > 0.5
+    assert (most_probable.distributions == choices.distributions).mean() > 0.5
 
 
 @pytest.mark.parametrize("advantage", [1.0, -1.0])
@@ -104,7 +113,7 @@ def test_without_training_it_is_brkga() -> None:
 
 def test_a_budget_too_small_to_train_is_told() -> None:
     heard: list[Episode | Progress | PlacerState] = []
-    problem = small_problem(1, evaluations=150)
+    problem = small_problem(1, evaluations=239)
     make_placer("regal", {}).place(
         problem, problem.ledger.budget, np.random.default_rng(0), heard.append, lambda: False
     )
