@@ -9,6 +9,7 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.placers.placer import Placer
 from engine.placeto.settings import PRESETS as PLACETO_PRESETS
+from engine.sequence_placers.settings import PRESETS as SEQUENCE_PRESETS
 
 PLACERS: dict[str, tuple[str, str]] = {
     "auto": ("Auto", "engine.placers.auto:Auto"),
@@ -26,11 +27,12 @@ PLACERS: dict[str, tuple[str, str]] = {
     "brkga": ("BRKGA", "engine.placers.brkga:Brkga"),
     "regal": ("REGAL", "engine.placers.regal:Regal"),
     "spotlight": ("Spotlight", "engine.placers.spotlight:Spotlight"),
+    "rnn": ("RNN", "engine.placers.rnn:Rnn"),
     "local_search": ("Local search", "engine.placers.local_search:LocalSearch"),
     "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }
 
-PRESETS: dict[str, tuple[str, ...]] = {"placeto": tuple(PLACETO_PRESETS)}
+PRESETS: dict[str, tuple[str, ...]] = {"placeto": tuple(PLACETO_PRESETS), "rnn": tuple(SEQUENCE_PRESETS)}
 """names for the setting `preset`, the default first"""
 
 

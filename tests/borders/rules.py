@@ -14,6 +14,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.run", "engine.formats", "engine.prepared", "engine.pins", "engine.placement_files"),
     ("engine.placers",),
     ("engine.search", "engine.rivals"),
+    ("engine.sequence_placers",),
     ("engine.placeto", "engine.list_scheduling"),
     ("engine.problem",),
     ("engine.simulator",),

@@ -1,0 +1,92 @@
+"""What training needs of a model: placements drawn from it, and their probabilities with a gradient."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from engine.errors import SettingsError
+from engine.placeto.policy import chosen_device
+from engine.problem import PlacementProblem
+from engine.sequence_placers.embedding import group_contents, group_embedding
+from engine.sequence_placers.sequence_network import Draws, SequenceNetwork, initialise
+from engine.sequence_placers.settings import RnnSettings
+
+MOST_GROUPS = 4096
+"""one decoding step each, and each attends to all the others"""
+
+Check = Callable[[], None]
+"""raises InterruptedTrainingError when it is time to end"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A batch of placements and the choices that led to them."""
+
+    placements: NDArray[np.int32]
+    """[batch, groups]"""
+    choices: tuple[Tensor, ...]
+    """each [batch, choices], in the order in which the model makes them"""
+    noises: tuple[Tensor | None, ...]
+    """the noise of each of `choices`"""
+
+
+class SequenceModel(ABC):
+    """Networks on one problem."""
+
+    network: nn.Module
+
+    @abstractmethod
+    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, check: Check) -> Sampled:
+        """Draw `batch` placements, without gradients; all chance comes from `rng`."""
+
+    @abstractmethod
+    def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
+        """([batch] of all choices together, [] the mean entropy of a choice of a device), with gradients."""
+
+
+class RnnModel(SequenceModel):
+    """One device a group, one group after the other in topological order."""
+
+    def __init__(self, problem: PlacementProblem, settings: RnnSettings, rng: np.random.Generator) -> None:
+        check_size(problem.group_count)
+        self._device = chosen_device(settings.torch_device)
+        inputs = group_embedding(group_contents(problem))
+        with torch.device("meta"):
+            self._sequence = SequenceNetwork(inputs.shape[1], problem.device_count, settings)
+        self.network = self._sequence
+        initialise(self.network, rng, self._device)
+        self._inputs = torch.from_numpy(inputs).to(self._device)[None]
+        self._allowed = torch.from_numpy(problem.allowed).to(self._device)
+
+    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, check: Check) -> Sampled:
+        draws = draw(batch, *self._allowed.shape, noisy=noisy, rng=rng, torch_device=self._device)
+        with torch.no_grad():
+            chosen = self._sequence.sample(self._sequence.encode(self._inputs), self._allowed, draws, check)
+        return Sampled(chosen.cpu().numpy().astype(np.int32), (chosen,), (draws.noise,))
+
+    def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
+        encoded = self._sequence.encode(self._inputs)
+        return self._sequence.log_probability(encoded, self._allowed, sampled.noises[0], sampled.choices[0])
+
+
+def check_size(groups: int) -> None:
+    """Raise SettingsError for more groups than a sequence may have."""
+    if groups > MOST_GROUPS:
+        allowed = f"at most {MOST_GROUPS} groups; merge groups"
+        raise SettingsError(f"a sequence of {groups} groups", where="groups", allowed=allowed, field="groups")
+
+
+def draw(
+    batch: int, choices: int, options: int, *, noisy: bool, rng: np.random.Generator, torch_device: torch.device
+) -> Draws:
+    """The chance of `batch` times `choices` among `options`."""
+    uniforms = torch.from_numpy(rng.random((batch, choices)))
+    if not noisy:
+        return Draws(uniforms, None)
+    noise = rng.standard_normal((batch, choices, options)).astype(np.float32)
+    return Draws(uniforms, torch.from_numpy(noise).to(torch_device))

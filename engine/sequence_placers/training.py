@@ -1,0 +1,143 @@
+"""REINFORCE on √(step time) with a moving-average baseline: draw a batch, evaluate it, learn from it, until the end.
+
+Source: Mirhoseini et al. 2017, section 3.1, and the authors' public code.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from engine.errors import SettingsError
+from engine.events import ShouldStop
+from engine.placeto.episodes import fastest_device_placement
+from engine.placeto.evaluation import InterruptedTrainingError, make_check
+from engine.placeto.features import group_graph
+from engine.placeto.rewards import US_PER_SECOND
+from engine.problem import PlacementProblem
+from engine.sequence_placers.sequence_model import Sampled, SequenceModel
+from engine.sequence_placers.settings import RnnSettings
+from engine.simulator import Evaluations
+
+
+class Evaluate(Protocol):
+    """Evaluates, charges and tells placements [batch, groups]; the first of them is number `first_episode`."""
+
+    def __call__(self, placements: NDArray[np.int32], *, first_episode: int) -> Evaluations: ...
+
+
+class MovingAverage:
+    """b ← decay · b + (1 − decay) · mean cost of the batch."""
+
+    def __init__(self, decay: float, start: float | None) -> None:
+        self._decay, self.value = decay, start
+
+    def differences(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[batch] by how much `costs` are above the average; before there is one, above their own mean."""
+        return costs - (costs.mean() if self.value is None else self.value)
+
+    def add(self, costs: NDArray[np.float64]) -> None:
+        mean = float(costs.mean())
+        self.value = mean if self.value is None else self._decay * self.value + (1.0 - self._decay) * mean
+
+
+class Training:
+    """One training of one model; made, then run once."""
+
+    def __init__(
+        self,
+        problem: PlacementProblem,
+        model: SequenceModel,
+        settings: RnnSettings,
+        rng: np.random.Generator,
+        evaluate: Evaluate,
+        should_stop: ShouldStop,
+    ) -> None:
+        self._problem, self._model, self._settings, self._rng = problem, model, settings, rng
+        self._evaluate, self._should_stop = evaluate, should_stop
+        self._graph = group_graph(problem)
+        self._check = make_check(problem, should_stop)
+        self._unit_us = US_PER_SECOND if settings.reward_unit == "second" else self._graph.reference_us
+        failed = settings.failed_time**0.5
+        self._baseline = MovingAverage(settings.baseline_decay, failed if settings.baseline_starts_failed else None)
+        self._optimiser = torch.optim.Adam(model.network.parameters(), lr=settings.learning_rate, fused=True)
+        self._episodes, self._updates = 0, 0
+
+    def run(self) -> None:
+        """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
+        with _torch_threads(self._settings.torch_threads):
+            try:
+                self._run_batch()
+                while not (self._problem.ledger.spent or self._should_stop()):
+                    self._run_batch()
+            except InterruptedTrainingError:
+                if self._problem.ledger.used == 0:
+                    self._evaluate(fastest_device_placement(self._graph)[None, :], first_episode=1)
+
+    def _run_batch(self) -> None:
+        settings = self._settings
+        batch = min(settings.batch_episodes, self._problem.ledger.remaining)
+        noisy = settings.noise > 0 and self._updates <= settings.noise_updates
+        sampled = self._model.sample(batch, noisy, self._rng, self._check)
+        evaluations = self._evaluate(sampled.placements, first_episode=self._episodes + 1)
+        self._episodes += batch
+        if not self._problem.ledger.spent:
+            self._learn(sampled, evaluations.step_time_us, self._problem.feasible(evaluations))
+
+    def _learn(self, sampled: Sampled, step_time_us: NDArray[np.float64], feasible: NDArray[np.bool_]) -> None:
+        settings = self._settings
+        costs = np.sqrt(np.where(feasible, step_time_us / self._unit_us, settings.failed_time))
+        counts = feasible | (self._updates < settings.learn_failed_updates)
+        if counts.any():
+            advantages = np.where(counts, self._baseline.differences(costs), 0.0)
+            if settings.normalise_advantages:
+                advantages /= max(float(np.sqrt(np.square(advantages).mean())), 1e-9)
+            self._baseline.add(costs[counts])
+            self._update(sampled, advantages / counts.sum())
+        self._updates += 1
+
+    def _update(self, sampled: Sampled, weights: NDArray[np.float64]) -> None:
+        """One step down Σ weights · log-probability − entropy bonus.
+
+        Raises SettingsError for a gradient that is not finite.
+        """
+        for group in self._optimiser.param_groups:
+            group["lr"] = learning_rate(self._settings, self._updates)
+        self._optimiser.zero_grad(set_to_none=True)
+        logarithms, entropy = self._model.log_probability(sampled)
+        self._check()
+        weight_of_row = torch.from_numpy(weights.astype(np.float32)).to(logarithms.device)
+        ledger = self._problem.ledger
+        bonus = self._settings.entropy_weight * (1.0 - ledger.used / ledger.budget.evaluations)
+        loss: Tensor = (logarithms * weight_of_row).sum() - bonus * entropy
+        loss.backward()  # type: ignore[no-untyped-call]  # torch's own
+        norm = torch.nn.utils.clip_grad_norm_(self._model.network.parameters(), self._settings.gradient_norm)
+        if not torch.isfinite(norm):
+            raise SettingsError(
+                "the training diverged: its gradient is not finite",
+                where="learning_rate",
+                allowed=f"less than {self._settings.learning_rate:g} for this graph",
+                field="learning_rate",
+            )
+        self._optimiser.step()
+
+
+def learning_rate(settings: RnnSettings, updates: int) -> float:
+    """Of the update after `updates`: constant, then falling in steps."""
+    late = max(0, updates - settings.decay_start_updates)
+    return settings.learning_rate * settings.learning_rate_decay ** (late // settings.decay_every_updates)
+
+
+@contextmanager
+def _torch_threads(threads: int) -> Iterator[None]:
+    """With so many threads of torch, and afterwards as many as before: the order of sums depends on it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
