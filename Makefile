@@ -14,7 +14,7 @@ run: setup
 test: lint
 	@node=$$(.venv/bin/python -m setup node) && "$$node" --test tests/frontend/*.test.mjs
 	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" && export PLACETO_CHROMIUM && \
-	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest
+	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest -n 2 --dist loadgroup
 
 lint: setup-tests
 	.venv/bin/ruff check .
