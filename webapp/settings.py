@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "webapp.graphs.apps.GraphsConfig",
     "webapp.profiles.apps.ProfilesConfig",
     "webapp.runs.apps.RunsConfig",
+    "webapp.comparisons.apps.ComparisonsConfig",
 ]
 MIDDLEWARE = [
     "webapp.security_headers.security_headers",

@@ -10,6 +10,7 @@ urlpatterns = [
     path("", include("webapp.graphs.urls")),
     path("", include("webapp.profiles.urls")),
     path("", include("webapp.runs.urls")),
+    path("", include("webapp.comparisons.urls")),
 ]
 
 handler400 = "webapp.user_errors.bad_request"

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.comparing.curve import BestSoFar
 from engine.events import Baseline, Checkpoint, Episode, Json, NumberedEvent, Started
+from engine.run import TRIVIAL
 
 ONE_DEVICE = "single_device"
 
@@ -39,7 +40,7 @@ class Listener:
             self.settings, self.engine_version = event["settings"], event["engine_version"]
         elif kind == Baseline.type and event["method"] == ONE_DEVICE:
             self.one_device_us = event["step_time_us"]
-            if self.method != ONE_DEVICE:  # every run evaluates these itself, at its beginning
+            if self.method not in TRIVIAL:  # all others evaluate these themselves, at their beginning
                 self.curve.note(min(event["evaluations"], self.evaluations), self.one_device_us)
         elif kind == Episode.type:
             self.curve.note(event["evaluations"], event["best_step_time_us"])

@@ -45,10 +45,17 @@ class MethodSummary:
     band: Band
 
     @property
+    def above_bound_percent(self) -> float | None:
+        """The same share in percent."""
+        return None if self.above_bound is None else 100 * self.above_bound
+
+    @property
     def feasible_words(self) -> str:
         """For people."""
         if self.feasible == self.ended == self.seeds:
             return "yes"
+        if self.feasible and self.feasible >= self.ended:
+            return "yes so far"
         if self.feasible:
             return f"{self.feasible} of {self.seeds} seeds"
         return "no" if self.ended else "not yet"

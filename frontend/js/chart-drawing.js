@@ -26,14 +26,16 @@ const POINT_RADIUS = 1.9;
 
 /**
  * @param {Plot} plot
+ * @param {string} [title] of the horizontal axis
+ * @param {boolean} [logarithmicX]
  * @returns {SVGElement[]}
  */
-export function axes(plot) {
+export function axes(plot, title = "episode", logarithmicX = false) {
   const { left, right, top, bottom, x, y } = plot;
   const { unit, divisor } = timeUnit(y.domain[1]);
   const mostY = Math.max(3, Math.floor((bottom - top) / 44));
   const yTicks = plot.logarithmic ? logTicks(y.domain, mostY) : linearTicks(y.domain, mostY);
-  const xTicks = linearTicks(x.domain, Math.max(2, Math.floor((right - left) / 90))).filter(Number.isInteger);
+  const xTicks = (logarithmicX ? logTicks : linearTicks)(x.domain, Math.max(2, Math.floor((right - left) / 90))).filter(Number.isInteger);
   const step = yTicks.length > 1 ? (yTicks[1] - yTicks[0]) / divisor : 1;
   return [
     ...yTicks.map((tick) => rule(left, right, y.toPixel(tick))),
@@ -44,7 +46,7 @@ export function axes(plot) {
     ...xTicks.map((tick) => svg("path", { class: "chart-axis", d: `M${crisp(x.toPixel(tick))},${bottom}v4` })),
     ...xTicks.map((tick) => label(x.toPixel(tick), bottom + 18, formatCount(tick), "chart-tick", "middle")),
     label(left, top - 10, `step time (${unit})${plot.logarithmic ? ", log scale" : ""}`, "chart-title", "start"),
-    label(right, bottom + 34, "episode", "chart-title", "end"),
+    label(right, bottom + 34, title, "chart-title", "end"),
   ];
 }
 

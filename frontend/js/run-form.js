@@ -32,7 +32,7 @@ export function enhanceRunForm(form) {
 }
 
 /** @param {HTMLFormElement} form */
-function tellMemory(form) {
+export function tellMemory(form) {
   const memory = field(form, "memory_gib");
   const bytes = Number(optionOf(form, "device_kind")?.dataset.memoryBytes);
   if (memory instanceof HTMLInputElement && bytes > 0) {

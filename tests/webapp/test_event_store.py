@@ -74,6 +74,18 @@ def test_a_trivial_baselines_placement_is_an_answer(store: EventStore, run: Run)
     assert Answer.objects.get(run=run).device_of_group == [0, 0, 0]
 
 
+def test_who_asks_for_a_trivial_placement_gets_just_that(run: Run) -> None:
+    Run.objects.update(method="cpu_only")
+    run.refresh_from_db()
+    claim = Claim.take(Run, run.id)
+    assert claim is not None
+    store = EventStore(claim, run)
+    store.emit(api.NumberedEvent(1, api.Baseline("single_device", 9.0, 9.0, 1, "", [0, 0, 0])))
+    store.emit(api.NumberedEvent(2, episode(4, 10.0)))
+    store.write()
+    assert Answer.objects.get(run=run).step_time_us == 10.0
+
+
 def test_a_checkpoint_comes_with_the_events_before_it(store: EventStore, run: Run) -> None:
     tell(store, 1, [5.0])
     store.emit(api.Checkpoint(1, b"first"))

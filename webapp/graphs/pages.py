@@ -30,9 +30,9 @@ def graph_page(
     measure_form: MeasureForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: graph, project, progress, runs, upload_limit_bytes; the forms run_form (with methods, for the presets of
-    each, and device_kinds), again_form, measure_form; profiles, can_be_measured; and what was read: summary, facts,
-    shares, unknown, cpu_ops.
+    """Context: graph, project, progress, runs, comparisons, upload_limit_bytes; the forms run_form (with methods, for
+    the presets of each, and device_kinds), again_form, measure_form; profiles, can_be_measured; and what was read:
+    summary, facts, shares, unknown, cpu_ops.
     """
     summary = graph.summary if isinstance(graph.summary, dict) else {}
     context = {
@@ -51,6 +51,7 @@ def graph_page(
         "can_be_measured": graph.suffix != NODE_LINK_SUFFIX,
         "upload_limit_bytes": UploadForm.limit_bytes(),
         "runs": graph.runs.all(),
+        "comparisons": graph.comparisons.all(),
         "methods": api.methods(),
         "device_kinds": api.device_kinds(),
     }

@@ -82,6 +82,8 @@ class EventStore:
         """of the last event that is stored or remembered"""
         self._best_step_time_us = math.inf if run.best_step_time_us is None else run.best_step_time_us
         self._evaluations_used = run.evaluations_used
+        self._takes_trivial = run.method not in TRIVIAL_BASELINES
+        """who asks for a trivial placement by name gets just that"""
         self._batch = Batch()
         self._abandoned = False
         self._memory = threading.Condition()
@@ -154,7 +156,8 @@ class EventStore:
             if event.feasible:
                 self._note_placement(event.step_time_us, event.placement)
         elif (
-            isinstance(event, api.Baseline)
+            self._takes_trivial
+            and isinstance(event, api.Baseline)
             and event.method in TRIVIAL_BASELINES
             and event.step_time_us is not None
             and event.placement is not None

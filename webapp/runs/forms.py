@@ -13,8 +13,8 @@ LARGEST_SEED = 2**63 - 1
 GIBIBYTE = 1024**3
 
 
-class RunForm(forms.Form):
-    """Devices, method, budget, seed. `request`, made of valid fields, is what the engine gets."""
+class ProblemForm(forms.Form):
+    """Devices and budget: what every form that starts runs asks for."""
 
     device_kind = forms.ChoiceField(label="Device", required=False)
     device_count = forms.IntegerField(label="How many", min_value=1, max_value=MOST_DEVICES, initial=2, required=False)
@@ -30,19 +30,13 @@ class RunForm(forms.Form):
         help_text="Instead of the fields above: a shorthand such as 4xV100+cpu, or cluster JSON.",
     )
     drop_devices = forms.BooleanField(label="Ignore the devices that the file fixes", required=False)
-    method = forms.ChoiceField(label="Method")
-    preset = forms.CharField(label="Preset", required=False)
     evaluations = forms.IntegerField(label="Evaluations", initial=2000)
     seconds = forms.FloatField(label="Seconds at most", required=False, help_text="Empty: no limit.")
-    seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
-
-    request: api.RunRequest
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         kinds = [(kind.name, kind.name) for kind in api.device_kinds()]
         self._choices("device_kind", kinds)
-        self._choices("method", [(method.name, method.label) for method in api.methods()])
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]
@@ -50,36 +44,7 @@ class RunForm(forms.Form):
         field.choices = choices
         field.initial = choices[0][0]
 
-    def clean(self) -> dict[str, Any]:
-        """Make `request`; the engine's sentences go to the fields."""
-        super().clean()
-        self._check_preset()
-        cluster = self._cluster()
-        if self.errors or cluster is None:
-            return self.cleaned_data
-        data = self.cleaned_data
-        try:
-            self.request = api.RunRequest(
-                cluster=cluster,
-                method=data["method"],
-                budget=api.Budget(data["evaluations"], data["seconds"]),
-                seed=data["seed"],
-                settings={"preset": data["preset"]} if data["preset"] else {},
-                drop_devices=data["drop_devices"],
-            )
-        except api.PlacetoError as error:
-            add_to_form(self, error, "method")
-        return data
-
-    def _check_preset(self) -> None:
-        preset, method = self.cleaned_data.get("preset"), self.cleaned_data.get("method")
-        presets = {info.name: info.presets for info in api.methods()}
-        if not preset or method is None or preset in presets[method]:
-            return
-        allowed = ", ".join(presets[method]) or "none for this method"
-        self.add_error("preset", f"There is no preset {preset!r}; allowed: {allowed}.")
-
-    def _cluster(self) -> api.Cluster | None:
+    def chosen_cluster(self) -> api.Cluster | None:
         """The cluster of the fields, or None where one of them is wrong."""
         text = self.cleaned_data.get("cluster")
         if text:
@@ -113,3 +78,46 @@ class RunForm(forms.Form):
         except api.ClusterError as error:
             self.add_error(field, str(error))
             return None
+
+
+class RunForm(ProblemForm):
+    """Devices, method, budget, seed. `request`, made of valid fields, is what the engine gets."""
+
+    method = forms.ChoiceField(label="Method")
+    preset = forms.CharField(label="Preset", required=False)
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
+
+    request: api.RunRequest
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._choices("method", [(method.name, method.label) for method in api.methods()])
+
+    def clean(self) -> dict[str, Any]:
+        """Make `request`; the engine's sentences go to the fields."""
+        super().clean()
+        self._check_preset()
+        cluster = self.chosen_cluster()
+        if self.errors or cluster is None:
+            return self.cleaned_data
+        data = self.cleaned_data
+        try:
+            self.request = api.RunRequest(
+                cluster=cluster,
+                method=data["method"],
+                budget=api.Budget(data["evaluations"], data["seconds"]),
+                seed=data["seed"],
+                settings={"preset": data["preset"]} if data["preset"] else {},
+                drop_devices=data["drop_devices"],
+            )
+        except api.PlacetoError as error:
+            add_to_form(self, error, "method")
+        return data
+
+    def _check_preset(self) -> None:
+        preset, method = self.cleaned_data.get("preset"), self.cleaned_data.get("method")
+        presets = {info.name: info.presets for info in api.methods()}
+        if not preset or method is None or preset in presets[method]:
+            return
+        allowed = ", ".join(presets[method]) or "none for this method"
+        self.add_error("preset", f"There is no preset {preset!r}; allowed: {allowed}.")

@@ -1,0 +1,79 @@
+/** What the figure of a comparison shows, apart from how it is drawn: ranges, lines, bands, labels. */
+
+/**
+ * What the server tells.
+ *
+ * @typedef {object} Band all are [points]
+ * @property {number[]} evaluations
+ * @property {number[]} median_us
+ * @property {number[]} low_us
+ * @property {number[]} high_us
+ *
+ * @typedef {object} MethodRow
+ * @property {string} method
+ * @property {string} label
+ * @property {Band} band
+ *
+ * @typedef {object} ComparisonState
+ * @property {number} total runs
+ * @property {number} ended
+ * @property {number} running
+ * @property {number | null} one_device_us
+ * @property {number | null} lower_bound_us
+ * @property {MethodRow[]} methods
+ *
+ * @typedef {object} Series
+ * @property {number} index among all methods: its colour
+ * @property {string} label
+ * @property {Band} band
+ * @property {number} lastUs
+ *
+ * @typedef {object} ComparisonModel
+ * @property {Series[]} series of the methods that have something to show
+ * @property {readonly [number, number]} evaluations
+ * @property {readonly [number, number]} rangeUs
+ * @property {number | null} oneDeviceUs
+ */
+
+/** Slower than so many times the best is told at the edge: the rest would be one flat line. */
+const FAR = 2.5;
+const MARGIN = 0.07;
+
+/**
+ * @param {ComparisonState} state
+ * @returns {ComparisonModel | null} null where there is nothing to show
+ */
+export function comparisonModel(state) {
+  const series = state.methods.flatMap(({ label, band }, index) => {
+    const lastUs = band.median_us.at(-1);
+    return lastUs === undefined ? [] : [{ index, label, band, lastUs }];
+  });
+  if (series.length === 0) {
+    return null;
+  }
+  const best = Math.min(...series.map(({ band }) => Math.min(...band.low_us)));
+  const all = series.flatMap(({ band }) => band.high_us);
+  const one = state.one_device_us === null ? [] : [state.one_device_us];
+  const near = [...all, ...one].filter((time) => time <= best * FAR);
+  const high = Math.max(...near);
+  const margin = Math.max((high - best) * MARGIN, high * 0.01);
+  const positions = series.flatMap(({ band }) => band.evaluations);
+  return {
+    series,
+    evaluations: [Math.max(1, Math.min(...positions)), Math.max(2, ...positions)],
+    rangeUs: [Math.max(0, best - margin), high + margin],
+    oneDeviceUs: state.one_device_us,
+  };
+}
+
+/**
+ * @param {ComparisonState} state
+ * @returns {string}
+ */
+export function stateWords({ total, ended, running }) {
+  if (ended === total) {
+    return total === 1 ? "The run has ended" : `All ${total} runs have ended`;
+  }
+  const words = `${ended} of ${total} runs ended`;
+  return running > 0 ? `${words}, ${running} running` : `${words}; the rest waits for a free worker`;
+}

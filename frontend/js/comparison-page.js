@@ -1,0 +1,61 @@
+/** The page of a comparison: figure and table follow its runs until all of them have ended. */
+
+import { Announcer } from "./announcer.js";
+import { ComparisonChart } from "./comparison-chart.js";
+import { stateWords } from "./comparison-model.js";
+import { confirmDeletion } from "./confirm.js";
+import { find, setText } from "./dom.js";
+import { watchRows } from "./job-rows.js";
+import { fillNumbers } from "./page-numbers.js";
+import { renewPart } from "./page-part.js";
+import { poll } from "./poll.js";
+import { getJson } from "./server.js";
+
+/** @typedef {import("./comparison-model.js").ComparisonState} ComparisonState */
+
+const EVERY_MILLISECONDS = 2000;
+
+const words = find(document, "[data-part=state]", HTMLElement);
+const chart = new ComparisonChart(find(document, "[data-part=chart]", HTMLElement));
+const announcer = new Announcer(words);
+let shown = "";
+
+/** @param {ComparisonState} state */
+async function show(state) {
+  const text = JSON.stringify(state);
+  if (text === shown) {
+    return;
+  }
+  const first = shown === "";
+  shown = text;
+  chart.update(state);
+  announcer.say(stateWords(state), { urgent: state.ended === state.total });
+  if (!first) {
+    await renewPart("table");
+  }
+  if (!first && state.ended === state.total) {
+    await renewPart("cancel");
+  }
+}
+
+/** @param {ComparisonState} state */
+function works(state) {
+  return state.ended < state.total;
+}
+
+fillNumbers(document);
+confirmDeletion(document);
+watchRows(document, () => undefined);
+const begin = /** @type {ComparisonState} */ (JSON.parse(find(document, "#comparison", HTMLScriptElement).text));
+show(begin);
+if (works(begin)) {
+  poll(
+    async () => {
+      const state = /** @type {ComparisonState} */ (await getJson("state.json"));
+      await show(state);
+      return works(state);
+    },
+    EVERY_MILLISECONDS,
+    (failures) => failures > 1 && setText(words, "The server cannot be reached, trying again…"),
+  );
+}

@@ -1,0 +1,30 @@
+"""Methods compared in the browser: figure and table follow the runs until all have ended."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .steps import create_project, part, upload
+
+pytestmark = pytest.mark.e2e
+
+
+def test_compare_two_methods(page: Page, training_graph: Path) -> None:
+    create_project(page, "Comparison")
+    upload(page, training_graph)
+    page.get_by_role("link", name="Compare methods").click()
+    methods = page.get_by_role("group", name="Methods")
+    for chosen in ("Auto", "Local search"):
+        methods.get_by_label(chosen, exact=True).uncheck()
+    page.get_by_label("Evaluations").fill("60")
+    page.get_by_label("Seeds").fill("2")
+    expect(part(page, "summary")).to_have_text("2 methods × 2 seeds: 4 runs of at most 60 evaluations each.")
+    page.get_by_role("button", name="Start comparison").click()
+    page.wait_for_url("**/comparisons/*/")
+    expect(part(page, "state")).to_have_text("All 4 runs have ended")
+    expect(page.get_by_role("button", name="Cancel all")).to_have_count(0)
+    rows = part(page, "table").get_by_role("row")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text("2 of 2")
+    expect(part(page, "chart").locator(".series-label")).to_have_count(2)

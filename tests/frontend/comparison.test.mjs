@@ -1,0 +1,65 @@
+// What the figure of a comparison shows, and the words beside it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { comparisonWords } from "../../frontend/js/compare-form.js";
+import { comparisonModel, stateWords } from "../../frontend/js/comparison-model.js";
+
+const NOTHING = { evaluations: [], median_us: [], low_us: [], high_us: [] };
+
+/**
+ * @param {number[]} median
+ * @param {number} spread
+ */
+function band(median, spread = 0) {
+  return {
+    evaluations: median.map((_, index) => 10 ** index),
+    median_us: median,
+    low_us: median.map((value) => value - spread),
+    high_us: median.map((value) => value + spread),
+  };
+}
+
+/** @param {import("../../frontend/js/comparison-model.js").Band[]} bands */
+function state(...bands) {
+  const methods = bands.map((own, index) => ({ method: `m${index}`, label: `M ${index}`, band: own }));
+  return { total: 4, ended: 1, running: 1, one_device_us: 120, lower_bound_us: 50, methods };
+}
+
+test("nothing is shown before something is found", () => {
+  assert.equal(comparisonModel(state(NOTHING, NOTHING)), null);
+});
+
+test("a method keeps its colour, whoever else has something to show", () => {
+  const model = comparisonModel(state(NOTHING, band([100, 90], 5)));
+  assert.deepEqual(model?.series.map(({ index, label, lastUs }) => [index, label, lastUs]), [[1, "M 1", 90]]);
+});
+
+test("the range holds all bands and the line of one device, but not what is far slower", () => {
+  const model = comparisonModel(state(band([110, 100], 10), band([1000])));
+  assert.ok(model);
+  const [low, high] = model.rangeUs;
+  assert.ok(low < 90 && low > 80);
+  assert.ok(high > 120 && high < 140);
+  assert.deepEqual(model.evaluations, [1, 10]);
+});
+
+test("one placement alone still has an axis", () => {
+  assert.deepEqual(comparisonModel(state(band([100])))?.evaluations, [1, 2]);
+});
+
+test("how far it is, in words", () => {
+  assert.equal(stateWords({ ...state(), total: 4, ended: 1, running: 2 }), "1 of 4 runs ended, 2 running");
+  assert.equal(stateWords({ ...state(), total: 4, ended: 1, running: 0 }), "1 of 4 runs ended; the rest waits for a free worker");
+  assert.equal(stateWords({ ...state(), total: 4, ended: 4, running: 0 }), "All 4 runs have ended");
+  assert.equal(stateWords({ ...state(), total: 1, ended: 1, running: 0 }), "The run has ended");
+});
+
+test("what will be started, in words", () => {
+  assert.equal(comparisonWords({ methods: 0, seeds: 3, evaluations: 10 }), "Choose at least one method.");
+  assert.equal(
+    comparisonWords({ methods: 4, seeds: 3, evaluations: 2000 }),
+    "4 methods × 3 seeds: 12 runs of at most 2,000 evaluations each.",
+  );
+  assert.match(comparisonWords({ methods: 1, seeds: 1, evaluations: 5 }), /^1 method × 1 seed: 1 run of/);
+});

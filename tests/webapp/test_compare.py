@@ -1,0 +1,209 @@
+"""A person compares methods: starts a comparison, looks at it, cancels it, takes it away, deletes it."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engine import api
+from tests.webapp.conftest import MemoryBroker
+from webapp.comparisons import lifecycle
+from webapp.comparisons.models import Comparison, Member
+from webapp.graphs.models import Graph
+from webapp.jobs.claim import Claim
+from webapp.runs.models import Run
+from webapp.runs.placing import place_run
+
+FORM: dict[str, Any] = {
+    "device_kind": "K80",
+    "device_count": "2",
+    "memory_gib": "",
+    "cluster": "",
+    "methods": ["random", "m_topo"],
+    "evaluations": "30",
+    "seconds": "",
+    "seeds": "2",
+}
+
+
+def start(client: Client, graph: Graph, **changes: Any) -> Any:
+    """Send the form."""
+    return client.post(f"/graphs/{graph.id}/compare/", FORM | changes, headers={"accept": "application/json"})
+
+
+def only_comparison() -> Comparison:
+    """The one that was started."""
+    return Comparison.objects.get()
+
+
+@pytest.fixture
+def comparison(real_graph: Graph) -> Comparison:
+    """Two methods with two seeds, queued."""
+    cluster = api.parse_cluster("2xK80")
+    return lifecycle.start(real_graph, api.ComparisonRequest(cluster, ("random", "cpu_only"), api.Budget(30), 2))
+
+
+def carry_out(comparison: Comparison) -> None:
+    """As workers do with what is queued."""
+    for member in Member.objects.filter(comparison=comparison):
+        place_run(member.run_id)
+
+
+def test_each_method_and_seed_is_a_run_in_the_queue(client: Client, ready_graph: Graph, broker: MemoryBroker) -> None:
+    response = start(client, ready_graph, seconds="60", drop_devices="on")
+    comparison = only_comparison()
+    assert (response.status_code, response.url) == (302, f"/comparisons/{comparison.id}/")
+    runs = lifecycle.runs_of(comparison)
+    assert [(run.method, run.seed) for run in runs] == [("random", 0), ("random", 1), ("m_topo", 0), ("m_topo", 1)]
+    for run in runs:
+        assert (run.status, run.evaluations, run.seconds, run.drop_devices) == (Run.QUEUED, 30, 60.0, True)
+        assert run.cluster == api.cluster_to_json(api.parse_cluster("2xK80"))
+    queued = [run_id for [run_id] in broker.messages("gpu")]
+    assert sorted(queued) == sorted(str(run.id) for run in runs)
+    assert {Run.objects.get(id=run_id).seed for run_id in queued[:2]} == {0}, "seed by seed"
+
+
+def test_the_page_before_anything_has_run(client: Client, ready_graph: Graph) -> None:
+    address = start(client, ready_graph).url
+    page = client.get(address).content.decode()
+    assert "0 of 4 runs ended" in page
+    assert "Cancel all" in page
+    state = client.get(f"{address}state.json").json()
+    assert (state["total"], state["ended"], state["running"]) == (4, 0, 0)
+    assert [(row["label"], row["mean_us"]) for row in state["methods"]] == [("Random", None), ("m-TOPO", None)]
+    graph_page = client.get(f"/graphs/{ready_graph.id}/").content.decode()
+    assert address in graph_page
+    assert f"/graphs/{ready_graph.id}/compare/" in graph_page
+
+
+def test_once_all_have_ended_it_shows_what_the_engine_gives(client: Client, comparison: Comparison) -> None:
+    carry_out(comparison)
+    state = client.get(f"/comparisons/{comparison.id}/state.json").json()
+    assert (state["ended"], state["total"]) == (4, 4)
+    random, cpu_only = state["methods"]
+    step_times = [run.best_step_time_us for run in lifecycle.runs_of(comparison)[:2]]
+    assert random["feasible"] == 2
+    assert [random["least_us"], random["greatest_us"]] == sorted(step_times)  # type: ignore[type-var]  # both are known
+    assert random["evaluations"] == 30
+    assert random["band"]["evaluations"][-1] == 30
+    assert random["band"]["low_us"][-1] == random["least_us"]
+    assert (cpu_only["feasible"], cpu_only["mean_us"]) == (0, None)
+    assert cpu_only["reasons"] == ["the cluster has no CPU; allowed: a cluster with a CPU, such as 2xK80+cpu"]
+    page = client.get(f"/comparisons/{comparison.id}/").content.decode()
+    assert "4 of 4 runs ended" in page
+    assert "the cluster has no CPU" in page
+    assert "Cancel all" not in page
+
+
+def test_what_is_shown_while_a_run_works_grows_with_its_events(client: Client, comparison: Comparison) -> None:
+    address = f"/comparisons/{comparison.id}/state.json"
+    assert client.get(address).json()["one_device_us"] is None
+    [first, *_] = Member.objects.filter(comparison=comparison)
+    place_run(first.run_id)
+    state = client.get(address).json()
+    assert (state["ended"], state["methods"][0]["ended"], state["methods"][0]["feasible"]) == (1, 1, 1)
+    assert state["one_device_us"] >= state["methods"][0]["least_us"]
+
+
+def test_report_and_table_are_those_of_the_command_line(client: Client, comparison: Comparison) -> None:
+    carry_out(comparison)
+    answer = client.get(f"/comparisons/{comparison.id}/comparison.json")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="my-graph-1-comparison.json"'
+    report = json.loads(answer.content)
+    assert [(row["method"], row["seed"], row["feasible"]) for row in report["rows"]] == [
+        *(("random", 0, True), ("random", 1, True)),
+        *(("cpu_only", 0, False), ("cpu_only", 1, False)),
+    ]
+    prepared = api.PreparedGraph.from_bytes(bytes(comparison.graph.prepared.blob))
+    row = report["rows"][0]
+    [simulated] = api.simulate(prepared, api.parse_cluster("2xK80"), [row["placement"]])
+    assert isinstance(simulated, dict)
+    assert simulated["step_time_us"] == row["step_time_us"]
+    assert simulated["peak_bytes"] == row["peak_bytes"]
+    table = client.get(f"/comparisons/{comparison.id}/comparison.md").content.decode()
+    assert table.splitlines()[2].startswith("| Random | 2 |")
+
+
+def test_all_of_it_is_cancelled(client: Client, comparison: Comparison) -> None:
+    [first, *_] = Member.objects.filter(comparison=comparison)
+    assert Claim.take(Run, first.run_id) is not None
+    response = client.post(f"/comparisons/{comparison.id}/cancel/")
+    assert (response.status_code, response.headers["Location"]) == (302, f"/comparisons/{comparison.id}/")
+    by_status = [(run.status, run.cancel_requested) for run in Run.objects.all()]
+    assert sorted(by_status) == [(Run.CANCELLED, False)] * 3 + [(Run.RUNNING, True)]
+    page = client.get(f"/comparisons/{comparison.id}/").content.decode()
+    assert "3 of 4 runs ended" in page
+    assert "cancelled before it found a placement" in page
+
+
+def test_what_has_ended_is_not_cancelled(client: Client, comparison: Comparison) -> None:
+    Run.objects.update(status=Run.DONE)
+    address = f"/comparisons/{comparison.id}/cancel/"
+    response = client.post(address, headers={"accept": "application/json"})
+    assert (response.status_code, response.json()) == (
+        409,
+        {"errors": {"": ["All runs of this comparison had already ended."]}},
+    )
+    assert "had already ended" in client.post(address, follow=True).content.decode()
+
+
+def test_it_is_deleted_with_its_runs_and_no_others(client: Client, comparison: Comparison, run: Run) -> None:
+    response = client.post(f"/comparisons/{comparison.id}/delete/")
+    assert response.headers["Location"] == f"/graphs/{comparison.graph_id}/"
+    assert list(Run.objects.all()) == [run]
+    assert not Comparison.objects.exists()
+    assert client.get(f"/comparisons/{comparison.id}/").status_code == 404
+
+
+def test_a_run_can_be_deleted_from_it(client: Client, comparison: Comparison) -> None:
+    for run in lifecycle.runs_of(comparison):
+        client.post(f"/runs/{run.id}/delete/")
+        assert client.get(f"/comparisons/{comparison.id}/").status_code == 200
+        assert client.get(f"/comparisons/{comparison.id}/comparison.md").status_code == 200
+    assert "have been deleted" in client.get(f"/comparisons/{comparison.id}/").content.decode()
+
+
+BAD_FIELDS = [
+    ({"methods": []}, "methods", "required"),
+    ({"methods": ["magic"]}, "methods", "magic is not one of the available choices"),
+    ({"methods": ["heft", "heft"]}, "methods", "heft is there twice; allowed: each method once"),
+    ({"seeds": "0"}, "seeds", "seeds: 0; allowed: 1 to 1000"),
+    ({"seeds": "101"}, "seeds", "202 runs in all; allowed: at most 200"),
+    ({"seeds": "x"}, "seeds", "whole number"),
+    ({"evaluations": "0"}, "evaluations", "evaluations: 0 evaluations; allowed: 1 to 100000000"),
+    ({"seconds": "-1"}, "seconds", "allowed: a number above 0"),
+    ({"device_count": ""}, "device_count", "required, unless a cluster is written below"),
+    ({"cluster": "0xK80"}, "cluster", "0 devices; allowed: 1 to 64 devices"),
+]
+
+
+@pytest.mark.parametrize(("changes", "field", "sentence"), BAD_FIELDS)
+def test_nonsense_is_a_sentence_at_its_field(
+    client: Client, ready_graph: Graph, broker: MemoryBroker, changes: dict[str, Any], field: str, sentence: str
+) -> None:
+    response = start(client, ready_graph, **changes)
+    assert response.status_code == 400
+    errors = response.json()["errors"]
+    assert list(errors) == [field]
+    assert sentence in " ".join(errors[field])
+    assert not Run.objects.exists()
+    assert broker.messages("gpu") == []
+
+
+def test_the_form_offers_all_methods_and_comes_again_with_what_was_entered(client: Client, ready_graph: Graph) -> None:
+    page = client.get(f"/graphs/{ready_graph.id}/compare/").content.decode()
+    for method in api.methods():
+        assert f'value="{method.name}"' in page
+    response = client.post(f"/graphs/{ready_graph.id}/compare/", FORM | {"seeds": "0"})
+    assert response.status_code == 400
+    page = response.content.decode()
+    assert page.count('type="checkbox" name="methods"') == len(api.methods())
+    assert "allowed: 1 to 1000" in page
+
+
+def test_a_graph_that_is_not_ready_takes_none(client: Client, graph: Graph) -> None:
+    response = start(client, graph)
+    assert response.status_code == 400
+    assert "once it is ready" in response.json()["errors"][""][0]
+    assert not Comparison.objects.exists()

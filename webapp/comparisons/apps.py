@@ -1,0 +1,10 @@
+"""Comparisons: several methods on one graph and cluster, as one thing."""
+
+from django.apps import AppConfig
+
+
+class ComparisonsConfig(AppConfig):
+    """The app `comparisons`."""
+
+    name = "webapp.comparisons"
+    label = "comparisons"

@@ -1,0 +1,50 @@
+"""What the web does to comparisons: start one, cancel all of it, delete it."""
+
+from django.db import transaction
+
+from engine import api
+from webapp.comparisons.models import Comparison, Member
+from webapp.graphs.models import Graph
+from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.runs import lifecycle as runs
+from webapp.runs.models import Run
+
+
+def start(graph: Graph, request: api.ComparisonRequest) -> Comparison:
+    """Queue all its runs on a graph that is ready: seed by seed, so that every method soon has something to show."""
+    with transaction.atomic():
+        comparison = Comparison.objects.create(
+            graph=graph,
+            cluster=api.cluster_to_json(request.cluster),
+            methods=list(request.methods),
+            seeds=request.seeds,
+            evaluations=request.budget.evaluations,
+            seconds=request.budget.seconds,
+            drop_devices=request.drop_devices,
+        )
+        for method, seed in sorted(request.members(), key=lambda member: member[1]):
+            run_request = api.RunRequest(
+                request.cluster, method, request.budget, seed, drop_devices=request.drop_devices
+            )
+            Member.objects.create(comparison=comparison, run=runs.start(graph, run_request))
+    return comparison
+
+
+def cancel(comparison: Comparison) -> int:
+    """Cancel what has not ended; how many runs that were."""
+    return sum(cancel_job(run) for run in runs_of(comparison))
+
+
+def delete(comparison: Comparison) -> None:
+    """Away with it and its runs; workers on them stop at their next look."""
+    with transaction.atomic():
+        Run.objects.filter(member__comparison=comparison).delete()
+        comparison.delete()
+
+
+def runs_of(comparison: Comparison) -> list[Run]:
+    """Its runs: the methods in their order, the seeds of each in theirs."""
+    assert isinstance(comparison.methods, list)
+    order = {str(method): index for index, method in enumerate(comparison.methods)}
+    found = Run.objects.filter(member__comparison=comparison).select_related("graph", "answer")
+    return sorted(found, key=lambda run: (order.get(run.method, len(order)), run.seed))

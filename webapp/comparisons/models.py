@@ -1,0 +1,51 @@
+"""Comparisons and their runs."""
+
+import uuid
+
+from django.db import models
+
+from webapp.graphs.models import Graph
+from webapp.json_text import JsonTextField
+from webapp.runs.models import Run
+
+
+class Comparison(models.Model):
+    """Several methods on one graph and cluster, each with the same seeds and budget.
+
+    It has no state of its own: its runs are runs like all others, and it is where they are.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="comparisons")
+    cluster = JsonTextField()
+    """cluster JSON of design.md"""
+    methods = JsonTextField()
+    """[names], as they were chosen"""
+    seeds = models.PositiveIntegerField()
+    """how many each method has, from 0 on"""
+    evaluations = models.BigIntegerField()
+    """the budget of each run"""
+    seconds = models.FloatField(null=True)
+    """the budget of wall time of each run, or None"""
+    drop_devices = models.BooleanField(default=False)
+    """whether the devices that the graph's file fixes count for nothing"""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"comparison on {self.graph.name}"
+
+
+class Member(models.Model):
+    """One run of a comparison."""
+
+    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="members")
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="member")
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"{self.run} in {self.comparison}"

@@ -1,0 +1,93 @@
+"""Runs as the engine's outcomes: what a comparison's table, figure and report are made of."""
+
+import json
+import threading
+import uuid
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from engine import api
+from webapp.runs.event_log import events_after
+from webapp.runs.models import Answer, Run
+
+EVENTS_AT_ONCE = 2000
+MOST_REMEMBERED = 512
+"""runs; one that is forgotten is read again"""
+CANCELLED = "cancelled before it found a placement that fits the memory"
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What has been heard of a run up to event `seq`."""
+
+    listener: api.ComparisonListener = field(default_factory=api.ComparisonListener)
+    seq: int = 0
+
+
+class Listeners:
+    """What runs have told, remembered between two looks at a page, so that each event is read once.
+
+    Nothing but a shortcut: it can be forgotten at any time.
+    """
+
+    def __init__(self) -> None:
+        self._heard: OrderedDict[uuid.UUID, _Heard] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def of(self, run: Run) -> api.ComparisonListener:
+        """What `run` has told up to now."""
+        with self._guard:
+            heard = self._heard.setdefault(run.id, _Heard())
+            self._heard.move_to_end(run.id)
+            while len(self._heard) > MOST_REMEMBERED:
+                self._heard.popitem(last=False)
+            while heard.seq < run.last_seq and (rows := events_after(run.id, heard.seq, EVENTS_AT_ONCE)):
+                for seq, text in rows:
+                    heard.listener.hear_json(json.loads(text))
+                    heard.seq = seq
+            return heard.listener
+
+
+_listeners = Listeners()
+
+
+def outcome_of(run: Run) -> api.Outcome:
+    """`run` as it is now; where it works, what it has found so far."""
+    listener = _listeners.of(run)
+    answer = _answer_of(run)
+    reason = run.error if run.status == Run.FAILED else ""
+    step_time_us = None if reason else run.best_step_time_us
+    if run.status == Run.CANCELLED and step_time_us is None:
+        reason = CANCELLED
+    report = answer.report if answer is not None and isinstance(answer.report, dict) else {}
+    seconds, peaks = report.get("wall_seconds"), report.get("peak_bytes")
+    feasible = step_time_us is not None
+    close_us = 0.0 if step_time_us is None else step_time_us * (1 + api.CLOSE)
+    return api.Outcome(
+        method=run.method,
+        seed=run.seed,
+        step_time_us=step_time_us,
+        feasible=feasible,
+        reason=reason,
+        peak_bytes=tuple(peak for peak in peaks if isinstance(peak, int)) if isinstance(peaks, list) else (),
+        evaluations=run.evaluations_used,
+        wall_seconds=float(seconds) if isinstance(seconds, int | float) else listener.elapsed_seconds,
+        lower_bound_us=listener.lower_bound_us,
+        one_device_us=listener.one_device_us,
+        evaluations_to_best=listener.curve.evaluations_to_reach(close_us) if feasible else None,
+        curve=tuple(listener.curve.points()) if feasible else (),
+        ended=run.has_ended,
+        settings=listener.settings,
+        engine_version=listener.engine_version,
+        device_of_group=_devices(answer) if feasible else (),
+    )
+
+
+def _answer_of(run: Run) -> Answer | None:
+    return getattr(run, "answer", None)
+
+
+def _devices(answer: Answer | None) -> tuple[int, ...]:
+    devices = answer.device_of_group if answer is not None else []
+    assert isinstance(devices, list)
+    return tuple(device for device in devices if isinstance(device, int))

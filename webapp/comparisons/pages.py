@@ -1,0 +1,67 @@
+"""What pages and scripts are told of a comparison."""
+
+import uuid
+from collections.abc import Sequence
+
+from django.http import Http404
+
+from engine import api
+from webapp.comparisons.lifecycle import runs_of
+from webapp.comparisons.models import Comparison
+from webapp.comparisons.outcomes import outcome_of
+from webapp.json_text import to_text
+from webapp.runs.models import Run
+
+
+def comparison_or_404(comparison_id: uuid.UUID) -> Comparison:
+    """The comparison with its graph and project; raises Http404 with a sentence."""
+    found = Comparison.objects.select_related("graph__project").filter(id=comparison_id).first()
+    if found is None:
+        raise Http404("This comparison does not exist, or it has been deleted.")
+    return found
+
+
+def outcomes_of(comparison: Comparison) -> list[api.Outcome]:
+    """One for each of its runs."""
+    return [outcome_of(run) for run in runs_of(comparison)]
+
+
+def context_of(comparison: Comparison) -> dict[str, object]:
+    """Context: comparison, graph, project, runs, summaries, ended, working, comparison_json (for json_script)."""
+    runs = runs_of(comparison)
+    outcomes = [outcome_of(run) for run in runs]
+    return {
+        "comparison": comparison,
+        "graph": comparison.graph,
+        "project": comparison.graph.project,
+        "runs": runs,
+        "summaries": api.comparison_summaries(outcomes),
+        "ended": sum(outcome.ended for outcome in outcomes),
+        "working": not all(outcome.ended for outcome in outcomes),
+        "to_cancel": any(not run.has_ended and not run.cancel_requested for run in runs),
+        "comparison_json": comparison_to_json(runs, outcomes),
+    }
+
+
+def comparison_to_json(runs: Sequence[Run], outcomes: Sequence[api.Outcome]) -> dict[str, object]:
+    """For scripts: how far it is, and a row a method with its band."""
+    return {
+        "total": len(outcomes),
+        "ended": sum(outcome.ended for outcome in outcomes),
+        "running": sum(run.status == Run.RUNNING for run in runs),
+        "one_device_us": next((outcome.one_device_us for outcome in outcomes if outcome.one_device_us), None),
+        "lower_bound_us": next((outcome.lower_bound_us for outcome in outcomes if outcome.lower_bound_us), None),
+        "methods": [summary.to_json() for summary in api.comparison_summaries(outcomes)],
+    }
+
+
+def request_of(comparison: Comparison) -> api.ComparisonRequest:
+    """The engine's request for it."""
+    assert isinstance(comparison.methods, list)
+    return api.ComparisonRequest(
+        cluster=api.parse_cluster(to_text(comparison.cluster)),
+        methods=tuple(str(method) for method in comparison.methods),
+        budget=api.Budget(comparison.evaluations, comparison.seconds),
+        seeds=comparison.seeds,
+        drop_devices=comparison.drop_devices,
+    )

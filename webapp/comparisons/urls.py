@@ -1,0 +1,16 @@
+"""Addresses of comparisons."""
+
+from django.urls import path
+
+from webapp.comparisons import views
+
+app_name = "comparisons"
+urlpatterns = [
+    path("graphs/<uuid:graph_id>/compare/", views.create, name="create"),
+    path("comparisons/<uuid:comparison_id>/", views.detail, name="detail"),
+    path("comparisons/<uuid:comparison_id>/state.json", views.state, name="state"),
+    path("comparisons/<uuid:comparison_id>/cancel/", views.cancel, name="cancel"),
+    path("comparisons/<uuid:comparison_id>/delete/", views.delete, name="delete"),
+    path("comparisons/<uuid:comparison_id>/comparison.md", views.table, name="table"),
+    path("comparisons/<uuid:comparison_id>/comparison.json", views.report, name="report"),
+]

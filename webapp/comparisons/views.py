@@ -1,0 +1,106 @@
+"""Comparisons: form, start, page, state, cancel, delete, downloads."""
+
+import json
+import uuid
+from http import HTTPStatus
+from pathlib import Path
+
+from django.contrib import messages as notices
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.text import slugify
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from engine import api
+from webapp.comparisons import lifecycle
+from webapp.comparisons.forms import ComparisonForm
+from webapp.comparisons.models import Comparison
+from webapp.comparisons.pages import comparison_or_404, comparison_to_json, context_of, outcomes_of, request_of
+from webapp.graphs.models import Graph
+from webapp.graphs.pages import graph_or_404
+from webapp.user_errors import error_answer, form_errors, wants_json
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """The form, and what it starts."""
+    graph = graph_or_404(graph_id)
+    if request.method != "POST":
+        return _form_page(request, graph, ComparisonForm())
+    form = ComparisonForm(request.POST)
+    if form.is_valid() and not graph.is_ready:
+        form.add_error(None, "This graph has not been read yet; methods can be compared once it is ready.")
+    if form.is_valid():
+        return redirect("comparisons:detail", comparison_id=lifecycle.start(graph, form.request).id)
+    if wants_json(request):
+        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
+    return _form_page(request, graph, form, HTTPStatus.BAD_REQUEST)
+
+
+def _form_page(
+    request: HttpRequest, graph: Graph, form: ComparisonForm, status: HTTPStatus = HTTPStatus.OK
+) -> HttpResponse:
+    """Context: graph, project, form, device_kinds."""
+    context = {"graph": graph, "project": graph.project, "form": form, "device_kinds": api.device_kinds()}
+    return render(request, "comparisons/form.html", context, status=status)
+
+
+@require_safe
+@never_cache
+def detail(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
+    """The page, of which a script renews parts while its runs work."""
+    return render(request, "comparisons/detail.html", context_of(comparison_or_404(comparison_id)))
+
+
+@require_safe
+@never_cache
+def state(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
+    """The same for scripts."""
+    comparison = comparison_or_404(comparison_id)
+    return JsonResponse(comparison_to_json(lifecycle.runs_of(comparison), outcomes_of(comparison)))
+
+
+@require_POST
+def cancel(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
+    """Stop all its runs; what they have found so far stays."""
+    comparison = comparison_or_404(comparison_id)
+    if lifecycle.cancel(comparison) == 0:
+        sentence = "All runs of this comparison had already ended."
+        if wants_json(request):
+            return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
+        notices.info(request, sentence)
+    return redirect("comparisons:detail", comparison_id=comparison_id)
+
+
+@require_POST
+def delete(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
+    """Away with it and its runs."""
+    comparison = comparison_or_404(comparison_id)
+    lifecycle.delete(comparison)
+    return redirect("graphs:detail", graph_id=comparison.graph_id)
+
+
+@require_safe
+@never_cache
+def table(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
+    """The table as Markdown."""
+    comparison = comparison_or_404(comparison_id)
+    text = api.comparison_markdown(api.comparison_summaries(outcomes_of(comparison)))
+    return _attachment(comparison, "comparison.md", text, "text/markdown; charset=utf-8")
+
+
+@require_safe
+@never_cache
+def report(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
+    """The report of `python -m engine compare`."""
+    comparison = comparison_or_404(comparison_id)
+    prepared = api.PreparedGraph.from_bytes(bytes(comparison.graph.prepared.blob))
+    made = api.comparison_report(prepared, request_of(comparison), outcomes_of(comparison))
+    return _attachment(comparison, "comparison.json", json.dumps(made, indent=1), "application/json")
+
+
+def _attachment(comparison: Comparison, name: str, text: str, content_type: str) -> HttpResponse:
+    stem = slugify(Path(comparison.graph.name).stem)[:60] or "graph"
+    headers = {"Content-Disposition": f'attachment; filename="{stem}-{name}"'}
+    return HttpResponse(text, content_type=content_type, headers=headers)
