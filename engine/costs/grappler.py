@@ -25,6 +25,7 @@ from tensorflow.python.grappler import item as grappler_item
 from engine.child import ReportProgress, Results
 from engine.clusters.catalogue import CATALOGUE, DeviceKind
 from engine.costs.costs import Source
+from engine.costs.handles import passed_on
 from engine.costs.input_shapes import given_shapes
 from engine.costs.shapes import OutputShapes, least_bytes, output_shapes
 from engine.costs.stand_ins import GraphToCost, graph_to_cost, replace_feeds
@@ -198,8 +199,10 @@ def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, sha
         for index, node in enumerate(to_cost.nodes)
         if node.op == "Placeholder" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
     }
+    handle_of_name = passed_on(to_cost.nodes, captured)
     for index, node in enumerate(to_cost.nodes):
-        handle = captured.get(node.input[0].partition(":")[0]) if node.op == READS and node.input else None
+        name = handle_of_name.get(node.input[0].partition(":")[0]) if node.op == READS and node.input else None
+        handle = None if name is None else captured[name]
         if handle is not None and shapes.offset[index] < shapes.offset[index + 1]:
             read_bytes = shapes.bytes[shapes.offset[index]]
             persistent_bytes[handle] = max(persistent_bytes[handle], read_bytes)

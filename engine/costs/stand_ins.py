@@ -18,6 +18,7 @@ from tensorflow.core.framework import attr_value_pb2, node_def_pb2, types_pb2
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from engine.costs.estimable import why_type_is_unknown
+from engine.costs.handles import passed_on
 from engine.costs.input_shapes import INPUTS, declared_shape
 from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.graphdef_types import INVALID, REFS_FROM, NodeTypes
@@ -120,11 +121,13 @@ def _type_handles(graph: Message, names: Set[str]) -> None:
     if not names:
         return
     types: dict[str, int] = {}
+    handle_of_name = passed_on(graph.node, names)
     for node in graph.node:
         for text in node.input:
+            handle = handle_of_name.get(text.partition(":")[0])
             for key in ("dtype", "T"):
-                if text.removesuffix(":0") in names and key in node.attr:
-                    types.setdefault(text.removesuffix(":0"), node.attr[key].type)
+                if handle is not None and key in node.attr and node.attr[key].type != types_pb2.DT_RESOURCE:
+                    types.setdefault(handle, node.attr[key].type)
     for node in graph.node:
         if node.name in names:
             node.op = "VarHandleOp"

@@ -78,7 +78,21 @@ node { name: "next" op: "NextIteration" input: "product" attr { key: "T" value {
 node { name: "exit" op: "Exit" input: "switch" attr { key: "T" value { type: DT_FLOAT } }
   attr { key: "_output_shapes" value { list { shape { dim { size: 2 } dim { size: 3 } } } } } }
 """
-GRAPHS = {"batches": BATCHES, "legacy": LEGACY, "no_inputs": NO_INPUTS, "hints": HINTS, "loop": LOOP}
+PASSED_ON = """
+node { name: "handle" op: "Placeholder" attr { key: "dtype" value { type: DT_RESOURCE } } }
+node { name: "again" op: "Identity" input: "handle" attr { key: "T" value { type: DT_RESOURCE } } }
+node { name: "within" op: "Enter" input: "again:0" attr { key: "T" value { type: DT_RESOURCE } }
+  attr { key: "frame_name" value { s: "loop" } } attr { key: "is_constant" value { b: true } } }
+node { name: "read" op: "ReadVariableOp" input: "within" attr { key: "dtype" value { type: DT_DOUBLE } } }
+"""
+GRAPHS = {
+    "batches": BATCHES,
+    "legacy": LEGACY,
+    "no_inputs": NO_INPUTS,
+    "hints": HINTS,
+    "loop": LOOP,
+    "passed_on": PASSED_ON,
+}
 
 
 def job(graph: str, batch_size: int | None = None, **shapes: tuple[int, ...]) -> tuple[str, ReadingOptions]:
@@ -94,6 +108,7 @@ JOBS = {
     "legacy shape": job("legacy", input=(3, 3)),
     "hints": job("hints"),
     "loop": job("loop"),
+    "passed on": job("passed_on", handle=(5, 3)),
     "hints overruled": job("hints", input=(4, 4)),
 }
 MISTAKES = {
@@ -231,3 +246,8 @@ def test_mistakes(answers: Answers, name: str) -> None:
 def test_a_told_shape_does_not_come_between_the_ends_of_a_loop(answers: Answers) -> None:
     """A MetaGraphDef of a loop tells the shape of its NextIteration."""
     assert answers.outputs("loop")["exit"] == [24]
+
+
+def test_the_shape_of_a_captured_variable_reaches_reads_of_what_passes_it_on(answers: Answers) -> None:
+    assert answers.outputs("passed on")["read"] == [8 * 5 * 3]
+    assert answers.array("passed on", "persistent_bytes").tolist() == [8 * 5 * 3, 0, 0, 0]

@@ -1,0 +1,24 @@
+"""Handles of variables that are fed, and what passes them on. Runs in the child."""
+
+from collections.abc import Iterable, Sequence
+
+from tensorflow.core.framework import types_pb2
+
+from engine.graphs.tensorflow_messages import Message
+
+
+def passed_on(nodes: Sequence[Message], names: Iterable[str]) -> dict[str, str]:
+    """Op → the one of the handles `names` that it is, or that it passes on: as Identity, Enter and Switch do."""
+    takers: dict[str, list[str]] = {}
+    for node in nodes:
+        if node.input and "T" in node.attr and node.attr["T"].type == types_pb2.DT_RESOURCE:
+            takers.setdefault(node.input[0].partition(":")[0], []).append(node.name)
+    found = {name: name for name in names}
+    waiting = list(found)
+    while waiting:
+        name = waiting.pop()
+        for taker in takers.get(name, []):
+            if taker not in found:
+                found[taker] = found[name]
+                waiting.append(taker)
+    return found
