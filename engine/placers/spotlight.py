@@ -1,9 +1,9 @@
 """Spotlight: placing as a decision process of many stages, one a group, learned by proximal policy optimisation.
 
 What is evaluated at the end is the reward of all stages. Deviations: groups are described by Placeto's features (times,
-bytes, degrees, longest ways), not by embeddings of types and shapes; advantages are divided by their deviation; missing
-memory counts as in Placeto; widths, rates and sizes of batches are ours where the field says so. Loads torch only when
-it places.
+bytes, degrees, longest ways) and their adjacency, not by embeddings of types and shapes; advantages are divided by
+their deviation; missing memory counts as in Placeto; widths, rates and sizes of batches are ours where the field says
+so. Loads torch only when it places.
 Source: Gao, Chen, Li: Spotlight: optimizing device placement for training deep neural networks, ICML 2018.
 """
 
@@ -19,8 +19,8 @@ from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
 from engine.search.settings import require_number, require_whole
 
-MOST_GROUPS = 4096
-"""one decoding step each, and each attends to all the others"""
+MOST_GROUPS = 1024
+"""one decoding step each, and each attends to all the others: memory grows with their square"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from engine.errors import SettingsError
-from engine.placeto.features import GROUP_FEATURES, GroupGraph, group_features
+from engine.placeto.features import GroupGraph, group_features
 from engine.placeto.policy import choose, index_tensor, log_probabilities
 from engine.rivals.independent import ADAPT, WEIGHT_RANGE
 
@@ -26,9 +26,9 @@ Check = Callable[[], bool]
 class StageNetwork(nn.Module):
     """Scores of the devices at each stage."""
 
-    def __init__(self, devices: int, width: int) -> None:
+    def __init__(self, features: int, devices: int, width: int) -> None:
         super().__init__()
-        self.encoder = nn.LSTM(GROUP_FEATURES, width, bidirectional=True)
+        self.encoder = nn.LSTM(features, width, bidirectional=True)
         self.previous = nn.Linear(devices + 1, width)
         """of the device of the stage before, or of none"""
         self.decoder = nn.LSTM(3 * width, width, batch_first=True)
@@ -36,7 +36,7 @@ class StageNetwork(nn.Module):
         self.scores = nn.Linear(3 * width, devices)
 
     def encode(self, features: Tensor) -> Tensor:
-        """[groups, 2 · width] from `features` [groups, GROUP_FEATURES]."""
+        """[groups, 2 · width] from `features` [groups, features]."""
         encoded: Tensor = self.encoder(features)[0]
         return encoded
 
@@ -70,10 +70,10 @@ class StagePolicy:
 
     def __init__(self, graph: GroupGraph, rng: np.random.Generator, *, width: int, ascent: Ascent) -> None:
         self._devices, self._ascent = graph.device_count, ascent
-        self._features = torch.from_numpy(group_features(graph))
+        self._features = torch.from_numpy(stage_features(graph))
         self._allowed = torch.from_numpy(graph.allowed)
         with torch.device("meta"):
-            self._network = StageNetwork(graph.device_count, width)
+            self._network = StageNetwork(self._features.shape[1], graph.device_count, width)
         _initialise(self._network, width, rng)
         self._optimiser = torch.optim.Adam(self._network.parameters(), lr=ascent.learning_rate)
         self.kl_weight = 1.0
@@ -146,6 +146,13 @@ class StagePolicy:
     def _one_hot(self, devices: NDArray[np.integer]) -> Tensor:
         """[..., devices + 1]; the last column stands for none."""
         return torch.from_numpy(np.eye(self._devices + 1, dtype=np.float32)[devices])
+
+
+def stage_features(graph: GroupGraph) -> NDArray[np.float32]:
+    """[groups, features] Placeto's features of each group, then its row and its column of the adjacency matrix."""
+    adjacency = np.zeros((graph.group_count, graph.group_count), dtype=np.float32)
+    adjacency[graph.edge_source, graph.edge_target] = 1.0
+    return np.concatenate([group_features(graph), adjacency, adjacency.T], axis=1)
 
 
 def _divergence(old: Tensor, new: Tensor) -> Tensor:

@@ -133,3 +133,13 @@ def test_bad_settings_are_refused(settings: dict[str, Json], message: str) -> No
     with pytest.raises(SettingsError) as caught:
         make_placer("spotlight", settings)
     assert str(caught.value) == message
+
+
+def test_too_many_groups_are_refused_before_anything_is_evaluated() -> None:
+    problem = small_problem(1, ops=1025)
+    with pytest.raises(SettingsError) as caught:
+        make_placer("spotlight", {}).place(
+            problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False
+        )
+    assert str(caught.value) == "groups: 1025 groups; allowed: at most 1024 for spotlight"
+    assert problem.ledger.used == 0
