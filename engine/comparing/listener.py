@@ -22,6 +22,8 @@ class Listener:
     lower_bound_us: float | None = None
     one_device_us: float | None = None
     """what the best single device gives; None where none has room, or while that is not known"""
+    own_best_us: float | None = None
+    """the best feasible placement that the method itself has told of, the trivial ones at the beginning left out"""
     elapsed_seconds: float = 0.0
     settings: dict[str, Json] = field(default_factory=dict)
     engine_version: str = ""
@@ -45,3 +47,5 @@ class Listener:
         elif kind == Episode.type:
             self.curve.note(event["evaluations"], event["best_step_time_us"])
             self.elapsed_seconds = event["elapsed_seconds"]
+            if event["feasible"] and (self.own_best_us is None or event["step_time_us"] < self.own_best_us):
+                self.own_best_us = event["step_time_us"]

@@ -81,6 +81,7 @@ def _outcome(
         wall_seconds=told.get("wall_seconds", seconds),
         lower_bound_us=listener.lower_bound_us,
         one_device_us=listener.one_device_us,
+        own_best_us=listener.own_best_us,
         evaluations_to_best=reached,
         curve=tuple(curve.points()) if feasible else (),
         settings=listener.settings,

@@ -28,6 +28,8 @@ class Outcome:
     lower_bound_us: float | None = None
     one_device_us: float | None = None
     """the best that one device alone gives; None where the graph fits none"""
+    own_best_us: float | None = None
+    """the best that the method found by itself, where one device alone may be better"""
     evaluations_to_best: int | None = None
     """used until its best was within `CLOSE` of its own last best"""
     curve: tuple[Point, ...] = ()

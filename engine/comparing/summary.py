@@ -30,6 +30,8 @@ class MethodSummary:
     least_us: float | None
     """the best of all seeds"""
     greatest_us: float | None
+    own_mean_us: float | None
+    """the mean of what it found by itself, one device alone left out"""
     of_one_device: float | None
     """mean over the step time of the best single device"""
     above_bound: float | None
@@ -92,6 +94,7 @@ def _summary(own: list[Outcome], label: str) -> MethodSummary:
         mean_us=mean_us,
         least_us=min(times_us, default=None),
         greatest_us=max(times_us, default=None),
+        own_mean_us=_mean_known([outcome.own_best_us for outcome in good]),
         of_one_device=mean_us / one_device_us if mean_us is not None and one_device_us else None,
         above_bound=min(times_us) / bound_us - 1 if times_us and bound_us else None,
         evaluations=fmean(outcome.evaluations for outcome in begun),
@@ -127,6 +130,7 @@ def markdown_of(summaries: Sequence[MethodSummary]) -> str:
         f"mean ({unit})",
         f"range ({unit})",
         f"best ({unit})",
+        f"by itself ({unit})",
         "of one device",
         "above the bound",
         f"evaluations to {CLOSE:.0%}",
@@ -135,7 +139,7 @@ def markdown_of(summaries: Sequence[MethodSummary]) -> str:
         "feasible",
     ]
     rows = [_cells(summary, divisor) for summary in summaries]
-    lines = [_line(head), _line(["---", *["---:"] * 9, "---"]), *map(_line, rows)]
+    lines = [_line(head), _line(["---", *["---:"] * 10, "---"]), *map(_line, rows)]
     reasons = [f"- {summary.label}: {reason}" for summary in summaries for reason in summary.reasons]
     return "\n".join([*lines, *([""] if reasons else []), *reasons]) + "\n"
 
@@ -151,6 +155,7 @@ def _cells(summary: MethodSummary, divisor: float) -> list[str]:
         time(summary.mean_us),
         time(summary.least_us) if same else f"{time(summary.least_us)} to {time(summary.greatest_us)}",
         time(summary.least_us),
+        time(summary.own_mean_us),
         NOTHING if summary.of_one_device is None else f"{summary.of_one_device:.3f}",
         NOTHING if summary.above_bound is None else f"{summary.above_bound:.1%}",
         NOTHING if summary.evaluations_to_best is None else f"{summary.evaluations_to_best:.0f}",

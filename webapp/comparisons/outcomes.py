@@ -74,6 +74,7 @@ def outcome_of(run: Run) -> api.Outcome:
         wall_seconds=float(seconds) if isinstance(seconds, int | float) else listener.elapsed_seconds,
         lower_bound_us=listener.lower_bound_us,
         one_device_us=listener.one_device_us,
+        own_best_us=None if reason else listener.own_best_us,
         evaluations_to_best=listener.curve.evaluations_to_reach(close_us) if feasible else None,
         curve=tuple(listener.curve.points()) if feasible else (),
         ended=run.has_ended,

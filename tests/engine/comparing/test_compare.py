@@ -61,6 +61,7 @@ def test_rows_are_reports_that_the_simulator_confirms(whole: Path, graph: str, t
         for key in ("step_time_us", "peak_bytes", "lower_bound_us"):
             assert row[key] == again[key]
         assert row["feasible"] is True
+        assert row["own_best_us"] >= row["step_time_us"]
         assert 1 <= row["evaluations_to_best"] <= row["evaluations"] <= 40
         assert row["curve"][-1] == [row["evaluations"], row["step_time_us"]]
     assert rows[0]["evaluations"] == rows[1]["evaluations"] == 40
@@ -83,7 +84,7 @@ def test_table_and_figure_are_there(whole: Path) -> None:
     assert (whole / "comparison.png").read_bytes().startswith(b"\x89PNG")
     picture = (whole / "comparison.svg").read_text()
     assert "<svg" in picture
-    assert "<!-- m-TOPO -->" in picture
+    assert "<!-- m-TOPO 1." in picture
 
 
 def test_a_comparison_that_was_killed_goes_on_and_says_the_same(whole: Path, graph: str, tmp_path: Path) -> None:
