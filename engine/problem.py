@@ -110,6 +110,13 @@ class Ledger:
         self._sum_us += best.sum_us
         self._keep_better(best.placement, best.step_time_us, best.missing_bytes)
 
+    def take_over(self, other: "Ledger") -> None:
+        """Count what was evaluated on `other`, a ledger that began empty, as if it had been evaluated on this one."""
+        self.charge(other.used)
+        self._sum_us += other._sum_us
+        if other.best_placement is not None and other.missing_bytes is not None:
+            self._keep_better(other.best_placement, other._best_time_us, other.missing_bytes)
+
     def _keep_better(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
         candidate = (missing_bytes, step_time_us)
         if self.best_placement is None or candidate < (self.missing_bytes, self._best_time_us):

@@ -1,7 +1,8 @@
 """Auto: what a hurried user wants. The best of what is had at once, then the search that pays most for the rest.
 
-First one device, so that there is an answer after one evaluation; then the list schedulers, Scotch and a small random
-sample; then, where the budget suffices for all placements, every one of them, else local search from the best so far.
+First one device, so that there is an answer after one evaluation; then the list schedulers, the human expert, Scotch
+and a small random sample; then, where the budget suffices for all placements, every one of them. Else short walks of a
+local search from the best of these, the better half of which goes on, until one is left to which the rest belongs.
 
 Source: this project's own measurements: `python -m engine experiments auto_check`. Each part names its own source.
 """
@@ -14,18 +15,23 @@ from engine.archive import pack, unpack
 from engine.events import EmitFromPlacer, Episode, Json, PlacerState, Progress, ShouldStop
 from engine.placers.episodes import best_of, evaluate_as_episodes
 from engine.placers.exhaustive import Exhaustive
-from engine.placers.first_answers import LIST_METHODS, evaluate_methods, evaluate_one_device
+from engine.placers.first_answers import LIST_METHODS, evaluate_methods, evaluate_one_device, start_of
 from engine.placers.local_search import LocalSearch
 from engine.placers.placer import Placement, ResumablePlacer
 from engine.placers.random import random_placements
 from engine.problem import Budget, PlacementProblem
 from engine.search.enumeration import count_placements
+from engine.search.halving import Halving, Start
+from engine.search.local_search import LocalSearchSettings
 from engine.search.settings import CHECKPOINT_SECONDS, make_settings, require_number
 from engine.search.symmetry import interchangeable_devices
 
 MOST_OPS_TO_RELAX = 6000
 """in larger graphs the linear programme of m-SCT would take longer than all else"""
+LEAST_SECONDS_FOR_SCOTCH = 10.0
+"""with less, the start of its process, a second or more, is better spent on the search"""
 MOST_SAMPLED = 32
+FIRST = "halving"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,32 +68,55 @@ class Auto:
         emit: EmitFromPlacer,
         should_stop: ShouldStop,
     ) -> Placement:
+        starts: list[Start] = []
         if self._state is None:
-            self._evaluate_what_is_had_at_once(problem, rng, emit, should_stop)
-            name = "exhaustive" if _few_enough(problem) else "local_search"
+            stage, state, seed = FIRST, None, int(rng.integers(2**63))
+            starts = self._evaluate_what_is_had_at_once(problem, rng, emit, should_stop)
+            if _few_enough(problem):
+                stage = "exhaustive"
         else:
-            name, state = _unpacked(self._state)
+            stage, state, seed = _unpacked(self._state)
         if problem.ledger.spent or should_stop():
             return best_of(problem)
-        search = self._search(name)
-        if self._state is not None:
-            search.resume(state)
 
         def hear(event: Episode | Progress | PlacerState) -> None:
-            emit(PlacerState(_packed(name, event.state)) if isinstance(event, PlacerState) else event)
+            emit(PlacerState(_packed(stage, event.state, seed)) if isinstance(event, PlacerState) else event)
 
-        return search.place(problem, budget, rng, hear, should_stop)
+        if stage == FIRST:
+            self._halve(problem, starts, state, np.random.default_rng([seed, 0]), hear, should_stop)
+            stage, state = "local_search", None
+        search = self._search(stage)
+        if state is not None:
+            search.resume(state)
+        return search.place(problem, budget, np.random.default_rng([seed, 1]), hear, should_stop)
 
     def _evaluate_what_is_had_at_once(
         self, problem: PlacementProblem, rng: np.random.Generator, emit: EmitFromPlacer, should_stop: ShouldStop
-    ) -> None:
+    ) -> list[Start]:
+        """The starts for a search; told is every improvement."""
         evaluate_one_device(problem, emit)
-        methods = [*LIST_METHODS, "scotch", *(["m_sct"] if problem.graph.op_count <= MOST_OPS_TO_RELAX else [])]
-        evaluate_methods(problem, methods, rng, emit, should_stop)
+        starts = [start_of(problem.ledger)]
+        starts += evaluate_methods(problem, _methods(problem), rng, emit, should_stop)
         count = min(MOST_SAMPLED, int(self.settings.sample * problem.ledger.remaining))
         if count > 0 and not problem.ledger.spent:
             sample = random_placements(problem.allowed, count, rng)
             evaluate_as_episodes(problem, sample, emit, first_episode=problem.ledger.used + 1)
+        return [*starts, start_of(problem.ledger)]
+
+    def _halve(
+        self,
+        problem: PlacementProblem,
+        starts: list[Start],
+        state: bytes | None,
+        rng: np.random.Generator,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
+    ) -> None:
+        settings = LocalSearchSettings(checkpoint_seconds=self.settings.checkpoint_seconds)
+        halving = Halving(problem, starts, settings, rng, emit, should_stop)
+        if state is not None:
+            halving.restore(state)
+        halving.run()
 
     def _search(self, name: str) -> ResumablePlacer:
         if name == "exhaustive":
@@ -95,15 +124,25 @@ class Auto:
         return LocalSearch(checkpoint_seconds=self.settings.checkpoint_seconds, list_starts=False)
 
 
+def _methods(problem: PlacementProblem) -> list[str]:
+    """Those that give a start: by the size of the graph and the seconds that there are."""
+    seconds = problem.ledger.budget.seconds
+    unhurried = seconds is None or seconds >= LEAST_SECONDS_FOR_SCOTCH
+    relaxes = problem.graph.op_count <= MOST_OPS_TO_RELAX
+    return [*LIST_METHODS, *["human_expert"], *["scotch"] * unhurried, *["m_sct"] * relaxes]
+
+
 def _few_enough(problem: PlacementProblem) -> bool:
     """Whether all placements can be evaluated."""
     return count_placements(problem.allowed, interchangeable_devices(problem)) <= problem.ledger.remaining
 
 
-def _packed(name: str, state: bytes) -> bytes:
-    return pack({"state": np.frombuffer(state, np.uint8)}, {"search": name})
+def _packed(stage: str, state: bytes, seed: int) -> bytes:
+    return pack({"state": np.frombuffer(state, np.uint8)}, {"search": stage, "seed": seed})
 
 
-def _unpacked(blob: bytes) -> tuple[str, bytes]:
+def _unpacked(blob: bytes) -> tuple[str, bytes, int]:
     arrays, texts = unpack(blob)
-    return str(texts["search"]), arrays["state"].tobytes()
+    seed = texts["seed"]
+    assert isinstance(seed, int)
+    return str(texts["search"]), arrays["state"].tobytes(), seed

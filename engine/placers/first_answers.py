@@ -10,10 +10,11 @@ from engine.events import EmitFromPlacer, Episode, PlacerState, Progress, Should
 from engine.placers.episodes import evaluate_as_episodes
 from engine.placers.registry import make_placer
 from engine.placers.single_device import one_device_placements
-from engine.problem import PlacementProblem
+from engine.problem import Budget, Ledger, PlacementProblem
+from engine.search.halving import Start
 
-LIST_METHODS = ("heft", "m_etf", "m_topo")
-"""the cheapest and best first; they count their evaluations in the run's own ledger"""
+LIST_METHODS = ("m_topo", "heft", "m_etf")
+"""the quickest first; they count their evaluations in the run's own ledger"""
 
 
 def evaluate_one_device(problem: PlacementProblem, emit: EmitFromPlacer) -> None:
@@ -41,22 +42,55 @@ def evaluate_methods(
     rng: np.random.Generator,
     emit: EmitFromPlacer,
     should_stop: ShouldStop,
-) -> None:
-    """Let each of `methods` place, until the budget is spent or it is asked to stop.
+) -> list[Start]:
+    """Let each of `methods` place, until the budget is spent or it is asked to stop; the best of each.
 
     Episodes are numbered by their evaluation, so that those of all methods make one row.
     """
+    found = []
+    for method in methods:
+        if problem.ledger.spent or should_stop():
+            break
+        own = problem.with_budget(_what_is_left(problem.ledger))
+        try:
+            make_placer(method, {}).place(own, own.ledger.budget, rng, _heard(problem.ledger, emit), should_stop)
+        except PlacetoError as error:  # no rule for this graph, no library on this machine
+            emit(Progress(f"without {method}: {error.what}", 0, 0))
+        problem.ledger.take_over(own.ledger)
+        if own.ledger.best_placement is not None:
+            found.append(start_of(own.ledger))
+    return found
+
+
+def start_of(ledger: Ledger) -> Start:
+    """The best that `ledger` knows."""
+    assert ledger.missing_bytes is not None
+    return Start(ledger.answer().copy(), ledger.best_time_us, ledger.missing_bytes)
+
+
+def _what_is_left(ledger: Ledger) -> Budget:
+    seconds = ledger.budget.seconds
+    return Budget(ledger.remaining, None if seconds is None else max(1e-3, seconds - ledger.elapsed_seconds))
+
+
+def _heard(ledger: Ledger, emit: EmitFromPlacer) -> EmitFromPlacer:
+    """Tells what a method tells of its own ledger as what it is on `ledger`, where it has not been counted yet."""
+    used, best_us = ledger.used, ledger.best_step_time_us
 
     def hear(event: Episode | Progress | PlacerState) -> None:
         if isinstance(event, Episode):
-            emit(dataclasses.replace(event, episode=event.evaluations))
+            known = [step_time_us for step_time_us in (best_us, event.best_step_time_us) if step_time_us is not None]
+            number = used + event.evaluations
+            emit(
+                dataclasses.replace(
+                    event,
+                    episode=number,
+                    evaluations=number,
+                    best_step_time_us=min(known, default=None),
+                    elapsed_seconds=ledger.elapsed_seconds,
+                )
+            )
         elif isinstance(event, Progress):
             emit(event)
 
-    for method in methods:
-        if problem.ledger.spent or should_stop():
-            return
-        try:
-            make_placer(method, {}).place(problem, problem.ledger.budget, rng, hear, should_stop)
-        except PlacetoError as error:  # no rule for this graph, no library on this machine
-            emit(Progress(f"without {method}: {error.what}", 0, 0))
+    return hear

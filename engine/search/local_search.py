@@ -7,7 +7,7 @@ import numpy as np
 
 from engine.errors import SettingsError
 from engine.events import EmitFromPlacer, Json, ShouldStop
-from engine.problem import PlacementProblem
+from engine.problem import Ledger, PlacementProblem
 from engine.search.annealer import Annealer
 from engine.search.found import chunk_size
 from engine.search.schedule import Schedule, cycles_for
@@ -51,6 +51,24 @@ class LocalSearchSettings:
             raise SettingsError(
                 f"{self.cold!r}", where="local_search cold", allowed=f"at most hot, {self.hot!r}", field="settings"
             )
+
+
+def planned_evaluations(
+    problem: PlacementProblem, begin_used: int | None = None, begin_seconds: float | None = None
+) -> float:
+    """How many evaluations there are from a point of the budget on (now, where none is given), by guess for seconds."""
+    ledger = problem.ledger
+    planned: float = ledger.budget.evaluations - (ledger.used if begin_used is None else begin_used)
+    if ledger.budget.seconds is not None:
+        left = ledger.budget.seconds - (ledger.elapsed_seconds if begin_seconds is None else begin_seconds)
+        planned = min(planned, chunk_size(problem) * max(0.0, left) / SECONDS_OF_A_CHUNK)
+    return planned
+
+
+def is_proven(ledger: Ledger, bound_us: float) -> bool:
+    """Whether the best so far is the optimum, since it reaches a lower bound."""
+    best = ledger.best_step_time_us
+    return best is not None and best <= bound_us * (1 + PROVEN)
 
 
 class LocalSearch:
@@ -98,10 +116,7 @@ class LocalSearch:
         self._chunk_seconds = time.monotonic() - begin
 
     def _schedule(self) -> Schedule:
-        planned: float = self._evaluations()
-        if self._problem.ledger.budget.seconds is not None:
-            left = self._problem.ledger.budget.seconds - self._begin_seconds
-            planned = min(planned, chunk_size(self._problem) * max(0.0, left) / SECONDS_OF_A_CHUNK)
+        planned = planned_evaluations(self._problem, self._begin_used, self._begin_seconds)
         shortest = self._settings.moves_of_shortest_cycle * max(1, self._annealer.moves)
         cycles = cycles_for(planned, shortest)
         return Schedule(cycles, self._settings.hot, self._settings.cold, planned / shortest)
@@ -125,8 +140,7 @@ class LocalSearch:
         return max(1, min(size, left, self._problem.ledger.remaining))
 
     def _is_optimal(self) -> bool:
-        best = self._problem.ledger.best_step_time_us
-        return best is not None and best <= self._bound_us * (1 + PROVEN)
+        return is_proven(self._problem.ledger, self._bound_us)
 
     def state(self) -> bytes:
         """For a checkpoint."""

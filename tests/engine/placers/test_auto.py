@@ -11,6 +11,7 @@ from engine.events import Episode, PlacerState, Progress
 from engine.placers.auto import Auto
 from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Budget, PlacementProblem
+from engine.search.halving import Start
 
 from .small_problems import small_problem
 
@@ -66,6 +67,21 @@ def test_a_method_that_cannot_help_is_told_and_left_out(monkeypatch: pytest.Monk
     assert problem.ledger.used == 60
 
 
+def test_under_a_short_budget_of_seconds_no_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def evaluate_methods(_: PlacementProblem, methods: list[str], *_rest: object) -> list[Start]:
+        asked.extend(methods)
+        return []
+
+    monkeypatch.setattr("engine.placers.auto.evaluate_methods", evaluate_methods)
+    for seconds in (9.0, 10.0, None):
+        problem = small_problem(3, ops=20).with_budget(Budget(30, seconds))
+        place(problem, Auto())
+        asked.append(str(seconds))
+    assert ("scotch" in asked[: asked.index("9.0")], asked.count("scotch")) == (False, 2)
+
+
 def test_with_enough_evaluations_it_gives_the_optimum_of_a_small_graph() -> None:
     problem, oracle = (small_problem(1, evaluations=3000) for _ in range(2))
     place(problem, Auto())
@@ -76,12 +92,12 @@ def test_with_enough_evaluations_it_gives_the_optimum_of_a_small_graph() -> None
     assert problem.ledger.used > oracle.ledger.used
 
 
-@pytest.mark.parametrize("ops", [7, 30])
-def test_it_goes_on_as_if_never_stopped(ops: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("ops", "stop_at"), [(7, 1000), (30, 400), (30, 2000)])
+def test_it_goes_on_as_if_never_stopped(ops: int, stop_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.placers.exhaustive.chunk_size", lambda _: 200)
     whole, cut, again = (small_problem(1, ops=ops, evaluations=3000) for _ in range(3))
     uncut = place(whole, Auto())
-    heard = place(cut, Auto(checkpoint_seconds=0.0), stop_at=1000)
+    heard = place(cut, Auto(checkpoint_seconds=0.0), stop_at=stop_at)
     state = next(event.state for event in reversed(heard) if isinstance(event, PlacerState))
     again.ledger.restore(cut.ledger.snapshot())
     placer = Auto()
