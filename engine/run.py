@@ -37,6 +37,10 @@ TRIVIAL = ("single_device", "cpu_only")
 """who asks for these by name gets just these"""
 MOST_RANDOM_EVALUATIONS = 10_000
 """the random baseline has the run's evaluations, but no more than these: past them its best hardly moves"""
+MOST_RANDOM_WORK = 30_000_000
+"""simulated ops and edges of the random baseline, a second or two: so large graphs do not keep the method waiting"""
+BASELINE_SHARE = 0.05
+"""of a budget of seconds, for each baseline: nobody waits a second time for as long as was asked"""
 MOST_SEED = 2**63 - 1
 
 
@@ -132,15 +136,14 @@ class Run:
         )
 
     def _tell_baselines(self) -> None:
-        """Evaluate the baselines, each on a ledger of its own with the run's budget."""
+        """Evaluate the baselines, each on a ledger of its own with what `_baseline_budget` gives it."""
         for method in self._request.baselines:
             if self._looked_at_stop():
                 return
             self._tell(self._baseline(method))
 
     def _baseline(self, method: str) -> Baseline:
-        evaluations = min(self._request.budget.evaluations, MOST_RANDOM_EVALUATIONS)
-        problem = self._problem.with_budget(dataclasses.replace(self._request.budget, evaluations=evaluations))
+        problem = self._problem.with_budget(self._baseline_budget())
         rng = np.random.default_rng(self._request.seed)
         try:
             make_placer(method, {}).place(problem, problem.ledger.budget, rng, lambda _: None, self._looked_at_stop)
@@ -151,6 +154,17 @@ class Run:
             note = f"no placement fits the memory: {_shortage(problem)}"
             return Baseline(method, None, mean_us, problem.ledger.used, note)
         return Baseline(method, best_us, mean_us, problem.ledger.used, "", problem.ledger.answer().tolist())
+
+    def _baseline_budget(self) -> Budget:
+        """The run's evaluations, but a small share of its seconds and no more work than takes a second or two.
+
+        So the random baseline may have fewer evaluations than the method; how many is told with it. It depends on a
+        clock only where the run has a budget of seconds.
+        """
+        graph, budget = self._problem.graph, self._request.budget
+        for_work = max(1, MOST_RANDOM_WORK // (graph.op_count + graph.edge_count))
+        evaluations = min(budget.evaluations, MOST_RANDOM_EVALUATIONS, for_work)
+        return Budget(evaluations, None if budget.seconds is None else BASELINE_SHARE * budget.seconds)
 
     def _evaluate_one_device(self) -> None:
         """The trivial placements, charged to the run: its answer is never slower than one device."""

@@ -31,9 +31,9 @@ class Random:
         emit: EmitFromPlacer,
         should_stop: ShouldStop,
     ) -> Placement:
-        episode, best = 1, None
-        while not problem.ledger.spent and not (best is not None and should_stop()):
-            count = min(self.batch, problem.ledger.remaining)
+        ledger, episode, best = problem.ledger, 1, None
+        while not (ledger.spent and ledger.best_placement is not None) and not (best is not None and should_stop()):
+            count = min(self.batch, ledger.remaining)
             evaluate_as_episodes(problem, random_placements(problem.allowed, count, rng), emit, first_episode=episode)
             episode, best = episode + count, best_of(problem)
         return best_of(problem)

@@ -4,10 +4,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine.api import Budget, PreparedGraph, RunRequest, place
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import Baseline, Checkpoint, Episode, Event, Finished, NumberedEvent, Started
+from engine.problem import PlacementProblem
+from engine.simulator import Evaluations
 
 from .placers.small_problems import one_group_an_op, small_cluster, small_graph
 
@@ -123,6 +126,34 @@ def test_random_has_the_same_evaluations_as_the_run() -> None:
     place(prepared_graph(), request("placeto", 123), heard.append, lambda: False)
     baselines = {event.method: event for event in events_of(heard) if isinstance(event, Baseline)}
     assert baselines["random"].evaluations == 123
+
+
+def test_random_does_not_keep_a_large_graph_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = prepared_graph()
+    heard: Heard = []
+    monkeypatch.setattr("engine.run.MOST_RANDOM_WORK", 40 * (prepared.graph.op_count + prepared.graph.edge_count))
+    place(prepared, request("heft", 123), heard.append, lambda: False)
+    baselines = {event.method: event for event in events_of(heard) if isinstance(event, Baseline)}
+    assert baselines["random"].evaluations == 40
+
+
+def test_random_has_a_small_share_of_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("engine.problem.time.monotonic", lambda: clock[0])
+    evaluate = PlacementProblem.evaluate
+
+    def slowly(problem: PlacementProblem, placements: NDArray[np.int32]) -> Evaluations:
+        clock[0] += 1.0
+        return evaluate(problem, placements)
+
+    monkeypatch.setattr(PlacementProblem, "evaluate", slowly)
+    heard: Heard = []
+    told = RunRequest(small_cluster(2), "random", Budget(10_000, seconds=60.0), 0)
+    report = place(prepared_graph(), told, heard.append, lambda: False)
+    baselines = {event.method: event for event in events_of(heard) if isinstance(event, Baseline)}
+    assert baselines["random"].evaluations == 3 * 64  # batches
+    evaluations = report["evaluations"]
+    assert isinstance(evaluations, int) and evaluations > 50 * 64
 
 
 def test_of_a_large_budget_improvements_and_every_nth_evaluation_are_told() -> None:
