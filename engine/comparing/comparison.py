@@ -14,8 +14,9 @@ from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.comparing.work_folder import WorkFolder, made_work_folder
-from engine.errors import SettingsError
+from engine.errors import GraphError, SettingsError
 from engine.events import Json
+from engine.pins import allowed_devices
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
@@ -84,8 +85,11 @@ class Comparison:
     def __init__(
         self, prepared: PreparedGraph, request: ComparisonRequest, folder: Path, tell: TellStanding, processes: int = 0
     ) -> None:
-        """`processes` at once; 0: as many as there are cores."""
+        """`processes` at once; 0: as many as there are cores. Raises GraphError for what no method could place."""
         self._request, self._tell = request, tell
+        allowed_devices(
+            prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
+        )  # refuses what no method could place, before any work
         self._processes = processes or os.cpu_count() or 1
         self._work: WorkFolder = made_work_folder(folder)
         self._graph = self._work.keep_graph(prepared.to_bytes())
@@ -95,7 +99,7 @@ class Comparison:
         self._ends = threading.Event()
 
     def execute(self) -> list[Outcome]:
-        """All outcomes, in the order of `ComparisonRequest.members`. Raises what no method could carry out."""
+        """All outcomes, in the order of `ComparisonRequest.members`."""
         outcomes = {member: self._work.read(self._arguments(*member)) for member in self._request.members()}
         missing = [member for member, outcome in outcomes.items() if outcome is None]
         self._standing.done = len(outcomes) - len(missing)
@@ -133,16 +137,20 @@ class Comparison:
 
         arguments = self._arguments(method, seed)
         hear(method, 0, self._request.budget.evaluations)
-        _, texts = run_in_child(
-            "engine.comparing.member:carry_out",
-            arguments,
-            CHILD_LIMITS,
-            task=f"{method} with seed {seed}",
-            report_progress=hear,
-        )
-        said: Any = texts["outcome"]
-        outcome = outcome_from_json(said)
-        self._work.keep(arguments, outcome)
+        try:
+            _, texts = run_in_child(
+                "engine.comparing.member:carry_out",
+                arguments,
+                CHILD_LIMITS,
+                task=f"{method} with seed {seed}",
+                report_progress=hear,
+            )
+        except GraphError as error:  # the child has crashed, or took more than there is: not kept, so tried again
+            outcome = Outcome(method, seed, reason=str(error))
+        else:
+            said: Any = texts["outcome"]
+            outcome = outcome_from_json(said)
+            self._work.keep(arguments, outcome)
         with self._guard:
             del self._standing.running[method, seed]
             self._standing.done += 1

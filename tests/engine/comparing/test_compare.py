@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from engine.child import Limits, Results, run_in_child
 from engine.command_line import main
 from engine.comparing.comparison import Comparison
+from engine.errors import GraphError
+from engine.events import Json
 from tests.engine.test_command_line import GRAPH, SMALL_CLUSTER
 
 OPTIONS = ["--cluster", "2xK80", "--groups", "all", "--methods", "random,m_topo", "--evaluations", "40", "--seeds", "2"]
@@ -125,6 +128,38 @@ def test_who_can_do_nothing_is_a_row_with_a_reason(
     cpu_only, one = report_in(tmp_path)["rows"]
     assert (cpu_only["feasible"], cpu_only["step_time_us"]) == (False, None)
     assert (one["feasible"], one["peak_bytes"][0] > 100) == (False, True)
+
+
+def test_a_method_that_crashes_is_a_row_and_is_tried_again(
+    graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["compare", graph, *OPTIONS, "--seeds", "1", "--out", str(tmp_path)]
+
+    def run(function: str, arguments: dict[str, Json], limits: Limits, **options: Any) -> Results:
+        if arguments["method"] == "m_topo":
+            raise GraphError("m_topo with seed 0 failed: the process ended with signal SIGSEGV")
+        return run_in_child(function, arguments, limits, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.comparing.comparison.run_in_child", run)
+        assert main(command) == 0
+    assert "- m-TOPO: m_topo with seed 0 failed: the process ended with signal SIGSEGV" in capsys.readouterr().out
+    assert not list(tmp_path.glob("m_topo-*"))
+    assert main(command) == 0
+    assert [row["feasible"] for row in report_in(tmp_path)["rows"]] == [True, True]
+
+
+def test_a_graph_that_no_method_could_place_is_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "fixed.json", tmp_path / "out"
+    fixed: Any = json.loads(json.dumps(GRAPH))
+    fixed["nodes"][3]["device"] = "/device:GPU:7"
+    path.write_text(json.dumps(fixed))
+    assert main(["compare", str(path), *OPTIONS, "--out", str(out)]) == 2
+    line = "op_3: it is fixed to /device:GPU:7, which the cluster has not; allowed: /device:GPU:0, /device:GPU:1"
+    assert capsys.readouterr().err.splitlines()[-1] == line
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(
