@@ -28,11 +28,16 @@ PLACERS: dict[str, tuple[str, str]] = {
     "regal": ("REGAL", "engine.placers.regal:Regal"),
     "spotlight": ("Spotlight", "engine.placers.spotlight:Spotlight"),
     "rnn": ("RNN", "engine.placers.rnn:Rnn"),
+    "hierarchical": ("Hierarchical", "engine.placers.hierarchical:Hierarchical"),
     "local_search": ("Local search", "engine.placers.local_search:LocalSearch"),
     "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }
 
-PRESETS: dict[str, tuple[str, ...]] = {"placeto": tuple(PLACETO_PRESETS), "rnn": tuple(SEQUENCE_PRESETS)}
+PRESETS: dict[str, tuple[str, ...]] = {
+    "placeto": tuple(PLACETO_PRESETS),
+    "rnn": tuple(SEQUENCE_PRESETS),
+    "hierarchical": tuple(SEQUENCE_PRESETS),
+}
 """names for the setting `preset`, the default first"""
 
 

@@ -77,6 +77,9 @@ class HierarchicalSettings(RnnSettings):
 
     grouper_width: int = 64
     """width of the grouper's hidden layer (published: 64)"""
+    grouper_gain: float = 30.0
+    """how much larger than Glorot's the grouper's last weights begin: a grouper that draws anew each time where every
+    group goes teaches its placer nothing (published code: 1)"""
     super_groups: int = 0
     """the most super-groups, as many as the grouper may use; 0 for 20 a device, at most 256 (published)"""
 
@@ -111,6 +114,7 @@ _NUMBERS: dict[str, tuple[float, float]] = {
     "baseline_decay": (0.0, 1.0),
     "entropy_weight": (0.0, 1e3),
     "failed_time": (1e-6, 1e6),
+    "grouper_gain": (0.0, 1e3),
 }
 
 _PAPER: dict[str, Json] = {
@@ -126,6 +130,8 @@ _PAPER: dict[str, Json] = {
 }
 PRESETS: dict[str, dict[str, Json]] = {"fast": {}, "paper": _PAPER}
 """what each preset changes"""
+_HIERARCHICAL_PAPER: dict[str, Json] = {"grouper_gain": 1.0}
+"""and beyond that in `HierarchicalSettings`"""
 
 Settings = TypeVar("Settings", bound=RnnSettings)
 
@@ -141,7 +147,8 @@ def make_settings(method: str, kind: type[Settings], given: Mapping[str, Json]) 
     preset = given.get("preset", "fast")
     if not isinstance(preset, str) or preset not in PRESETS:
         raise _refused("preset", preset, ", ".join(PRESETS))
-    values = {"preset": preset} | PRESETS[preset] | dict(given)
+    beyond = _HIERARCHICAL_PAPER if preset == "paper" and kind is HierarchicalSettings else {}
+    values = {"preset": preset} | PRESETS[preset] | beyond | dict(given)
     return kind(**values)  # type: ignore[arg-type]  # the dataclass checks its values itself
 
 
