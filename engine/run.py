@@ -37,7 +37,7 @@ TRIVIAL = ("single_device", "cpu_only")
 """who asks for these by name gets just these"""
 MOST_RANDOM_EVALUATIONS = 10_000
 """the random baseline has the run's evaluations, but no more than these: past them its best hardly moves"""
-MOST_RANDOM_WORK = 30_000_000
+MOST_RANDOM_WORK = 10_000_000
 """simulated ops and edges of the random baseline, a second or two: so large graphs do not keep the method waiting"""
 BASELINE_SHARE = 0.05
 """of a budget of seconds, for each baseline: nobody waits a second time for as long as was asked"""
