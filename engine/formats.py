@@ -13,7 +13,7 @@ from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs
 from engine.costs.estimated import estimate_costs, notes_on_estimates
 from engine.costs.measured import notes_on_measured, read_step_stats, with_measured
-from engine.errors import GraphError, SettingsError, shortened
+from engine.errors import CostError, GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.graphs import graphdef_writer
 from engine.graphs.graph import ComputationGraph
@@ -70,6 +70,7 @@ def prepare(
     """
     _require_format(suffix)
     _require_profiled(suffix, run_metadata, profile_kind)
+    stats = None if run_metadata is None else read_step_stats(run_metadata, limits, report_progress)
     if suffix in SUFFIXES:
         with opened(path, suffix, options, limits, report_progress) as graphdef:
             graph = read_graph(graphdef.path, graphdef.suffix, limits, report_progress)
@@ -91,8 +92,7 @@ def prepare(
             raise SettingsError(what, where=shortened(path.name), allowed="no options", field="options")
         graph, costs = _read_nodelink(path, limits, report_progress)
         origin = Origin(suffix)
-    if run_metadata is not None:
-        stats = read_step_stats(run_metadata, limits, report_progress)
+    if stats is not None:
         notes = notes_on_measured(costs, graph, stats)
         costs = with_measured(costs, graph, stats, profile_kind)
         origin = dataclasses.replace(origin, notes=(*origin.notes, *notes))
@@ -167,3 +167,6 @@ def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str 
     if run_metadata is None and profile_kind is not None:
         what = f"{shortened(profile_kind)} is given without measured times"
         raise SettingsError(what, where="profile kind", allowed="it beside RunMetadata", field="profile_kind")
+    if profile_kind is not None and profile_kind not in CATALOGUE:
+        allowed = ", ".join(CATALOGUE)
+        raise CostError("no such device kind", where=shortened(profile_kind), allowed=allowed, field="profile_kind")

@@ -7,6 +7,7 @@ then the operations and the bytes themselves, whole numbers, from which every ki
 about each kind.) Nothing of the graph is run.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,8 @@ from engine.graphs.tensorflow_messages import Message
 STAGE = "estimating the costs"
 STEPS = 5
 Answer = TypeVar("Answer")
+NODE_IN_REFUSAL = re.compile(r"\{\{node ([^}]*)\}\}")
+"""how TensorFlow names the op that it will not take"""
 VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 READS = "ReadVariableOp"
 NANOSECONDS = 1000
@@ -133,7 +136,10 @@ def _asked(question: Callable[[], Answer]) -> Answer:
         return question()
     except (tf.errors.OpError, ValueError, TypeError) as refusal:
         lines = str(refusal).strip().splitlines() or [type(refusal).__name__]
-        raise CostError(f"TensorFlow refuses the graph: {shortened(lines[0], 300)}", field="file") from None
+        named = NODE_IN_REFUSAL.search(str(refusal))
+        where = "" if named is None else shortened(named[1])
+        what = f"TensorFlow refuses the graph: {shortened(lines[0], 300)}"
+        raise CostError(what, where=where, field="file") from None
 
 
 def _shapes(to_cost: GraphToCost, report_progress: ReportProgress) -> tuple[Any, OutputShapes]:

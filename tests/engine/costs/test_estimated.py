@@ -227,7 +227,7 @@ def test_what_tensorflow_refuses_is_told(tmp_path: Path) -> None:
     with pytest.raises(CostError) as caught:
         costed(tmp_path / "graph.pb", content)
     assert str(caught.value).startswith(
-        "TensorFlow refuses the graph: NodeDef missing attrs 'dtype', 'value' from Op<name="
+        "a: TensorFlow refuses the graph: NodeDef missing attrs 'dtype', 'value' from Op<name="
     )
     assert len(str(caught.value)) < 400
 
