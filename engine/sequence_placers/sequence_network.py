@@ -1,9 +1,9 @@
 """A bidirectional LSTM reads a sequence, an LSTM with content attention decides a device for each of its places.
 
 Source: Mirhoseini et al. 2017, section 3.2, and the authors' public code (additive attention on linearly transformed
-encodings; scores = tanh(score / temperature) · constant; noise on the scores). Deviations, in both presets: each gate of
+encodings; scores = tanh(score / temperature) · constant; noise on the scores). Deviations of both presets: each gate of
 an LSTM has a learned bias of its own, that of the forget gate begins at 1 (the public code learns one for the forget
-gate alone); the weights of the scores begin a tenth as large as Glorot's, so that the first placements are about uniform.
+gate alone); the weights of the scores begin a tenth as large as Glorot's, so that the first choices are about even.
 """
 
 from collections.abc import Callable
