@@ -27,6 +27,7 @@ EXPERIMENTS = {
     "auto_check": "engine.experiments.auto_check:run",
     "learning_curve": "engine.experiments.learning_curve:run",
     "placed_graphs": "engine.experiments.placed_graphs:run",
+    "table1": "engine.experiments.table1:run",
     "zoo": "engine.experiments.zoo_table:run",
 }
 """each writes into a folder, tells its progress, and returns a text"""
