@@ -98,8 +98,9 @@ def _page(found: dict[tuple[str, int], list[api.Outcome]]) -> str:
 
 `{COMMAND}`; Placeto Explorer {VERSION}; {EVALUATIONS} evaluations a seed, seeds 0 to {SEEDS - 1}, default settings, 128
 groups. Seconds a step: ours simulated from estimated costs, the mean over the seeds with the range in brackets; the
-paper's measured on K80s. {alone}: what they find by themselves. The others may answer with one device,
-as every run may.
+paper's measured on K80s.
+
+{alone}: what they find by themselves. The others may answer with one device, as every run may.
 
 """ + "\n".join([*lines, ""])
 
