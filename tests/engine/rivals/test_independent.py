@@ -130,3 +130,8 @@ def test_bad_settings_are_refused(settings: dict[str, int | float | str], messag
     with pytest.raises(SettingsError) as caught:
         make_placer("post", dict(settings))
     assert str(caught.value) == message
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_device_that_was_given_up_is_infinitely_far() -> None:
+    assert mean_divergence(np.array([[0.5, 0.5]]), np.array([[1.0, 0.0]])) == np.inf
