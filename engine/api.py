@@ -13,6 +13,7 @@ from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
 from engine.comparing.comparison import Comparison, ComparisonRequest, Standing, TellStanding
+from engine.comparing.figure_file import figure_file as comparison_figure
 from engine.comparing.listener import Listener as ComparisonListener
 from engine.comparing.member import CLOSE
 from engine.comparing.outcome import Outcome
@@ -49,7 +50,7 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.placement_files import apply, device_of_group, placement_to_json, simulate, trace
-from engine.placers.registry import PLACERS, PRESETS
+from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run, RunRequest
@@ -64,6 +65,8 @@ class MethodInfo:
     label: str
     presets: tuple[str, ...]
     """names for settings["preset"], the default first; empty where the method has none"""
+    deterministic: bool
+    """whether it draws nothing at random, so that one seed says all"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,9 @@ class KindInfo:
 
 def methods() -> list[MethodInfo]:
     """All placers, in the order of the registry."""
-    return [MethodInfo(name, label, PRESETS.get(name, ())) for name, (label, _) in PLACERS.items()]
+    return [
+        MethodInfo(name, label, PRESETS.get(name, ()), name in DETERMINISTIC) for name, (label, _) in PLACERS.items()
+    ]
 
 
 def device_kinds() -> list[KindInfo]:
@@ -171,6 +176,7 @@ __all__ = [
     "check_upload",
     "cluster_to_json",
     "compare",
+    "comparison_figure",
     "comparison_markdown",
     "comparison_report",
     "comparison_summaries",

@@ -40,6 +40,11 @@ PRESETS: dict[str, tuple[str, ...]] = {
 }
 """names for the setting `preset`, the default first"""
 
+DETERMINISTIC = frozenset(
+    {"single_device", "cpu_only", "m_topo", "m_etf", "m_sct", "heft", "human_expert", "exhaustive"}
+)
+"""methods that draw nothing at random: with every seed the same placements, so a comparison runs them with one"""
+
 
 def placer_class(name: str) -> type[Placer]:
     """The class of method `name`. Raises SettingsError for a name that is not in `PLACERS`."""

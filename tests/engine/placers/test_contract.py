@@ -1,5 +1,6 @@
 """What every method in the registry must hold; the tests run over the registry itself."""
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import Episode, PlacerState, Progress
 from engine.placers.placer import Placement
-from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
+from engine.placers.registry import DETERMINISTIC, PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
 
 from .small_problems import small_problem
@@ -64,6 +65,15 @@ def test_the_same_seed_gives_the_same_answer(method: str) -> None:
     assert np.array_equal(first[0].device_of_group, second[0].device_of_group)
     episodes = [[event.placement for event in heard if isinstance(event, Episode)] for _, heard in (first, second)]
     assert episodes[0] == episodes[1]
+
+
+@pytest.mark.parametrize("method", sorted(DETERMINISTIC))
+def test_what_is_called_deterministic_draws_nothing_at_random(method: str) -> None:
+    problem, rng = small_problem(3, evaluations=evaluations_for(method)), np.random.default_rng(0)
+    before = rng.bit_generator.state
+    with contextlib.suppress(InfeasibleError):  # no rule for this graph
+        make_placer(method, {}).place(problem, problem.ledger.budget, rng, lambda _: None, lambda: False)
+    assert rng.bit_generator.state == before
 
 
 @EVERY_METHOD
