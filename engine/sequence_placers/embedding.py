@@ -5,6 +5,7 @@ types, both directions of the adjacency, rows divided by their greatest number p
 stand for their shapes, of which costs know nothing; they count by their logarithm, lest they drown the rest.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,13 +28,15 @@ class GroupContents:
     """[groups, groups] 1 where an edge goes from row to column"""
 
 
-def group_contents(problem: PlacementProblem) -> GroupContents:
-    """The groups of `problem`; the types are in alphabetical order."""
+def group_contents(problem: PlacementProblem, types: Sequence[str] | None = None) -> GroupContents:
+    """The groups of `problem`; the types are in alphabetical order, or those given: other ops then count for none."""
     grouping, graph, costs = problem.grouping, problem.graph, problem.costs
     groups = problem.group_count
-    types, type_of_op = np.unique(np.array(graph.op_types), return_inverse=True)
-    counts = np.zeros((groups, len(types)))
-    np.add.at(counts, (grouping.group_of_op, type_of_op.reshape(-1)), 1.0)
+    columns = {name: column for column, name in enumerate(sorted(set(graph.op_types)) if types is None else types)}
+    column_of_op = np.array([columns.get(name, len(columns)) for name in graph.op_types])
+    counts = np.zeros((groups, len(columns) + 1))
+    np.add.at(counts, (grouping.group_of_op, column_of_op), 1.0)
+    counts = counts[:, :-1]
     op_of_output = np.repeat(np.arange(graph.op_count), np.diff(costs.output_offset))
     adjacency = np.zeros((groups, groups), dtype=np.float32)
     adjacency[grouping.edge_source, grouping.edge_target] = 1.0
@@ -53,7 +56,13 @@ def _largest(group_of_output: NDArray[np.int32], output_bytes: NDArray[np.int64]
     return largest
 
 
-def group_embedding(seen: GroupContents) -> NDArray[np.float32]:
-    """[groups, 2 · groups + types + MOST_OUTPUTS] rows divided by their greatest number plus 1."""
-    rows = np.hstack([seen.adjacency, seen.adjacency.T, seen.contents])
+def group_embedding(seen: GroupContents, most_groups: int | None = None) -> NDArray[np.float32]:
+    """[groups, 2 · groups + types + MOST_OUTPUTS] rows divided by their greatest number plus 1.
+
+    With `most_groups`, as wide as if there were so many: the columns that are missing hold 0.
+    """
+    missing = 0 if most_groups is None else most_groups - len(seen.adjacency)
+    assert missing >= 0, "more groups than the network reads"
+    padding = ((0, 0), (0, missing))
+    rows = np.hstack([np.pad(seen.adjacency, padding), np.pad(seen.adjacency.T, padding), seen.contents])
     return np.asarray(rows / (rows.max(axis=1, keepdims=True) + 1.0), dtype=np.float32)

@@ -49,29 +49,58 @@ class SequenceModel(ABC):
         """([batch] of all choices together, [] the mean entropy of a choice of a device), with gradients."""
 
 
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a network that reads several graphs knows of any of them."""
+
+    types: tuple[str, ...]
+    """of ops; others count for nothing"""
+    most_groups: int
+
+
 class RnnModel(SequenceModel):
     """One device a group, one group after the other in topological order."""
 
-    def __init__(self, problem: PlacementProblem, settings: RnnSettings, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        problem: PlacementProblem,
+        settings: RnnSettings,
+        rng: np.random.Generator,
+        vocabulary: Vocabulary | None = None,
+        shared: SequenceNetwork | None = None,
+    ) -> None:
+        """With fresh weights from `rng`, or the network `shared`, which another model of the vocabulary has made."""
         check_size(problem.group_count)
         self._device = chosen_device(settings.torch_device)
-        inputs = group_embedding(group_contents(problem))
-        with torch.device("meta"):
-            self._sequence = SequenceNetwork(inputs.shape[1], problem.device_count, settings)
-        self.network = self._sequence
-        initialise(self.network, rng, self._device)
+        if vocabulary is None:
+            inputs = group_embedding(group_contents(problem))
+        else:
+            inputs = group_embedding(group_contents(problem, vocabulary.types), vocabulary.most_groups)
+        if shared is None:
+            with torch.device("meta"):
+                shared = SequenceNetwork(inputs.shape[1], problem.device_count, settings)
+            initialise(shared, rng, self._device)
+        self.network: SequenceNetwork = shared
         self._inputs = torch.from_numpy(inputs).to(self._device)[None]
         self._allowed = torch.from_numpy(problem.allowed).to(self._device)
 
     def sample(self, batch: int, noisy: bool, rng: np.random.Generator, check: Check) -> Sampled:
         draws = draw(batch, *self._allowed.shape, noisy=noisy, rng=rng, torch_device=self._device)
         with torch.no_grad():
-            chosen = self._sequence.sample(self._sequence.encode(self._inputs), self._allowed, draws, check)
+            chosen = self.network.sample(self.network.encode(self._inputs), self._allowed, draws, check)
         return Sampled(chosen.cpu().numpy().astype(np.int32), (chosen,), (draws.noise,))
 
+    def greedy_and_sampled(self, samples: int, rng: np.random.Generator, check: Check) -> NDArray[np.int32]:
+        """[1 + samples, groups] the most probable device group by group, then `samples` drawn placements."""
+        draws = draw(1 + samples, *self._allowed.shape, noisy=False, rng=rng, torch_device=self._device)
+        with torch.no_grad():
+            encoded = self.network.encode(self._inputs)
+            chosen = self.network.sample(encoded, self._allowed, draws, check, greedy=True)
+        return chosen.cpu().numpy().astype(np.int32)
+
     def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
-        encoded = self._sequence.encode(self._inputs)
-        return self._sequence.log_probability(encoded, self._allowed, sampled.noises[0], sampled.choices[0])
+        encoded = self.network.encode(self._inputs)
+        return self.network.log_probability(encoded, self._allowed, sampled.noises[0], sampled.choices[0])
 
 
 def check_size(groups: int) -> None:

@@ -78,8 +78,13 @@ class SequenceNetwork(nn.Module):
         hidden = torch.tanh(self.of_query(states)[:, :, None, :] + memory[:, None, :, :])
         return torch.softmax(self.attention(hidden)[..., 0], dim=-1)
 
-    def sample(self, encoded: Encoded, allowed: Tensor, draws: Draws, check: Callable[[], None]) -> Tensor:
-        """[batch, places] devices, decided one place after the other; `allowed` is [places, devices]."""
+    def sample(
+        self, encoded: Encoded, allowed: Tensor, draws: Draws, check: Callable[[], None], *, greedy: bool = False
+    ) -> Tensor:
+        """[batch, places] devices, decided one place after the other; `allowed` is [places, devices].
+
+        `greedy` takes the most probable devices in the batch's first row.
+        """
         batch, places = draws.uniforms.shape
         memory, hidden, cell = encoded.expanded(batch)
         device = torch.full((batch,), self._devices, device=memory.device)
@@ -92,7 +97,7 @@ class SequenceNetwork(nn.Module):
             scored = self._log_probabilities(
                 hidden[:, None], memory, allowed[place : place + 1], _at(draws.noise, place)
             )
-            device = drawn(scored[:, 0], draws.uniforms[:, place])
+            device = drawn(scored[:, 0], draws.uniforms[:, place], first_greedy=greedy)
             chosen[:, place] = device
         return chosen
 
@@ -148,9 +153,13 @@ def with_noise(scores: Tensor, noise: Tensor | None, deviation: float) -> Tensor
     return scores + noise * (deviation * size)
 
 
-def drawn(logarithms: Tensor, uniforms: Tensor) -> Tensor:
-    """[rows] an option by its probability from `logarithms` [rows, options]; never one of probability 0."""
+def drawn(logarithms: Tensor, uniforms: Tensor, *, first_greedy: bool = False) -> Tensor:
+    """[rows] an option by its probability from `logarithms` [rows, options]; never one of probability 0.
+
+    `first_greedy` takes the most probable one in the first row.
+    """
     greedy = np.zeros(len(logarithms), dtype=np.bool_)
+    greedy[:1] = first_greedy
     options = choose(logarithms.detach().cpu().numpy().astype(np.float64), uniforms.cpu().numpy(), greedy)
     return torch.from_numpy(options.astype(np.int64)).to(logarithms.device)
 

@@ -56,7 +56,9 @@ class Training:
         rng: np.random.Generator,
         evaluate: Evaluate,
         should_stop: ShouldStop,
+        optimiser: torch.optim.Optimizer | None = None,
     ) -> None:
+        """With an Adam of its own, or with the `optimiser` of all models that share a network."""
         self._problem, self._model, self._settings, self._rng = problem, model, settings, rng
         self._evaluate, self._should_stop = evaluate, should_stop
         self._graph = group_graph(problem)
@@ -64,21 +66,22 @@ class Training:
         self._unit_us = US_PER_SECOND if settings.reward_unit == "second" else self._graph.reference_us
         failed = settings.failed_time**0.5
         self._baseline = MovingAverage(settings.baseline_decay, failed if settings.baseline_starts_failed else None)
-        self._optimiser = torch.optim.Adam(model.network.parameters(), lr=settings.learning_rate, fused=True)
+        self._optimiser = optimiser or make_optimiser(model, settings)
         self._episodes, self._updates = 0, 0
 
     def run(self) -> None:
         """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
-        with _torch_threads(self._settings.torch_threads):
+        with torch_threads(self._settings.torch_threads):
             try:
-                self._run_batch()
+                self.run_batch()
                 while not (self._problem.ledger.spent or self._should_stop()):
-                    self._run_batch()
+                    self.run_batch()
             except InterruptedTrainingError:
                 if self._problem.ledger.used == 0:
                     self._evaluate(fastest_device_placement(self._graph)[None, :], first_episode=1)
 
-    def _run_batch(self) -> None:
+    def run_batch(self) -> None:
+        """Draw, evaluate and, unless that was the last of the budget, learn."""
         settings = self._settings
         batch = min(settings.batch_episodes, self._problem.ledger.remaining)
         noisy = settings.noise > 0 and self._updates <= settings.noise_updates
@@ -126,6 +129,11 @@ class Training:
         self._optimiser.step()
 
 
+def make_optimiser(model: SequenceModel, settings: RnnSettings) -> torch.optim.Optimizer:
+    """Adam on all of the model's weights."""
+    return torch.optim.Adam(model.network.parameters(), lr=settings.learning_rate, fused=True)
+
+
 def learning_rate(settings: RnnSettings, updates: int) -> float:
     """Of the update after `updates`: constant, then falling in steps."""
     late = max(0, updates - settings.decay_start_updates)
@@ -133,7 +141,7 @@ def learning_rate(settings: RnnSettings, updates: int) -> float:
 
 
 @contextmanager
-def _torch_threads(threads: int) -> Iterator[None]:
+def torch_threads(threads: int) -> Iterator[None]:
     """With so many threads of torch, and afterwards as many as before: the order of sums depends on it."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)

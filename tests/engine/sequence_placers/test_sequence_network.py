@@ -69,8 +69,8 @@ def test_a_sampled_batch_has_the_probabilities_that_it_was_drawn_with(noise: flo
     model = model_of(noise)
     seen: list[torch.Tensor] = []
 
-    def overheard(logarithms: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
-        options = drawn(logarithms, uniforms)
+    def overheard(logarithms: torch.Tensor, uniforms: torch.Tensor, *, first_greedy: bool) -> torch.Tensor:
+        options = drawn(logarithms, uniforms, first_greedy=first_greedy)
         seen.append(logarithms.gather(-1, options[:, None])[:, 0])
         return options
 

@@ -1,0 +1,85 @@
+"""One RNN for the graphs of a family: trained on several problems in turn, then applied to one that it has not seen.
+
+The network's softmax has a fixed size, so that all problems have one number of devices, and it reads a group's
+neighbours by their numbers: that is why it carries over badly. Source: Addanki et al. 2019, section 4.3, where the RNN
+of Mirhoseini et al. 2017 is trained on a family and applied to its unseen graphs without further training.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import SettingsError
+from engine.events import ShouldStop
+from engine.placeto.evaluation import InterruptedTrainingError
+from engine.problem import PlacementProblem
+from engine.sequence_placers.sequence_model import RnnModel, Vocabulary
+from engine.sequence_placers.sequence_network import SequenceNetwork
+from engine.sequence_placers.settings import RnnSettings
+from engine.sequence_placers.training import Training, make_optimiser, torch_threads
+from engine.simulator import Evaluations
+
+
+class RnnFamily:
+    """The network and what it was trained on."""
+
+    def __init__(self, problems: Sequence[PlacementProblem], settings: RnnSettings, rng: np.random.Generator) -> None:
+        """`problems` to train on, each with its own budget. Raises SettingsError for different numbers of devices."""
+        _check_devices(problems)
+        self._problems, self._settings, self._rng = problems, settings, rng
+        types = sorted({name for problem in problems for name in problem.graph.op_types})
+        self.vocabulary = Vocabulary(tuple(types), max(problem.group_count for problem in problems))
+        first = RnnModel(problems[0], settings, rng, self.vocabulary)
+        self.network: SequenceNetwork = first.network
+        self._models = [first, *(self._model(problem) for problem in problems[1:])]
+
+    def train(self, should_stop: ShouldStop) -> None:
+        """A batch a problem, in turn, until all budgets are spent or `should_stop`."""
+        optimiser = make_optimiser(self._models[0], self._settings)
+        trainings = [
+            Training(problem, model, self._settings, self._rng, partial(_evaluate, problem), should_stop, optimiser)
+            for problem, model in zip(self._problems, self._models, strict=True)
+        ]
+        with torch_threads(self._settings.torch_threads):
+            while not should_stop() and not all(problem.ledger.spent for problem in self._problems):
+                for problem, training in zip(self._problems, trainings, strict=True):
+                    if problem.ledger.spent:
+                        continue
+                    try:
+                        training.run_batch()
+                    except InterruptedTrainingError:
+                        return
+
+    def propose(self, problem: PlacementProblem, samples: int, rng: np.random.Generator) -> NDArray[np.int32]:
+        """[1 + samples, groups] the most probable placement of `problem`, then sampled ones; nothing is evaluated.
+
+        Raises SettingsError for more groups or another number of devices than it was trained on.
+        """
+        _check_devices([self._problems[0], problem])
+        if problem.group_count > self.vocabulary.most_groups:
+            allowed = f"at most {self.vocabulary.most_groups} groups, as in training"
+            raise SettingsError(f"{problem.group_count} groups", where="rnn", allowed=allowed, field="groups")
+        with torch_threads(self._settings.torch_threads):
+            return self._model(problem).greedy_and_sampled(samples, rng, lambda: None)
+
+    def _model(self, problem: PlacementProblem) -> RnnModel:
+        return RnnModel(problem, self._settings, self._rng, self.vocabulary, self.network)
+
+
+def _evaluate(problem: PlacementProblem, placements: NDArray[np.int32], *, first_episode: int) -> Evaluations:
+    """Nobody is told of the episodes, whatever the number of the `first_episode`."""
+    del first_episode
+    return problem.evaluate(placements)
+
+
+def _check_devices(problems: Sequence[PlacementProblem]) -> None:
+    counts = sorted({problem.device_count for problem in problems})
+    if len(counts) > 1:
+        raise SettingsError(
+            f"an RNN for {' and '.join(map(str, counts))} devices",
+            where="rnn",
+            allowed="one number of devices: its softmax has a fixed size",
+            field="cluster",
+        )
