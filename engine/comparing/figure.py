@@ -38,7 +38,8 @@ def draw(summaries: Sequence[MethodSummary], title: str, one_device_us: float | 
     if one_device_us is not None:
         axes.axhline(one_device_us / divisor, color="black", linestyle=":", label="one device")
     _bound(axes, [value / divisor for summary in summaries for value in (*summary.band.low_us, *summary.band.high_us)])
-    axes.set(xlabel="evaluations", ylabel=f"best step time ({unit})", title=title, xscale="log")
+    axes.set(xlabel="evaluations", ylabel=f"best step time ({unit})", xscale="log")
+    axes.set_title(title, parse_math=False)  # a graph's name may be any text, such as what looks like a formula
     axes.grid(alpha=0.25)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")

@@ -52,6 +52,11 @@ def draw_outcomes(
     prepared: PreparedGraph, request: ComparisonRequest, outcomes: Sequence[Outcome], folder: Path, name: str
 ) -> None:
     """Write the figure, `folder`/`name`.svg and .png."""
-    devices = ", ".join(sorted({device.kind for device in request.cluster.devices}))
-    title = f"{prepared.graph.name} on {request.cluster.device_count} devices ({devices}), {request.seeds} seeds"
+    title = title_of(prepared.graph.name, request)
     draw(summaries_of(outcomes, LABELS), title, one_device_us(outcomes), folder, name)
+
+
+def title_of(graph_name: str, request: ComparisonRequest) -> str:
+    """The figure's title."""
+    kinds = ", ".join(sorted({device.kind for device in request.cluster.devices}))
+    return f"{graph_name} on {request.cluster.device_count} devices ({kinds}), {request.seeds} seeds"
