@@ -45,6 +45,10 @@ from engine.events import (
     ShouldStop,
     Started,
 )
+from engine.families.catalogue import FAMILIES
+from engine.families.family import PreparedFamily, build_family, prepared_family
+from engine.families.members import Member
+from engine.families.members import members as family_members
 from engine.formats import DEFAULT_GROUPS, FORMATS, check_run_metadata, check_upload, prepare, write_placed
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
@@ -93,6 +97,11 @@ def device_kinds() -> list[KindInfo]:
 def samples() -> dict[str, str]:
     """What `build` can make: name → label."""
     return {name: model.label for name, model in ZOO.items()}
+
+
+def families() -> dict[str, str]:
+    """What `build_family` and `prepared_family` can make, 32 graphs each: name → label."""
+    return {name: family.label for name, family in FAMILIES.items()}
 
 
 def build(
@@ -155,12 +164,14 @@ __all__ = [
     "KindInfo",
     "LimitError",
     "Limits",
+    "Member",
     "MethodInfo",
     "MethodSummary",
     "NumberedEvent",
     "Outcome",
     "PlacementError",
     "PlacetoError",
+    "PreparedFamily",
     "PreparedGraph",
     "Progress",
     "ReadingOptions",
@@ -172,6 +183,7 @@ __all__ = [
     "Started",
     "apply",
     "build",
+    "build_family",
     "check_run_metadata",
     "check_upload",
     "cluster_to_json",
@@ -183,12 +195,15 @@ __all__ = [
     "device_kinds",
     "device_of_group",
     "draw_comparison",
+    "families",
+    "family_members",
     "measure",
     "methods",
     "parse_cluster",
     "place",
     "placement_to_json",
     "prepare",
+    "prepared_family",
     "profile",
     "samples",
     "simulate",

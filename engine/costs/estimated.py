@@ -3,11 +3,12 @@
 Done in a child process: it loads TensorFlow, and the file is untrusted. `grappler.py` is the child's side.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.child import Limits, ReportProgress, no_progress, require_size, run_in_child
 from engine.clusters.catalogue import CATALOGUE
@@ -60,6 +61,11 @@ def estimate_costs(
     )
     if cast(list[str], texts["op_names"]) != list(graph.op_names):
         raise CostError("the file has changed since it was read", where=shortened(path.name), field="file")
+    return costs_of_arrays(arrays, kinds)
+
+
+def costs_of_arrays(arrays: Mapping[str, NDArray[np.generic]], kinds: Sequence[str]) -> Costs:
+    """Of what `grappler.estimate_in_child` gives."""
     return Costs(
         kinds=tuple(kinds),
         time_us=arrays["time_us"].astype(np.float64, copy=False),

@@ -2,10 +2,10 @@
 
 import dataclasses
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from engine.child import Limits, ReportProgress, Results, child_results, no_progress, publish
 from engine.errors import SettingsError, shortened
@@ -83,15 +83,26 @@ def build_graph(
     return cast(int, texts["ops"])
 
 
+def definition(name: str, settings: Mapping[str, Json]) -> Any:
+    """The GraphDef of the zoo's graph `name`. In a child alone: it loads TensorFlow."""
+    return _builder(name)(settings)
+
+
 def build_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
     """Load TensorFlow, call the builder, leave the graph in `folder`."""
     report_progress("loading TensorFlow", 0, 3)
-    model = ZOO[cast(str, order["name"])]
-    module, _, function = model.builder.partition(":")
-    builder = getattr(importlib.import_module(module), function)
+    builder = _builder(cast(str, order["name"]))
     report_progress("building the graph", 1, 3)
-    graph = builder(model.settings(cast(dict[str, Json], order["settings"])))
+    graph = builder(cast(dict[str, Json], order["settings"]))
     report_progress("writing the graph", 2, 3)
     (folder / BUILT_FILE).write_bytes(graph.SerializeToString(deterministic=True))
     report_progress("writing the graph", 3, 3)
     return {}, {"ops": len(graph.node)}
+
+
+def _builder(name: str) -> Callable[[Mapping[str, Json]], Any]:
+    """The function from settings to a GraphDef; TensorFlow is loaded once this returns."""
+    model = ZOO[name]
+    module, _, function = model.builder.partition(":")
+    build = getattr(importlib.import_module(module), function)
+    return lambda settings: build(model.settings(settings))

@@ -1,0 +1,188 @@
+"""Whole families: built into a folder as GraphDefs, or ready to be placed, out of a cache where they are there."""
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from engine import VERSION
+from engine.child import Limits, ReportProgress, run_in_child
+from engine.errors import GraphError, SettingsError, shortened
+from engine.events import Json
+from engine.families.cache import cache_path, identity, read_cached
+from engine.families.members import DEFAULT_COUNT, Member, Split, family_named, members
+from engine.prepared import PreparedGraph
+
+DESCRIPTION = "family.json"
+CHILDREN = 2
+"""at once: each holds TensorFlow, and costing is what takes the time"""
+SECONDS_OF_A_MEMBER = 120.0
+CHILD_MEMORY_BYTES = 12 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedFamily:
+    """A family's graphs, ready to be placed."""
+
+    name: str
+    train: tuple[PreparedGraph, ...]
+    test: tuple[PreparedGraph, ...]
+
+
+def build_family(
+    family: str, folder: Path, report_progress: ReportProgress, seed: int = 0, count: int = DEFAULT_COUNT
+) -> int:
+    """Build the members into `folder` (`nmt-00.pb`, ... and `family.json`, which lists them); returns how many.
+
+    The same seed gives the same bytes. Raises SettingsError for an unknown family, a seed, a count or a folder that
+    cannot be.
+    """
+    row, chosen = family_named(family), members(family, seed, count)
+    _make_folder(folder, "out")
+    orders: list[dict[str, Json]] = [
+        {
+            "name": member.name,
+            "model": row.model,
+            "settings": dict(member.settings),
+            "destination": str(_graph_path(folder, member).absolute()),
+        }
+        for member in chosen
+    ]
+    ops = _in_children("engine.families.making:build_in_child", orders, f"building {family}", report_progress)
+    said: dict[str, Json] = {
+        "family": family,
+        "model": row.model,
+        "groups": row.groups,
+        "seed": seed,
+        "engine": VERSION,
+        "graphs": [
+            {
+                "file": _graph_path(folder, member).name,
+                "split": member.split,
+                "ops": ops[member.name],
+                "settings": dict(member.settings),
+            }
+            for member in chosen
+        ],
+    }
+    (folder / DESCRIPTION).write_text(json.dumps(said, indent=1) + "\n")
+    return len(chosen)
+
+
+def prepared_family(
+    family: str,
+    cache: Path,
+    report_progress: ReportProgress,
+    seed: int = 0,
+    count: int = DEFAULT_COUNT,
+    only: Split | None = None,
+) -> PreparedFamily:
+    """The members ready to be placed; what `cache` lacks is built, costed, grouped and put there.
+
+    A file of the cache that is damaged or holds something else is built again, and `report_progress` is told so.
+    Raises SettingsError for an unknown family, a seed, a count or a cache that cannot be.
+    """
+    row = family_named(family)
+    chosen = [each for each in members(family, seed, count) if only in (None, each.split)]
+    wanted = {each.name: identity(row, each, seed) for each in chosen}
+    _make_folder(cache, "cache")
+    found = {name: _read(cache, wanted[name], report_progress) for name in wanted}
+    orders: list[dict[str, Json]] = [
+        {
+            "name": each.name,
+            "model": row.model,
+            "settings": dict(each.settings),
+            "groups": row.groups,
+            "identity": wanted[each.name],
+            "destination": str(cache_path(cache, wanted[each.name]).absolute()),
+        }
+        for each in chosen
+        if found[each.name] is None
+    ]
+    _in_children("engine.families.making:prepare_in_child", orders, f"preparing {family}", report_progress)
+    graphs = [(each.split, found[each.name] or _there(cache, wanted[each.name])) for each in chosen]
+    train = tuple(graph for split, graph in graphs if split == "train")
+    return PreparedFamily(family, train, tuple(graph for split, graph in graphs if split == "test"))
+
+
+def _read(cache: Path, wanted: Mapping[str, Json], report_progress: ReportProgress) -> PreparedGraph | None:
+    """What the cache has; None, and a sentence told, where its file is of no use."""
+    try:
+        return read_cached(cache_path(cache, wanted), wanted)
+    except GraphError as error:
+        report_progress(f"{error.where}: {error.what}; it is built again", 0, 0)
+        return None
+
+
+def _there(cache: Path, wanted: Mapping[str, Json]) -> PreparedGraph:
+    """What has just been put into the cache."""
+    path = cache_path(cache, wanted)
+    prepared = read_cached(path, wanted)
+    if prepared is None:
+        raise GraphError("it has been taken away meanwhile", where=shortened(path.name), field="cache")
+    return prepared
+
+
+def _make_folder(folder: Path, field: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"there can be no such folder: {error.strerror}"
+        raise SettingsError(what, where=shortened(str(folder)), allowed="a folder", field=field) from None
+
+
+def _graph_path(folder: Path, member: Member) -> Path:
+    return folder / f"{member.name}.pb"
+
+
+def _in_children(
+    function: str, orders: Sequence[dict[str, Json]], task: str, report_progress: ReportProgress
+) -> dict[str, Json]:
+    """Carry out the members' orders, shared out among children; what their texts say, together."""
+    shares = [share for share in (orders[first::CHILDREN] for first in range(CHILDREN)) if share]
+    if not shares:
+        return {}
+    hear = _Together(task, len(orders), report_progress)
+    texts: dict[str, Json] = {}
+    with ThreadPoolExecutor(len(shares)) as pool:
+        try:
+            for ended in as_completed([pool.submit(_in_child, function, share, task, hear) for share in shares]):
+                texts |= ended.result()
+        except BaseException:
+            hear.end()
+            raise
+    return texts
+
+
+def _in_child(function: str, share: Sequence[dict[str, Json]], task: str, hear: "_Together") -> dict[str, Json]:
+    limits = Limits(memory_bytes=CHILD_MEMORY_BYTES, seconds=SECONDS_OF_A_MEMBER * len(share))
+    order: dict[str, Json] = {"members": list(share)}
+    return run_in_child(function, order, limits, task=task, report_progress=hear.one_more)[1]
+
+
+class _EndedError(Exception):
+    """Another child has failed."""
+
+
+class _Together:
+    """Several children's progress as one."""
+
+    def __init__(self, stage: str, total: int, report_progress: ReportProgress) -> None:
+        self._stage, self._total, self._report_progress = stage, total, report_progress
+        self._done, self._ended, self._guard = 0, False, Lock()
+        report_progress(stage, 0, total)
+
+    def one_more(self, _name: str, _done: int, _total: int) -> None:
+        """A member is done."""
+        with self._guard:
+            if self._ended:
+                raise _EndedError
+            self._done += 1
+            self._report_progress(self._stage, self._done, self._total)
+
+    def end(self) -> None:
+        """Stop the other children at their next report."""
+        with self._guard:
+            self._ended = True
