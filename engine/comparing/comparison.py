@@ -17,7 +17,7 @@ from engine.comparing.work_folder import WorkFolder, made_work_folder
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.pins import allowed_devices
-from engine.placers.registry import make_placer
+from engine.placers.registry import DETERMINISTIC, make_placer
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 
@@ -35,7 +35,7 @@ class ComparisonRequest:
     budget: Budget
     """of each method and seed"""
     seeds: int
-    """each method runs with the seeds 0, 1, ... of so many"""
+    """each method runs with the seeds 0, 1, ... of so many, one that draws nothing at random with seed 0 alone"""
     settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     """of each method, over its defaults"""
     drop_devices: bool = False
@@ -57,8 +57,10 @@ class ComparisonRequest:
                 raise SettingsError(f"{method} is not compared", where="settings", allowed=allowed, field="settings")
 
     def members(self) -> list[tuple[str, int]]:
-        """Method and seed, the methods in their order."""
-        return [(method, seed) for method in self.methods for seed in range(self.seeds)]
+        """Method and seed, the methods in their order; one seed of a method that draws nothing at random."""
+        return [
+            (method, seed) for method in self.methods for seed in range(1 if method in DETERMINISTIC else self.seeds)
+        ]
 
 
 @dataclass(slots=True)

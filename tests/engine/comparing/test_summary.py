@@ -21,12 +21,12 @@ def outcome(seed: int, step_time_us: float, **changes: object) -> Outcome:
         "own_best_us": 2 * step_time_us,
         "curve": ((2, 4000.0), (10, step_time_us)),
     }
-    return Outcome("heft", seed, step_time_us, **{**values, **changes})  # type: ignore[arg-type]  # a test's shorthand
+    return Outcome("brkga", seed, step_time_us, **{**values, **changes})  # type: ignore[arg-type]  # a test's shorthand
 
 
 def test_figures_over_two_seeds() -> None:
-    (summary,) = summaries_of([outcome(0, 2000.0), outcome(1, 3000.0)], {"heft": "HEFT"})
-    assert (summary.label, summary.seeds, summary.ended, summary.feasible) == ("HEFT", 2, 2, 2)
+    (summary,) = summaries_of([outcome(0, 2000.0), outcome(1, 3000.0)], {"brkga": "BRKGA"})
+    assert (summary.label, summary.seeds, summary.ended, summary.feasible) == ("BRKGA", 2, 2, 2)
     assert (summary.least_us, summary.mean_us, summary.greatest_us) == (2000.0, 2500.0, 3000.0)
     assert summary.own_mean_us == 5000.0
     assert summary.of_one_device == 0.625
@@ -38,34 +38,37 @@ def test_figures_over_two_seeds() -> None:
 
 
 def test_an_infeasible_seed_is_told_and_counts_for_no_time() -> None:
-    short = outcome(1, 1.0, feasible=False, reason=f"heft: {SHORT}", curve=(), evaluations_to_best=None)
+    short = outcome(1, 1.0, feasible=False, reason=f"brkga: {SHORT}", curve=(), evaluations_to_best=None)
     (summary,) = summaries_of([outcome(0, 2000.0), short], {})
     assert summary.mean_us == summary.least_us == 2000.0
     assert summary.feasible_words == "1 of 2 seeds"
-    assert f"- heft: {SHORT}\n" in markdown_of([summary])
+    assert f"- brkga: {SHORT}\n" in markdown_of([summary])
 
 
 def test_a_method_without_anything_is_a_row() -> None:
     nothing = Outcome("cpu_only", 0, reason="cpu_only: the cluster has no CPU")
     (summary,) = summaries_of([nothing], {"cpu_only": "CPU only"})
     assert summary.feasible_words == "no"
-    assert markdown_of([summary]).splitlines()[2] == "| CPU only | 1 | – | – | – | – | – | – | – | 0 | 0.00 | no |"
+    assert (
+        markdown_of([summary]).splitlines()[2]
+        == "| CPU only | 1: deterministic | – | – | – | – | – | – | – | 0 | 0.00 | no |"
+    )
 
 
 def test_a_seed_that_waits_does_not_pull_the_means_down() -> None:
-    waiting = Outcome("heft", 1, ended=False)
+    waiting = Outcome("brkga", 1, ended=False)
     (summary,) = summaries_of([outcome(0, 2000.0), waiting], {})
     assert (summary.seeds, summary.ended, summary.evaluations, summary.wall_seconds) == (2, 1, 10, 2.0)
     assert summary.feasible_words == "yes so far"
 
 
 def test_the_table_in_the_unit_that_reads_best() -> None:
-    table = markdown_of(summaries_of([outcome(0, 2000.0), outcome(1, 3000.0)], {"heft": "HEFT"}))
+    table = markdown_of(summaries_of([outcome(0, 2000.0), outcome(1, 3000.0)], {"brkga": "BRKGA"}))
     assert table.splitlines() == [
         "| method | seeds | mean (ms) | range (ms) | best (ms) | by itself (ms) | of one device | above the bound "
         "| evaluations to 1% | evaluations | seconds | feasible |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
-        "| HEFT | 2 | 2.5000 | 2.0000 to 3.0000 | 2.0000 | 5.0000 | 0.625 | 100.0% | 4 | 10 | 2.50 | yes |",
+        "| BRKGA | 2 | 2.5000 | 2.0000 to 3.0000 | 2.0000 | 5.0000 | 0.625 | 100.0% | 4 | 10 | 2.50 | yes |",
     ]
 
 
