@@ -1,12 +1,13 @@
 """The shared head on one problem: compiled sampling, and one batched scoring of all decisions for the gradient."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from engine.placeto.checkpoints import set_weights
 from engine.placeto.device_view import FINISH_LATER, HERE, device_view_graph
 from engine.placeto.episodes import Episodes, Plan
 from engine.placeto.evaluation import Check
@@ -34,6 +35,29 @@ class SampledEpisodes(Episodes):
         return SampledEpisodes(kept.plan, kept.actions, self.views[:count])
 
 
+def fresh_network(settings: PlacetoSettings, rng: np.random.Generator, torch_device: torch.device) -> SharedHead:
+    """A network of the sizes that `settings` name, its weights from `rng`."""
+    network = network_without_weights(settings)
+    initialise(network, rng, torch_device)
+    _set_preferences(network, settings.list_schedule_weight, settings.stay_weight)
+    return network
+
+
+def trained_network(
+    settings: PlacetoSettings, weights: Mapping[str, NDArray[np.generic]], torch_device: torch.device
+) -> SharedHead:
+    """A network of the sizes that `settings` name with `weights`. Raises SettingsError if they do not fit it."""
+    network = network_without_weights(settings).to_empty(device=torch_device)
+    set_weights(network, weights, "the policy")
+    return network
+
+
+def network_without_weights(settings: PlacetoSettings) -> SharedHead:
+    """The network that `settings` name, on the `meta` device."""
+    with torch.device("meta"):
+        return SharedHead(settings.embedding_width, settings.hidden_width, settings.message_rounds)
+
+
 class SharedHeadPolicy(Policy):
     """One set of weights for any graph and cluster.
 
@@ -42,14 +66,11 @@ class SharedHeadPolicy(Policy):
     """
 
     def __init__(
-        self, settings: PlacetoSettings, graph: GroupGraph, rng: np.random.Generator, torch_device: torch.device
+        self, settings: PlacetoSettings, graph: GroupGraph, network: SharedHead, torch_device: torch.device
     ) -> None:
+        """`network`, on `torch_device`, may be bound to several problems: they share its weights."""
         self.torch_device = torch_device
-        self.network: SharedHead
-        with torch.device("meta"):
-            self.network = SharedHead(settings.embedding_width, settings.hidden_width, settings.message_rounds)
-        initialise(self.network, rng, torch_device)
-        _set_preferences(self.network, settings.list_schedule_weight, settings.stay_weight)
+        self.network: SharedHead = network
         self._features = torch.from_numpy(group_features(graph)).to(torch_device)
         self._edges = index_tensor(np.stack([graph.edge_source, graph.edge_target]), torch_device)
         self._allowed = torch.from_numpy(graph.allowed).to(torch_device)

@@ -19,7 +19,7 @@ from engine.placeto.published import PublishedPolicy
 from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty
 from engine.placeto.settings import PlacetoSettings
-from engine.placeto.shared_head_policy import SharedHeadPolicy
+from engine.placeto.shared_head_policy import SharedHeadPolicy, fresh_network, trained_network
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
@@ -27,10 +27,22 @@ from engine.problem import PlacementProblem
 STATE_VERSION = 1
 
 
-def make_policy(settings: PlacetoSettings, graph: GroupGraph, rng: np.random.Generator) -> Policy:
-    """The policy that `settings` name, on `graph`, with fresh weights from `rng`."""
-    network = {"published": PublishedPolicy, "shared_head": SharedHeadPolicy}[settings.network]
-    return network(settings, graph, rng, chosen_device(settings.torch_device))
+def make_policy(
+    settings: PlacetoSettings,
+    graph: GroupGraph,
+    rng: np.random.Generator,
+    weights: Mapping[str, NDArray[np.generic]] | None = None,
+) -> Policy:
+    """The policy that `settings` name, on `graph`, with `weights` (of the shared head), else fresh ones from `rng`."""
+    torch_device = chosen_device(settings.torch_device)
+    if settings.network == "published":
+        assert weights is None, "weights of another network"
+        return PublishedPolicy(settings, graph, rng, torch_device)
+    if weights is None:
+        network = fresh_network(settings, rng, torch_device)
+    else:
+        network = trained_network(settings, weights, torch_device)
+    return SharedHeadPolicy(settings, graph, network, torch_device)
 
 
 def step_time_penalty(settings: PlacetoSettings, graph: GroupGraph) -> StepTimePenalty:

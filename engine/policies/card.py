@@ -1,0 +1,187 @@
+"""A policy's card: what it was trained on and how well it did on graphs it had not seen. Told to people."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from engine.errors import SettingsError, shortened
+from engine.events import Json
+from engine.json_text import shown
+
+MOST_TEXT = 200
+"""characters of a name"""
+MOST_ITEMS = 4096
+"""names in a list, or held-out rows"""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """What the policy did on one graph and cluster that it was not trained on, beside a search."""
+
+    graph: str
+    cluster: str
+    greedy_us: float
+    """step time of the greedy pass"""
+    best_of_us: float
+    """the best of the greedy pass and of the sampled ones"""
+    samples: int
+    """how many passes were sampled"""
+    search_us: float
+    """step time that the search found"""
+    search_seconds: float
+    """what the search was given"""
+
+    @property
+    def gap(self) -> float:
+        """By what share the greedy pass is behind the search; below 0 where it is ahead."""
+        return self.greedy_us / self.search_us - 1
+
+    @property
+    def best_of_gap(self) -> float:
+        """The same for the best of all passes."""
+        return self.best_of_us / self.search_us - 1
+
+    def to_json(self) -> dict[str, Json]:
+        """All fields by their names, and the two gaps."""
+        fields: dict[str, Json] = dataclasses.asdict(self)
+        return fields | {"gap": self.gap, "best_of_gap": self.best_of_gap}
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCard:
+    """Everything told of a policy. `to_json` has the gaps too."""
+
+    name: str
+    engine_version: str
+    """that trained it"""
+    seed: int
+    families: tuple[str, ...]
+    """names of the families among its training graphs"""
+    graphs: tuple[str, ...]
+    """names of its training graphs"""
+    clusters: tuple[str, ...]
+    """shorthands or names of the clusters that it was trained on"""
+    imitation_steps: int
+    episodes: int
+    evaluations: int
+    """simulated placements, those of the teacher included"""
+    seconds: float
+    """of training"""
+    held_out: tuple[HeldOut, ...] = ()
+
+    @property
+    def mean_gap(self) -> float | None:
+        """By what share the greedy pass is behind the search, on average; None where nothing was held out."""
+        return fmean(row.gap for row in self.held_out) if self.held_out else None
+
+    @property
+    def worst_gap(self) -> float | None:
+        """The same on the worst held-out graph."""
+        return max((row.gap for row in self.held_out), default=None)
+
+    @property
+    def mean_best_of_gap(self) -> float | None:
+        """The same for the best of all passes, on average."""
+        return fmean(row.best_of_gap for row in self.held_out) if self.held_out else None
+
+    def to_json(self) -> dict[str, Json]:
+        """All fields by their names, and `mean_gap`, `worst_gap`, `mean_best_of_gap`."""
+        values: dict[str, Json] = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        lists: dict[str, Json] = {name: list(getattr(self, name)) for name in ("families", "graphs", "clusters")}
+        gaps: dict[str, Json] = {name: getattr(self, name) for name in GAPS}
+        return values | lists | {"held_out": [row.to_json() for row in self.held_out]} | gaps
+
+    @staticmethod
+    def from_json(value: Json, where: str) -> "PolicyCard":
+        """The inverse; gaps are computed anew. Raises SettingsError, naming `where`, for what is no card."""
+        read = _Reader(where, _object(value, "the card", where))
+        return PolicyCard(
+            name=read.text("name"),
+            engine_version=read.text("engine_version"),
+            seed=read.whole("seed"),
+            families=read.texts("families"),
+            graphs=read.texts("graphs"),
+            clusters=read.texts("clusters"),
+            imitation_steps=read.whole("imitation_steps"),
+            episodes=read.whole("episodes"),
+            evaluations=read.whole("evaluations"),
+            seconds=read.number("seconds", 0.0),
+            held_out=tuple(_held_out(row, where) for row in read.rows("held_out")),
+        )
+
+
+GAPS = ("mean_gap", "worst_gap", "mean_best_of_gap")
+
+
+def _held_out(value: Json, where: str) -> HeldOut:
+    read = _Reader(where, _object(value, "a row of held_out", where))
+    return HeldOut(
+        graph=read.text("graph"),
+        cluster=read.text("cluster"),
+        greedy_us=read.number("greedy_us", LEAST_US),
+        best_of_us=read.number("best_of_us", LEAST_US),
+        samples=read.whole("samples"),
+        search_us=read.number("search_us", LEAST_US),
+        search_seconds=read.number("search_seconds", 0.0),
+    )
+
+
+LEAST_US = 1e-9
+MOST_NUMBER = 1e18
+MOST_WHOLE = 2**63 - 1
+
+
+def _object(value: Json, what: str, where: str) -> Mapping[str, Json]:
+    if not isinstance(value, dict):
+        raise SettingsError(f"{what} is {shown(value)}", where=where, allowed="a JSON object", field="policy")
+    return value
+
+
+class _Reader:
+    """Takes checked values out of an object that came from a file."""
+
+    def __init__(self, where: str, values: Mapping[str, Json]) -> None:
+        self._where, self._values = where, values
+
+    def text(self, name: str) -> str:
+        value = self._values.get(name)
+        if not _is_text(value):
+            raise self._refused(name, value, f"a text of at most {MOST_TEXT} characters")
+        return str(value)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self.rows(name)
+        for item in value:
+            if not _is_text(item):
+                raise self._refused(name, item, f"texts of at most {MOST_TEXT} characters")
+        return tuple(map(str, value))
+
+    def rows(self, name: str) -> Sequence[Json]:
+        value = self._values.get(name)
+        if not isinstance(value, list) or len(value) > MOST_ITEMS:
+            what = f"a list of {len(value)}" if isinstance(value, list) else value
+            raise self._refused(name, what, f"a list of at most {MOST_ITEMS}")
+        return value
+
+    def whole(self, name: str) -> int:
+        value = self._values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_WHOLE:
+            raise self._refused(name, value, f"a whole number from 0 to {MOST_WHOLE}")
+        return value
+
+    def number(self, name: str, least: float) -> float:
+        value = self._values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= MOST_NUMBER:
+            raise self._refused(name, value, f"a number from {least:g} to {MOST_NUMBER:g}")
+        assert math.isfinite(value)
+        return float(value)
+
+    def _refused(self, name: str, value: Json, allowed: str) -> SettingsError:
+        what = f"the card's {name} is {shortened(shown(value))}"
+        return SettingsError(what, where=self._where, allowed=allowed, field="policy")
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str) and len(value) <= MOST_TEXT and value.isprintable()

@@ -1,0 +1,77 @@
+"""How well a policy does on graphs that it was not trained on: its passes beside a search with a budget."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.events import ShouldStop
+from engine.policies.card import HeldOut
+from engine.policies.proposals import proposals
+from engine.policies.settings import PolicyTrainingSettings
+from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.training_problem import TellProgress, TrainingProblem, TrainingProgress
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from engine.search.local_search import LocalSearch, LocalSearchSettings
+
+
+def measure_held_out(
+    policy: TrainedPolicy,
+    held_out: Sequence[TrainingProblem],
+    settings: PolicyTrainingSettings,
+    seed: int,
+    tell: TellProgress,
+    seconds: float,
+    should_stop: ShouldStop,
+) -> tuple[HeldOut, ...]:
+    """A row for each problem of which both the policy and the search have found a feasible placement."""
+    rows: list[HeldOut] = []
+    for index, problem in enumerate(held_out):
+        if should_stop():
+            break
+        rng = np.random.default_rng([seed, index])
+        row = _row(policy, problem, settings, rng, should_stop)
+        if row is not None:
+            rows.append(row)
+        tell(TrainingProgress("held_out", 1.0, seconds, held_out=tuple(rows)))
+    return tuple(rows)
+
+
+def _row(
+    policy: TrainedPolicy,
+    held_out: TrainingProblem,
+    settings: PolicyTrainingSettings,
+    rng: np.random.Generator,
+    should_stop: ShouldStop,
+) -> HeldOut | None:
+    problem = held_out.problem
+    placements = proposals(policy, problem, rng, settings.samples)
+    evaluations = problem.simulator.evaluate(placements)
+    step_time_us = np.where(problem.feasible(evaluations), evaluations.step_time_us, np.inf)
+    search_us = _searched_us(problem, settings, rng, should_stop)
+    if not np.isfinite(step_time_us[0]) or search_us is None:
+        return None
+    return HeldOut(
+        graph=held_out.name,
+        cluster=held_out.cluster_name,
+        greedy_us=float(step_time_us[0]),
+        best_of_us=float(step_time_us.min()),
+        samples=settings.samples,
+        search_us=search_us,
+        search_seconds=settings.search_seconds,
+    )
+
+
+def _searched_us(
+    problem: PlacementProblem,
+    settings: PolicyTrainingSettings,
+    rng: np.random.Generator,
+    should_stop: ShouldStop,
+) -> float | None:
+    """Step time of the best feasible placement that the search finds."""
+    by_count = settings.search_evaluations
+    budget = Budget(by_count or MOST_EVALUATIONS, None if by_count else settings.search_seconds)
+    own = problem.with_budget(budget)
+    own.evaluate(np.argmax(own.allowed, axis=1).astype(np.int32)[None, :])
+    if not own.ledger.spent:
+        LocalSearch(own, LocalSearchSettings(), rng, lambda _: None, should_stop).run()
+    return own.ledger.best_step_time_us

@@ -1,0 +1,26 @@
+"""What a policy proposes for a problem that it need not have seen: a greedy pass and sampled ones."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.policies.trained_policy import TrainedPolicy
+from engine.problem import PlacementProblem
+
+
+def proposals(
+    policy: TrainedPolicy, problem: PlacementProblem, rng: np.random.Generator, samples: int
+) -> NDArray[np.int32]:
+    """[1 + samples, groups] placements, the greedy pass first; nothing is evaluated."""
+    from engine.placeto.episodes import fastest_device_placement, make_plan  # torch takes seconds to load
+    from engine.placeto.features import group_graph
+    from engine.placeto.torch_threads import torch_threads
+    from engine.placeto.training import make_policy
+
+    graph = group_graph(problem)
+    settings = dataclasses.replace(policy.settings, batch_episodes=1 + samples)
+    bound = make_policy(settings, graph, rng, policy.weights)
+    plan = make_plan(settings, graph, fastest_device_placement(graph), True, rng)
+    with torch_threads(settings.torch_threads):
+        return bound.sample(plan, lambda: None).ends()

@@ -1,0 +1,54 @@
+"""What a policy is trained on, and what its training tells."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from engine.events import Json
+from engine.policies.card import HeldOut
+from engine.problem import PlacementProblem
+
+STAGES = ("teacher", "imitation", "reinforcement", "held_out")
+"""in their order"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingProblem:
+    """One graph on one cluster; the budget of its problem does not count."""
+
+    name: str
+    """the graph's"""
+    cluster_name: str
+    """a shorthand, or what else the cluster is called"""
+    problem: PlacementProblem
+    family: str = ""
+    """the family that the graph belongs to, if any"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingProgress:
+    """How far a training is."""
+
+    stage: str
+    """one of `STAGES`"""
+    done: float
+    """of the training as a whole, from 0 to 1"""
+    seconds: float
+    """since it began, earlier calls included"""
+    mean_gap: float | None = None
+    """of the last look at training graphs: by what share the greedy pass is behind the teacher; None before"""
+    held_out: tuple[HeldOut, ...] = ()
+    """those that are known"""
+
+    def to_json(self) -> dict[str, Json]:
+        """All fields by their names."""
+        return {
+            "stage": self.stage,
+            "done": self.done,
+            "seconds": self.seconds,
+            "mean_gap": self.mean_gap,
+            "held_out": [row.to_json() for row in self.held_out],
+        }
+
+
+TellProgress: TypeAlias = Callable[[TrainingProgress], None]
