@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.placeto.features import GroupGraph
 from engine.placeto.settings import PlacetoSettings
+from engine.placeto.traversals import visiting_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +92,8 @@ def make_plan(
 ) -> Plan:
     """Draw a batch's plan; `best` [groups] is the best placement so far, `greedy` makes the first episode greedy."""
     batch, groups = settings.batch_episodes, graph.group_count
-    orders = np.tile(np.arange(groups, dtype=np.int32), (batch, settings.passes))
-    if settings.traversal == "random":
-        visits = np.tile(np.arange(groups, dtype=np.int32), (batch * settings.passes, 1))
-        orders = rng.permuted(visits, axis=1).reshape(batch, -1)
+    visits = visiting_orders(settings.traversal, graph, batch * settings.passes, rng, settings.traversal_seed)
+    orders = visits.reshape(batch, -1)
     if settings.start == "random":
         starts = random_placements(graph.allowed, batch, rng)
     else:

@@ -1,7 +1,8 @@
 """Message passing over the group graph in both directions, each with its own parameters, shared by nodes and rounds.
 
 x_v ← g(Σ_{u before v} f(x_u)) + h(x⁰_v), top-down over parents and bottom-up over children, concatenated. A group
-without neighbours in a direction keeps h(x⁰_v) alone. Source: Addanki et al. 2019, section 3.2, and its published code.
+without neighbours in a direction keeps h(x⁰_v) alone. This is the shared head's form, after Addanki et al. 2019,
+section 3.2; what the published code itself computes is in `published_network`.
 """
 
 import torch
@@ -13,7 +14,7 @@ NODE_DIMENSION = 0
 
 
 def two_layers(width_in: int, width_out: int) -> nn.Sequential:
-    """A hidden ReLU layer as wide as the input, as published."""
+    """A hidden ReLU layer as wide as the input."""
     return nn.Sequential(nn.Linear(width_in, width_in), nn.ReLU(), nn.Linear(width_in, width_out))
 
 
@@ -21,7 +22,7 @@ class DirectedRounds(MessagePassing):  # type: ignore[misc]  # torch_geometric i
     """Rounds of message passing along the edges as given: [groups, ..., width_in] → [groups, ..., width]."""
 
     def __init__(self, width_in: int, width: int, rounds: int, aggregator: str) -> None:
-        """`aggregator` is `sum` as published, or `mean`."""
+        """`aggregator` is `sum` or `mean`."""
         super().__init__(aggr=aggregator, node_dim=NODE_DIMENSION)
         self.rounds = rounds
         self.own = two_layers(width_in, width)
@@ -54,11 +55,11 @@ class TwoWayRounds(nn.Module):
     def forward(self, features: Tensor, edges: Tensor) -> Tensor:
         """`edges` [2, edges]: producer, consumer."""
         groups = features.shape[0]
-        down = self.top_down(features, edges, _ends(edges[1], groups, features.dtype))
-        up = self.bottom_up(features, edges.flip(0), _ends(edges[0], groups, features.dtype))
+        down = self.top_down(features, edges, ending(edges[1], groups, features.dtype))
+        up = self.bottom_up(features, edges.flip(0), ending(edges[0], groups, features.dtype))
         return torch.cat([down, up], dim=-1)
 
 
-def _ends(targets: Tensor, groups: int, dtype: torch.dtype) -> Tensor:
+def ending(targets: Tensor, groups: int, dtype: torch.dtype) -> Tensor:
     """[groups] 1 where an edge ends, else 0."""
     return torch.zeros(groups, dtype=dtype, device=targets.device).index_fill_(0, targets, 1.0)

@@ -1,11 +1,10 @@
-"""The published network: message passing over the whole graph before every decision, softmax over the devices.
+"""The published policy: the network sees the whole graph before every decision, softmax over the devices.
 
-Source: Addanki et al. 2019, sections 3.2 and appendix, and their published code. One feature of that code is left out:
-the groups' simulated start times, which the evaluation does not give. So a feature row is 4 + devices wide, not
-6 + devices.
+The networks are in `published_network`. Source: Addanki et al. 2019, sections 3.2 and appendix, and published code.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,58 +16,34 @@ from engine.errors import SettingsError
 from engine.placeto.episodes import Episodes, Plan
 from engine.placeto.evaluation import Check
 from engine.placeto.features import GroupGraph
-from engine.placeto.message_passing import TwoWayRounds, two_layers
-from engine.placeto.policy import Policy, ScoredDecisions, choose, index_tensor, initialise, log_probabilities
+from engine.placeto.policy import Policy, ScoredDecisions, choose, index_tensor, log_probabilities
+from engine.placeto.published_network import (
+    FIXED_FEATURES,
+    PublishedNetwork,
+    SimpleAggregator,
+    SimplePartitioner,
+    initialise_glorot,
+)
 from engine.placeto.reachability import reachability
 from engine.placeto.settings import PlacetoSettings
+from engine.placeto.start_times import GroupStartTimes
 
-FIXED_FEATURES = 4
-"""time, output bytes, "is current", "already placed"; the one-hot device follows"""
 MOST_GROUPS = 4096
 _NUMBERS_A_PART = 2**18
 """groups · decisions · width scored at once: bounds the memory of the gradient to some hundred MB"""
 
 
-class PooledSets(nn.Module):
-    """h_i(Σ_{u ∈ S_i} l_i(x_u)) of the current group's parents, children and parallel groups, concatenated."""
+@dataclass(frozen=True, slots=True)
+class SeenEpisodes(Episodes):
+    """Episodes with the start times that the policy saw."""
 
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.inner = nn.ModuleList(two_layers(width, width) for _ in range(3))
-        self.outer = nn.ModuleList(two_layers(width, width) for _ in range(3))
+    start_us: NDArray[np.float32]
+    """[batch, steps, groups] before each decision; [batch, 0, groups] where there are none"""
 
-    def forward(self, embedded: Tensor, sets: Tensor) -> Tensor:
-        """[rows, 3 · width] from `embedded` [groups, rows, width] and `sets` [3, groups, rows] of 0 and 1."""
-        pooled = [
-            outer((inner(embedded) * members[:, :, None]).sum(dim=0))
-            for inner, outer, members in zip(self.inner, self.outer, sets, strict=True)
-        ]
-        return torch.cat(pooled, dim=-1)
-
-
-class PublishedNetwork(nn.Module):
-    """Features of all groups and the current group → a score for each device."""
-
-    def __init__(self, devices: int, rounds: int) -> None:
-        super().__init__()
-        features = FIXED_FEATURES + devices
-        self.rounds = TwoWayRounds(features, features, rounds, "sum")
-        self.pool = PooledSets(2 * features)
-        width = 8 * features
-        self.classifier = nn.Sequential(
-            nn.Linear(width, 2 * width),
-            nn.ReLU(),
-            nn.Linear(2 * width, width),
-            nn.ReLU(),
-            nn.Linear(width, devices),
-        )
-
-    def forward(self, features: Tensor, edges: Tensor, current: Tensor, sets: Tensor) -> Tensor:
-        """[rows, devices] from `features` [groups, rows, width], `current` [rows] and `sets` [3, groups, rows]."""
-        embedded = self.rounds(features, edges)
-        own = embedded[current, torch.arange(len(current), device=current.device)]
-        scores: Tensor = self.classifier(torch.cat([own, self.pool(embedded, sets)], dim=-1))
-        return scores
+    def first(self, count: int) -> "SeenEpisodes":
+        """The first `count` episodes."""
+        kept = Episodes(self.plan, self.actions).first(count)
+        return SeenEpisodes(kept.plan, kept.actions, self.start_us[:count])
 
 
 class States(NamedTuple):
@@ -80,26 +55,35 @@ class States(NamedTuple):
     """[rows, groups] whether the group has been placed in this pass"""
     current: Tensor
     """[rows]"""
+    start_us: Tensor | None
+    """[rows, groups] when each group starts; None where no state is evaluated on the way"""
 
 
 class PublishedPolicy(Policy):
-    """The published network on one problem."""
+    """The published network, or one of the simpler ones, on one problem."""
 
     def __init__(
-        self, settings: PlacetoSettings, graph: GroupGraph, rng: np.random.Generator, torch_device: torch.device
+        self,
+        settings: PlacetoSettings,
+        graph: GroupGraph,
+        rng: np.random.Generator,
+        torch_device: torch.device,
+        start_times: GroupStartTimes | None,
     ) -> None:
+        """`start_times` None: the feature is 0 throughout, as published with the terminal reward."""
         groups, devices = graph.group_count, graph.device_count
         if groups > MOST_GROUPS:
             raise SettingsError(
-                f"the published network on {groups} groups",
+                f"the network {settings.network!r} on {groups} groups",
                 where="network",
                 allowed=f"at most {MOST_GROUPS} groups; merge groups, or use network=shared_head",
                 field="network",
             )
         self.torch_device = torch_device
         with torch.device("meta"):
-            self.network = PublishedNetwork(devices, settings.message_rounds)
-        initialise(self.network, rng, torch_device)
+            self.network = _network(settings, devices)
+        initialise_glorot(self.network, rng, torch_device)
+        self._start_times = start_times
         self._edges = index_tensor(np.stack([graph.edge_source, graph.edge_target]), torch_device)
         before = torch.from_numpy(reachability(graph.edge_source, graph.edge_target, groups)).to(torch_device)
         apart = ~(before | before.T | torch.eye(groups, dtype=torch.bool, device=torch_device))
@@ -110,9 +94,10 @@ class PublishedPolicy(Policy):
         self._allowed = torch.from_numpy(graph.allowed).to(torch_device)
         self._rows_a_part = max(1, _NUMBERS_A_PART // (groups * (FIXED_FEATURES + devices)))
 
-    def sample(self, plan: Plan, check: Check) -> Episodes:
+    def sample(self, plan: Plan, check: Check) -> SeenEpisodes:
         """Decide step by step, all episodes of the batch at once."""
         batch, groups = plan.starts.shape
+        starts = _RunningStarts(self._start_times, plan)
         placements = index_tensor(plan.starts, self.torch_device)
         decided = torch.zeros_like(placements, dtype=torch.bool)
         orders = index_tensor(plan.orders, self.torch_device)
@@ -123,16 +108,19 @@ class PublishedPolicy(Policy):
             if step % groups == 0:
                 decided = torch.zeros_like(decided)
             current = orders[:, step]
+            states = States(placements, decided, current, self._on_device(starts.before(step)))
             with torch.no_grad():
-                scored = self._log_probabilities(States(placements, decided, current), plan.explore)
+                scored = self._log_probabilities(states, plan.explore)
             chosen = choose(scored.cpu().numpy().astype(np.float64), plan.uniforms[:, step], plan.greedy)
             actions[:, step] = chosen
+            starts.move(plan.orders[:, step], chosen)
             placements[rows, current] = index_tensor(chosen, self.torch_device)
             decided[rows, current] = True
-        return Episodes(plan, actions)
+        return SeenEpisodes(plan, actions, starts.seen)
 
     def score(self, episodes: Episodes, check: Check) -> Iterator[ScoredDecisions]:
         """Parts of some steps of all episodes, so many that the gradient fits the memory."""
+        assert isinstance(episodes, SeenEpisodes), "episodes of another policy"
         batch = episodes.plan.batch
         steps_a_part = max(1, self._rows_a_part // batch)
         placements = episodes.plan.starts.copy()
@@ -144,7 +132,7 @@ class PublishedPolicy(Policy):
             by_step = scored.reshape(steps.stop - first, batch, -1).transpose(0, 1)
             yield ScoredDecisions(by_step, slice(0, batch), steps)
 
-    def states(self, episodes: Episodes, placements: NDArray[np.int32], steps: slice) -> States:
+    def states(self, episodes: SeenEpisodes, placements: NDArray[np.int32], steps: slice) -> States:
         """The states before `steps`, step after step all episodes.
 
         `placements` [batch, groups] are those before the first of them, and are moved on to the end of the last.
@@ -163,7 +151,11 @@ class PublishedPolicy(Policy):
             index_tensor(seen.reshape(-1, groups), self.torch_device),
             torch.from_numpy(decided.reshape(-1, groups)).to(self.torch_device),
             index_tensor(orders[:, steps].T.reshape(-1), self.torch_device),
+            self._on_device(episodes.start_us[:, steps].transpose(1, 0, 2).reshape(-1, groups)),
         )
+
+    def _on_device(self, start_us: NDArray[np.float32]) -> Tensor | None:
+        return torch.from_numpy(start_us).to(self.torch_device) if self._start_times is not None else None
 
     def _log_probabilities(self, states: States, explore: float) -> Tensor:
         """[rows, devices] of the current group's devices; the lowest number where it may not go."""
@@ -171,13 +163,58 @@ class PublishedPolicy(Policy):
         return log_probabilities(scores, self._allowed[states.current], explore)
 
     def features(self, states: States) -> Tensor:
-        """[groups, rows, 4 + devices], times and bytes as shares of the greatest in the graph."""
+        """[groups, rows, 5 + devices], times and bytes as shares of the greatest in the graph."""
         placements = states.placements.T
         devices = self._time.shape[1]
         groups, rows = placements.shape
         times = self._time.gather(1, placements)
         times = times / times.amax(dim=0, keepdim=True).clamp_min(1e-9)
         sizes = (self._bytes / self._bytes.max().clamp_min(1e-9))[:, None].expand(groups, rows)
-        is_current = nn.functional.one_hot(states.current, groups).T
-        columns = torch.stack([times, sizes, is_current.to(times.dtype), states.decided.T.to(times.dtype)], dim=-1)
+        is_current = nn.functional.one_hot(states.current, groups).T.to(times.dtype)
+        decided = states.decided.T.to(times.dtype)
+        columns = torch.stack([times, sizes, is_current, decided, _starts_from_current(states, times)], dim=-1)
         return torch.cat([columns, nn.functional.one_hot(placements, devices).to(times.dtype)], dim=-1)
+
+
+class _RunningStarts:
+    """Start times along the episodes of a plan: simulated anew for an episode only where a group has moved."""
+
+    def __init__(self, start_times: GroupStartTimes | None, plan: Plan) -> None:
+        self._start_times = start_times
+        self._placements = plan.starts.copy()
+        self._moved = np.ones(plan.batch, dtype=np.bool_)
+        groups = self._placements.shape[1]
+        self._latest = np.zeros(self._placements.shape, dtype=np.float32)
+        self.seen = np.zeros((plan.batch, plan.steps if start_times is not None else 0, groups), dtype=np.float32)
+        """[batch, steps, groups]"""
+
+    def before(self, step: int) -> NDArray[np.float32]:
+        """[batch, groups] before the decision of `step`."""
+        if self._start_times is not None:
+            if self._moved.any():
+                self._latest[self._moved] = self._start_times.of(self._placements[self._moved])
+            self.seen[:, step] = self._latest
+        return self._latest.copy()
+
+    def move(self, groups: NDArray[np.int32], devices: NDArray[np.int32]) -> None:
+        """Each episode's group goes to its device."""
+        rows = np.arange(len(groups))
+        self._moved = self._placements[rows, groups] != devices
+        self._placements[rows, groups] = devices
+
+
+def _network(settings: PlacetoSettings, devices: int) -> nn.Module:
+    if settings.network == "simple_aggregator":
+        return SimpleAggregator(devices)
+    if settings.network == "simple_partitioner":
+        return SimplePartitioner(devices)
+    return PublishedNetwork(devices, settings.message_rounds)
+
+
+def _starts_from_current(states: States, like: Tensor) -> Tensor:
+    """[groups, rows] start times from the current group's, as shares of the greatest distance from it in the graph."""
+    if states.start_us is None:
+        return torch.zeros_like(like)
+    starts = states.start_us.T
+    apart = starts - starts.gather(0, states.current[None, :])
+    return apart / apart.abs().amax(dim=0, keepdim=True).clamp_min(1e-9)

@@ -45,7 +45,7 @@ class Reinforce:
             episodes,
             advantages,
             falling(settings.entropy_weight, settings.entropy_weight_end, progress),
-            settings.ratio_clip,
+            settings,
             self._policy.torch_device,
         )
         for _ in range(settings.epochs):
@@ -91,15 +91,16 @@ class _Batch:
         episodes: Episodes,
         advantages: NDArray[np.float64],
         entropy_weight: float,
-        ratio_clip: float,
+        settings: PlacetoSettings,
         torch_device: torch.device,
     ) -> None:
         counts = ~episodes.plan.greedy
         self._actions = index_tensor(episodes.actions, torch_device)
         self._advantages = torch.from_numpy(advantages.astype(np.float32)).to(torch_device)
         self._counts = torch.from_numpy(counts.astype(np.float32))[:, None].to(torch_device)
-        self._decisions = max(1, int(counts.sum()) * episodes.plan.steps)
-        self._entropy_weight, self._ratio_clip = entropy_weight, ratio_clip
+        self._decisions = max(1, int(counts.sum()) * episodes.plan.steps) if not settings.sum_over_decisions else 1
+        """what the sum over the decisions is divided by"""
+        self._entropy_weight, self._ratio_clip = entropy_weight, settings.ratio_clip
         self._first_epoch = True
         self._sampled = torch.zeros_like(self._advantages)
         """[batch, steps] log-probabilities of the actions when they were sampled"""
@@ -109,7 +110,7 @@ class _Batch:
         self._first_epoch = False
 
     def loss(self, part: ScoredDecisions) -> Tensor:
-        """Minus the gain and the entropy bonus of this part, as its share of the mean over the batch."""
+        """Minus the gain and the entropy bonus of this part, as its share of the mean, or the sum, over the batch."""
         logarithms, where = part.log_probabilities, (part.episodes, part.steps)
         chosen = logarithms.gather(-1, self._actions[where][..., None])[..., 0]
         advantages = self._advantages[where]

@@ -20,6 +20,7 @@ from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head_policy import SharedHeadPolicy, fresh_network, trained_network
+from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
@@ -32,17 +33,27 @@ def make_policy(
     graph: GroupGraph,
     rng: np.random.Generator,
     weights: Mapping[str, NDArray[np.generic]] | None = None,
+    start_times: GroupStartTimes | None = None,
 ) -> Policy:
-    """The policy that `settings` name, on `graph`, with `weights` (of the shared head), else fresh ones from `rng`."""
+    """The policy that `settings` name, on `graph`, with `weights` (of the shared head), else fresh ones from `rng`.
+
+    `start_times`, where they are asked for, are a feature of the published networks.
+    """
     torch_device = chosen_device(settings.torch_device)
-    if settings.network == "published":
+    if settings.network != "shared_head":
         assert weights is None, "weights of another network"
-        return PublishedPolicy(settings, graph, rng, torch_device)
+        return PublishedPolicy(settings, graph, rng, torch_device, start_times)
     if weights is None:
         network = fresh_network(settings, rng, torch_device)
     else:
         network = trained_network(settings, weights, torch_device)
     return SharedHeadPolicy(settings, graph, network, torch_device)
+
+
+def start_times_for(settings: PlacetoSettings, problem: PlacementProblem) -> GroupStartTimes | None:
+    """Where `settings` ask for them and every state is evaluated, as the intermediate reward does; else None."""
+    asked = settings.network != "shared_head" and settings.start_time_feature
+    return GroupStartTimes(problem) if asked and settings.reward == "intermediate" else None
 
 
 def step_time_penalty(settings: PlacetoSettings, graph: GroupGraph) -> StepTimePenalty:
@@ -68,7 +79,7 @@ class Training:
         self._emit, self._should_stop = emit, should_stop
         self._check = make_check(problem, should_stop)
         self._evaluator = Evaluator(problem, step_time_penalty(settings, graph), settings.reward, self._check)
-        self._policy = make_policy(settings, graph, rng)
+        self._policy = make_policy(settings, graph, rng, start_times=start_times_for(settings, problem))
         self._reinforce = Reinforce(self._policy, settings)
         self._baseline = ReturnBaseline(settings.return_baseline_episodes, graph.group_count * settings.passes)
         self._best_value = np.inf

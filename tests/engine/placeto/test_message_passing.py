@@ -1,4 +1,4 @@
-"""Message passing and pooling on graphs drawn by hand, with weights that make the answer a sum one can do by hand."""
+"""Message passing on graphs drawn by hand, with weights that make the answer a sum one can do by hand."""
 
 import pytest
 import torch
@@ -6,7 +6,6 @@ from torch import Tensor, nn
 
 from engine.placeto.bags import sum_bags
 from engine.placeto.message_passing import DirectedRounds, TwoWayRounds
-from engine.placeto.published import PooledSets
 
 # 0 → 1 → 3 and 0 → 2 → 3; 4 stands alone
 DIAMOND = torch.tensor([[0, 0, 1, 2], [1, 2, 3, 3]])
@@ -73,18 +72,6 @@ def test_a_batch_between_groups_and_features_changes_nothing() -> None:
     together = network(features, DIAMOND)
     for row in range(4):
         assert torch.allclose(together[:, row], network(features[:, row], DIAMOND), atol=1e-6)
-
-
-def test_pooling_sums_parents_children_and_parallel_groups() -> None:
-    network = PooledSets(1)
-    make_identity(network)
-    embedded = VALUES[:, None, :].expand(5, 2, 1)
-    parents = torch.tensor([[1, 0], [0, 0], [0, 0], [0, 0], [0, 0]])
-    children = torch.tensor([[0, 1], [0, 1], [0, 1], [1, 1], [0, 0]])
-    parallel = torch.tensor([[0, 0], [0, 0], [1, 0], [0, 0], [1, 1]])
-    sets = torch.stack([parents, children, parallel]).float()
-    # of group 1 (first row) and of group 0 without itself, as if 0 reached itself too (second row)
-    assert network(embedded, sets).tolist() == [[1.0, 1000.0, 10100.0], [0.0, 1111.0, 10000.0]]
 
 
 def test_sums_of_bags_are_those_of_torch_and_so_is_their_gradient() -> None:

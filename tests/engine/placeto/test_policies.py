@@ -12,24 +12,24 @@ from engine.events import Json
 from engine.placeto.episodes import Episodes, Plan, random_placements
 from engine.placeto.features import GROUP_FEATURES, group_features, group_graph
 from engine.placeto.policy import Policy, ScoredDecisions, choose, log_probabilities
-from engine.placeto.published import PublishedPolicy
+from engine.placeto.published import PublishedPolicy, SeenEpisodes
 from engine.placeto.settings import make_settings
 from engine.placeto.shared_head_policy import SharedHeadPolicy
-from engine.placeto.training import make_policy
+from engine.placeto.start_times import GroupStartTimes
+from engine.placeto.training import make_policy, start_times_for
 from engine.problem import PlacementProblem
 
 from .problems import another_topological_order, random_problem, renumbered, reordered
 
 BOTH = pytest.mark.parametrize("preset", ["fast", "paper"])
+NETWORKS = pytest.mark.parametrize("network", ["shared_head", "published", "simple_partitioner", "simple_aggregator"])
 
 
 def policy_on(problem: PlacementProblem, preset: str, *, explore_deep: bool = True, **settings: Json) -> Policy:
     """With untrained weights, but loud ones, so that a decision depends on everything."""
-    policy = make_policy(
-        make_settings({"preset": preset, "torch_device": "cpu", "stay_weight": 0.0, **settings}),
-        group_graph(problem),
-        np.random.default_rng(0),
-    )
+    made = make_settings({"preset": preset, "torch_device": "cpu", "stay_weight": 0.0, **settings})
+    starts = start_times_for(made, problem)
+    policy = make_policy(made, group_graph(problem), np.random.default_rng(0), start_times=starts)
     if explore_deep:
         with torch.no_grad():
             for parameter in policy.network.parameters():
@@ -66,12 +66,12 @@ def chosen_again(policy: Policy, episodes: Episodes) -> NDArray[np.int32]:
     return np.stack(by_step, axis=1)
 
 
-@BOTH
+@NETWORKS
 @pytest.mark.parametrize("explore", [0.0, 0.2, 1.0])
-def test_what_is_decided_follows_from_what_is_scored(preset: str, explore: float) -> None:
+def test_what_is_decided_follows_from_what_is_scored(network: str, explore: float) -> None:
     problem = random_problem(5, groups=14, cpu=True)
     problem.allowed[3] = [False, True, False, True]
-    policy = policy_on(problem, preset)
+    policy = policy_on(problem, "fast" if network == "shared_head" else "paper", network=network)
     episodes = policy.sample(plan_on(problem, passes=2, explore=explore), lambda: None)
     assert np.array_equal(episodes.actions, chosen_again(policy, episodes))
 
@@ -121,8 +121,9 @@ def test_scoring_in_parts_gives_the_same_gradient(preset: str, monkeypatch: pyte
         assert torch.allclose(whole, gradients[1][name], rtol=1e-3, atol=1e-4), name  # type: ignore[arg-type]
 
 
-@BOTH
-def test_renaming_and_reordering_groups_changes_nothing(preset: str) -> None:
+@NETWORKS
+def test_renaming_and_reordering_groups_changes_nothing(network: str) -> None:
+    preset = "fast" if network == "shared_head" else "paper"
     problem = random_problem(7, groups=16, devices=2, cpu=True)
     new_of_old = another_topological_order(problem, np.random.default_rng(3))
     assert not np.array_equal(new_of_old, np.arange(16))
@@ -131,7 +132,7 @@ def test_renaming_and_reordering_groups_changes_nothing(preset: str) -> None:
     starts = np.empty_like(plan.starts)
     starts[:, new_of_old] = plan.starts
     mapped = Plan(starts, new_of_old[plan.orders].astype(np.int32), plan.uniforms, plan.greedy, 0.0)
-    first, second = policy_on(problem, preset), policy_on(other, preset)
+    first, second = policy_on(problem, preset, network=network), policy_on(other, preset, network=network)
     episodes, again = first.sample(plan, lambda: None), second.sample(mapped, lambda: None)
     assert np.array_equal(episodes.actions, again.actions)
     assert scored(first, episodes) == pytest.approx(scored(second, again), abs=1e-4)
@@ -184,35 +185,56 @@ def test_untrained_the_shared_head_prefers_what_its_settings_say() -> None:
 def test_the_published_network_has_the_published_form() -> None:
     policy = policy_on(random_problem(1, devices=3), "paper")
     shapes = {name: tuple(weight.shape) for name, weight in policy.network.state_dict().items()}
-    width = 8 * (4 + 3)
+    width = 8 * (5 + 3)
     assert [shapes[f"classifier.{layer}.weight"] for layer in (0, 2, 4)] == [
         (2 * width, width),
         (width, 2 * width),
         (3, width),
     ]
-    assert shapes["rounds.top_down.message_network.0.weight"] == (7, 7) == shapes["rounds.bottom_up.own.0.weight"]
-    assert shapes["pool.inner.2.0.weight"] == (14, 14)
+    assert [shapes[f"rounds.own.{layer}.weight"] for layer in (0, 2, 4)] == [(8, 8)] * 3
+    assert (
+        shapes["rounds.top_down.message_network.0.weight"]
+        == (8, 8)
+        == shapes["rounds.bottom_up.update_network.2.weight"]
+    )
+    assert shapes["pool.inner.2.0.weight"] == (16, 16)
 
 
-def test_the_published_features() -> None:
+@pytest.mark.parametrize("reward", ["intermediate", "terminal"])
+def test_the_published_features(reward: str) -> None:
     problem = random_problem(1, groups=3, devices=2)
-    policy = policy_on(problem, "paper")
+    policy = policy_on(problem, "paper", reward=reward)
     assert isinstance(policy, PublishedPolicy)
     graph = group_graph(problem)
-    plan = Plan(
-        np.array([[0, 1, 0]], np.int32), np.array([[1, 0, 2]], np.int32), np.zeros((1, 3)), np.zeros(1, bool), 0
-    )
-    states = policy.states(Episodes(plan, np.array([[0, 1, 1]], np.int32)), plan.starts.copy(), slice(0, 3))
-    features = policy.features(states)
-    assert features.shape == (3, 3, 6)
-    time, size = graph.time_us[:, 0] / graph.time_us[:, 0].max(), graph.output_bytes / graph.output_bytes.max()
-    for row, (placement, decided, current) in enumerate(
-        [([0, 1, 0], [0, 0, 0], 1), ([0, 0, 0], [0, 1, 0], 0), ([1, 0, 0], [1, 1, 0], 2)]
-    ):
+    orders = np.array([[1, 0, 2]], np.int32)
+    plan = Plan(np.array([[0, 1, 0]], np.int32), orders, np.zeros((1, 3)), np.zeros(1, bool), 0)
+    passed = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]], np.int32)
+    start_us = GroupStartTimes(problem).of(passed)
+    episodes = SeenEpisodes(plan, np.array([[0, 1, 1]], np.int32), start_us[None])
+    features = policy.features(policy.states(episodes, plan.starts.copy(), slice(0, 3)))
+    assert features.shape == (3, 3, 7)
+    size = graph.output_bytes / graph.output_bytes.max()
+    for row, (decided, current) in enumerate([([0, 0, 0], 1), ([0, 1, 0], 0), ([1, 1, 0], 2)]):
+        placement = passed[row]
+        time = graph.time_us[np.arange(3), placement]
+        start = start_us[row] - start_us[row, current]
+        start = start / np.abs(start).max() if reward == "intermediate" else np.zeros(3)
         expected = [
-            [time[g], size[g], g == current, decided[g], placement[g] == 0, placement[g] == 1] for g in range(3)
+            [time[g] / time.max(), size[g], g == current, decided[g], start[g], placement[g] == 0, placement[g] == 1]
+            for g in range(3)
         ]
         assert features[:, row].numpy() == pytest.approx(np.array(expected, dtype=float), abs=1e-6)
+
+
+def test_the_start_times_seen_are_those_of_the_states() -> None:
+    problem = random_problem(2, groups=9)
+    policy = policy_on(problem, "paper")
+    episodes = policy.sample(plan_on(problem, batch=3, passes=2), lambda: None)
+    assert isinstance(episodes, SeenEpisodes)
+    for index in range(3):
+        expected = GroupStartTimes(problem).of(episodes.states_of(index)[:-1])
+        assert np.array_equal(episodes.start_us[index], expected)
+    assert episodes.first(2).start_us.shape == (2, 18, 9)
 
 
 def test_features_are_free_of_the_unit_of_time() -> None:
@@ -227,7 +249,7 @@ def test_too_many_groups_for_the_published_network_are_refused(monkeypatch: pyte
     with pytest.raises(SettingsError) as caught:
         policy_on(random_problem(1, groups=11), "paper")
     assert str(caught.value) == (
-        "network: the published network on 11 groups; "
+        "network: the network 'published' on 11 groups; "
         "allowed: at most 10 groups; merge groups, or use network=shared_head"
     )
 

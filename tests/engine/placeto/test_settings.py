@@ -25,7 +25,19 @@ REFUSED: list[tuple[dict[str, Json], str, str]] = [
     ({"batch_episodes": True}, "batch_episodes", "batch_episodes: True; allowed: a whole number from 1 to 4096"),
     ({"epochs": [1]}, "epochs", "epochs: [1]; allowed: a whole number from 1 to 100"),
     ({"reward": "none"}, "reward", "reward: 'none'; allowed: terminal, intermediate"),
-    ({"network": {}}, "network", "network: {}; allowed: shared_head, published"),
+    (
+        {"network": {}},
+        "network",
+        "network: {}; allowed: shared_head, published, simple_partitioner, simple_aggregator",
+    ),
+    (
+        {"traversal": "fixed"},
+        "traversal",
+        "traversal: 'fixed'; allowed: topological, reversed, least_urgent_first, random_topological, random, "
+        "fixed_random",
+    ),
+    ({"traversal_seed": -1}, "traversal_seed", "traversal_seed: -1; allowed: a whole number from 0 to 4294967295"),
+    ({"sum_over_decisions": 1}, "sum_over_decisions", "sum_over_decisions: 1; allowed: true, false"),
     ({"torch_device": "tpu"}, "torch_device", "torch_device: 'tpu'; allowed: auto, cpu, cuda"),
     ({"normalise_advantages": 1}, "normalise_advantages", "normalise_advantages: 1; allowed: true, false"),
 ]
@@ -51,11 +63,12 @@ def test_the_preset_fast_is_the_defaults() -> None:
 
 def test_the_preset_paper_has_the_published_values() -> None:
     settings = make_settings({"preset": "paper"})
-    assert (settings.message_rounds, settings.passes, settings.return_baseline_episodes) == (8, 1, 10)
+    assert (settings.message_rounds, settings.passes, settings.return_baseline_episodes) == (8, 1, 10 * 8)
     assert (settings.learning_rate, settings.learning_rate_end, settings.gradient_norm) == (1e-3, 1e-4, 1.25)
     assert (settings.entropy_weight, settings.epochs, settings.exploration) == (1.0, 1, 0.0)
     assert (settings.memory_penalty, settings.penalised_cap, settings.reward_unit) == (2.0, 10.0, "second")
     assert (settings.network, settings.reward) == ("published", "intermediate")
+    assert settings.sum_over_decisions and settings.start_time_feature and not settings.normalise_advantages
     assert 4 <= settings.batch_episodes <= 8
 
 

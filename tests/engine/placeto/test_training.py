@@ -205,7 +205,7 @@ def test_the_global_state_of_torch_is_left_alone() -> None:
     threads = torch.get_num_threads()
     expected = torch.rand(1)
     torch.manual_seed(11)
-    train(random_problem(7, evaluations=50), {"torch_threads": threads + 1})
+    train(random_problem(7, evaluations=17), {"torch_threads": threads + 1})
     assert torch.rand(1) == expected
     assert torch.get_num_threads() == threads
 
@@ -237,6 +237,9 @@ def test_a_diverged_training_says_so(preset: str, monkeypatch: pytest.MonkeyPatc
         {"start": "random"},
         {"start": "fastest_device"},
         {"network": "published"},
+        {"network": "simple_partitioner", "reward": "intermediate"},
+        {"network": "simple_aggregator", "traversal": "reversed"},
+        {"preset": "paper", "start_time_feature": False},
         {"preset": "paper", "network": "shared_head"},
         {"greedy_every_batches": 2},
         {"message_rounds": 0},
