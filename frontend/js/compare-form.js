@@ -5,15 +5,17 @@ import { counted, formatCount } from "./format.js";
 import { tellMemory } from "./run-form.js";
 
 /**
- * @param {{ methods: number, seeds: number, evaluations: number }} chosen
+ * @param {{ methods: number, deterministic: number, seeds: number, evaluations: number }} chosen `deterministic`: those
+ *   of the methods that draw nothing at random, and so run with one seed
  * @returns {string}
  */
-export function comparisonWords({ methods, seeds, evaluations }) {
+export function comparisonWords({ methods, deterministic, seeds, evaluations }) {
   if (methods === 0) {
     return "Choose at least one method.";
   }
-  const runs = counted(methods * seeds, "run");
-  return `${counted(methods, "method")} × ${counted(seeds, "seed")}: ${runs} of at most ${formatCount(evaluations)} evaluations each.`;
+  const runs = counted((methods - deterministic) * seeds + deterministic, "run");
+  const once = seeds > 1 && deterministic > 0 ? ` (${formatCount(deterministic)} of them ${deterministic === 1 ? "draws" : "draw"} nothing at random: one seed)` : "";
+  return `${counted(methods, "method")} × ${counted(seeds, "seed")}${once}: ${runs} of at most ${formatCount(evaluations)} evaluations each.`;
 }
 
 /** @param {HTMLFormElement} form */
@@ -21,7 +23,12 @@ export function enhanceComparisonForm(form) {
   const button = find(form, "button[type=submit]", HTMLButtonElement);
   const update = () => {
     const data = new FormData(form);
-    const chosen = { methods: data.getAll("methods").length, seeds: Number(data.get("seeds")), evaluations: Number(data.get("evaluations")) };
+    const chosen = {
+      methods: data.getAll("methods").length,
+      deterministic: form.querySelectorAll("[data-deterministic] input:checked").length,
+      seeds: Number(data.get("seeds")),
+      evaluations: Number(data.get("evaluations")),
+    };
     setText(find(form, "[data-part=summary]", HTMLElement), comparisonWords(chosen));
     find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", String(data.get("cluster")).trim() !== "");
     tellMemory(form);

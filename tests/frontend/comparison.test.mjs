@@ -56,10 +56,15 @@ test("how far it is, in words", () => {
 });
 
 test("what will be started, in words", () => {
-  assert.equal(comparisonWords({ methods: 0, seeds: 3, evaluations: 10 }), "Choose at least one method.");
+  const none = { methods: 0, deterministic: 0, seeds: 3, evaluations: 10 };
+  assert.equal(comparisonWords(none), "Choose at least one method.");
   assert.equal(
-    comparisonWords({ methods: 4, seeds: 3, evaluations: 2000 }),
+    comparisonWords({ methods: 4, deterministic: 0, seeds: 3, evaluations: 2000 }),
     "4 methods × 3 seeds: 12 runs of at most 2,000 evaluations each.",
   );
-  assert.match(comparisonWords({ methods: 1, seeds: 1, evaluations: 5 }), /^1 method × 1 seed: 1 run of/);
+  assert.equal(
+    comparisonWords({ methods: 4, deterministic: 1, seeds: 3, evaluations: 2000 }),
+    "4 methods × 3 seeds (1 of them draws nothing at random: one seed): 10 runs of at most 2,000 evaluations each.",
+  );
+  assert.match(comparisonWords({ methods: 2, deterministic: 2, seeds: 1, evaluations: 5 }), /^2 methods × 1 seed: 2 runs of/);
 });

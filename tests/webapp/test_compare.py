@@ -10,6 +10,7 @@ from engine import api
 from tests.webapp.conftest import MemoryBroker
 from webapp.comparisons import lifecycle
 from webapp.comparisons.models import Comparison, Member
+from webapp.comparisons.pages import request_of
 from webapp.graphs.models import Graph
 from webapp.jobs.claim import Claim
 from webapp.runs.models import Run
@@ -123,6 +124,50 @@ def test_report_and_table_are_those_of_the_command_line(client: Client, comparis
     assert simulated["peak_bytes"] == row["peak_bytes"]
     table = client.get(f"/comparisons/{comparison.id}/comparison.md").content.decode()
     assert table.splitlines()[2].startswith("| Random | 2 |")
+
+
+def test_the_figure_is_that_of_the_command_line(client: Client, comparison: Comparison) -> None:
+    comparison.graph.name = "$\\frac{$ <b>.pb"  # text, and no formula
+    comparison.graph.save()
+    carry_out(comparison)
+    for suffix, begin, content_type in (("svg", b"<?xml", "image/svg+xml"), ("png", b"\x89PNG", "image/png")):
+        answer = client.get(f"/comparisons/{comparison.id}/comparison.{suffix}")
+        assert answer.content.startswith(begin)
+        assert answer.headers["Content-Type"] == content_type
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="frac-b-comparison.{suffix}"'
+
+
+def test_a_method_has_the_preset_that_was_chosen(client: Client, ready_graph: Graph) -> None:
+    chosen = {"methods": ["placeto", "rnn", "random"], "preset_placeto": "paper", "preset_rnn": "fast"}
+    address = start(client, ready_graph, seeds="1", **chosen).url
+    assert {run.method: run.settings for run in lifecycle.runs_of(only_comparison())} == {
+        "placeto": {"preset": "paper"},
+        "rnn": {},  # fast is its default
+        "random": {},
+    }
+    assert request_of(only_comparison()).settings == {"placeto": {"preset": "paper"}}
+    assert "Placeto with preset paper" in client.get(address).content.decode()
+    refused = start(client, ready_graph, methods=["placeto"], preset_placeto="magic")
+    assert list(refused.json()["errors"]) == ["preset_placeto"]
+
+
+def test_a_list_of_runs_has_one_line_for_all_of_it(client: Client, comparison: Comparison) -> None:
+    graph = comparison.graph
+    for address in (f"/graphs/{graph.id}/", f"/projects/{graph.project_id}/"):
+        page = client.get(address).content.decode()
+        assert page.count(f"/comparisons/{comparison.id}/status.json") == 1
+        assert "0 of 3 ended" in page
+        assert "/runs/" not in page.partition('id="runs-title"')[2]
+    status = f"/comparisons/{comparison.id}/status.json"
+    assert client.get(status).json()["status"] == "queued"
+    [first, *_] = Member.objects.filter(comparison=comparison)
+    place_run(first.run_id)
+    [best_us] = Run.objects.filter(id=first.run_id).values_list("best_step_time_us", flat=True)
+    told = {"status": "running", "stage": "1 of 3 ended", "best_step_time_us": best_us, "evaluations_used": 30}
+    assert client.get(status).json() == told
+    carry_out(comparison)
+    done = client.get(status).json()
+    assert (done["status"], done["stage"], done["evaluations_used"]) == ("done", "", 60)
 
 
 def test_all_of_it_is_cancelled(client: Client, comparison: Comparison) -> None:

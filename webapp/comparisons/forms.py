@@ -1,8 +1,10 @@
 """The form that starts a comparison."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.forms.boundfield import BoundWidget
 
 from engine import api
 from webapp.runs.forms import ProblemForm
@@ -11,6 +13,16 @@ from webapp.user_errors import add_to_form
 MOST_RUNS = 200
 FIRST_CHOICE = ("auto", "local_search", "heft", "random")
 """chosen when the form is opened: quick ones"""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodChoice:
+    """What the form shows of one method."""
+
+    box: BoundWidget
+    info: api.MethodInfo
+    preset: forms.BoundField | None
+    """None where it has no presets"""
 
 
 class ComparisonForm(ProblemForm):
@@ -26,6 +38,21 @@ class ComparisonForm(ProblemForm):
         self._choices("methods", [(method.name, method.label) for method in api.methods()])
         known = [method.name for method in api.methods()]
         self.fields["methods"].initial = [name for name in FIRST_CHOICE if name in known]
+        for method in api.methods():
+            if method.presets:
+                choices = [(preset, preset) for preset in method.presets]
+                self.fields[preset_name(method.name)] = forms.ChoiceField(
+                    label=f"Preset of {method.label}", required=False, choices=choices
+                )
+
+    def method_choices(self) -> list[MethodChoice]:
+        """A row a method: the box to check it, and its presets."""
+        infos = {method.name: method for method in api.methods()}
+        boxes = {str(box.data["value"]): box for box in self["methods"]}
+        return [
+            MethodChoice(box, infos[name], self[preset_name(name)] if infos[name].presets else None)
+            for name, box in boxes.items()
+        ]
 
     def clean(self) -> dict[str, Any]:
         """Make `request`; the engine's sentences go to the fields."""
@@ -40,6 +67,7 @@ class ComparisonForm(ProblemForm):
                 methods=tuple(data["methods"]),
                 budget=api.Budget(data["evaluations"], data["seconds"]),
                 seeds=data["seeds"],
+                settings=self._settings(data["methods"]),
                 drop_devices=data["drop_devices"],
             )
         except api.PlacetoError as error:
@@ -49,3 +77,16 @@ class ComparisonForm(ProblemForm):
         if runs > MOST_RUNS:
             self.add_error("seeds", f"{runs} runs in all; allowed: at most {MOST_RUNS}.")
         return data
+
+    def _settings(self, methods: list[str]) -> dict[str, dict[str, api.Json]]:
+        """The presets of the chosen methods, where they are other than the default."""
+        presets = {info.name: info.presets for info in api.methods()}
+        chosen = {method: self.cleaned_data.get(preset_name(method)) for method in methods}
+        return {
+            method: {"preset": preset} for method, preset in chosen.items() if preset and preset != presets[method][0]
+        }
+
+
+def preset_name(method: str) -> str:
+    """The field of its presets."""
+    return f"preset_{method}"

@@ -21,10 +21,12 @@ def start(graph: Graph, request: api.ComparisonRequest) -> Comparison:
             evaluations=request.budget.evaluations,
             seconds=request.budget.seconds,
             drop_devices=request.drop_devices,
+            settings={method: dict(values) for method, values in request.settings.items()},
         )
         for method, seed in sorted(request.members(), key=lambda member: member[1]):
+            settings = request.settings.get(method, {})
             run_request = api.RunRequest(
-                request.cluster, method, request.budget, seed, drop_devices=request.drop_devices
+                request.cluster, method, request.budget, seed, settings, drop_devices=request.drop_devices
             )
             Member.objects.create(comparison=comparison, run=runs.start(graph, run_request))
     return comparison

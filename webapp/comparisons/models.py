@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 
+from engine import api
 from webapp.graphs.models import Graph
 from webapp.json_text import JsonTextField
 from webapp.runs.models import Run
@@ -29,6 +30,8 @@ class Comparison(models.Model):
     """the budget of wall time of each run, or None"""
     drop_devices = models.BooleanField(default=False)
     """whether the devices that the graph's file fixes count for nothing"""
+    settings = JsonTextField(default=dict)
+    """{method: its settings}, where they are other than its defaults"""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -36,6 +39,19 @@ class Comparison(models.Model):
 
     def __str__(self) -> str:
         return f"comparison on {self.graph.name}"
+
+    @property
+    def settings_of_methods(self) -> dict[str, dict[str, api.Json]]:
+        """The same, typed."""
+        assert isinstance(self.settings, dict)
+        return {method: values for method, values in self.settings.items() if isinstance(values, dict)}
+
+    @property
+    def presets(self) -> list[tuple[str, str]]:
+        """Method for people and preset, of those that have one other than the default."""
+        labels = {method.name: method.label for method in api.methods()}
+        own = self.settings_of_methods.items()
+        return [(labels.get(method, method), str(values["preset"])) for method, values in own if "preset" in values]
 
 
 class Member(models.Model):

@@ -7,6 +7,7 @@ from django.http import Http404
 
 from engine import api
 from webapp.comparisons.lifecycle import runs_of
+from webapp.comparisons.listing import ComparisonLine, RunLine, comparison_lines
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.json_text import to_text
@@ -21,13 +22,21 @@ def comparison_or_404(comparison_id: uuid.UUID) -> Comparison:
     return found
 
 
+def line_of(comparison: Comparison) -> ComparisonLine:
+    """How far it is, in one line."""
+    [line] = comparison_lines(Comparison.objects.filter(id=comparison.id))
+    return line
+
+
 def outcomes_of(comparison: Comparison) -> list[api.Outcome]:
     """One for each of its runs."""
     return [outcome_of(run) for run in runs_of(comparison)]
 
 
 def context_of(comparison: Comparison) -> dict[str, object]:
-    """Context: comparison, graph, project, runs, summaries, ended, working, comparison_json (for json_script)."""
+    """Context: comparison, graph, project, runs, runs_as_lines, summaries, ended, working, to_cancel, comparison_json
+    (for json_script).
+    """
     runs = runs_of(comparison)
     outcomes = [outcome_of(run) for run in runs]
     return {
@@ -35,6 +44,7 @@ def context_of(comparison: Comparison) -> dict[str, object]:
         "graph": comparison.graph,
         "project": comparison.graph.project,
         "runs": runs,
+        "runs_as_lines": [RunLine(run) for run in runs],
         "summaries": api.comparison_summaries(outcomes),
         "ended": sum(outcome.ended for outcome in outcomes),
         "working": not all(outcome.ended for outcome in outcomes),
@@ -63,5 +73,6 @@ def request_of(comparison: Comparison) -> api.ComparisonRequest:
         methods=tuple(str(method) for method in comparison.methods),
         budget=api.Budget(comparison.evaluations, comparison.seconds),
         seeds=comparison.seeds,
+        settings=comparison.settings_of_methods,
         drop_devices=comparison.drop_devices,
     )

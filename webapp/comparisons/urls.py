@@ -9,8 +9,11 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/compare/", views.create, name="create"),
     path("comparisons/<uuid:comparison_id>/", views.detail, name="detail"),
     path("comparisons/<uuid:comparison_id>/state.json", views.state, name="state"),
+    path("comparisons/<uuid:comparison_id>/status.json", views.status, name="status"),
     path("comparisons/<uuid:comparison_id>/cancel/", views.cancel, name="cancel"),
     path("comparisons/<uuid:comparison_id>/delete/", views.delete, name="delete"),
     path("comparisons/<uuid:comparison_id>/comparison.md", views.table, name="table"),
     path("comparisons/<uuid:comparison_id>/comparison.json", views.report, name="report"),
+    path("comparisons/<uuid:comparison_id>/comparison.svg", views.figure, {"suffix": ".svg"}, name="figure-svg"),
+    path("comparisons/<uuid:comparison_id>/comparison.png", views.figure, {"suffix": ".png"}, name="figure-png"),
 ]

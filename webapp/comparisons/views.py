@@ -1,6 +1,7 @@
 """Comparisons: form, start, page, state, cancel, delete, downloads."""
 
 import json
+import threading
 import uuid
 from http import HTTPStatus
 from pathlib import Path
@@ -16,10 +17,13 @@ from engine import api
 from webapp.comparisons import lifecycle
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.pages import comparison_or_404, comparison_to_json, context_of, outcomes_of, request_of
+from webapp.comparisons.pages import comparison_or_404, comparison_to_json, context_of, line_of, outcomes_of, request_of
 from webapp.graphs.models import Graph
 from webapp.graphs.pages import graph_or_404
 from webapp.user_errors import error_answer, form_errors, wants_json
+
+FIGURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
+_one_drawing = threading.Lock()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -61,6 +65,13 @@ def state(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
     return JsonResponse(comparison_to_json(lifecycle.runs_of(comparison), outcomes_of(comparison)))
 
 
+@require_safe
+@never_cache
+def status(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
+    """How far it is, for a line in a list."""
+    return JsonResponse(line_of(comparison_or_404(comparison_id)).to_json())
+
+
 @require_POST
 def cancel(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     """Stop all its runs; what they have found so far stays."""
@@ -100,7 +111,18 @@ def report(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     return _attachment(comparison, "comparison.json", json.dumps(made, indent=1), "application/json")
 
 
-def _attachment(comparison: Comparison, name: str, text: str, content_type: str) -> HttpResponse:
+@require_safe
+@never_cache
+def figure(request: HttpRequest, comparison_id: uuid.UUID, suffix: str) -> HttpResponse:
+    """The figure of `python -m engine compare`, drawn in a child of its own; one at a time, so that many wait."""
+    comparison = comparison_or_404(comparison_id)
+    asked, outcomes = request_of(comparison), outcomes_of(comparison)
+    with _one_drawing:
+        made = api.comparison_figure(comparison.graph.name, asked, outcomes, suffix)
+    return _attachment(comparison, f"comparison{suffix}", made, FIGURE_TYPES[suffix])
+
+
+def _attachment(comparison: Comparison, name: str, content: str | bytes, content_type: str) -> HttpResponse:
     stem = slugify(Path(comparison.graph.name).stem)[:60] or "graph"
     headers = {"Content-Disposition": f'attachment; filename="{stem}-{name}"'}
-    return HttpResponse(text, content_type=content_type, headers=headers)
+    return HttpResponse(content, content_type=content_type, headers=headers)

@@ -6,6 +6,8 @@ from http import HTTPStatus
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from webapp.comparisons.listing import lines_of
+from webapp.comparisons.models import Comparison
 from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.projects.forms import ProjectForm
 from webapp.projects.models import Project
@@ -33,11 +35,15 @@ def project_page(
     rename_form: ProjectForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: project, graphs, runs, upload_form, sample_form, rename_form, upload_limit_bytes."""
+    """Context: project, graphs, lines (of runs), run_count, upload_limit_bytes, and the forms upload_form, sample_form,
+    rename_form.
+    """
+    runs = Run.objects.filter(graph__project=project)
     context = {
         "project": project,
         "graphs": project.graphs.all(),
-        "runs": Run.objects.filter(graph__project=project).select_related("graph"),
+        "lines": lines_of(runs, Comparison.objects.filter(graph__project=project)),
+        "run_count": runs.count(),
         "upload_form": upload_form or UploadForm(),
         "sample_form": sample_form or SampleForm(),
         "rename_form": rename_form or ProjectForm(instance=project),
