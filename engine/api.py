@@ -54,7 +54,12 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.placement_files import apply, device_of_group, placement_to_json, simulate, trace
-from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS
+from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS, TAKE_A_POLICY
+from engine.policies.card import HeldOut, PolicyCard
+from engine.policies.settings import PolicyTrainingSettings
+from engine.policies.trained_policy import MOST_POLICY_BYTES, TrainedPolicy
+from engine.policies.training_problem import TrainingProgress
+from engine.policy_training import TrainRequest, train
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run, RunRequest
@@ -71,6 +76,8 @@ class MethodInfo:
     """names for settings["preset"], the default first; empty where the method has none"""
     deterministic: bool
     """whether it draws nothing at random, so that one seed says all"""
+    takes_a_policy: bool
+    """whether a run of it may begin from a trained policy"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,8 @@ class KindInfo:
 def methods() -> list[MethodInfo]:
     """All placers, in the order of the registry."""
     return [
-        MethodInfo(name, label, PRESETS.get(name, ()), name in DETERMINISTIC) for name, (label, _) in PLACERS.items()
+        MethodInfo(name, label, PRESETS.get(name, ()), name in DETERMINISTIC, name in TAKE_A_POLICY)
+        for name, (label, _) in PLACERS.items()
     ]
 
 
@@ -125,6 +133,16 @@ def place(
     return Run(prepared, request, emit, should_stop).execute(checkpoint)
 
 
+def read_policy(blob: bytes, where: str) -> TrainedPolicy:
+    """The trained policy in a file's bytes; `where` names the file in errors. Raises SettingsError."""
+    return TrainedPolicy.from_bytes(blob, where)
+
+
+def zero_shot_evaluations(cluster: Cluster) -> int:
+    """The budget of a policy's greedy pass alone: the placements on one device that every run evaluates, and one."""
+    return cluster.device_count + 1
+
+
 def compare(
     prepared: PreparedGraph, request: ComparisonRequest, folder: Path, tell: TellStanding, processes: int = 0
 ) -> list[Outcome]:
@@ -146,6 +164,7 @@ __all__ = [
     "DEFAULT_GROUPS",
     "FORMATS",
     "MEASURING_LIMITS",
+    "MOST_POLICY_BYTES",
     "Baseline",
     "Budget",
     "Checkpoint",
@@ -159,6 +178,7 @@ __all__ = [
     "Event",
     "Finished",
     "GraphError",
+    "HeldOut",
     "InfeasibleError",
     "Json",
     "KindInfo",
@@ -171,6 +191,8 @@ __all__ = [
     "Outcome",
     "PlacementError",
     "PlacetoError",
+    "PolicyCard",
+    "PolicyTrainingSettings",
     "PreparedFamily",
     "PreparedGraph",
     "Progress",
@@ -181,6 +203,9 @@ __all__ = [
     "ShouldStop",
     "Standing",
     "Started",
+    "TrainRequest",
+    "TrainedPolicy",
+    "TrainingProgress",
     "apply",
     "build",
     "build_family",
@@ -205,8 +230,11 @@ __all__ = [
     "prepare",
     "prepared_family",
     "profile",
+    "read_policy",
     "samples",
     "simulate",
     "trace",
+    "train",
     "write_placed",
+    "zero_shot_evaluations",
 ]

@@ -28,6 +28,7 @@ from engine.pins import allowed_devices
 from engine.placers.placer import Placer, ResumablePlacer
 from engine.placers.registry import make_placer, settings_of
 from engine.placers.single_device import one_device_placements
+from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerSnapshot, PlacementProblem
 from engine.simulator.bound import lower_bound_us
@@ -57,12 +58,18 @@ class RunRequest:
     """whether the devices that the file fixes count for nothing"""
     baselines: tuple[str, ...] = BASELINES
     """what is evaluated beside it, before it begins"""
+    policy: bytes | None = None
+    """the file of a trained policy to begin from, for a method that takes one"""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MOST_SEED:
             allowed = f"a whole number from 0 to {MOST_SEED}"
             raise SettingsError(f"{self.seed}", where="seed", allowed=allowed, field="seed")
-        make_placer(self.method, self.settings)  # refuses what it does not know, before any work
+        make_placer(self.method, self.settings, self.trained_policy())  # refuses what it does not know, before any work
+
+    def trained_policy(self) -> TrainedPolicy | None:
+        """`policy`, read. Raises SettingsError for a file that is none."""
+        return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
 
 
 class Run:
@@ -70,7 +77,8 @@ class Run:
 
     def __init__(self, prepared: PreparedGraph, request: RunRequest, emit: Emit, should_stop: ShouldStop) -> None:
         self._request, self._emit, self._should_stop = request, emit, should_stop
-        self._placer = make_placer(request.method, request.settings)
+        self._policy = request.trained_policy()
+        self._placer = make_placer(request.method, request.settings, self._policy)
         allowed = allowed_devices(
             prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
         )
@@ -108,6 +116,7 @@ class Run:
             "method": self._request.method,
             "seed": self._request.seed,
             "settings": settings_of(self._placer),
+            "policy": None if self._policy is None else self._policy.card.name,
             "engine_version": VERSION,
             "step_time_us": float(evaluation.step_time_us[0]),
             "feasible": ledger.best_step_time_us is not None,

@@ -15,10 +15,12 @@ from engine.archive import pack, unpack
 from engine.events import EmitFromPlacer, Episode, Json, PlacerState, Progress, ShouldStop
 from engine.placers.episodes import best_of, evaluate_as_episodes
 from engine.placers.exhaustive import Exhaustive
-from engine.placers.first_answers import LIST_METHODS, evaluate_methods, evaluate_one_device, start_of
+from engine.placers.first_answers import LIST_METHODS, evaluate_methods, evaluate_one_device, start_of, starts_of
 from engine.placers.local_search import LocalSearch
 from engine.placers.placer import Placement, ResumablePlacer
+from engine.placers.policy_passes import evaluate_passes
 from engine.placers.random import random_placements
+from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import Budget, PlacementProblem
 from engine.search.enumeration import count_placements
 from engine.search.halving import Halving, Start
@@ -54,7 +56,12 @@ class Auto:
     def __init__(self, **settings: Json) -> None:
         """`settings` as in `AutoSettings`. Raises SettingsError."""
         self.settings = make_settings("auto", AutoSettings, settings)
+        self._policy: TrainedPolicy | None = None
         self._state: bytes | None = None
+
+    def use_policy(self, policy: TrainedPolicy) -> None:
+        """Take the passes of `policy` among the starts of the search."""
+        self._policy = policy
 
     def resume(self, state: bytes) -> None:
         """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""
@@ -96,6 +103,10 @@ class Auto:
         """The starts for a search; told is every improvement."""
         evaluate_one_device(problem, emit)
         starts = [start_of(problem.ledger)]
+        if self._policy is not None and not problem.ledger.spent:
+            first = problem.ledger.used + 1
+            passes = evaluate_passes(self._policy, problem, rng, emit, first_episode=first)
+            starts += starts_of(problem, passes.placements, passes.evaluations)
         starts += evaluate_methods(problem, _methods(problem), rng, emit, should_stop)
         count = min(MOST_SAMPLED, int(self.settings.sample * problem.ledger.remaining))
         if count > 0 and not problem.ledger.spent:

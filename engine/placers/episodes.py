@@ -25,10 +25,15 @@ def evaluate_as_episodes(
 
 
 def evaluate_and_tell(
-    problem: PlacementProblem, placements: NDArray[np.int32], emit: EmitFromPlacer, *, first_episode: int
+    problem: PlacementProblem,
+    placements: NDArray[np.int32],
+    emit: EmitFromPlacer,
+    *,
+    first_episode: int,
+    tell_all: bool = False,
 ) -> Evaluations:
-    """The same for a placer that goes on from what the simulator says of its placements."""
-    every = -(-problem.ledger.budget.evaluations // MOST_TOLD)
+    """The same for a placer that goes on from what the simulator says of its placements; `tell_all`: of each one."""
+    every = 1 if tell_all else -(-problem.ledger.budget.evaluations // MOST_TOLD)
     used_before, best_before = problem.ledger.used, problem.ledger.best_step_time_us
     evaluations = problem.evaluate(placements)
     feasible = problem.feasible(evaluations)

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import PlacetoError
 from engine.events import EmitFromPlacer, Episode, PlacerState, Progress, ShouldStop
@@ -12,6 +13,7 @@ from engine.placers.registry import make_placer
 from engine.placers.single_device import one_device_placements
 from engine.problem import Budget, Ledger, PlacementProblem
 from engine.search.halving import Start
+from engine.simulator import Evaluations
 
 LIST_METHODS = ("m_topo", "heft", "m_etf")
 """the quickest first; they count their evaluations in the run's own ledger"""
@@ -66,6 +68,12 @@ def start_of(ledger: Ledger) -> Start:
     """The best that `ledger` knows."""
     assert ledger.missing_bytes is not None
     return Start(ledger.answer().copy(), ledger.best_time_us, ledger.missing_bytes)
+
+
+def starts_of(problem: PlacementProblem, placements: NDArray[np.int32], evaluations: Evaluations) -> list[Start]:
+    """Each of `placements` [batch, groups] with what its evaluation says."""
+    rows = zip(placements, evaluations.step_time_us, problem.missing_bytes(evaluations), strict=True)
+    return [Start(placement.copy(), float(time_us), int(missing)) for placement, time_us, missing in rows]
 
 
 def _what_is_left(ledger: Ledger) -> Budget:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import EmitFromPlacer, ShouldStop
+from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import Budget, PlacementProblem
 
 
@@ -38,6 +39,14 @@ class Placer(Protocol):
 
         Raises InfeasibleError where it can make no placement at all (such as no CPU in the cluster).
         """
+        ...
+
+
+class PolicyPlacer(Placer, Protocol):
+    """A placer that can begin from a trained policy: one of `TAKE_A_POLICY` in the registry."""
+
+    def use_policy(self, policy: TrainedPolicy) -> None:
+        """Begin the next `place` from `policy`. Raises SettingsError where the settings do not go with it."""
         ...
 
 

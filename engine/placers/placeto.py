@@ -1,6 +1,7 @@
 """Placeto: a policy learns by reinforcement to place one group after the other. Loads torch only when it places.
 
-Two presets: `paper`, the published form, and `fast`, which differs from it as `engine/placeto/settings.py` says.
+Two presets: `paper`, the published form, and `fast`, which differs from it as `engine/placeto/settings.py` says. With a
+policy that was trained before: its greedy pass, then sampled ones, then learning goes on from its weights.
 Source: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Placeto, NeurIPS 2019, arXiv 1906.08879.
 """
 
@@ -9,7 +10,10 @@ import numpy as np
 from engine.events import EmitFromPlacer, Json, ShouldStop
 from engine.placers.episodes import best_of
 from engine.placers.placer import Placement
+from engine.placers.policy_passes import evaluate_passes
 from engine.placeto.settings import make_settings
+from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.using import settings_with_policy
 from engine.problem import Budget, PlacementProblem
 
 
@@ -19,7 +23,14 @@ class Placeto:
     def __init__(self, **settings: Json) -> None:
         """`settings` as in `PlacetoSettings`; `preset` says what the others default to. Raises SettingsError."""
         self.settings = make_settings(settings)
+        self._given = settings
+        self._policy: TrainedPolicy | None = None
         self._state: bytes | None = None
+
+    def use_policy(self, policy: TrainedPolicy) -> None:
+        """Begin from `policy`; its network's sizes become settings. Raises SettingsError where others were asked."""
+        self.settings = settings_with_policy(policy, self._given)
+        self._policy = policy
 
     def resume(self, state: bytes) -> None:
         """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""
@@ -35,8 +46,16 @@ class Placeto:
     ) -> Placement:
         from engine.placeto.training import Training  # torch takes seconds to load
 
-        training = Training(problem, self.settings, rng, emit, should_stop)
+        passes = None
+        if self._policy is not None and self._state is None:
+            passes = evaluate_passes(self._policy, problem, rng, emit, first_episode=1)
+            if problem.ledger.spent or should_stop():
+                return best_of(problem)
+        weights = None if self._policy is None else self._policy.weights
+        training = Training(problem, self.settings, rng, emit, should_stop, weights)
         if self._state is not None:
             training.restore(self._state)
+        elif passes is not None:
+            training.begin_from(passes.placements, passes.evaluations)
         training.run()
         return best_of(problem)

@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.placers.placer import Placer
+from engine.placers.placer import Placer, PolicyPlacer
 from engine.placeto.settings import PRESETS as PLACETO_PRESETS
+from engine.policies.trained_policy import TrainedPolicy
 from engine.sequence_placers.settings import PRESETS as SEQUENCE_PRESETS
 
 PLACERS: dict[str, tuple[str, str]] = {
@@ -46,6 +47,10 @@ DETERMINISTIC = frozenset(
 """methods that draw nothing at random: with every seed the same placements, so a comparison runs them with one"""
 
 
+TAKE_A_POLICY = ("placeto", "auto")
+"""methods that can begin from a trained policy"""
+
+
 def placer_class(name: str) -> type[Placer]:
     """The class of method `name`. Raises SettingsError for a name that is not in `PLACERS`."""
     if name not in PLACERS:
@@ -54,12 +59,21 @@ def placer_class(name: str) -> type[Placer]:
     return cast(type[Placer], getattr(importlib.import_module(module), attribute))
 
 
-def make_placer(name: str, settings: Mapping[str, Json]) -> Placer:
-    """A placer of method `name`, `settings` over its defaults. Raises SettingsError for an unknown name or setting."""
+def make_placer(name: str, settings: Mapping[str, Json], policy: TrainedPolicy | None = None) -> Placer:
+    """A placer of method `name`, `settings` over its defaults, that begins from `policy`.
+
+    Raises SettingsError for an unknown name or setting, or a policy that the method does not take.
+    """
     made: Any = placer_class(name)
     if dataclasses.is_dataclass(made):
         _check_known(name, settings, [field.name for field in dataclasses.fields(made)])
-    return cast(Placer, made(**settings))
+    placer = cast(Placer, made(**settings))
+    if policy is not None:
+        if name not in TAKE_A_POLICY:
+            allowed = f"none, or one of the methods {', '.join(TAKE_A_POLICY)}"
+            raise SettingsError(f"{name} takes no policy", where="policy", allowed=allowed, field="policy")
+        cast(PolicyPlacer, placer).use_policy(policy)
+    return placer
 
 
 def _check_known(name: str, settings: Mapping[str, Json], known: list[str]) -> None:

@@ -24,6 +24,7 @@ from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
+from engine.simulator import Evaluations
 
 STATE_VERSION = 1
 
@@ -73,13 +74,15 @@ class Training:
         rng: np.random.Generator,
         emit: EmitFromPlacer,
         should_stop: ShouldStop,
+        weights: Mapping[str, NDArray[np.generic]] | None = None,
     ) -> None:
+        """`weights` of the shared head to begin with; else they are drawn from `rng`."""
         graph = group_graph(problem)
         self._problem, self._settings, self._graph, self._rng = problem, settings, graph, rng
         self._emit, self._should_stop = emit, should_stop
         self._check = make_check(problem, should_stop)
         self._evaluator = Evaluator(problem, step_time_penalty(settings, graph), settings.reward, self._check)
-        self._policy = make_policy(settings, graph, rng, start_times=start_times_for(settings, problem))
+        self._policy = make_policy(settings, graph, rng, weights, start_times=start_times_for(settings, problem))
         self._reinforce = Reinforce(self._policy, settings)
         self._baseline = ReturnBaseline(settings.return_baseline_episodes, graph.group_count * settings.passes)
         self._best_value = np.inf
@@ -90,6 +93,15 @@ class Training:
         """ρ' and placement where the next batch starts, if it starts from the best"""
         self._batches, self._episodes = 0, 0
         self._told_state = time.monotonic()
+
+    def begin_from(self, placements: NDArray[np.int32], evaluations: Evaluations) -> None:
+        """Take up `placements` [batch, groups] that were evaluated and told as the first episodes."""
+        penalty = step_time_penalty(self._settings, self._graph)
+        values = penalty.penalised(evaluations.step_time_us, evaluations.peak_bytes, self._problem.memory_bytes)
+        least = int(np.argmin(values))
+        self._best_value, self._best = float(values[least]), placements[least].copy()
+        self._start_value, self._start = self._best_value, self._best
+        self._episodes = len(placements)
 
     def run(self) -> None:
         """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""

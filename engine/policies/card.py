@@ -147,14 +147,14 @@ class _Reader:
 
     def text(self, name: str) -> str:
         value = self._values.get(name)
-        if not _is_text(value):
+        if not is_text(value):
             raise self._refused(name, value, f"a text of at most {MOST_TEXT} characters")
         return str(value)
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self.rows(name)
         for item in value:
-            if not _is_text(item):
+            if not is_text(item):
                 raise self._refused(name, item, f"texts of at most {MOST_TEXT} characters")
         return tuple(map(str, value))
 
@@ -183,5 +183,6 @@ class _Reader:
         return SettingsError(what, where=self._where, allowed=allowed, field="policy")
 
 
-def _is_text(value: Json) -> bool:
+def is_text(value: Json) -> bool:
+    """Whether it may stand on a card: one printable line that is not too long."""
     return isinstance(value, str) and len(value) <= MOST_TEXT and value.isprintable()

@@ -64,7 +64,7 @@ def _card(problems: Sequence[TrainingProblem], seed: int, training: "RoundRobin"
         name="",
         engine_version=VERSION,
         seed=seed,
-        families=each([problem.family for problem in problems]),
+        families=(),
         graphs=each([problem.name for problem in problems]),
         clusters=each([problem.cluster_name for problem in problems]),
         imitation_steps=0,

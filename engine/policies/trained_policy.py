@@ -17,6 +17,10 @@ POLICY_VERSION = 1
 """grows when an older file's weights can no longer be used: other features, another network"""
 
 
+MOST_POLICY_BYTES = 64 * 1024**2
+"""of a file; the default network needs a thousandth of it"""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainedPolicy:
     """Weights that can be used on any graph and any cluster."""

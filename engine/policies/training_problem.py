@@ -21,8 +21,6 @@ class TrainingProblem:
     cluster_name: str
     """a shorthand, or what else the cluster is called"""
     problem: PlacementProblem
-    family: str = ""
-    """the family that the graph belongs to, if any"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,41 @@
+"""The passes of a trained policy over a problem, evaluated: where a placer with a policy begins."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import EmitFromPlacer
+from engine.placers.episodes import evaluate_and_tell
+from engine.policies.proposals import proposals
+from engine.policies.trained_policy import TrainedPolicy
+from engine.problem import PlacementProblem
+from engine.simulator import Evaluations
+
+SAMPLED_PASSES = 16
+"""beside the greedy pass, as far as the budget goes"""
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """What a policy proposed, and what that is worth."""
+
+    placements: NDArray[np.int32]
+    """[passes, groups] the greedy one first"""
+    evaluations: Evaluations
+    """[passes]"""
+
+
+def evaluate_passes(
+    policy: TrainedPolicy,
+    problem: PlacementProblem,
+    rng: np.random.Generator,
+    emit: EmitFromPlacer,
+    *,
+    first_episode: int,
+) -> Passes:
+    """Evaluate the greedy pass, then the sampled ones, each told as an episode; at least one evaluation is left."""
+    samples = min(SAMPLED_PASSES, problem.ledger.remaining - 1)
+    placements = proposals(policy, problem, rng, samples)
+    evaluations = evaluate_and_tell(problem, placements, emit, first_episode=first_episode, tell_all=True)
+    return Passes(placements, evaluations)

@@ -1,0 +1,31 @@
+"""What a policy means for the settings of the placer that goes on from it."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.placeto.settings import PlacetoSettings, make_settings
+from engine.policies.trained_policy import TrainedPolicy
+
+OF_THE_NETWORK = ("network", "message_rounds", "embedding_width", "hidden_width", "most_reachable_groups")
+"""settings that the weights were trained for: they come from the policy"""
+OF_THE_MACHINE = ("torch_device", "torch_threads", "checkpoint_seconds")
+"""settings that a policy from elsewhere does not decide"""
+
+
+def settings_with_policy(policy: TrainedPolicy, given: Mapping[str, Json]) -> PlacetoSettings:
+    """The user's `given` settings over those of `policy`. Raises SettingsError where the two cannot go together."""
+    asked = make_settings(given)
+    if asked.preset != policy.settings.preset:
+        raise _refused("preset", asked.preset, f"{policy.settings.preset}: a policy's weights are of the shared head")
+    for name in OF_THE_NETWORK:
+        value = getattr(policy.settings, name)
+        if name in given and given[name] != value:
+            raise _refused(name, given[name], f"{value}, as in the policy")
+    values: dict[str, Json] = dataclasses.asdict(policy.settings)
+    return make_settings({name: value for name, value in values.items() if name not in OF_THE_MACHINE} | dict(given))
+
+
+def _refused(name: str, value: Json, allowed: str) -> SettingsError:
+    return SettingsError(f"{value!r} with a policy", where=name, allowed=allowed, field=name)

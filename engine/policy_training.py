@@ -1,0 +1,103 @@
+"""Training of a policy: prepared graphs on clusters → training problems → the policy's file."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from engine.clusters.cluster import Cluster
+from engine.clusters.naming import name_of_cluster
+from engine.errors import SettingsError, shortened
+from engine.events import Json, ShouldStop
+from engine.pins import allowed_devices
+from engine.policies.card import MOST_TEXT, is_text
+from engine.policies.family_training import train_policy
+from engine.policies.settings import PolicyTrainingSettings, make_training_settings
+from engine.policies.training_problem import TellProgress, TrainingProblem
+from engine.prepared import PreparedGraph
+from engine.problem import Budget, PlacementProblem
+from engine.run import MOST_SEED
+
+MOST_PROBLEMS = 2048
+"""graphs × clusters: each is held in memory with its simulator"""
+Keep: TypeAlias = Callable[[bytes], None]
+"""gets a state to go on from"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainRequest:
+    """One policy, learned on every graph on every cluster."""
+
+    graphs: tuple[PreparedGraph, ...]
+    """learned on"""
+    held_out: tuple[PreparedGraph, ...]
+    """looked at once, after the training, on every cluster"""
+    clusters: tuple[Cluster, ...]
+    name: str
+    """the policy's, for people"""
+    seed: int = 0
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    """as in `PolicyTrainingSettings`, over its defaults"""
+    families: tuple[str, ...] = ()
+    """names of the families among the graphs, told on the policy's card"""
+
+    def __post_init__(self) -> None:
+        self.training_settings()
+        if not 0 <= self.seed <= MOST_SEED:
+            raise _refused(f"{self.seed}", "seed", f"a whole number from 0 to {MOST_SEED}")
+        if not self.name.strip() or not is_text(self.name):
+            allowed = f"1 to {MOST_TEXT} printable characters"
+            raise _refused(repr(shortened(self.name)), "name", allowed)
+        for rows, what in ((self.graphs, "graphs"), (self.clusters, "clusters")):
+            if not rows:
+                raise _refused("there is none", what, f"at least one of the {what} to train on")
+        count = max(len(self.graphs), len(self.held_out)) * len(self.clusters)
+        if count > MOST_PROBLEMS:
+            raise _refused(f"{count} graphs on clusters", "graphs", f"at most {MOST_PROBLEMS}, graphs × clusters")
+
+    def training_settings(self) -> PolicyTrainingSettings:
+        """`settings` over the defaults."""
+        return make_training_settings(self.settings)
+
+
+def train(
+    request: TrainRequest,
+    tell: TellProgress,
+    should_stop: ShouldStop,
+    checkpoint: bytes | None = None,
+    keep: Keep | None = None,
+) -> bytes:
+    """Train a policy and return its file. With `checkpoint`, a state that `keep` got, it goes on from there.
+
+    Where `should_stop` ends it, the policy is what was learned until then. Raises GraphError where a graph cannot be
+    placed on one of the clusters.
+    """
+    policy = train_policy(
+        problems_of(request.graphs, request.clusters),
+        problems_of(request.held_out, request.clusters),
+        request.training_settings(),
+        request.seed,
+        tell,
+        should_stop,
+        checkpoint,
+        keep,
+    )
+    families = tuple(sorted(set(request.families)))
+    card = dataclasses.replace(policy.card, name=request.name, families=families)
+    return dataclasses.replace(policy, card=card).to_bytes()
+
+
+def problems_of(graphs: Sequence[PreparedGraph], clusters: Sequence[Cluster]) -> list[TrainingProblem]:
+    """Every graph on every cluster, the graphs in their order."""
+    return [_problem(prepared, cluster) for prepared in graphs for cluster in clusters]
+
+
+def _problem(prepared: PreparedGraph, cluster: Cluster) -> TrainingProblem:
+    graph, costs, grouping = prepared.graph, prepared.costs, prepared.grouping
+    allowed = allowed_devices(graph, costs, grouping, cluster)
+    problem = PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1))
+    return TrainingProblem(shortened(graph.name, MOST_TEXT), name_of_cluster(cluster), problem)
+
+
+def _refused(what: str, name: str, allowed: str) -> SettingsError:
+    return SettingsError(what, where=name, allowed=allowed, field=name)
