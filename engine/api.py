@@ -59,6 +59,7 @@ from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import MOST_POLICY_BYTES, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
+from engine.policies.upload import check_policy
 from engine.policy_training import TrainRequest, train
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
@@ -209,6 +210,7 @@ __all__ = [
     "apply",
     "build",
     "build_family",
+    "check_policy",
     "check_run_metadata",
     "check_upload",
     "cluster_to_json",
