@@ -1,52 +1,174 @@
-"""How fast Placeto trains: episodes a second of each preset, beside the published code's own figure."""
+"""How fast Placeto trains and places: episodes a second, where the time goes, and the time of one greedy pass.
 
+`python -m engine bench training`
+"""
+
+import dataclasses
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from unittest import mock
+
+import numpy as np
 
 from engine import api
-from engine.events import Episode
+from engine.events import Episode, Json
 from engine.experiments.learning_curve import CLUSTER, GRAPH, prepared_graph
+from engine.graphs.grouping import group_ops
+from engine.pins import allowed_devices
+from engine.placers.registry import make_placer
+from engine.placeto.episodes import fastest_device_placement, make_plan
+from engine.placeto.features import group_graph
+from engine.placeto.published import PublishedPolicy
+from engine.placeto.reinforce import Reinforce
+from engine.placeto.settings import make_settings
+from engine.placeto.shared_head_policy import SharedHeadPolicy
+from engine.placeto.start_times import GroupStartTimes
+from engine.placeto.torch_threads import torch_threads
+from engine.placeto.training import make_policy
+from engine.problem import Budget, PlacementProblem
+from engine.simulator import Simulator
 
-EVALUATIONS = {"fast": 1000, "paper": 2000}
+GROUPS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A training that is timed."""
+
+    preset: str
+    reward: str
+    start: str
+    evaluations: int
+
+
+RUNS = (
+    Measured("fast", "intermediate", "best", 2000),
+    Measured("fast", "intermediate", "random", 10_000),
+    Measured("fast", "terminal", "best", 1000),
+    Measured("paper", "intermediate", "fastest_device", 4000),
+)
+"""from the best placement few groups move, so few states are new; from random ones half of the groups move"""
 PUBLISHED_SECONDS = 20.0
 """an episode of the published code on an Inception graph of 100 groups, 2 devices, intermediate rewards (two cores)"""
 WARM_UP_EVALUATIONS = 40
+PASS_GROUPS = (128, 400)
+PASSES = 5
+PARTS: dict[str, tuple[tuple[type, str], ...]] = {
+    "network": ((SharedHeadPolicy, "sample"), (PublishedPolicy, "sample"), (Reinforce, "update")),
+    "simulator": ((Simulator, "evaluate"), (GroupStartTimes, "of")),
+}
+"""what a training spends its time on; everything else is called glue"""
+
+
+@dataclass(slots=True)
+class Shares:
+    """Seconds by part, each without what is a part of its own inside it."""
+
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    _inner: list[float] = field(default_factory=list)
+
+    def timed(self, part: str, function: Callable[..., object]) -> Callable[..., object]:
+        """`function`, its time counted for `part`."""
+
+        def call(*arguments: object, **named: object) -> object:
+            self._inner.append(0.0)
+            began = time.perf_counter()
+            try:
+                return function(*arguments, **named)
+            finally:
+                took = time.perf_counter() - began
+                self.seconds[part] += took - self._inner.pop()
+                if self._inner:
+                    self._inner[-1] += took
+
+        return call
 
 
 def run_benchmark() -> str:
-    """Train each preset on the zoo's Inception-V3 and return a table."""
+    """Train each preset on the zoo's Inception-V3, then place it in one pass, and return the tables."""
     prepared = prepared_graph(lambda _: None)
-    rows = [_row(prepared, preset) for preset in EVALUATIONS]
+    small = regrouped(prepared, GROUPS)
+    rows = [_row(problem_on(small, CLUSTER), measured) for measured in RUNS]
+    passes = [_pass_row(problem_on(regrouped(prepared, groups), CLUSTER)) for groups in PASS_GROUPS]
     head = [
-        f"{GRAPH}, {prepared.grouping.group_count} groups, {CLUSTER}; simulation, network and learning together.",
-        "Yardstick run beside: preset `paper`, the published form. The published code itself (repaired) once took "
-        f"{PUBLISHED_SECONDS:g} s an episode on such a graph and machine; it is not run here.",
-        f"{'preset':8}{'episodes':>9}{'seconds':>9}{'episodes/s':>12}{'evaluations/s':>15}{'x published':>13}",
+        f"{GRAPH}, {prepared.graph.op_count} ops simulated one by one, {small.grouping.group_count} groups, {CLUSTER}; "
+        "simulation, network and learning together.",
+        f"The published code itself (repaired) once took {PUBLISHED_SECONDS:g} s an episode with intermediate rewards "
+        "on such a graph and machine; it is not run here. Preset `paper` is the published form, in this engine.",
+        f"{'preset':8}{'reward':14}{'start':16}{'episodes':>9}{'seconds':>9}{'episodes/s':>12}{'evaluations/s':>15}"
+        f"{'network':>9}{'simulator':>11}{'glue':>6}{'x published':>13}",
     ]
-    return "\n".join([*head, *rows])
+    foot = ["", f"One greedy pass of an untrained shared head, median of {PASSES}, one thread:"]
+    return "\n".join([*head, *rows, *foot, *passes])
 
 
-def _row(prepared: api.PreparedGraph, preset: str) -> str:
-    _train(prepared, preset, WARM_UP_EVALUATIONS)  # compiles, or loads what is compiled
-    started = time.perf_counter()
-    episodes = _train(prepared, preset, EVALUATIONS[preset])
-    seconds = time.perf_counter() - started
-    rate = episodes / seconds
+def regrouped(prepared: api.PreparedGraph, groups: int) -> api.PreparedGraph:
+    """The same graph in at most `groups` groups."""
+    return dataclasses.replace(prepared, grouping=group_ops(prepared.graph, prepared.costs, groups))
+
+
+def problem_on(prepared: api.PreparedGraph, cluster: str, evaluations: int = 1) -> PlacementProblem:
+    """The graph on the cluster of that shorthand."""
+    parsed = api.parse_cluster(cluster)
+    allowed = allowed_devices(prepared.graph, prepared.costs, prepared.grouping, parsed)
+    return PlacementProblem(
+        prepared.graph, prepared.costs, prepared.grouping, parsed, allowed, Budget(evaluations), None
+    )
+
+
+def _row(problem: PlacementProblem, run: Measured) -> str:
+    settings: dict[str, Json] = {
+        "preset": run.preset,
+        "reward": run.reward,
+        "start": run.start,
+        "torch_device": "cpu",
+    }
+    _train(problem.with_budget(Budget(WARM_UP_EVALUATIONS)), settings)  # compiles, or loads what is compiled
+    own, shares = problem.with_budget(Budget(run.evaluations)), Shares()
+    with _watched(shares):
+        began = time.perf_counter()
+        episodes = _train(own, settings)
+        seconds = time.perf_counter() - began
+    parts = {part: share / seconds for part, share in shares.seconds.items()}
+    times = f"{episodes / seconds * PUBLISHED_SECONDS:13.0f}" if run.reward == "intermediate" else f"{'–':>13}"
     return (
-        f"{preset:8}{episodes:9}{seconds:9.1f}{rate:12.1f}{EVALUATIONS[preset] / seconds:15.0f}"
-        f"{rate * PUBLISHED_SECONDS:13.0f}"
+        f"{run.preset:8}{run.reward:14}{run.start:16}"
+        f"{episodes:9}{seconds:9.1f}{episodes / seconds:12.1f}{own.ledger.used / seconds:15.0f}"
+        f"{parts['network']:9.0%}{parts['simulator']:11.0%}{1 - sum(parts.values()):6.0%}{times}"
     )
 
 
-def _train(prepared: api.PreparedGraph, preset: str, evaluations: int) -> int:
+@contextmanager
+def _watched(shares: Shares) -> Iterator[None]:
+    """While it lasts, the parts' functions count their time for `shares`."""
+    with ExitStack() as stack:
+        for part, functions in PARTS.items():
+            for owner, name in functions:
+                stack.enter_context(mock.patch.object(owner, name, shares.timed(part, getattr(owner, name))))
+        yield
+
+
+def _train(problem: PlacementProblem, settings: Mapping[str, Json]) -> int:
     """Episodes of one run."""
-    count = 0
+    told: list[object] = []
+    rng = np.random.default_rng(0)
+    make_placer("placeto", settings).place(problem, problem.ledger.budget, rng, told.append, lambda: False)
+    return sum(isinstance(event, Episode) for event in told)
 
-    def hear(item: api.NumberedEvent | api.Checkpoint) -> None:
-        nonlocal count
-        count += isinstance(item, api.NumberedEvent) and isinstance(item.event, Episode)
 
-    request = api.RunRequest(
-        api.parse_cluster(CLUSTER), "placeto", api.Budget(evaluations), seed=0, settings={"preset": preset}
-    )
-    api.place(prepared, request, hear, lambda: False)
-    return count
+def _pass_row(problem: PlacementProblem) -> str:
+    """From the problem, simulator and all, to a placement: what a trained policy takes for a new graph."""
+    settings = make_settings({"torch_device": "cpu", "batch_episodes": 1})
+    seconds = []
+    with torch_threads(1):
+        for _ in range(1 + PASSES):
+            rng = np.random.default_rng(0)
+            began = time.perf_counter()
+            graph = group_graph(problem)
+            policy = make_policy(settings, graph, rng)
+            plan = make_plan(settings, graph, fastest_device_placement(graph), True, rng)
+            policy.sample(plan, lambda: None)
+            seconds.append(time.perf_counter() - began)
+    return f"{problem.group_count:5} groups: {float(np.median(seconds[1:])):.3f} s"
