@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.events import Json
-from engine.families.draws import NMT_SETTINGS, draw_nmt
+from engine.families.draws import NMT_SETTINGS, draw_cifar10, draw_nmt, draw_ptb
 
 MOST_MEMBERS = 1000
 
@@ -26,4 +26,6 @@ class Family:
 
 FAMILIES: dict[str, Family] = {
     "nmt": Family("NMT by unrolled length and batch size", "nmt", 160, draw_nmt, len(NMT_SETTINGS)),
+    "ptb": Family("Recurrent cells of ENAS's search space", "ptb", 128, draw_ptb),
+    "cifar10": Family("Convolutional cells of ENAS's search space, and their channels", "cifar10", 128, draw_cifar10),
 }

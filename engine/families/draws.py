@@ -6,6 +6,15 @@ from itertools import product
 import numpy as np
 
 from engine.events import Json
+from engine.zoo.cells import (
+    ACTIVATIONS,
+    INPUTS,
+    SEARCHED_OPERATIONS,
+    Block,
+    Node,
+    written_convolution,
+    written_recurrent,
+)
 
 NMT_STEPS = range(8, 21)
 """unrolled words: 575 ops each"""
@@ -13,6 +22,14 @@ NMT_BATCHES = (16, 32, 48, 64, 96, 128, 192, 256)
 """sentences in one step"""
 NMT_SETTINGS = tuple(product(NMT_STEPS, NMT_BATCHES))
 """all that the family holds: its members differ in these two alone"""
+PTB_NODES = 12
+PTB_STEPS = 20
+"""unrolled words: 390 ops each"""
+CIFAR10_BLOCKS = 5
+CIFAR10_CELLS = 2
+"""normal cells in each stage, as in ENAS's search"""
+CIFAR10_FILTERS = (20, 24, 28, 32, 36, 40, 48, 56, 64)
+"""channels of the first stage: ENAS searches with 20 and trains with 36"""
 
 
 def draw_nmt(seed: int, index: int) -> dict[str, Json]:
@@ -20,6 +37,35 @@ def draw_nmt(seed: int, index: int) -> dict[str, Json]:
     order = _rng("nmt", seed).permutation(len(NMT_SETTINGS))
     steps, batch = NMT_SETTINGS[order[index]]
     return {"steps": steps, "batch": batch}
+
+
+def draw_ptb(seed: int, index: int) -> dict[str, Json]:
+    """A recurrent cell out of ENAS's search space: each node takes any earlier one and has any activation."""
+    rng = _rng("ptb", seed, index)
+    first = Node(-1, _any(ACTIVATIONS, rng))
+    rest = [Node(int(rng.integers(node)), _any(ACTIVATIONS, rng)) for node in range(1, PTB_NODES)]
+    return {"cell": written_recurrent((first, *rest)), "steps": PTB_STEPS}
+
+
+def draw_cifar10(seed: int, index: int) -> dict[str, Json]:
+    """A normal and a reduction cell out of ENAS's search space, and the channels."""
+    rng = _rng("cifar10", seed, index)
+    normal, reduction = _blocks(rng), _blocks(rng)
+    filters = int(rng.choice(CIFAR10_FILTERS))
+    return {"normal": normal, "reduction": reduction, "cells": CIFAR10_CELLS, "filters": filters}
+
+
+def _blocks(rng: np.random.Generator) -> str:
+    """Each block takes any two states before it, the same twice too, and does anything to each."""
+    blocks = []
+    for states in range(INPUTS, INPUTS + CIFAR10_BLOCKS):
+        left, right = rng.integers(states, size=2).tolist()
+        blocks.append(Block(_any(SEARCHED_OPERATIONS, rng), left, _any(SEARCHED_OPERATIONS, rng), right))
+    return written_convolution(tuple(blocks))
+
+
+def _any(names: tuple[str, ...], rng: np.random.Generator) -> str:
+    return names[int(rng.integers(len(names)))]
 
 
 def _rng(family: str, seed: int, *index: int) -> np.random.Generator:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from engine.child import Limits, ReportProgress, Results, child_results, no_progress, publish
 from engine.errors import SettingsError, shortened
 from engine.events import Json
+from engine.zoo.enas_settings import Cifar10Settings, PtbSettings
 from engine.zoo.settings import InceptionSettings, ModelSettings, NasnetSettings, NmtSettings, TinySettings
 
 
@@ -49,6 +50,14 @@ ZOO: dict[str, Model] = {
         "engine.zoo.nmt:build",
         NmtSettings,
         {"layers": 4},
+    ),
+    "ptb": Model(
+        "ENAS's recurrent cell, 12 nodes, 35 steps, batch 64, a full training step", "engine.zoo.ptb:build", PtbSettings
+    ),
+    "cifar10": Model(
+        "ENAS's convolutional cells, 15 + 2, batch 144, a full training step",
+        "engine.zoo.cifar10:build",
+        Cifar10Settings,
     ),
     "tiny_cnn": Model("A tiny convolutional network, a full training step", "engine.zoo.tiny_cnn:build", TinySettings),
 }

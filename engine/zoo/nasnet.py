@@ -11,36 +11,20 @@ Names, from the outside in:
 
 - `stem/conv`, then `stem/reduction_cell_0` and `_1`; `cell_0`, `cell_1`, ... are the normal cells; `reduction_cell_0`
   and `reduction_cell_1` stand between the three stages;
-- in a cell, `squeeze/current` and `squeeze/previous` bring its two inputs to the cell's width; `branch_0` to `branch_4`
-  are its five blocks, each the sum (`add`) of a `left` and a `right` operation; `concat` joins them;
-- in an operation, `separable_0` and `separable_1`, each `relu`, `depthwise/conv`, `pointwise/conv`, `batch_norm`; or
-  `pool`; what is passed on as it is has no op;
+- in a cell, `branch_0` to `branch_4` are its five blocks; what is in them says `convolution_cells.py`;
 - `classifier` and `auxiliary`;
 - gradients carry the name of what they are the gradient of (`gradients/cell_3/branch_2/left/pool_grad/...`), but for
   the sums of several (`gradients/AddN_7`), which TensorFlow only counts; `weight_decay/...` and updates
   (`optimizer/update_...`) carry the name of their variable (`cell_3/branch_2/left/separable_0/depthwise/weights`).
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
-from engine.zoo.layers import (
-    Tensor,
-    average_pool,
-    batch_norm,
-    concatenation,
-    convolution,
-    dense,
-    depthwise_convolution,
-    dropout,
-    for_inference,
-    max_pool,
-    mean_over_space,
-    plain_convolution,
-    v1,
-)
+from engine.zoo.cells import Block, Cell
+from engine.zoo.convolution_cells import classifier, searched_cell
+from engine.zoo.layers import Tensor, average_pool, batch_norm, convolution, dense, for_inference, plain_convolution, v1
 from engine.zoo.settings import NasnetSettings
 from engine.zoo.training_step import (
     PREDICTION,
@@ -57,25 +41,6 @@ DROPPED = 0.5
 AUXILIARY_WEIGHT = 0.4
 WEIGHT_DECAY = 0.00004
 LEARNING_RATE = 0.04
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A pair of operations, each on one of the states of a cell, whose results are added."""
-
-    left: str
-    left_state: int
-    right: str
-    right_state: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Five blocks. State 0 is the cell's input, 1 the one before it, and block i gives state i + 2."""
-
-    blocks: tuple[Block, ...]
-    joined: tuple[int, ...]
-    """states that no block takes: the cell's output"""
 
 
 NORMAL = Cell(
@@ -107,7 +72,7 @@ def build(settings: NasnetSettings) -> Any:
         for_inference(settings.inference)
         images = v1.placeholder(tf.float32, [settings.batch, settings.image_size, settings.image_size, 3], "images")
         middle, last = _stages(*_stem(images, settings), settings)
-        logits = _classifier(last, settings.classes)
+        logits = classifier(last, settings.classes, DROPPED)
         if settings.inference:
             tf.nn.softmax(logits, name=PREDICTION)
             return pruned_prediction(graph)
@@ -126,8 +91,8 @@ def _stem(images: Tensor, settings: NasnetSettings) -> tuple[Tensor, Tensor]:
     with v1.variable_scope("stem"):
         with v1.variable_scope("conv"):
             first = batch_norm(plain_convolution(images, settings.stem_filters, (3, 3), stride=2, padding="VALID"))
-        one = _cell(REDUCTION, first, first, settings.filters // 4, name="reduction_cell_0")
-        two = _cell(REDUCTION, one, first, settings.filters // 2, name="reduction_cell_1")
+        one = searched_cell(REDUCTION, first, first, settings.filters // 4, stride=2, name="reduction_cell_0")
+        two = searched_cell(REDUCTION, one, first, settings.filters // 2, stride=2, name="reduction_cell_1")
         return one, two
 
 
@@ -137,87 +102,12 @@ def _stages(previous: Tensor, current: Tensor, settings: NasnetSettings) -> tupl
     for stage in range(3):
         filters = settings.filters * 2**stage
         if stage > 0:
-            reduced = _cell(REDUCTION, current, previous, filters, name=f"reduction_cell_{stage - 1}")
+            reduced = searched_cell(REDUCTION, current, previous, filters, stride=2, name=f"reduction_cell_{stage - 1}")
             previous, current = current, reduced
         for index in range(stage * settings.cells, (stage + 1) * settings.cells):
-            previous, current = current, _cell(NORMAL, current, previous, filters, name=f"cell_{index}")
+            previous, current = current, searched_cell(NORMAL, current, previous, filters, name=f"cell_{index}")
         outputs.append(current)
     return outputs[1], outputs[2]
-
-
-def _cell(cell: Cell, current: Tensor, previous: Tensor, filters: int, *, name: str) -> Tensor:
-    """[batch, height, width, channels] → as large, or half as large for a reduction."""
-    stride = 2 if cell is REDUCTION else 1
-    with v1.variable_scope(name):
-        with v1.variable_scope("squeeze"):
-            states = [_squeezed(current, filters, name="current"), _fitted(previous, current, filters)]
-        for index, block in enumerate(cell.blocks):
-            with v1.variable_scope(f"branch_{index}"):
-                left = _operation(block.left, states, block.left_state, filters, stride, name="left")
-                right = _operation(block.right, states, block.right_state, filters, stride, name="right")
-                states.append(tf.add(left, right, name="add"))
-        return concatenation([states[index] for index in cell.joined])
-
-
-def _fitted(previous: Tensor, current: Tensor, filters: int) -> Tensor:
-    """The previous output, as large as the current one."""
-    if previous.shape[1] != current.shape[1]:
-        return _halved(previous, filters, name="previous")
-    return _squeezed(previous, filters, name="previous")
-
-
-def _squeezed(inputs: Tensor, filters: int, *, name: str) -> Tensor:
-    """A 1x1 convolution to so many filters."""
-    with v1.variable_scope(name):
-        return batch_norm(plain_convolution(tf.nn.relu(inputs, name="relu"), filters, (1, 1)))
-
-
-def _halved(inputs: Tensor, filters: int, *, name: str) -> Tensor:
-    """Half the height and width, by two 1x1 convolutions with stride 2, one of them moved by a pixel."""
-    with v1.variable_scope(name):
-        active = tf.nn.relu(inputs, name="relu")
-        with v1.variable_scope("even"):
-            even = plain_convolution(average_pool(active, window=1, stride=2, name="pool"), filters // 2, (1, 1))
-        with v1.variable_scope("odd"):
-            moved = tf.pad(active[:, 1:, 1:, :], [[0, 0], [0, 1], [0, 1], [0, 0]], name="moved")
-            odd = plain_convolution(
-                average_pool(moved, window=1, stride=2, name="pool"), filters - filters // 2, (1, 1)
-            )
-        return batch_norm(concatenation([even, odd]))
-
-
-def _operation(kind: str, states: list[Tensor], state: int, filters: int, stride: int, *, name: str) -> Tensor:
-    """One operation of a block; only the cell's own inputs are reduced."""
-    inputs = states[state]
-    stride = stride if state < 2 else 1
-    if kind == "identity":
-        return inputs
-    with v1.variable_scope(name):
-        if kind == "average_pool":
-            return average_pool(inputs, stride=stride, name="pool")
-        if kind == "max_pool":
-            return max_pool(inputs, stride=stride, padding="SAME", name="pool")
-        window = int(kind[-1])
-        inputs = _separable(inputs, filters, window, stride, name="separable_0")
-        return _separable(inputs, filters, window, 1, name="separable_1")
-
-
-def _separable(inputs: Tensor, filters: int, window: int, stride: int, *, name: str) -> Tensor:
-    """ReLU, a convolution of each channel, one over the channels, batch norm."""
-    with v1.variable_scope(name):
-        active = tf.nn.relu(inputs, name="relu")
-        with v1.variable_scope("depthwise"):
-            inner = depthwise_convolution(active, window, stride=stride)
-        with v1.variable_scope("pointwise"):
-            outputs = plain_convolution(inner, filters, (1, 1))
-        return batch_norm(outputs)
-
-
-def _classifier(net: Tensor, classes: int) -> Tensor:
-    """[batch, 7, 7, 24 · filters] → [batch, classes]"""
-    with v1.variable_scope("classifier"):
-        pooled = mean_over_space(tf.nn.relu(net, name="relu"), name="pool")
-        return dense(dropout(pooled, DROPPED, name="dropout"), classes, name="logits")
 
 
 def _auxiliary_classifier(net: Tensor, classes: int) -> Tensor:

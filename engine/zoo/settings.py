@@ -2,8 +2,9 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from engine.errors import SettingsError, shortened
 
@@ -16,6 +17,11 @@ def whole(default: int, lowest: int, highest: int) -> int:
 def share(default: float) -> float:
     """A field that takes numbers from 0 up to, and not including, 1."""
     return dataclasses.field(default=default, metadata={"below": 1.0})
+
+
+def written(default: str, read: Callable[[str, object], object]) -> str:
+    """A field that takes a text which `read`, given the field's name and the text, can read."""
+    return dataclasses.field(default=default, metadata={"read": read})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,10 @@ class NmtSettings(ModelSettings):
 
 def _check(name: str, value: object, metadata: object) -> None:
     """Raise SettingsError unless `value` is one that field `name` takes."""
-    limits = cast(dict[str, float], metadata)
+    limits = cast(dict[str, Any], metadata)
+    if "read" in limits:
+        limits["read"](name, value)
+        return
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not limits:
         fits, allowed = isinstance(value, bool), "true, false"

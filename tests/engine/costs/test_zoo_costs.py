@@ -14,7 +14,13 @@ from engine.events import Json
 from engine.zoo import BUILD_LIMITS, ZOO
 
 KINDS = tuple(CATALOGUE)
-SMALL: dict[str, dict[str, Json]] = {"nasnet": {"cells": 1}, "nmt": {"steps": 2}, "nmt_4_layers": {"steps": 1}}
+SMALL: dict[str, dict[str, Json]] = {
+    "nasnet": {"cells": 1},
+    "nmt": {"steps": 2},
+    "nmt_4_layers": {"steps": 1},
+    "ptb": {"steps": 2},
+    "cifar10": {"cells": 1},
+}
 """settings that leave out what only repeats"""
 LEAST_PRODUCTS = 5
 ASKED_DIRECTLY = ("inception_v3", "nmt")

@@ -23,7 +23,7 @@ def test_each_graph_has_a_label_and_a_builder(name: str) -> None:
 
 
 def test_the_samples_are_the_zoo() -> None:
-    assert list(api.samples()) == ["inception_v3", "nasnet", "nmt", "nmt_4_layers", "tiny_cnn"]
+    assert list(api.samples()) == ["inception_v3", "nasnet", "nmt", "nmt_4_layers", "ptb", "cifar10", "tiny_cnn"]
 
 
 def test_an_unknown_name_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""Cells of the searched networks: what they are, and how they are written in settings. Free of TensorFlow.
+
+A recurrent cell is written as its nodes, `tanh 0:relu 1:identity`: the activation of node 0, and for each further one
+the node that it takes and its activation. A convolutional cell is written as its blocks,
+`0:separable_3x3+1:identity 2:max_pool+0:average_pool`: two states that a block takes, each with an operation. State 0
+is the cell's input, 1 the one before it, and block i gives state i + 2.
+
+Source: Pham et al. 2018, "Efficient Neural Architecture Search via Parameter Sharing" (arXiv 1802.03268), sections 2.1
+and 2.4; Zoph et al. 2017 (arXiv 1707.07012), figure 4.
+"""
+
+from dataclasses import dataclass
+
+from engine.errors import SettingsError, shortened
+
+ACTIVATIONS = ("identity", "sigmoid", "tanh", "relu")
+SEARCHED_OPERATIONS = ("identity", "separable_3x3", "separable_5x5", "average_pool", "max_pool")
+"""of ENAS; NASNet has a third window"""
+MOST_NODES = 64
+MOST_BLOCKS = 32
+INPUTS = 2
+"""states of a convolutional cell that are there before its blocks"""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a recurrent cell."""
+
+    previous: int
+    """the node whose state it takes; of the first one -1: it takes the cell's inputs"""
+    activation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A pair of operations, each on one of the states of a cell, whose results are added."""
+
+    left: str
+    left_state: int
+    right: str
+    right_state: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A convolutional cell."""
+
+    blocks: tuple[Block, ...]
+    joined: tuple[int, ...]
+    """states that make up the cell's output"""
+
+
+def loose_ends(blocks: tuple[Block, ...]) -> tuple[int, ...]:
+    """States that no block takes; what ENAS joins."""
+    taken = {state for block in blocks for state in (block.left_state, block.right_state)}
+    return tuple(state for state in range(INPUTS + len(blocks)) if state not in taken)
+
+
+def recurrent_cell(name: str, text: object) -> tuple[Node, ...]:
+    """What field `name` says. Raises SettingsError."""
+    words = text.split() if isinstance(text, str) else []
+    if not 1 <= len(words) <= MOST_NODES:
+        allowed = f"1 to {MOST_NODES} nodes, such as tanh 0:relu 1:identity"
+        raise SettingsError(shortened(repr(text)), where=name, allowed=allowed, field="settings")
+    first = Node(-1, _one_of(words[0], ACTIVATIONS, name))
+    rest = [_taken(word, index, ACTIVATIONS, name) for index, word in enumerate(words[1:], 1)]
+    return (first, *(Node(previous, activation) for previous, activation in rest))
+
+
+def convolution_cell(name: str, text: object) -> Cell:
+    """What field `name` says. Raises SettingsError."""
+    words = text.split() if isinstance(text, str) else []
+    if not 1 <= len(words) <= MOST_BLOCKS:
+        allowed = f"1 to {MOST_BLOCKS} blocks, such as 0:separable_3x3+1:identity"
+        raise SettingsError(shortened(repr(text)), where=name, allowed=allowed, field="settings")
+    blocks = tuple(_block(word, INPUTS + index, name) for index, word in enumerate(words))
+    return Cell(blocks, loose_ends(blocks))
+
+
+def written_recurrent(nodes: tuple[Node, ...]) -> str:
+    """The inverse of `recurrent_cell`."""
+    return " ".join(node.activation if node.previous < 0 else f"{node.previous}:{node.activation}" for node in nodes)
+
+
+def written_convolution(blocks: tuple[Block, ...]) -> str:
+    """The inverse of `convolution_cell`."""
+    return " ".join(f"{block.left_state}:{block.left}+{block.right_state}:{block.right}" for block in blocks)
+
+
+def _block(word: str, states: int, name: str) -> Block:
+    """A block that may take so many states."""
+    left, _, right = word.partition("+")
+    left_state, left_operation = _taken(left, states, SEARCHED_OPERATIONS, name)
+    right_state, right_operation = _taken(right, states, SEARCHED_OPERATIONS, name)
+    return Block(left_operation, left_state, right_operation, right_state)
+
+
+def _taken(word: str, below: int, known: tuple[str, ...], name: str) -> tuple[int, str]:
+    """`3:tanh`: a number below `below`, and one of the `known`."""
+    number, _, kind = word.partition(":")
+    if number not in map(str, range(below)):
+        allowed = f"a whole number from 0 to {below - 1}, a colon, one of {', '.join(known)}"
+        raise SettingsError(shortened(repr(word)), where=name, allowed=allowed, field="settings")
+    return int(number), _one_of(kind, known, name)
+
+
+def _one_of(word: str, known: tuple[str, ...], name: str) -> str:
+    if word not in known:
+        raise SettingsError(shortened(repr(word)), where=name, allowed=", ".join(known), field="settings")
+    return word
