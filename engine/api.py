@@ -60,7 +60,7 @@ from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import MOST_POLICY_BYTES, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from engine.policies.upload import check_policy
-from engine.policy_training import TrainRequest, train
+from engine.policy_training import TrainRequest, check_training, train
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run, RunRequest
@@ -212,6 +212,7 @@ __all__ = [
     "build_family",
     "check_policy",
     "check_run_metadata",
+    "check_training",
     "check_upload",
     "cluster_to_json",
     "compare",

@@ -13,13 +13,18 @@ from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.graph_arguments import add_graph, cluster_of, prepared_graph, print_progress, settings_of_pairs
 from engine.json_text import read_json
 from engine.measuring_commands import add_measure, add_profile
+from engine.policy_arguments import add_policy, policy_of
 from engine.reading_arguments import add_reading_arguments, reading_options
+from engine.training_command import add_train
 
 BENCHMARKS = {
     "simulator": "engine.experiments.simulator_speed:run_benchmark",
     "training": "engine.experiments.training_speed:run_benchmark",
     "reading": "engine.experiments.reading_speed:run_benchmark",
 }
+DEFAULT_EVALUATIONS = 2000
+WITH_A_POLICY = "placeto"
+"""the method that a policy is for, unless another one is named"""
 PLACED_FORMATS = (".pb", ".pbtxt")
 MOST_PLACED = 20_000_000
 """ops in a file of placements, all placements together"""
@@ -56,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_methods(commands)
     _add_place(commands)
+    add_train(commands)
     add_compare(commands)
     _add_simulate(commands)
     _add_apply(commands)
@@ -80,11 +86,12 @@ def _default_method() -> str:
 def _add_place(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("place", help="place a graph")
     add_graph(parser)
-    parser.add_argument("--method", default=_default_method(), help="see `methods` (default %(default)s)")
+    parser.add_argument("--method", help=f"see `methods` (default {_default_method()}; with a policy {WITH_A_POLICY})")
+    add_policy(parser, "a trained policy: placed in one pass, or with --evaluations as the start of the method")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=JSON", help="a setting of the method, such as preset=paper"
     )
-    parser.add_argument("--evaluations", type=int, default=2000, help="the budget (default 2000)")
+    parser.add_argument("--evaluations", type=int, help=f"the budget (default {DEFAULT_EVALUATIONS})")
     parser.add_argument("--seconds", type=float, help="stop after these seconds too")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -146,9 +153,16 @@ def _methods(_parsed: argparse.Namespace) -> int:
 
 def _place(parsed: argparse.Namespace) -> int:
     cluster = cluster_of(parsed)
-    budget = api.Budget(parsed.evaluations, parsed.seconds)
+    method = parsed.method or (_default_method() if parsed.policy is None else WITH_A_POLICY)
+    budget = api.Budget(_evaluations(parsed, method, cluster), parsed.seconds)
     request = api.RunRequest(
-        cluster, parsed.method, budget, parsed.seed, settings_of_pairs(parsed.set), parsed.drop_devices
+        cluster,
+        method,
+        budget,
+        parsed.seed,
+        settings_of_pairs(parsed.set),
+        parsed.drop_devices,
+        policy=policy_of(parsed),
     )
     _check_destination(parsed)
     prepared = prepared_graph(parsed)
@@ -169,6 +183,14 @@ def _place(parsed: argparse.Namespace) -> int:
             short=parsed.short_devices,
         )
     return 0
+
+
+def _evaluations(parsed: argparse.Namespace, method: str, cluster: api.Cluster) -> int:
+    """What was asked; without that, of a policy its greedy pass alone."""
+    if parsed.evaluations is not None:
+        return int(parsed.evaluations)
+    zero_shot = parsed.policy is not None and method == WITH_A_POLICY
+    return api.zero_shot_evaluations(cluster) if zero_shot else DEFAULT_EVALUATIONS
 
 
 def _simulate(parsed: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from engine import api
 from engine.errors import SettingsError
 from engine.graph_arguments import add_graph, cluster_of, prepared_graph, settings_of_pairs
+from engine.policy_arguments import add_policy, policy_of
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 INFEASIBLE = 3
@@ -31,6 +32,7 @@ def add_compare(commands: Commands) -> None:
         metavar="METHOD.NAME=JSON",
         help="a setting of a method, such as placeto.preset=paper",
     )
+    add_policy(parser, f"a trained policy, for those of the methods that take one: {', '.join(_takers())}")
     parser.add_argument("--processes", type=int, default=0, metavar="N", help="at once (default: one a core)")
     parser.add_argument(
         "--out",
@@ -41,12 +43,18 @@ def add_compare(commands: Commands) -> None:
     parser.set_defaults(command=_compare)
 
 
+def _takers() -> list[str]:
+    return [method.name for method in api.methods() if method.takes_a_policy]
+
+
 def _compare(parsed: argparse.Namespace) -> int:
     cluster = cluster_of(parsed)
     methods = tuple(name.strip() for name in parsed.methods.split(",") if name.strip())
     budget = api.Budget(parsed.evaluations, parsed.seconds)
     settings = _settings(parsed.set)
-    request = api.ComparisonRequest(cluster, methods, budget, parsed.seeds, settings, parsed.drop_devices)
+    request = api.ComparisonRequest(
+        cluster, methods, budget, parsed.seeds, settings, parsed.drop_devices, policy_of(parsed)
+    )
     if parsed.processes < 0:
         raise SettingsError(f"{parsed.processes}", where="--processes", allowed="a whole number from 0")
     prepared = prepared_graph(parsed)

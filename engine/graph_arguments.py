@@ -20,7 +20,7 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     parser.add_argument("--cluster", required=True, help="2xK80, 4xV100+cpu, or a file of cluster JSON")
     parser.add_argument(
-        "--groups", type=_group_count, default=128, help="at most N groups (default 128), or all: no merging"
+        "--groups", type=group_count, default=128, help="at most N groups (default 128), or all: no merging"
     )
     add_reading_arguments(parser)
     parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
@@ -99,7 +99,8 @@ def _left_to_people(prepared: api.PreparedGraph) -> Iterator[str]:
             yield f"  {reason}: {count}: {', '.join(map(shortened, names))}{dots}"
 
 
-def _group_count(text: str) -> int | None:
+def group_count(text: str) -> int | None:
+    """The type of `--groups`: a number, or None for `all`."""
     if text == "all":
         return None
     if not (text.isdecimal() and int(text) >= 1):

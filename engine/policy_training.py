@@ -42,12 +42,7 @@ class TrainRequest:
     """names of the families among the graphs, told on the policy's card"""
 
     def __post_init__(self) -> None:
-        self.training_settings()
-        if not 0 <= self.seed <= MOST_SEED:
-            raise _refused(f"{self.seed}", "seed", f"a whole number from 0 to {MOST_SEED}")
-        if not self.name.strip() or not is_text(self.name):
-            allowed = f"1 to {MOST_TEXT} printable characters"
-            raise _refused(repr(shortened(self.name)), "name", allowed)
+        check_training(self.name, self.seed, self.settings)
         for rows, what in ((self.graphs, "graphs"), (self.clusters, "clusters")):
             if not rows:
                 raise _refused("there is none", what, f"at least one of the {what} to train on")
@@ -55,9 +50,14 @@ class TrainRequest:
         if count > MOST_PROBLEMS:
             raise _refused(f"{count} graphs on clusters", "graphs", f"at most {MOST_PROBLEMS}, graphs × clusters")
 
-    def training_settings(self) -> PolicyTrainingSettings:
-        """`settings` over the defaults."""
-        return make_training_settings(self.settings)
+
+def check_training(name: str, seed: int, settings: Mapping[str, Json]) -> PolicyTrainingSettings:
+    """The settings over their defaults. Raises SettingsError for what no graphs could make right."""
+    if not 0 <= seed <= MOST_SEED:
+        raise _refused(f"{seed}", "seed", f"a whole number from 0 to {MOST_SEED}")
+    if not name.strip() or not is_text(name):
+        raise _refused(repr(shortened(name)), "name", f"1 to {MOST_TEXT} printable characters")
+    return make_training_settings(settings)
 
 
 def train(
@@ -75,7 +75,7 @@ def train(
     policy = train_policy(
         problems_of(request.graphs, request.clusters),
         problems_of(request.held_out, request.clusters),
-        request.training_settings(),
+        make_training_settings(request.settings),
         request.seed,
         tell,
         should_stop,

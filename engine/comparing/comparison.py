@@ -17,7 +17,8 @@ from engine.comparing.work_folder import WorkFolder, made_work_folder
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.pins import allowed_devices
-from engine.placers.registry import DETERMINISTIC, make_placer
+from engine.placers.registry import DETERMINISTIC, TAKE_A_POLICY, make_placer
+from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 
@@ -40,21 +41,37 @@ class ComparisonRequest:
     """of each method, over its defaults"""
     drop_devices: bool = False
     """whether the devices that the file fixes count for nothing"""
+    policy: bytes | None = None
+    """the file of a trained policy, given to the methods that take one"""
 
     def __post_init__(self) -> None:
         if not 1 <= self.seeds <= MOST_SEEDS:
             raise SettingsError(f"{self.seeds}", where="seeds", allowed=f"1 to {MOST_SEEDS}", field="seeds")
         if not self.methods:
             raise SettingsError("there is none", where="methods", allowed="at least one method", field="methods")
+        policy = self.trained_policy()
         for method in self.methods:
             if self.methods.count(method) > 1:
                 what = f"{method} is there twice"
                 raise SettingsError(what, where="methods", allowed="each method once", field="methods")
-            make_placer(method, self.settings.get(method, {}))  # refuses what it does not know, before any work
+            own = policy if self.takes_policy(method) else None
+            make_placer(method, self.settings.get(method, {}), own)  # refuses what it does not know, before any work
         for method in self.settings:
             if method not in self.methods:
                 allowed = ", ".join(self.methods)
                 raise SettingsError(f"{method} is not compared", where="settings", allowed=allowed, field="settings")
+
+        if policy is not None and not any(map(self.takes_policy, self.methods)):
+            allowed = f"one of the methods {', '.join(TAKE_A_POLICY)} among those compared"
+            raise SettingsError("no method takes it", where="policy", allowed=allowed, field="policy")
+
+    def trained_policy(self) -> TrainedPolicy | None:
+        """`policy`, read. Raises SettingsError for a file that is none."""
+        return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
+
+    def takes_policy(self, method: str) -> bool:
+        """Whether `method` begins from `policy`."""
+        return self.policy is not None and method in TAKE_A_POLICY
 
     def members(self) -> list[tuple[str, int]]:
         """Method and seed, the methods in their order; one seed of a method that draws nothing at random."""
@@ -95,6 +112,7 @@ class Comparison:
         self._processes = processes or os.cpu_count() or 1
         self._work: WorkFolder = made_work_folder(folder)
         self._graph = self._work.keep_graph(prepared.to_bytes())
+        self._policy = None if request.policy is None else self._work.keep_policy(request.policy)
         self._standing = Standing(0, len(request.members()))
         self._guard = threading.Lock()
         """of `_standing` and `_tell`"""
@@ -118,6 +136,9 @@ class Comparison:
 
     def _arguments(self, method: str, seed: int) -> dict[str, Json]:
         budget = self._request.budget
+        begins: dict[str, Json] = {}
+        if self._policy is not None and self._request.takes_policy(method):
+            begins["policy"] = str(self._policy.absolute())
         return {
             "graph": str(self._graph.absolute()),
             "cluster": json.dumps(cluster_to_json(self._request.cluster)),
@@ -127,6 +148,7 @@ class Comparison:
             "evaluations": budget.evaluations,
             "seconds": budget.seconds,
             "drop_devices": self._request.drop_devices,
+            **begins,
         }
 
     def _carry_out(self, method: str, seed: int) -> Outcome:

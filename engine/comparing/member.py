@@ -33,6 +33,7 @@ def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: Report
         told["settings"],
         told["drop_devices"],
         (ONE_DEVICE,),
+        Path(told["policy"]).read_bytes() if "policy" in told else None,
     )
     listener = Listener()
     ended = threading.Event()

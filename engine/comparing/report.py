@@ -19,6 +19,8 @@ LABELS: Mapping[str, str] = {name: label for name, (label, _) in PLACERS.items()
 
 def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Sequence[Outcome]) -> dict[str, Json]:
     """What was compared, `methods` (a summary each) and `rows` (a report of design.md each, with its curve)."""
+    policy = request.trained_policy()
+    name = None if policy is None else policy.card.name
     return {
         "graph": prepared.graph.name,
         "ops": prepared.graph.op_count,
@@ -31,16 +33,17 @@ def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Seq
         "one_device_us": one_device_us(outcomes),
         "lower_bound_us": next((outcome.lower_bound_us for outcome in outcomes), None),
         "methods": [summary.to_json() for summary in summaries_of(outcomes, LABELS)],
-        "rows": [_row(prepared, request, outcome) for outcome in outcomes],
+        "policy": name,
+        "rows": [_row(prepared, request, outcome, name) for outcome in outcomes],
     }
 
 
-def _row(prepared: PreparedGraph, request: ComparisonRequest, outcome: Outcome) -> dict[str, Json]:
+def _row(prepared: PreparedGraph, request: ComparisonRequest, outcome: Outcome, policy: str | None) -> dict[str, Json]:
     row = outcome.to_json()
     del row["device_of_group"], row["ended"]
     devices = list(outcome.device_of_group)
     placed: Json = dict(placement_to_json(prepared, request.cluster, devices)) if devices else None
-    return row | {"placement": placed}
+    return row | {"policy": policy if request.takes_policy(outcome.method) else None, "placement": placed}
 
 
 def one_device_us(outcomes: Sequence[Outcome]) -> float | None:

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +9,7 @@ from engine import VERSION
 from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import SettingsError, shortened
 from engine.events import Json
+from engine.whole_files import write_whole
 
 KEY_LENGTH = 24
 
@@ -28,9 +27,19 @@ class WorkFolder:
             write_whole(path, blob)
         return path
 
+    def keep_policy(self, blob: bytes) -> Path:
+        """The file of a policy, for the children."""
+        path = self.folder / f"policy-{hashlib.sha256(blob).hexdigest()[:KEY_LENGTH]}.safetensors"
+        if not path.exists():
+            write_whole(path, blob)
+        return path
+
     def path_of(self, arguments: dict[str, Json]) -> Path:
         """Where the outcome of a child with these arguments is kept."""
-        known = {**arguments, "graph": Path(str(arguments["graph"])).name, "version": VERSION}
+        files: dict[str, Json] = {
+            name: Path(str(arguments[name])).name for name in ("graph", "policy") if name in arguments
+        }
+        known = {**arguments, **files, "version": VERSION}
         digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:KEY_LENGTH]
         return self.folder / f"{arguments['method']}-{arguments['seed']}-{digest}.json"
 
@@ -59,17 +68,3 @@ def made_work_folder(folder: Path) -> WorkFolder:
         what = f"it cannot be made: {error.strerror}"
         raise SettingsError(what, where=shortened(str(folder)), allowed="a folder", field="out") from None
     return WorkFolder(folder)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".partial-")
-    partial = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as target:
-            target.write(content)
-        partial.chmod(0o644)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise

@@ -8,7 +8,15 @@ from tests.borders.python_source import PythonSource
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp", "engine.__main__", "engine.command_line", "engine.experiments"),
-    ("engine.measuring_commands", "engine.comparing_command", "engine.graph_arguments", "engine.reading_arguments"),
+    (
+        "engine.measuring_commands",
+        "engine.comparing_command",
+        "engine.training_command",
+        "engine.training_state",
+        "engine.graph_arguments",
+        "engine.policy_arguments",
+        "engine.reading_arguments",
+    ),
     ("engine.api",),
     ("engine.measuring", "engine.comparing"),
     (
@@ -33,7 +41,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.clusters",),
     ("engine.child_process", "engine.child"),
     ("engine.json_text",),
-    ("engine.archive",),
+    ("engine.archive", "engine.whole_files"),
     ("engine.events",),
     ("engine.errors",),
 )

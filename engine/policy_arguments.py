@@ -1,0 +1,31 @@
+"""The argument of the command line that names a trained policy."""
+
+import argparse
+from pathlib import Path
+
+from engine import api
+from engine.errors import SettingsError, shortened
+
+SUFFIX = ".safetensors"
+
+
+def add_policy(parser: argparse.ArgumentParser, words: str) -> None:
+    """`--policy`."""
+    parser.add_argument("--policy", type=Path, metavar=f"POLICY{SUFFIX}", help=words)
+
+
+def policy_of(parsed: argparse.Namespace) -> bytes | None:
+    """The file that `--policy` names. Raises SettingsError for one that is no policy, OSError."""
+    if parsed.policy is None:
+        return None
+    blob = read_bounded(parsed.policy)
+    api.read_policy(blob, shortened(parsed.policy.name))
+    return blob
+
+
+def read_bounded(path: Path) -> bytes:
+    """At most a byte more than a policy may have: enough to be refused."""
+    if path.is_dir():
+        raise SettingsError("this is a folder", where=shortened(str(path)), allowed=f"a file {SUFFIX}", field="policy")
+    with path.open("rb") as source:
+        return source.read(api.MOST_POLICY_BYTES + 1)

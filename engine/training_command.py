@@ -1,0 +1,158 @@
+"""The command `train`: families and graphs on clusters in, a policy's file out."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TypeAlias
+
+from engine import api
+from engine.errors import SettingsError, shortened
+from engine.graph_arguments import cluster_named, group_count, print_progress, settings_of_pairs
+from engine.policy_arguments import SUFFIX
+from engine.training_state import TrainingState
+from engine.whole_files import write_whole
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+INTERRUPTED = 130
+
+
+def add_train(commands: Commands) -> None:
+    """`train FAMILY_OR_GRAPH... --cluster C --out POLICY`"""
+    families = ", ".join(api.families())
+    parser = commands.add_parser("train", help="train a policy that places graphs it has never seen")
+    parser.add_argument("graphs", nargs="+", metavar="FAMILY_OR_GRAPH", help=f"{families}, or a graph's file")
+    parser.add_argument(
+        "--cluster",
+        action="append",
+        required=True,
+        help="2xK80, 4xV100+cpu, or a file of cluster JSON; several times for several clusters",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar=f"POLICY{SUFFIX}", help="write the policy here")
+    parser.add_argument("--name", default="", help="the policy's name (default: that of the file)")
+    parser.add_argument("--seconds", type=float, help="of training (default 3600)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--held-out",
+        action="extend",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="GRAPH",
+        help="graphs to test the policy on, beside those that a family holds out",
+    )
+    parser.add_argument(
+        "--groups", type=group_count, default=128, help="of a graph's file: at most N groups (default 128), or all"
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path(".cache/families"),
+        metavar="FOLDER",
+        help="of families (default %(default)s)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=JSON",
+        help="a setting of the training, see docs/policies.md",
+    )
+    parser.set_defaults(command=_train)
+
+
+def _train(parsed: argparse.Namespace) -> int:
+    _check_destination(parsed.out)
+    clusters = tuple(cluster_named(text) for text in parsed.cluster)
+    settings = settings_of_pairs(parsed.set)
+    if parsed.seconds is not None:
+        settings["seconds"] = parsed.seconds
+    name = parsed.name or parsed.out.stem
+    api.check_training(name, parsed.seed, settings)
+    families, files = _families_and_files(parsed.graphs)
+    trained_on, held_out = _prepared(parsed, families, files)
+    request = api.TrainRequest(trained_on, held_out, clusters, name, parsed.seed, settings, tuple(families))
+    return _carried_out(request, parsed.out)
+
+
+def _carried_out(request: api.TrainRequest, out: Path) -> int:
+    """Train, going on from what an interrupted call of the same command has kept."""
+    kept = TrainingState(out.with_name(f"{out.name}.state"), request)
+    checkpoint = kept.read()
+    if checkpoint is not None:
+        print(f"goes on from {kept.path}", file=sys.stderr)
+    try:
+        blob = api.train(request, _Console().hear, lambda: False, checkpoint, kept.write)
+    except KeyboardInterrupt:
+        if kept.path.exists():
+            print(f"stopped; the same command goes on from {kept.path}", file=sys.stderr)
+        return INTERRUPTED
+    write_whole(out, blob)
+    kept.remove()
+    print(_summary(api.read_policy(blob, out.name).card, out))
+    return 0
+
+
+def _families_and_files(words: list[str]) -> tuple[list[str], list[Path]]:
+    """Raises SettingsError for a word that is neither."""
+    families = [word for word in dict.fromkeys(words) if word in api.families()]
+    files = [Path(word) for word in dict.fromkeys(words) if word not in families]
+    for path in files:
+        if not path.suffix:
+            allowed = f"{', '.join(api.families())}, or a graph's file"
+            raise SettingsError("it is no family", where=shortened(str(path)), allowed=allowed, field="graphs")
+    return families, files
+
+
+def _prepared(
+    parsed: argparse.Namespace, families: list[str], files: list[Path]
+) -> tuple[tuple[api.PreparedGraph, ...], tuple[api.PreparedGraph, ...]]:
+    """The graphs to train on, and those to hold out."""
+    trained_on = [_read(path, parsed.groups) for path in files]
+    held_out = [_read(path, parsed.groups) for path in parsed.held_out]
+    for name in families:
+        family = api.prepared_family(name, parsed.cache, print_progress)
+        trained_on += family.train
+        held_out += family.test
+    return tuple(trained_on), tuple(held_out)
+
+
+def _read(path: Path, groups: int | None) -> api.PreparedGraph:
+    return api.prepare(path, path.suffix, print_progress, api.Limits(), groups)
+
+
+def _check_destination(path: Path) -> None:
+    """Refuse what could not be written before hours of work, not after."""
+    if path.suffix != SUFFIX:
+        raise SettingsError(f"{path.name!r}", where="--out", allowed=f"a name that ends in {SUFFIX}", field="out")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        what = f"{path} cannot be written"
+        raise SettingsError(what, where="--out", allowed="a file in a folder that is there", field="out")
+
+
+def _summary(card: api.PolicyCard, out: Path) -> str:
+    """What was trained, for people."""
+    trained = f"{out}: {len(card.graphs)} graphs on {', '.join(card.clusters)}, {card.evaluations} evaluations"
+    if card.mean_gap is None or card.worst_gap is None or card.mean_best_of_gap is None:
+        return f"{trained}; nothing was held out"
+    greedy = f"the greedy pass is {card.mean_gap:+.1%} from the search on average, {card.worst_gap:+.1%} at worst"
+    return f"{trained}; held out: {greedy}; the best of its passes {card.mean_best_of_gap:+.1%}"
+
+
+class _Console:
+    """Tells how far a training is, in a line now and then."""
+
+    SECONDS_BETWEEN_LINES = 5.0
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._told_at = 0.0
+
+    def hear(self, progress: api.TrainingProgress) -> None:
+        now = time.monotonic()
+        if progress.stage == self._stage and now - self._told_at < self.SECONDS_BETWEEN_LINES:
+            return
+        self._stage, self._told_at = progress.stage, now
+        gap = "" if progress.mean_gap is None else f", gap {progress.mean_gap:+.1%}"
+        rows = f", {len(progress.held_out)} held out" if progress.held_out else ""
+        print(f"{progress.stage} {progress.done:.0%}, {progress.seconds:.0f} s{gap}{rows}", file=sys.stderr)

@@ -1,0 +1,58 @@
+"""The file beside a policy to be in which the command `train` keeps what it goes on from after an interruption."""
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from engine import VERSION, api
+from engine.archive import pack, unpack
+from engine.errors import SettingsError, shortened
+from engine.whole_files import write_whole
+
+
+class TrainingState:
+    """The states of one training. A file that belongs to another is refused, not overwritten."""
+
+    def __init__(self, path: Path, request: api.TrainRequest) -> None:
+        self.path = path
+        self._identity = _identity(request)
+
+    def read(self) -> bytes | None:
+        """The latest state; None where none was kept. Raises SettingsError for what is of another training."""
+        if not self.path.exists():
+            return None
+        try:
+            arrays, texts = unpack(self.path.read_bytes())
+            identity, state = texts["identity"], arrays["state"].tobytes()
+        except (AssertionError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
+            raise self._refused("it is no state of a training") from None
+        if identity != self._identity:
+            raise self._refused("it is the state of another training, or of another version")
+        return state
+
+    def write(self, state: bytes) -> None:
+        """Keep `state`, whole or not at all."""
+        write_whole(self.path, pack({"state": np.frombuffer(state, np.uint8)}, {"identity": self._identity}))
+
+    def remove(self) -> None:
+        """The training has ended."""
+        self.path.unlink(missing_ok=True)
+
+    def _refused(self, what: str) -> SettingsError:
+        allowed = "the command that wrote it, another --out, or no such file"
+        return SettingsError(what, where=shortened(str(self.path)), allowed=allowed, field="out")
+
+
+def _identity(request: api.TrainRequest) -> str:
+    """What the training depends on, as a digest."""
+    digest = hashlib.sha256(VERSION.encode())
+    for graphs in (request.graphs, request.held_out):
+        for prepared in graphs:
+            digest.update(hashlib.sha256(prepared.to_bytes()).digest())
+        digest.update(b"end")
+    clusters = [api.cluster_to_json(cluster) for cluster in request.clusters]
+    digest.update(json.dumps([clusters, request.seed, dict(request.settings)], sort_keys=True).encode())
+    return digest.hexdigest()
