@@ -47,6 +47,7 @@ from engine.events import (
 )
 from engine.families.catalogue import FAMILIES
 from engine.families.family import PreparedFamily, build_family, prepared_family
+from engine.families.members import DEFAULT_COUNT as FAMILY_COUNT
 from engine.families.members import Member
 from engine.families.members import members as family_members
 from engine.formats import DEFAULT_GROUPS, FORMATS, check_run_metadata, check_upload, prepare, write_placed
@@ -163,6 +164,7 @@ def comparison_summaries(outcomes: Sequence[Outcome]) -> list[MethodSummary]:
 __all__ = [
     "CLOSE",
     "DEFAULT_GROUPS",
+    "FAMILY_COUNT",
     "FORMATS",
     "MEASURING_LIMITS",
     "MOST_POLICY_BYTES",

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine import api
+from engine.building_command import add_build
 from engine.comparing_command import add_compare
 from engine.errors import PlacementError, PlacetoError, SettingsError
-from engine.graph_arguments import add_graph, cluster_of, prepared_graph, print_progress, settings_of_pairs
+from engine.graph_arguments import add_graph, cluster_of, prepared_graph, settings_of_pairs
 from engine.json_text import read_json
 from engine.measuring_commands import add_measure, add_profile
 from engine.policy_arguments import add_policy, policy_of
@@ -67,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_apply(commands)
     add_profile(commands)
     add_measure(commands)
-    _add_build(commands)
+    add_build(commands)
     _add_bench(commands)
     _add_experiments(commands)
     return parser
@@ -118,17 +119,6 @@ def _add_apply(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
     parser.set_defaults(command=_apply)
-
-
-def _add_build(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("build", help="build a graph of the zoo with TensorFlow")
-    parser.add_argument("name", help=", ".join(api.samples()))
-    parser.add_argument("--out", type=Path, required=True, help="where to write it (.pb)")
-    parser.add_argument("--inference", action="store_true", help="the forward pass alone, no training step")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=JSON", help="a setting of the model, such as batch=32"
-    )
-    parser.set_defaults(command=_build)
 
 
 def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -220,15 +210,6 @@ def _apply(parsed: argparse.Namespace) -> int:
         short=parsed.short_devices,
         keep_pins=not parsed.drop_devices,
     )
-    return 0
-
-
-def _build(parsed: argparse.Namespace) -> int:
-    settings = settings_of_pairs(parsed.set)
-    if parsed.inference:
-        settings["inference"] = True
-    ops = api.build(parsed.name, parsed.out, print_progress, settings)
-    print(f"{parsed.out}: {ops} ops", file=sys.stderr)
     return 0
 
 

@@ -10,6 +10,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp", "engine.__main__", "engine.command_line", "engine.experiments"),
     (
         "engine.measuring_commands",
+        "engine.building_command",
         "engine.comparing_command",
         "engine.training_command",
         "engine.training_state",
