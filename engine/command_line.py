@@ -35,6 +35,7 @@ EXPERIMENTS = {
     "placed_graphs": "engine.experiments.placed_graphs:run",
     "table1": "engine.experiments.table1:run",
     "zoo": "engine.experiments.zoo_table:run",
+    "zoo_samples": "engine.experiments.zoo_samples:run",
 }
 """each writes into a folder, tells its progress, and returns a text"""
 EXPERIMENT_FOLDERS = {"zoo": Path("docs")}

@@ -48,7 +48,7 @@ def run(folder: Path, tell: Callable[[str], None]) -> str:
     """Build the zoo, compare, write the table, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.gettempdir()) / "placeto-table1"
-    prepared = {name: _prepared(name, tell) for name in dict.fromkeys(row.graph for row in ROWS)}
+    prepared = {name: prepared_sample(name, tell) for name in dict.fromkeys(row.graph for row in ROWS)}
     found = {}
     for row in ROWS:
         tell(f"{row.graph} on {row.gpus} GPUs")
@@ -62,7 +62,8 @@ def run(folder: Path, tell: Callable[[str], None]) -> str:
     return text
 
 
-def _prepared(name: str, tell: Callable[[str], None]) -> api.PreparedGraph:
+def prepared_sample(name: str, tell: Callable[[str], None]) -> api.PreparedGraph:
+    """A graph of the zoo, built and costed."""
     tell(f"building and costing {name}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.pb"
@@ -75,11 +76,12 @@ def _outcomes(prepared: api.PreparedGraph, row: Row, work: Path) -> list[api.Out
     found = []
     for cluster, methods in ((f"{row.gpus}xK80+cpu", ("cpu_only",)), (f"{row.gpus}xK80", METHODS)):
         request = api.ComparisonRequest(api.parse_cluster(cluster), methods, api.Budget(EVALUATIONS), SEEDS)
-        found += api.compare(prepared, request, work / f"{row.graph}-{row.gpus}", _tell_standing)
+        found += api.compare(prepared, request, work / f"{row.graph}-{row.gpus}", tell_standing)
     return found
 
 
-def _tell_standing(standing: api.Standing) -> None:
+def tell_standing(standing: api.Standing) -> None:
+    """One line on a terminal, which the next one overwrites."""
     print(f"\r{standing.done}/{standing.total} ", end="", file=sys.stderr, flush=True)
 
 
