@@ -10,10 +10,15 @@ from safetensors.numpy import load, save
 
 from engine.errors import SettingsError
 from engine.events import Json
+from engine.json_text import read_json
 
 _TEXTS = "placeto"
 """the key of our JSON in the file's metadata"""
 _LENGTH_BYTES = 8
+MOST_HEADER_BYTES = 16 * 1024**2
+"""of names, shapes and our JSON"""
+MOST_VALUES = 1_000_000
+"""in our JSON"""
 
 
 def pack_tensors(arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> bytes:
@@ -25,12 +30,15 @@ def pack_tensors(arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, 
 
 def unpack_tensors(blob: bytes, where: str) -> tuple[dict[str, NDArray[np.generic]], dict[str, Json]]:
     """The inverse of `pack_tensors`. Raises SettingsError, naming `where`, for bytes that it has not written."""
+    length = int.from_bytes(blob[:_LENGTH_BYTES], "little")
+    if length > MOST_HEADER_BYTES:
+        raise _no_file(where)
     try:
         arrays = load(blob)
-        length = int.from_bytes(blob[:_LENGTH_BYTES], "little")
         header = json.loads(blob[_LENGTH_BYTES : _LENGTH_BYTES + length])
-        texts = json.loads(header["__metadata__"][_TEXTS])
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        text = header["__metadata__"][_TEXTS].encode()
+        texts = read_json(text, most_values=MOST_VALUES, error=SettingsError, field="policy")
+    except (SafetensorError, SettingsError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise _no_file(where) from error
     if not isinstance(texts, dict):
         raise _no_file(where)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from engine.errors import SettingsError, shortened
+from engine.errors import SettingsError
 from engine.events import Json
 from engine.json_text import shown
 
@@ -148,21 +148,21 @@ class _Reader:
     def text(self, name: str) -> str:
         value = self._values.get(name)
         if not is_text(value):
-            raise self._refused(name, value, f"a text of at most {MOST_TEXT} characters")
+            raise self._refused(name, value, f"a printable text of at most {MOST_TEXT} characters")
         return str(value)
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self.rows(name)
         for item in value:
             if not is_text(item):
-                raise self._refused(name, item, f"texts of at most {MOST_TEXT} characters")
+                raise self._refused(name, item, f"printable texts of at most {MOST_TEXT} characters")
         return tuple(map(str, value))
 
     def rows(self, name: str) -> Sequence[Json]:
         value = self._values.get(name)
         if not isinstance(value, list) or len(value) > MOST_ITEMS:
-            what = f"a list of {len(value)}" if isinstance(value, list) else value
-            raise self._refused(name, what, f"a list of at most {MOST_ITEMS}")
+            what = f"a list of {len(value)}" if isinstance(value, list) else shown(value)
+            raise self._refused_as(name, what, f"a list of at most {MOST_ITEMS}")
         return value
 
     def whole(self, name: str) -> int:
@@ -179,8 +179,10 @@ class _Reader:
         return float(value)
 
     def _refused(self, name: str, value: Json, allowed: str) -> SettingsError:
-        what = f"the card's {name} is {shortened(shown(value))}"
-        return SettingsError(what, where=self._where, allowed=allowed, field="policy")
+        return self._refused_as(name, shown(value), allowed)
+
+    def _refused_as(self, name: str, what: str, allowed: str) -> SettingsError:
+        return SettingsError(f"the card's {name} is {what}", where=self._where, allowed=allowed, field="policy")
 
 
 def is_text(value: Json) -> bool:

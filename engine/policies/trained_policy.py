@@ -7,16 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import SettingsError
+from engine.errors import SettingsError, shortened
 from engine.events import Json
+from engine.json_text import shown
 from engine.placeto.settings import PlacetoSettings, make_settings
+from engine.placeto.shared_head_shapes import weight_shapes
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
 from engine.policies.card import PolicyCard
 
 POLICY_VERSION = 1
 """grows when an older file's weights can no longer be used: other features, another network"""
-
-
+NETWORK = "shared_head"
+"""the one whose weights fit any graph and any cluster"""
 MOST_POLICY_BYTES = 64 * 1024**2
 """of a file; the default network needs a thousandth of it"""
 
@@ -43,14 +45,43 @@ class TrainedPolicy:
     @staticmethod
     def from_bytes(blob: bytes, where: str) -> "TrainedPolicy":
         """The inverse; `where` names the file in errors. Raises SettingsError for a file that is no policy."""
+        if len(blob) > MOST_POLICY_BYTES:
+            raise _refused("the file is too large", where, f"at most {MOST_POLICY_BYTES} bytes")
         weights, texts = unpack_tensors(blob, where)
-        settings = texts.get("settings")
-        if texts.get("version") != POLICY_VERSION or not isinstance(settings, dict):
-            raise _refused("this policy was written by another version", where, f"version {POLICY_VERSION}")
-        for name, array in weights.items():
-            if array.dtype != np.float32 or not np.isfinite(array).all():
-                raise _refused(f"weights {name!r} are not finite float32 numbers", where, "weights written by Placeto")
-        return TrainedPolicy(weights, make_settings(settings), PolicyCard.from_json(texts.get("card"), where))
+        if texts.get("version") != POLICY_VERSION:
+            raise _refused(f"its version is {shown(texts.get('version'))}", where, f"version {POLICY_VERSION}")
+        settings = _settings(texts.get("settings"), where)
+        _check_weights(weights, settings, where)
+        return TrainedPolicy(weights, settings, PolicyCard.from_json(texts.get("card"), where))
+
+
+def _settings(value: Json, where: str) -> PlacetoSettings:
+    if not isinstance(value, dict):
+        raise _refused(f"its settings are {shown(value)}", where, "a JSON object")
+    try:
+        settings = make_settings(value)
+    except SettingsError as error:
+        raise _refused(f"its settings: {error.where}: {shortened(error.what)}", where, error.allowed) from None
+    if settings.network != NETWORK:
+        raise _refused(f"its network is {settings.network}", where, NETWORK)
+    return settings
+
+
+def _check_weights(weights: Mapping[str, NDArray[np.generic]], settings: PlacetoSettings, where: str) -> None:
+    """Raise SettingsError unless they are finite numbers, and those of the network that `settings` name."""
+    wanted = weight_shapes(settings)
+    for name in sorted(wanted.keys() | weights.keys()):
+        called = f"the weights {shortened(name)!r}"
+        if name not in weights:
+            raise _refused(f"{called} are missing", where, f"float32 {list(wanted[name])}")
+        if name not in wanted:
+            raise _refused(f"{called} are not known", where, f"the {len(wanted)} that its settings ask for")
+        array = weights[name]
+        if array.dtype != np.float32 or array.shape != wanted[name]:
+            found = f"{array.dtype} {list(array.shape)}"
+            raise _refused(f"{called} are {shortened(found)}", where, f"float32 {list(wanted[name])}")
+        if not np.isfinite(array).all():
+            raise _refused(f"{called} are not all finite", where, "finite numbers")
 
 
 def _refused(what: str, where: str, allowed: str) -> SettingsError:

@@ -1,107 +1,50 @@
-"""A policy's file: what was saved is loaded, and what is no policy is refused."""
-
-from pathlib import Path
+"""Weights by name and the file of arrays and texts: what was stored comes back, and what is no such file is refused."""
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.placeto.checkpoints import TrainedPolicy, load_policy, save_policy, set_weights, weights_of
+from engine.placeto.checkpoints import set_weights, weights_of
 from engine.placeto.features import group_graph
-from engine.placeto.settings import make_settings
-from engine.placeto.shared_head import SharedHead
-from engine.placeto.tensor_file import pack_tensors, unpack_tensors
+from engine.placeto.settings import PlacetoSettings, make_settings
+from engine.placeto.shared_head_policy import network_without_weights
+from engine.placeto.shared_head_shapes import weight_shapes
+from engine.placeto.tensor_file import MOST_HEADER_BYTES, pack_tensors, unpack_tensors
 from engine.placeto.training import make_policy
 
 from .problems import random_problem
 
-
-def trained() -> TrainedPolicy:
-    settings = make_settings({"torch_device": "cpu", "hidden_width": 8})
-    policy = make_policy(settings, group_graph(random_problem(1)), np.random.default_rng(0))
-    return TrainedPolicy(settings, weights_of(policy.network), {"graphs": ["one", "zwei"], "episodes": 12})
+SETTINGS = make_settings({"torch_device": "cpu", "hidden_width": 8})
 
 
-def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
-    policy = trained()
-    save_policy(policy, tmp_path / "policy.safetensors")
-    loaded = load_policy(tmp_path / "policy.safetensors")
-    assert (loaded.settings, loaded.trained_on) == (policy.settings, policy.trained_on)
-    assert loaded.weights.keys() == policy.weights.keys()
-    assert all(np.array_equal(loaded.weights[name], array) for name, array in policy.weights.items())
-    assert [path.name for path in tmp_path.iterdir()] == ["policy.safetensors"]
+def weights() -> dict[str, NDArray[np.generic]]:
+    return weights_of(make_policy(SETTINGS, group_graph(random_problem(1)), np.random.default_rng(0)).network)
 
 
-def test_the_same_policy_is_the_same_bytes() -> None:
-    assert trained().to_bytes() == trained().to_bytes()
-
-
-def test_loaded_weights_are_the_network_s() -> None:
-    policy = trained()
-    network = SharedHead(policy.settings.embedding_width, policy.settings.hidden_width, policy.settings.message_rounds)
-    set_weights(network, policy.weights, "policy")
-    assert all(np.array_equal(array, policy.weights[name]) for name, array in weights_of(network).items())
+def test_weights_that_were_set_are_the_network_s() -> None:
+    given = weights()
+    network = network_without_weights(SETTINGS).to_empty(device="cpu")
+    set_weights(network, given, "policy")
+    assert all(np.array_equal(array, given[name]) for name, array in weights_of(network).items())
 
 
 def test_weights_of_another_width_are_refused() -> None:
-    network = SharedHead(32, 16, 2)
+    network = network_without_weights(make_settings({"hidden_width": 16}))
     with pytest.raises(SettingsError) as caught:
-        set_weights(network, trained().weights, "wide.safetensors")
+        set_weights(network, weights(), "wide.safetensors")
     assert str(caught.value) == (
         "wide.safetensors: weights 'own.bias' have shape (8,); allowed: (16,), as on this problem"
     )
 
 
-BAD_FILES: list[tuple[str, bytes, str]] = [
-    ("empty", b"", "this is no file of Placeto; allowed: a file written by Placeto"),
-    ("pickle", b"\x80\x04\x95\x05\x00\x00\x00", "this is no file of Placeto; allowed: a file written by Placeto"),
-    ("cut", trained().to_bytes()[:-5], "this is no file of Placeto; allowed: a file written by Placeto"),
-    ("length", b"\xff" * 8 + b"{}", "this is no file of Placeto; allowed: a file written by Placeto"),
-    (
-        "tensors",
-        pack_tensors({}, {})[:0] + b"\x02\0\0\0\0\0\0\0{}",
-        "this is no file of Placeto; allowed: a file written by Placeto",
-    ),
-    (
-        "version",
-        pack_tensors({}, {"version": 0, "settings": {}, "trained_on": {}}),
-        "this policy was written by another version; allowed: version 1",
-    ),
-    (
-        "no settings",
-        pack_tensors({}, {"version": 1, "trained_on": {}}),
-        "this policy was written by another version; allowed: version 1",
-    ),
-    (
-        "nan",
-        pack_tensors({"w": np.array([np.nan], np.float32)}, {"version": 1, "settings": {}, "trained_on": {}}),
-        "weights 'w' are not finite float32 numbers; allowed: weights written by Placeto",
-    ),
-    (
-        "integers",
-        pack_tensors({"w": np.array([1])}, {"version": 1, "settings": {}, "trained_on": {}}),
-        "weights 'w' are not finite float32 numbers; allowed: weights written by Placeto",
-    ),
-]
-
-
-@pytest.mark.parametrize(("name", "content", "message"), BAD_FILES, ids=[row[0] for row in BAD_FILES])
-def test_a_file_that_is_no_policy_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises(SettingsError) as caught:
-        load_policy(path)
-    assert str(caught.value) == f"{name}: {message}"
-    assert caught.value.field == "policy"
-
-
-def test_bad_settings_in_a_policy_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "odd"
-    path.write_bytes(pack_tensors({}, {"version": 1, "settings": {"epochs": -1}, "trained_on": {}}))
-    with pytest.raises(SettingsError, match="epochs: -1"):
-        load_policy(path)
+@pytest.mark.parametrize("settings", [{}, {"embedding_width": 3, "hidden_width": 5}, {"message_rounds": 0}])
+def test_the_shapes_known_without_torch_are_those_of_the_network(settings: dict[str, Json]) -> None:
+    made: PlacetoSettings = make_settings(settings)
+    network = network_without_weights(made)
+    assert weight_shapes(made) == {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
 
 
 def test_arrays_and_texts_come_back() -> None:
@@ -117,9 +60,44 @@ def test_not_contiguous_arrays_are_stored_as_they_look() -> None:
     assert np.array_equal(unpack_tensors(pack_tensors({"a": array}, {}), "here")[0]["a"], array)
 
 
-def test_loading_touches_no_global_generator() -> None:
+def headed(header: bytes) -> bytes:
+    return len(header).to_bytes(8, "little") + header
+
+
+NO_FILES: dict[str, bytes] = {
+    "empty": b"",
+    "pickle": b"\x80\x04\x95\x05\x00\x00\x00",
+    "cut": pack_tensors({"a": np.zeros(9)}, {})[:-5],
+    "length beyond the end": b"\xff" * 8 + b"{}",
+    "huge header": (MOST_HEADER_BYTES + 1).to_bytes(8, "little") + b" " * (MOST_HEADER_BYTES + 1),
+    "no texts": headed(b"{}"),
+    "texts of another program": headed(b'{"__metadata__": {"format": "pt"}}'),
+    "texts that are a list": headed(b'{"__metadata__": {"placeto": "[]"}}'),
+    "texts nested without end": headed(b'{"__metadata__": {"placeto": "' + b"[" * 100_000 + b'"}}'),
+    "a key twice": headed(rb'{"__metadata__": {"placeto": "{\"a\": 1, \"a\": 2}"}}'),
+    "an unknown dtype": headed(
+        b'{"a": {"dtype": "F4", "shape": [2], "data_offsets": [0, 1]}, "__metadata__": {"placeto": "{}"}}'
+    )
+    + b"\0",
+    "bytes beyond those named": pack_tensors({"a": np.zeros(9)}, {}) + b"\0",
+    "an endless shape": headed(
+        b'{"a": {"dtype": "F32", "shape": [0, 9999999999999999999], "data_offsets": [0, 0]}, '
+        b'"__metadata__": {"placeto": "{}"}}'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_FILES)
+def test_bytes_that_it_has_not_written_are_refused(name: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        unpack_tensors(NO_FILES[name], "odd.bin")
+    assert str(caught.value) == "odd.bin: this is no file of Placeto; allowed: a file written by Placeto"
+    assert caught.value.field == "policy"
+
+
+def test_making_a_network_touches_no_global_generator() -> None:
     torch.manual_seed(5)
     expected = torch.rand(1)
     torch.manual_seed(5)
-    trained()
+    weights()
     assert torch.rand(1) == expected

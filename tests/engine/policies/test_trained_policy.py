@@ -1,0 +1,165 @@
+"""A policy's file: what was written is read, and every bad file gets its own line."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from engine.api import MOST_POLICY_BYTES, read_policy
+from engine.errors import SettingsError
+from engine.placeto.tensor_file import pack_tensors
+from engine.policies.card import HeldOut, PolicyCard
+
+from .small_policies import changed, changed_weights, small_card, small_policy
+
+VERSION = "allowed: version 1"
+COUNT = "allowed: a whole number from 0 to 9223372036854775807"
+NO_FILE = "this is no file of Placeto; allowed: a file written by Placeto"
+BAD_FILES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", NO_FILE),
+    "truncated": (small_policy().to_bytes()[:-1], NO_FILE),
+    "foreign safetensors": (b"\x02\0\0\0\0\0\0\0{}", NO_FILE),
+    "too large": (bytes(MOST_POLICY_BYTES + 1), "the file is too large; allowed: at most 67108864 bytes"),
+    "no version": (pack_tensors({}, {}), f"its version is nothing; {VERSION}"),
+    "a later version": (changed("version", 2), f"its version is 2; {VERSION}"),
+    "no settings": (changed("settings", None), "its settings are nothing; allowed: a JSON object"),
+    "settings as a list": (changed("settings", [1]), "its settings are a list; allowed: a JSON object"),
+    "another network": (changed("settings.network", "published"), "its network is published; allowed: shared_head"),
+    "a width of no number": (
+        changed("settings.hidden_width", "8"),
+        "its settings: hidden_width: '8'; allowed: a whole number from 1 to 1024",
+    ),
+    "another width": (
+        changed("settings.hidden_width", 16),
+        "the weights 'own.bias' are float32 [8]; allowed: float32 [16]",
+    ),
+    "missing weights": (
+        changed_weights("score.weight", None),
+        "the weights 'score.weight' are missing; allowed: float32 [1, 8]",
+    ),
+    "more weights": (
+        changed_weights("more", np.zeros(3, np.float32)),
+        "the weights 'more' are not known; allowed: the 34 that its settings ask for",
+    ),
+    "integers": (
+        changed_weights("score.weight", np.zeros((1, 8), np.int64)),
+        "the weights 'score.weight' are int64 [1, 8]; allowed: float32 [1, 8]",
+    ),
+    "another shape": (
+        changed_weights("score.weight", np.zeros((8, 1), np.float32)),
+        "the weights 'score.weight' are float32 [8, 1]; allowed: float32 [1, 8]",
+    ),
+    "not a number": (
+        changed_weights("score.weight", np.full((1, 8), np.nan, np.float32)),
+        "the weights 'score.weight' are not all finite; allowed: finite numbers",
+    ),
+    "no card": (changed("card", None), "the card is nothing; allowed: a JSON object"),
+    "a card without a name": (
+        changed("card.name", None),
+        "the card's name is nothing; allowed: a printable text of at most 200 characters",
+    ),
+    "a name of two lines": (
+        changed("card.name", "a\nb"),
+        "the card's name is 'a\\nb'; allowed: a printable text of at most 200 characters",
+    ),
+    "an endless name": (
+        changed("card.engine_version", "1" * 201),
+        f"the card's engine_version is '{'1' * 78}…; allowed: a printable text of at most 200 characters",
+    ),
+    "a seed as text": (changed("card.seed", "7"), f"the card's seed is '7'; {COUNT}"),
+    "a negative count": (changed("card.episodes", -1), f"the card's episodes is -1; {COUNT}"),
+    "true as a count": (changed("card.episodes", True), f"the card's episodes is true; {COUNT}"),
+    "half an evaluation": (changed("card.evaluations", 0.5), f"the card's evaluations is 0.5; {COUNT}"),
+    "graphs as text": (changed("card.graphs", "nmt"), "the card's graphs is 'nmt'; allowed: a list of at most 4096"),
+    "graphs of numbers": (
+        changed("card.graphs", [1]),
+        "the card's graphs is 1; allowed: printable texts of at most 200 characters",
+    ),
+    "too many graphs": (
+        changed("card.graphs", ["g"] * 4097),
+        "the card's graphs is a list of 4097; allowed: a list of at most 4096",
+    ),
+    "endless seconds": (
+        changed("card.seconds", 1e300),
+        "the card's seconds is 1e+300; allowed: a number from 0 to 1e+18",
+    ),
+    "a held-out row of text": (
+        changed("card.held_out", ["row"]),
+        "a row of held_out is 'row'; allowed: a JSON object",
+    ),
+    "a search of no time": (
+        changed("card.held_out.0.search_us", 0),
+        "the card's search_us is 0; allowed: a number from 1e-09 to 1e+18",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_gets_its_own_line(name: str) -> None:
+    blob, message = BAD_FILES[name]
+    with pytest.raises(SettingsError) as caught:
+        read_policy(blob, "odd.safetensors")
+    assert str(caught.value) == f"odd.safetensors: {message}"
+    assert caught.value.field == "policy"
+
+
+def test_what_was_written_is_read() -> None:
+    policy = small_policy()
+    again = read_policy(policy.to_bytes(), "small.safetensors")
+    assert (again.settings, again.card) == (policy.settings, policy.card)
+    assert again.weights.keys() == policy.weights.keys()
+    assert all(np.array_equal(again.weights[name], array) for name, array in policy.weights.items())
+    assert again.to_bytes() == policy.to_bytes()
+
+
+def test_numbers_around_the_file_make_no_traceback() -> None:
+    whole = small_policy().to_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        spoiled = bytearray(whole)
+        for position in rng.integers(0, 3000, 3):
+            spoiled[position] = int(rng.integers(256))
+        try:
+            read_policy(bytes(spoiled), "spoiled")
+        except SettingsError as error:
+            assert "\n" not in str(error)
+
+
+def test_settings_that_are_younger_than_the_file_have_their_defaults() -> None:
+    assert read_policy(changed("settings.start_tolerance", None), "older").settings.start_tolerance == 0.02
+
+
+def test_the_gaps_of_what_was_held_out() -> None:
+    card = small_card()
+    assert card.mean_gap == pytest.approx((0.1 + 0.25) / 2)
+    assert card.worst_gap == pytest.approx(0.25)
+    assert card.mean_best_of_gap == pytest.approx((-0.01 + 0.25) / 2)
+    told = card.to_json()
+    assert [told[name] for name in ("mean_gap", "worst_gap")] == [card.mean_gap, card.worst_gap]
+    assert PolicyCard.from_json(told, "card") == card
+
+
+def test_where_nothing_was_held_out_there_is_no_gap() -> None:
+    card = PolicyCard("p", "0", 0, (), (), (), 0, 0, 0, 0.0)
+    assert card.mean_gap is card.worst_gap is card.mean_best_of_gap is None
+
+
+def test_a_gap_that_the_file_claims_is_computed_anew() -> None:
+    assert read_policy(changed("card.mean_gap", -0.9), "proud").card.mean_gap == small_card().mean_gap
+
+
+def test_a_row_s_gaps() -> None:
+    row = HeldOut("g", "2xK80", greedy_us=3.0, best_of_us=2.0, samples=1, search_us=2.0, search_seconds=1.0)
+    assert (row.gap, row.best_of_gap) == (0.5, 0.0)
+
+
+def test_reading_a_policy_loads_no_torch() -> None:
+    code = (
+        "import sys; from engine.api import read_policy\n"
+        "try: read_policy(b'', 'x')\n"
+        "except Exception as error: print(error)\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"x: {NO_FILE}", "False"]
