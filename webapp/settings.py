@@ -22,6 +22,11 @@ UPLOAD_LIMIT_BYTES = environment.whole_number(
 FORM_LIMIT_BYTES = 1024**2
 """The largest body of any other request."""
 
+FAMILIES_FOLDER = environment.folder("PLACETO_FAMILIES", DATA_FOLDER / "families")
+"""Graphs of the families that policies are trained on, prepared: a cache, made anew where it lacks one."""
+DEFAULT_POLICY = Path(environment.text("PLACETO_DEFAULT_POLICY", str(BASE_FOLDER / "policies" / "default.safetensors")))
+"""The policy that comes with a release, offered to everybody where there is such a file."""
+
 HEARTBEAT_SECONDS = environment.seconds("PLACETO_HEARTBEAT_SECONDS", 10.0, lowest=0.1, highest=600.0)
 """How often a worker shows in the row that it is alive, and how often the reaper looks."""
 STALE_AFTER_SECONDS = 6 * HEARTBEAT_SECONDS
@@ -43,6 +48,7 @@ INSTALLED_APPS = [
     "webapp.projects.apps.ProjectsConfig",
     "webapp.graphs.apps.GraphsConfig",
     "webapp.profiles.apps.ProfilesConfig",
+    "webapp.policies.apps.PoliciesConfig",
     "webapp.runs.apps.RunsConfig",
     "webapp.comparisons.apps.ComparisonsConfig",
 ]

@@ -9,6 +9,7 @@ urlpatterns = [
     path("", include("webapp.projects.urls")),
     path("", include("webapp.graphs.urls")),
     path("", include("webapp.profiles.urls")),
+    path("", include("webapp.policies.urls")),
     path("", include("webapp.runs.urls")),
     path("", include("webapp.comparisons.urls")),
 ]

@@ -110,6 +110,22 @@ export function formatShare(share) {
 }
 
 /**
+ * A gap as a share of the better time: `+2.4 %`, `−0.3 %`.
+ *
+ * @param {number | null | undefined} gap
+ * @returns {string}
+ */
+export function formatGap(gap) {
+  if (!isNumber(gap)) {
+    return NOTHING;
+  }
+  const percent = Math.abs(gap * 100) < 0.05 ? 0 : gap * 100;
+  const digits = Math.abs(percent) < 100 ? 1 : 0;
+  const text = Math.abs(percent).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${text} %`;
+}
+
+/**
  * How many times as fast: `1.32×`.
  *
  * @param {number | null | undefined} ratio

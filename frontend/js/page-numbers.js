@@ -1,12 +1,14 @@
 /** Numbers that a template wrote raw, in the form that people read. */
 
-import { formatBytes, formatCount, formatTime, NOTHING } from "./format.js";
+import { formatBytes, formatCount, formatDuration, formatGap, formatTime, NOTHING } from "./format.js";
 
 /** @type {[string, (value: number) => string][]} */
 const FORMS = [
   ["data-time-us", formatTime],
   ["data-bytes", formatBytes],
   ["data-count", formatCount],
+  ["data-seconds", formatDuration],
+  ["data-gap", formatGap],
 ];
 
 const WHEN = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });

@@ -13,6 +13,7 @@ export function enhanceRunForm(form) {
   const update = () => {
     tellMemory(form);
     showPresets(form);
+    showPolicy(form);
     tellSummary(form);
     tellMissingCpu(form);
   };
@@ -58,6 +59,27 @@ function showPresets(form) {
   preset.closest(".field")?.toggleAttribute("hidden", names.length === 0);
 }
 
+/**
+ * The policy, for methods that take one; zero-shot, once one is chosen for the method that proposes nothing else first.
+ *
+ * @param {HTMLFormElement} form
+ */
+function showPolicy(form) {
+  const policy = field(form, "policy");
+  const zeroShot = field(form, "zero_shot");
+  const evaluations = field(form, "evaluations");
+  if (!(policy instanceof HTMLSelectElement && zeroShot instanceof HTMLInputElement && evaluations)) {
+    return;
+  }
+  const taken = optionOf(form, "method")?.hasAttribute("data-takes-a-policy") ?? false;
+  policy.disabled = !taken;
+  policy.closest(".field")?.toggleAttribute("hidden", !taken);
+  const offered = taken && policy.value !== "" && field(form, "method")?.value === zeroShot.dataset.method;
+  zeroShot.disabled = !offered;
+  zeroShot.closest("label")?.toggleAttribute("hidden", !offered);
+  evaluations.disabled = offered && zeroShot.checked;
+}
+
 /** @param {HTMLFormElement} form */
 function tellSummary(form) {
   const own = field(form, "cluster")?.value.trim();
@@ -70,10 +92,9 @@ function tellSummary(form) {
   const cluster = own ? "your own cluster" : `${formatCount(count)} × ${kind}${memory}${cpu}`;
   const method = optionOf(form, "method")?.textContent?.trim() ?? "";
   const evaluations = Number(field(form, "evaluations")?.value);
-  setText(
-    find(form, "[data-part=summary]", HTMLElement),
-    `${method} on ${cluster}, at most ${formatCount(evaluations)} evaluations.`,
-  );
+  const zeroShot = field(form, "evaluations")?.disabled ?? false;
+  const budget = zeroShot ? "zero-shot" : `at most ${formatCount(evaluations)} evaluations`;
+  setText(find(form, "[data-part=summary]", HTMLElement), `${method} on ${cluster}, ${budget}.`);
   find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", Boolean(own));
 }
 

@@ -80,9 +80,10 @@ function isComingBack() {
  * @param {{ name: string, size: number } | undefined} file
  * @param {number} limitBytes
  * @param {string} accept suffixes with commas between
+ * @param {string} [wanted] what the file should hold
  * @returns {string} empty where nothing is wrong so far
  */
-export function faultOf(file, limitBytes, accept) {
+export function faultOf(file, limitBytes, accept, wanted = "a graph with at least one op") {
   if (!file) {
     return "No file was chosen.";
   }
@@ -92,7 +93,7 @@ export function faultOf(file, limitBytes, accept) {
     return `${name}: this kind of file cannot be read; allowed: ${suffixes.join(", ")}`;
   }
   if (file.size === 0) {
-    return `${name}: the file is empty; allowed: a graph with at least one op`;
+    return `${name}: the file is empty; allowed: ${wanted}`;
   }
   return file.size > limitBytes
     ? `${name}: the file has ${formatBytes(file.size)}; allowed: at most ${formatBytes(limitBytes)}`

@@ -37,6 +37,8 @@ def data_folder(tmp_path: Path, settings: Settings) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
     settings.DATA_FOLDER = folder
+    settings.FAMILIES_FOLDER = folder / "families"
+    settings.DEFAULT_POLICY = folder / "no-policy.safetensors"
     return folder
 
 

@@ -1,7 +1,9 @@
-"""Where large bodies may come in: to a project or a graph that exists, at the addresses of forms with files."""
+"""Where large bodies may come in: at the addresses of forms with files, to a project or a graph that exists."""
 
 from django.conf import settings
 from django.urls import Resolver404, resolve
+
+from engine.api import MOST_POLICY_BYTES
 
 FORM_AROUND_FILE_BYTES = 64 * 1024
 """for the other fields and the borders of the multipart form"""
@@ -17,6 +19,8 @@ async def upload_limit_bytes(path: str) -> int | None:
         match = resolve(path)
     except Resolver404:
         return None
+    if match.view_name == "policies:upload":
+        return MOST_POLICY_BYTES + FORM_AROUND_FILE_BYTES
     if match.view_name == "graphs:upload":
         there = await Project.objects.filter(id=match.kwargs["project_id"]).aexists()
     elif match.view_name == "graphs:again":

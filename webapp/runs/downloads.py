@@ -104,8 +104,12 @@ def _report(answer: Answer, _name: str) -> bytes:
             "settings": run.settings,
             "feasible": True,
             "evaluations": run.evaluations_used,
+            "policy": run.policy_name or None,
         }
-    return json.dumps(report | {"status": run.status, "placement": placement}, indent=1).encode()
+    report = report | {"status": run.status, "placement": placement}
+    if run.policy_digest:
+        report["policy_digest"] = run.policy_digest
+    return json.dumps(report, indent=1).encode()
 
 
 NAMES: dict[str, tuple[str, Callable[[Answer, str], bytes]]] = {

@@ -6,11 +6,15 @@ from typing import Any
 from django import forms
 
 from engine import api
+from webapp.policies.models import Policy
+from webapp.policies.pages import usable_policies
 from webapp.user_errors import add_to_form
 
 MOST_DEVICES = 64
 LARGEST_SEED = 2**63 - 1
 GIBIBYTE = 1024**3
+ZERO_SHOT_METHOD = "placeto"
+"""evaluates the policy's greedy pass first"""
 
 
 class ProblemForm(forms.Form):
@@ -81,22 +85,40 @@ class ProblemForm(forms.Form):
 
 
 class RunForm(ProblemForm):
-    """Devices, method, budget, seed. `request`, made of valid fields, is what the engine gets."""
+    """Devices, method, policy, budget, seed. `request`, made of valid fields, is what the engine gets."""
 
     method = forms.ChoiceField(label="Method")
     preset = forms.CharField(label="Preset", required=False)
+    policy = forms.ChoiceField(label="Apply a policy", required=False)
+    zero_shot = forms.BooleanField(
+        label="Zero-shot: what the policy proposes at once, nothing more",
+        required=False,
+        widget=forms.CheckboxInput(attrs={"data-method": ZERO_SHOT_METHOD}),
+    )
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
 
     request: api.RunRequest
+    policy_row: Policy | None = None
+    """the chosen policy"""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._choices("method", [(method.name, method.label) for method in api.methods()])
+        self._policies = {str(policy.id): policy for policy in usable_policies()}
+        self._choices("policy", [("", "none"), *((key, policy.name) for key, policy in self._policies.items())])
+        if self.is_bound and self.data.get("zero_shot"):
+            self.fields["evaluations"].required = False
+
+    @property
+    def policies(self) -> list[Policy]:
+        """Those that are offered."""
+        return list(self._policies.values())
 
     def clean(self) -> dict[str, Any]:
         """Make `request`; the engine's sentences go to the fields."""
         super().clean()
         self._check_preset()
+        self._check_zero_shot()
         cluster = self.chosen_cluster()
         if self.errors or cluster is None:
             return self.cleaned_data
@@ -105,14 +127,35 @@ class RunForm(ProblemForm):
             self.request = api.RunRequest(
                 cluster=cluster,
                 method=data["method"],
-                budget=api.Budget(data["evaluations"], data["seconds"]),
+                budget=api.Budget(self._evaluations(cluster), data["seconds"]),
                 seed=data["seed"],
                 settings={"preset": data["preset"]} if data["preset"] else {},
                 drop_devices=data["drop_devices"],
+                policy=self._policy_bytes(),
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "method")
         return data
+
+    def _evaluations(self, cluster: api.Cluster) -> int:
+        if self.cleaned_data["zero_shot"]:
+            return api.zero_shot_evaluations(cluster)
+        evaluations: int = self.cleaned_data["evaluations"]
+        return evaluations
+
+    def _policy_bytes(self) -> bytes | None:
+        """The file of the chosen policy, which becomes `policy_row`."""
+        self.policy_row = self._policies.get(self.cleaned_data["policy"])
+        return None if self.policy_row is None else bytes(self.policy_row.file.blob)
+
+    def _check_zero_shot(self) -> None:
+        data = self.cleaned_data
+        if not data.get("zero_shot"):
+            return
+        if not data.get("policy") and "policy" not in self.errors:
+            self.add_error("zero_shot", "Zero-shot is what a policy proposes; choose one.")
+        elif data.get("method") not in (None, ZERO_SHOT_METHOD):
+            self.add_error("zero_shot", "Zero-shot is for Placeto; other methods would try other placements first.")
 
     def _check_preset(self) -> None:
         preset, method = self.cleaned_data.get("preset"), self.cleaned_data.get("method")

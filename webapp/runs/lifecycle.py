@@ -8,11 +8,12 @@ from django.http import Http404
 from engine import api
 from webapp.graphs.models import Graph
 from webapp.jobs.publishing import publish
+from webapp.policies.models import Policy
 from webapp.runs.models import Run
 
 
-def start(graph: Graph, request: api.RunRequest) -> Run:
-    """Queue a run on a graph that is ready."""
+def start(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
+    """Queue a run on a graph that is ready, with a policy that has a file."""
     run = Run(
         graph=graph,
         cluster=api.cluster_to_json(request.cluster),
@@ -22,10 +23,15 @@ def start(graph: Graph, request: api.RunRequest) -> Run:
         seconds=request.budget.seconds,
         seed=request.seed,
         drop_devices=request.drop_devices,
+        policy=policy,
+        policy_name="" if policy is None else policy.name,
+        policy_digest="" if policy is None else policy.digest,
     )
     with transaction.atomic():
         if not Graph.objects.select_for_update().filter(id=graph.id).exists():
             raise Http404("This graph has been deleted meanwhile.")
+        if policy is not None and not Policy.objects.select_for_update().filter(id=policy.id).exists():
+            raise Http404("This policy has been deleted meanwhile.")
         run.save(force_insert=True)
         transaction.on_commit(partial(publish, Run, run.id))
     return run

@@ -8,6 +8,7 @@ from engine import api
 from webapp.graphs.models import Graph
 from webapp.jobs.job import Job
 from webapp.json_text import JsonTextField
+from webapp.policies.models import Policy
 
 
 class Run(Job):
@@ -42,6 +43,12 @@ class Run(Job):
     seed = models.BigIntegerField()
     drop_devices = models.BooleanField(default=False)
     """whether the devices that the graph's file fixes count for nothing"""
+    policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="runs")
+    """the trained policy that it begins from; None: none, or it has been deleted since the run ended"""
+    policy_name = models.CharField(max_length=200, default="", blank=True)
+    """of that policy, empty where there is none; stays when the policy goes"""
+    policy_digest = models.CharField(max_length=64, default="", blank=True)
+    """SHA-256 of its file"""
     last_seq = models.BigIntegerField(default=0)
     """number of the last stored event"""
     evaluations_used = models.BigIntegerField(default=0)

@@ -32,6 +32,7 @@ def run_to_json(run: Run) -> dict[str, object]:
         "best_step_time_us": run.best_step_time_us,
         "seed": run.seed,
         "seconds": run.seconds,
+        "policy": _policy(run),
         "drop_devices": run.drop_devices,
         "cluster": run.cluster,
         "devices": _devices(run.cluster),
@@ -44,6 +45,13 @@ def run_to_json(run: Run) -> dict[str, object]:
         "finished_at": run.finished_at,
         "urls": _urls(run),
     }
+
+
+def _policy(run: Run) -> dict[str, object] | None:
+    """The trained policy that it begins from; its id is None once it has been deleted."""
+    if not run.policy_digest:
+        return None
+    return {"id": run.policy_id, "name": run.policy_name, "digest": run.policy_digest}
 
 
 def _devices(cluster: api.Json) -> list[dict[str, api.Json]]:

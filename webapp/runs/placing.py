@@ -1,5 +1,6 @@
 """What a worker does with a queued run: one call of `engine.api.place`, and its events into the store."""
 
+import dataclasses
 import uuid
 
 from engine import api
@@ -7,6 +8,7 @@ from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.keeper import Keeper
 from webapp.json_text import to_text
+from webapp.policies.models import PolicyFile
 from webapp.runs.event_store import EventStore
 from webapp.runs.models import Checkpoint, Run
 
@@ -30,7 +32,7 @@ def _place(run: Run, store: EventStore, keeper: Keeper) -> None:
     state = Checkpoint.objects.filter(run=run).values_list("state", flat=True).first()
     checkpoint = None if state is None else bytes(state)
     try:
-        report = api.place(prepared, request_of(run), store.emit, keeper.should_stop, checkpoint)
+        report = api.place(prepared, with_policy(run, request_of(run)), store.emit, keeper.should_stop, checkpoint)
     except api.InfeasibleError:
         if keeper.cancelled.is_set():
             store.end(Run.CANCELLED)
@@ -45,8 +47,18 @@ def _place(run: Run, store: EventStore, keeper: Keeper) -> None:
     store.end(Run.CANCELLED if keeper.cancelled.is_set() else Run.DONE, report)
 
 
+def with_policy(run: Run, request: api.RunRequest) -> api.RunRequest:
+    """`request` with the file of the run's policy, where it has one. Raises SettingsError where that is gone."""
+    if not run.policy_digest:
+        return request
+    file = PolicyFile.objects.filter(policy=run.policy_id, policy__digest=run.policy_digest).first()
+    if file is None:
+        raise api.SettingsError("it has been deleted", where=run.policy_name, allowed="a policy that is there")
+    return dataclasses.replace(request, policy=bytes(file.blob))
+
+
 def request_of(run: Run) -> api.RunRequest:
-    """The engine's request for `run`."""
+    """The engine's request for `run`, without its policy: all but the placing itself can do without."""
     assert isinstance(run.settings, dict)
     return api.RunRequest(
         cluster=api.parse_cluster(to_text(run.cluster)),

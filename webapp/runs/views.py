@@ -35,7 +35,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     if form.is_valid() and not graph.is_ready:
         form.add_error(None, "This graph has not been read yet; a run can be started once it is ready.")
     if form.is_valid():
-        return redirect("runs:detail", run_id=lifecycle.start(graph, form.request).id)
+        return redirect("runs:detail", run_id=lifecycle.start(graph, form.request, form.policy_row).id)
     if wants_json(request):
         return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
     return graph_page(request, graph, run_form=form, status=HTTPStatus.BAD_REQUEST)

@@ -1,0 +1,20 @@
+/** The list of policies: states of trainings, and the upload, looked at before it is sent. */
+
+import { find, setText } from "./dom.js";
+import { watchRows } from "./job-rows.js";
+import { fillNumbers } from "./page-numbers.js";
+import { faultOf } from "./upload.js";
+
+fillNumbers(document);
+watchRows(document, () => location.reload()); // the row has more to tell than its status
+const form = find(document, "form[data-policy-upload]", HTMLFormElement);
+form.addEventListener("submit", (event) => {
+  const input = find(form, "input[type=file]", HTMLInputElement);
+  const fault = faultOf(input.files?.[0], Number(form.dataset.limitBytes), input.accept, "a policy");
+  const box = find(form, "[data-part=upload-error]", HTMLElement);
+  box.hidden = fault === "";
+  setText(box, fault);
+  if (fault !== "") {
+    event.preventDefault();
+  }
+});

@@ -1,0 +1,97 @@
+/** The page of a policy: follows its training until that has ended; afterwards the same events, replayed. */
+
+import { confirmDeletion } from "./confirm.js";
+import { find, setAttributes, setText } from "./dom.js";
+import { formatDuration } from "./format.js";
+import { watchRows } from "./job-rows.js";
+import { fillNumbers } from "./page-numbers.js";
+import { PolicyChart } from "./policy-chart.js";
+import { chartSentence, initialState, reduce, stageSentence } from "./policy-state.js";
+import { poll } from "./poll.js";
+import { hasEnded } from "./run-state.js";
+import { getJson } from "./server.js";
+import { stageWords, statusWords } from "./words.js";
+
+/**
+ * @typedef {object} Page
+ * @property {import("./policy-state.js").ProgressEvent[]} events
+ * @property {import("./contracts.js").RunStatus} status
+ * @property {string} stage
+ * @property {number} done
+ * @property {number} total
+ * @property {number} last_seq
+ */
+
+const EVERY_MILLISECONDS = 1500;
+const PAGE_SIZE = 1000;
+
+class TrainingView {
+  #root;
+  #chart;
+  #state = initialState();
+  #worked;
+
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.#root = root;
+    this.#worked = !hasEnded(/** @type {import("./contracts.js").RunStatus} */ (root.dataset.status));
+    this.#chart = new PolicyChart(this.#part("chart"));
+  }
+
+  /** @returns {Promise<boolean>} whether there will be more */
+  async look() {
+    /** @type {Page} */
+    let page;
+    do {
+      page = /** @type {Page} */ (await getJson(`events.json?after=${this.#state.lastSeq}&limit=${PAGE_SIZE}`));
+      this.#state = reduce(this.#state, page.events);
+    } while (page.events.length > 0 && this.#state.lastSeq < page.last_seq);
+    const ended = hasEnded(page.status);
+    if (ended && this.#worked) {
+      location.reload(); // the page has more to tell than its progress: the card, the table
+      return false;
+    }
+    this.#show(page, ended);
+    return !ended;
+  }
+
+  tellFailure() {
+    setText(this.#part("stage"), "The server cannot be reached, trying again…");
+  }
+
+  /**
+   * @param {Page} page
+   * @param {boolean} ended
+   */
+  #show(page, ended) {
+    const { done, seconds } = this.#state;
+    setText(this.#part("status"), statusWords(page.status));
+    this.#part("status").dataset.status = page.status;
+    this.#chart.update(this.#state, ended);
+    setText(this.#part("chart-words"), chartSentence(this.#state));
+    setText(this.#part("time"), seconds > 0 ? `${formatDuration(seconds)} of training` : "");
+    if (!ended) {
+      const preparing = page.total > 0; // a family is being built
+      const words = preparing ? stageWords({ ...page }) : stageSentence(this.#state) || page.stage;
+      const waiting = page.status === "queued" ? "It waits for a free worker and starts by itself." : "Loading the graphs…";
+      setText(this.#part("stage"), words || waiting);
+      const bar = find(this.#root, "[data-part=bar]", HTMLProgressElement);
+      const known = this.#state.lastSeq > 0 ? { max: 1, value: done } : { max: 1, value: null };
+      setAttributes(bar, preparing ? { max: page.total, value: page.done } : known);
+    }
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#root, `[data-part=${name}]`, HTMLElement);
+  }
+}
+
+const root = find(document, "[data-page=policy]", HTMLElement);
+fillNumbers(document);
+confirmDeletion(document);
+watchRows(document, () => undefined);
+if (root.querySelector("[data-part=training]")) {
+  const view = new TrainingView(root);
+  poll(() => view.look(), EVERY_MILLISECONDS, (failures) => failures > 1 && view.tellFailure());
+}

@@ -1,0 +1,128 @@
+/**
+ * The state of a training as a pure function of its events: replaying them gives what live watching gave.
+ *
+ * A training that goes on after its worker was lost tells the seconds after its last kept state again: what came later
+ * before is then forgotten.
+ */
+
+import { formatGap } from "./format.js";
+
+/**
+ * @typedef {object} HeldOutRow
+ * @property {string} graph untrusted text
+ * @property {string} cluster
+ * @property {number} gap by what share the greedy pass is behind the search
+ *
+ * @typedef {object} ProgressEvent
+ * @property {"progress"} type
+ * @property {number} seq numbered from 1
+ * @property {number} version
+ * @property {string} stage
+ * @property {number} done of the training as a whole, from 0 to 1
+ * @property {number} seconds since it began
+ * @property {number | null} mean_gap of the last look at training graphs
+ * @property {HeldOutRow[]} held_out those that are new
+ *
+ * @typedef {object} Point
+ * @property {number} seconds
+ * @property {number} gap
+ *
+ * @typedef {object} PolicyState
+ * @property {number} lastSeq
+ * @property {boolean} unreadable whether an event had a version that this page does not know
+ * @property {string} stage
+ * @property {number} done
+ * @property {number} seconds
+ * @property {readonly Point[]} points the gap to the teacher on training graphs
+ * @property {readonly HeldOutRow[]} heldOut
+ */
+
+export const KNOWN_VERSION = 1;
+
+/** @type {Record<string, string>} the same as the server has for its lists */
+const STAGE_WORDS = {
+  teacher: "Searching good placements to learn from",
+  imitation: "Learning to imitate them",
+  reinforcement: "Improving by reinforcement",
+  held_out: "Looking at graphs that it has not seen",
+};
+
+/** @returns {PolicyState} */
+export function initialState() {
+  const nothing = { lastSeq: 0, unreadable: false, stage: "", done: 0, seconds: 0 };
+  return Object.freeze({ ...nothing, points: Object.freeze([]), heldOut: Object.freeze([]) });
+}
+
+/**
+ * @param {PolicyState} state
+ * @param {readonly ProgressEvent[]} events in order
+ * @returns {PolicyState} the same object where nothing changed
+ */
+export function reduce(state, events) {
+  const fresh = events.filter(({ seq }) => seq > state.lastSeq);
+  if (fresh.length === 0) {
+    return state;
+  }
+  const draft = { ...state, points: [...state.points], heldOut: [...state.heldOut] };
+  for (const event of fresh) {
+    draft.lastSeq = event.seq;
+    if (event.version === KNOWN_VERSION) {
+      apply(draft, event);
+    } else {
+      draft.unreadable = true;
+    }
+  }
+  return Object.freeze({ ...draft, points: Object.freeze(draft.points), heldOut: Object.freeze(draft.heldOut) });
+}
+
+/**
+ * @param {Omit<PolicyState, "points" | "heldOut"> & { points: Point[], heldOut: HeldOutRow[] }} draft changed in place
+ * @param {ProgressEvent} event
+ */
+function apply(draft, event) {
+  while (draft.points.length > 0 && draft.points[draft.points.length - 1].seconds > event.seconds) {
+    draft.points.pop();
+  }
+  draft.stage = event.stage;
+  draft.done = event.done;
+  draft.seconds = event.seconds;
+  const last = draft.points.at(-1);
+  if (event.mean_gap !== null && (last?.gap !== event.mean_gap || event.stage !== "held_out")) {
+    draft.points.push({ seconds: event.seconds, gap: event.mean_gap });
+  }
+  for (const row of event.held_out) {
+    const known = draft.heldOut.findIndex(({ graph, cluster }) => graph === row.graph && cluster === row.cluster);
+    draft.heldOut.splice(known < 0 ? draft.heldOut.length : known, known < 0 ? 0 : 1, row);
+  }
+}
+
+/**
+ * @param {PolicyState} state
+ * @returns {string} what it is at, for people
+ */
+export function stageSentence({ stage, done, heldOut }) {
+  if (stage === "") {
+    return "";
+  }
+  const words = STAGE_WORDS[stage] ?? stage;
+  if (stage === "held_out" && heldOut.length > 0) {
+    const mean = heldOut.reduce((sum, { gap }) => sum + gap, 0) / heldOut.length;
+    return `${words}: ${heldOut.length} so far, mean gap ${formatGap(mean)}`;
+  }
+  return `${words}, ${Math.round(done * 100)} % of the training`;
+}
+
+/**
+ * The chart in words.
+ *
+ * @param {PolicyState} state
+ * @returns {string}
+ */
+export function chartSentence({ points }) {
+  if (points.length === 0) {
+    return "";
+  }
+  const least = Math.min(...points.map(({ gap }) => gap));
+  const last = points[points.length - 1].gap;
+  return `At first ${formatGap(points[0].gap)}, least ${formatGap(least)}, last ${formatGap(last)}.`;
+}

@@ -1,0 +1,21 @@
+/** The form of a training: a graph is trained on or held out, not both; pressed twice is meant once. */
+
+import { find, setText } from "./dom.js";
+
+const form = find(document, "form[data-train-form]", HTMLFormElement);
+const button = find(form, "button[type=submit]", HTMLButtonElement);
+
+form.addEventListener("change", ({ target }) => {
+  const row = target instanceof HTMLInputElement && target.checked ? target.closest("tr") : null;
+  for (const box of row?.querySelectorAll("input") ?? []) {
+    box.checked = box === target;
+  }
+});
+form.addEventListener("submit", () => {
+  button.disabled = true;
+  setText(button, "Starting…");
+});
+addEventListener("pageshow", () => {
+  button.disabled = false;
+  setText(button, "Start training");
+});

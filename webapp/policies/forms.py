@@ -1,0 +1,125 @@
+"""The forms that make policies."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.forms.boundfield import BoundWidget
+
+from engine import api
+from webapp.graphs.models import Graph
+from webapp.policies.lifecycle import LONGEST_NAME, SUFFIX
+from webapp.policies.training_plan import PlannedGraph, TrainingPlan
+from webapp.projects.models import Project
+
+MOST_GRAPHS = 200
+"""offered, the newest"""
+MOST_CLUSTERS = 16
+LONGEST_SECONDS = 24 * 3600.0
+LARGEST_SEED = 2**63 - 1
+
+
+class PolicyUploadForm(forms.Form):
+    """A policy's file."""
+
+    file = forms.FileField(
+        label="Policy file",
+        allow_empty_file=True,  # refused with the engine's sentence
+        help_text=f"A policy that Placeto has trained ({SUFFIX}).",
+        widget=forms.ClearableFileInput(attrs={"accept": SUFFIX}),
+        error_messages={"required": f"No file was chosen; allowed: {SUFFIX}"},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GraphChoice:
+    """What the form shows of one graph."""
+
+    graph: Graph
+    train: BoundWidget
+    held_out: BoundWidget
+
+
+class TrainForm(forms.Form):
+    """What to train on, where, how long. `plan`, made of valid fields, is what the row keeps."""
+
+    name = forms.CharField(label="Name of the policy", max_length=LONGEST_NAME)
+    families = forms.MultipleChoiceField(label="Families", required=False, widget=forms.CheckboxSelectMultiple)
+    graphs = forms.MultipleChoiceField(label="Train on", required=False, widget=forms.CheckboxSelectMultiple)
+    held_out = forms.MultipleChoiceField(label="Hold out", required=False, widget=forms.CheckboxSelectMultiple)
+    clusters = forms.CharField(
+        label="Clusters",
+        initial="2xK80\n4xK80",
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="One a line: a shorthand such as 4xV100+cpu, or cluster JSON. It learns on every graph on each.",
+    )
+    seconds = forms.FloatField(
+        label="Seconds of training",
+        initial=600,
+        help_text="Looking at what is held out comes on top, and building a family the first time.",
+    )
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
+
+    plan: TrainingPlan
+
+    def __init__(self, project: Project | None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        ready = Graph.objects.filter(status=Graph.READY).select_related("project")
+        mine = ready if project is None else ready.filter(project=project)
+        self._graphs = {str(graph.id): graph for graph in mine.defer("summary")[:MOST_GRAPHS]}
+        choices = [(key, graph.name) for key, graph in self._graphs.items()]
+        for name, offered in (("families", list(api.families().items())), ("graphs", choices), ("held_out", choices)):
+            field = self.fields[name]
+            assert isinstance(field, forms.MultipleChoiceField)
+            field.choices = offered
+
+    def graph_choices(self) -> list[GraphChoice]:
+        """A row a graph: the boxes to train on it, or to hold it out."""
+        boxes = zip(self._graphs.values(), self["graphs"], self["held_out"], strict=True)
+        return [GraphChoice(graph, train, held_out) for graph, train, held_out in boxes]
+
+    def clean_name(self) -> str:
+        """One printable line."""
+        name: str = self.cleaned_data["name"]
+        if not name.isprintable():
+            raise forms.ValidationError("The name has characters that cannot be shown; allowed: printable ones.")
+        return name
+
+    def clean_seconds(self) -> float:
+        """As the engine allows, and no longer than a day."""
+        seconds: float = self.cleaned_data["seconds"]
+        if not 1 <= seconds <= LONGEST_SECONDS:
+            raise forms.ValidationError(f"{seconds:g} seconds; allowed: 1 to {LONGEST_SECONDS:g}.")
+        return seconds
+
+    def clean_clusters(self) -> tuple[str, ...]:
+        """One text a cluster; the engine says what is wrong with one."""
+        texts = [line.strip() for line in self.cleaned_data["clusters"].splitlines() if line.strip()]
+        if len(texts) > MOST_CLUSTERS:
+            raise forms.ValidationError(f"{len(texts)} clusters; allowed: at most {MOST_CLUSTERS}.")
+        for text in texts:
+            try:
+                api.parse_cluster(text)
+            except api.ClusterError as error:
+                raise forms.ValidationError(str(error)) from None
+        return tuple(dict.fromkeys(texts))
+
+    def clean(self) -> dict[str, Any]:
+        """Make `plan`."""
+        super().clean()
+        data = self.cleaned_data
+        if not self.errors and not data["families"] and not data["graphs"]:
+            self.add_error("families", "There is nothing to train on; choose a family, or a graph below.")
+        both = set(data.get("graphs", ())) & set(data.get("held_out", ()))
+        if both:
+            names = ", ".join(sorted(self._graphs[key].name for key in both))
+            self.add_error("held_out", f"{names}: trained on and held out; allowed: one of the two.")
+        if not self.errors:
+            graphs, held_out = self._planned("graphs"), self._planned("held_out")
+            families = tuple(data["families"])
+            self.plan = TrainingPlan(families, graphs, held_out, data["clusters"], data["seconds"], data["seed"])
+        return data
+
+    def _planned(self, name: str) -> tuple[PlannedGraph, ...]:
+        chosen = [self._graphs[key] for key in self.cleaned_data[name]]
+        return tuple(PlannedGraph(graph.id, graph.name) for graph in chosen)

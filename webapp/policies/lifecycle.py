@@ -1,0 +1,74 @@
+"""What the web does to policies: start a training, keep an upload, delete one that no run uses."""
+
+import hashlib
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from engine import api
+from webapp.graphs.incoming import IncomingFile
+from webapp.jobs.publishing import publish
+from webapp.policies.models import Policy, PolicyFile
+from webapp.policies.training_plan import TrainingPlan
+
+SUFFIX = ".safetensors"
+LONGEST_NAME = 200
+
+
+def start_training(name: str, plan: TrainingPlan) -> Policy:
+    """Queue a training."""
+    policy = Policy(name=name, plan=plan.to_json())
+    with transaction.atomic():
+        policy.save(force_insert=True)
+        transaction.on_commit(partial(publish, Policy, policy.id))
+    return policy
+
+
+def accept_upload(file: IncomingFile) -> Policy:
+    """Check the file in a child and keep it. Raises a PlacetoError; then nothing is kept."""
+    name = file.name or "policy"
+    suffix = PurePath(name).suffix.lower()
+    if suffix != SUFFIX:
+        raise api.SettingsError(
+            f"a file ending in {suffix[:20] or 'nothing'}", where=name, allowed=SUFFIX, field="file"
+        )
+    if (file.size or 0) > api.MOST_POLICY_BYTES:
+        raise api.LimitError(
+            f"the file has {file.size} bytes", allowed=f"at most {api.MOST_POLICY_BYTES} bytes", field="file"
+        )
+    card = api.check_policy(file.path, name)
+    known = card["name"] if isinstance(card["name"], str) else ""
+    return keep_file(known.strip() or PurePath(name).stem, Policy.UPLOADED, file.path.read_bytes(), card)
+
+
+def keep_file(name: str, source: str, blob: bytes, card: dict[str, api.Json], policy_id: UUID | None = None) -> Policy:
+    """Keep a policy that is done, with its file; one that is there already under `policy_id` stays as it is."""
+    values: dict[str, Any] = {
+        "name": name[:LONGEST_NAME],
+        "source": source,
+        "status": Policy.DONE,
+        "card": card,
+        "digest": hashlib.sha256(blob).hexdigest(),
+        "file_bytes": len(blob),
+    }
+    with transaction.atomic():
+        if policy_id is None:
+            policy = Policy.objects.create(**values, finished_at=Now())
+        else:
+            policy, _ = Policy.objects.get_or_create(id=policy_id, defaults=values)
+        PolicyFile.objects.get_or_create(policy=policy, defaults={"blob": blob})
+    return policy
+
+
+def delete(policy: Policy) -> bool:
+    """Away with it; False, and nothing done, while a run uses it. Runs that have ended keep its name and digest."""
+    with transaction.atomic():
+        Policy.objects.select_for_update().filter(id=policy.id).first()
+        if policy.runs.filter(status__in=(Policy.QUEUED, Policy.RUNNING)).exists():
+            return False
+        Policy.objects.filter(id=policy.id).delete()
+    return True

@@ -1,0 +1,105 @@
+"""Policies, their files, what their training told, and where it can go on."""
+
+from typing import Any, ClassVar
+
+from django.db import models
+
+from webapp.jobs.job import StagedJob
+from webapp.json_text import JsonTextField
+from webapp.policies.training_plan import TrainingPlan
+
+
+class Policy(StagedJob):
+    """Trained weights that can be applied in runs, or will be once a worker has trained them.
+
+        queued ──▶ running ──▶ done ◀── uploaded, or built with the release
+          │ ▲         ├──────▶ failed
+          │ └─────────┤
+          └───────────┴──────▶ cancelled
+
+    Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it; what was learned
+    until it was cancelled is kept. queued → cancelled: the web, at once (running: it only sets `cancel_requested`).
+    running → queued, and → failed after too many attempts, → cancelled if that was asked for and its worker died: a
+    reaper. An upload is done from the beginning. A policy can be applied once it has a file: then it has a `digest`.
+    """
+
+    RUNNING: ClassVar[str] = "running"
+    DONE: ClassVar[str] = "done"
+    WORKING: ClassVar[str] = RUNNING
+    TASK: ClassVar[str] = "policies.train"
+    QUEUE: ClassVar[str] = "gpu"
+
+    TRAINED: ClassVar[str] = "trained"
+    UPLOADED: ClassVar[str] = "uploaded"
+    DEFAULT: ClassVar[str] = "default"
+
+    name = models.CharField(max_length=200)
+    source = models.CharField(max_length=16, default=TRAINED)
+    """trained here, uploaded, or the release's default"""
+    plan = JsonTextField(null=True)
+    """TrainingPlan.to_json(); None where it was not trained here"""
+    card = JsonTextField(null=True)
+    """the engine's card of it, PolicyCard.to_json(); None until it has a file"""
+    digest = models.CharField(max_length=64, default="", blank=True)
+    """SHA-256 of its file, empty until there is one"""
+    file_bytes = models.BigIntegerField(default=0)
+    last_seq = models.BigIntegerField(default=0)
+    """number of the last stored event"""
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be applied in runs."""
+        return bool(self.digest)
+
+    @property
+    def training_plan(self) -> TrainingPlan | None:
+        """The plan, typed."""
+        return TrainingPlan.from_json(self.plan) if isinstance(self.plan, dict) else None
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The card as a dict, empty until there is one."""
+        return self.card if isinstance(self.card, dict) else {}
+
+
+class PolicyFile(models.Model):
+    """The file of a policy. In the database, so that a GPU host needs nothing but database and broker."""
+
+    policy = models.OneToOneField(Policy, on_delete=models.CASCADE, primary_key=True, related_name="file")
+    blob = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"file of {self.policy_id}"
+
+
+class PolicyEvent(models.Model):
+    """One event of a training, kept as the JSON text that is sent."""
+
+    id = models.BigAutoField(primary_key=True)
+    policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="events", db_index=False)
+    seq = models.BigIntegerField()
+    data = models.TextField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["policy", "seq"], name="event_once_a_policy")
+        ]
+
+    def __str__(self) -> str:
+        return f"event {self.seq} of {self.policy_id}"
+
+
+class TrainingState(models.Model):
+    """What the next worker goes on from."""
+
+    policy = models.OneToOneField(Policy, on_delete=models.CASCADE, primary_key=True, related_name="state")
+    state = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"state of {self.policy_id}"

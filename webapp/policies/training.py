@@ -1,0 +1,102 @@
+"""What a worker does with a queued policy: prepare its graphs, then one call of `engine.api.train`."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from django.conf import settings
+
+from engine import api
+from webapp.graphs.models import Graph
+from webapp.jobs.attempt import attempt
+from webapp.jobs.claim import Claim, ClaimLostError
+from webapp.jobs.keeper import Keeper
+from webapp.policies.models import Policy, TrainingState
+from webapp.policies.training_plan import PlannedGraph, TrainingPlan
+from webapp.policies.training_store import TrainingStore
+
+
+class PreparingCancelledError(Exception):
+    """Somebody has asked to stop; raised where the engine reports progress, which ends its children."""
+
+
+def train_policy(policy_id: uuid.UUID) -> None:
+    """Claim the policy and train it, from its last state where it has one; nothing where there is nothing to claim."""
+    claim = Claim.take(Policy, policy_id)
+    if claim is None:
+        return
+    with attempt(claim):
+        policy = claim.rows().first()
+        if policy is None:
+            raise ClaimLostError(str(policy_id))
+        store = TrainingStore(claim, policy)
+        with Keeper(claim, chore=store.write) as keeper:
+            _train(policy, store, keeper)
+
+
+def _train(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
+    plan = policy.training_plan
+    assert plan is not None, "only trainings are queued"
+
+    def report_progress(stage: str, done: int, total: int) -> None:
+        if keeper.should_stop():
+            raise PreparingCancelledError
+        store.stage(stage, done, total)
+
+    state = TrainingState.objects.filter(policy=policy).values_list("state", flat=True).first()
+    checkpoint = None if state is None else bytes(state)
+    try:
+        request = request_of(policy.name, plan, report_progress)
+        blob = api.train(request, store.tell, keeper.should_stop, checkpoint, store.keep)
+    except PreparingCancelledError:
+        _end_early(policy, store, keeper)
+        return
+    except Exception:
+        store.write()
+        raise
+    if keeper.lost.is_set():
+        raise ClaimLostError(str(policy.id))
+    card = api.read_policy(blob, policy.name).card
+    if keeper.cancelled.is_set() and not card.imitation_steps and not card.episodes:
+        _end_early(policy, store, keeper)
+        return
+    store.end(Policy.CANCELLED if keeper.cancelled.is_set() else Policy.DONE, blob, card.to_json())
+
+
+def _end_early(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
+    """Cancelled before it has learned anything."""
+    if keeper.lost.is_set():
+        raise ClaimLostError(str(policy.id))
+    store.end(Policy.CANCELLED, None, None)
+
+
+def request_of(name: str, plan: TrainingPlan, report_progress: Callable[[str, int, int], None]) -> api.TrainRequest:
+    """The engine's request for `plan`, families built where their cache lacks them. Raises a PlacetoError."""
+    graphs, held_out = _prepared(plan.graphs), _prepared(plan.held_out)
+    cache = Path(settings.FAMILIES_FOLDER)
+    for family in plan.families:
+        prepared = api.prepared_family(family, cache, report_progress)
+        graphs += prepared.train
+        held_out += prepared.test
+    report_progress("", 0, 0)
+    return api.TrainRequest(
+        graphs=tuple(graphs),
+        held_out=tuple(held_out),
+        clusters=tuple(api.parse_cluster(text) for text in plan.clusters),
+        name=name,
+        seed=plan.seed,
+        settings=plan.settings(),
+        families=plan.families,
+    )
+
+
+def _prepared(planned: Sequence[PlannedGraph]) -> list[api.PreparedGraph]:
+    """Those graphs. Raises GraphError where one has been deleted meanwhile."""
+    rows = Graph.objects.filter(id__in=[graph.id for graph in planned]).select_related("prepared").in_bulk()
+    found = []
+    for graph in planned:
+        row = rows.get(graph.id)
+        if row is None or not row.is_ready:
+            raise api.GraphError("it has been deleted meanwhile", where=graph.name, allowed="a graph that is there")
+        found.append(api.PreparedGraph.from_bytes(bytes(row.prepared.blob)))
+    return found

@@ -1,0 +1,74 @@
+"""What a policy is to be trained on, and for how long, as its row keeps it."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine import api
+
+LONGEST_SEARCH_SECONDS = 10.0
+LEAST_SEARCH_SECONDS = 0.2
+SEARCH_SHARE = 0.01
+"""of the training's seconds, for the search that each held-out graph is compared with"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGraph:
+    """A graph of ours by its id; its name is for people, should it be deleted."""
+
+    id: uuid.UUID
+    name: str
+
+    def to_json(self) -> dict[str, api.Json]:
+        """For the row."""
+        return {"id": str(self.id), "name": self.name}
+
+    @staticmethod
+    def from_json(stored: Mapping[str, Any]) -> "PlannedGraph":
+        """The inverse."""
+        return PlannedGraph(uuid.UUID(stored["id"]), str(stored["name"]))
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """Families and graphs, clusters, seconds, seed."""
+
+    families: tuple[str, ...]
+    graphs: tuple[PlannedGraph, ...]
+    """to train on"""
+    held_out: tuple[PlannedGraph, ...]
+    """to look at after the training, beside the families' test graphs"""
+    clusters: tuple[str, ...]
+    """shorthands, or cluster JSON on one line"""
+    seconds: float
+    """of the training; preparing a family and what is held out come on top"""
+    seed: int
+
+    def to_json(self) -> dict[str, api.Json]:
+        """For the row."""
+        return {
+            "families": list(self.families),
+            "graphs": [graph.to_json() for graph in self.graphs],
+            "held_out": [graph.to_json() for graph in self.held_out],
+            "clusters": list(self.clusters),
+            "seconds": self.seconds,
+            "seed": self.seed,
+        }
+
+    @staticmethod
+    def from_json(stored: Mapping[str, Any]) -> "TrainingPlan":
+        """The inverse."""
+        return TrainingPlan(
+            tuple(stored["families"]),
+            tuple(map(PlannedGraph.from_json, stored["graphs"])),
+            tuple(map(PlannedGraph.from_json, stored["held_out"])),
+            tuple(stored["clusters"]),
+            stored["seconds"],
+            stored["seed"],
+        )
+
+    def settings(self) -> dict[str, api.Json]:
+        """For the engine."""
+        search_seconds = max(LEAST_SEARCH_SECONDS, min(LONGEST_SEARCH_SECONDS, SEARCH_SHARE * self.seconds))
+        return {"seconds": self.seconds, "search_seconds": search_seconds}

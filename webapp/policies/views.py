@@ -1,0 +1,154 @@
+"""Policies: list, upload, train, page, events, state, cancel, download, delete."""
+
+import uuid
+from http import HTTPStatus
+
+from django.contrib import messages as notices
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.text import slugify
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from engine import api
+from webapp.comparisons.listing import RunLine
+from webapp.graphs.incoming import IncomingFile
+from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.json_text import to_text
+from webapp.policies import lifecycle
+from webapp.policies.event_log import events_after
+from webapp.policies.forms import PolicyUploadForm, TrainForm
+from webapp.policies.models import Policy, PolicyFile
+from webapp.policies.pages import policies_page, policy_or_404, train_page
+from webapp.projects.models import Project
+from webapp.projects.pages import project_or_404
+from webapp.runs.views import LARGEST_SEQ, MOST_EVENTS_A_PAGE, whole_number
+from webapp.user_errors import add_to_form, error_answer, form_errors, status_of, wants_json
+
+MOST_RUNS = 50
+IN_USE = "A run that has not ended uses this policy; it can be deleted once that has ended or is cancelled."
+OF_THE_RELEASE = "This policy came with the release; it cannot be deleted."
+NO_FILE = "This policy has no file: its training has not ended, or not well."
+
+
+@require_safe
+@never_cache
+def policy_list(request: HttpRequest) -> HttpResponse:
+    """All policies."""
+    return policies_page(request)
+
+
+@require_POST
+def upload(request: HttpRequest) -> HttpResponse:
+    """A file becomes a policy."""
+    form = PolicyUploadForm(request.POST, request.FILES)
+    status = HTTPStatus.BAD_REQUEST
+    if form.is_valid():
+        file = form.cleaned_data["file"]
+        assert isinstance(file, IncomingFile)
+        try:
+            return redirect("policies:detail", policy_id=lifecycle.accept_upload(file).id)
+        except api.PlacetoError as error:
+            add_to_form(form, error, "file")
+            status = status_of(error)
+    if wants_json(request):
+        return error_answer(request, status, form_errors(form))
+    return policies_page(request, form, status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def train(request: HttpRequest) -> HttpResponse:
+    """The form of a training, and what it starts. `?project=` offers the graphs of that project alone."""
+    project = _project_of(request)
+    if request.method != "POST":
+        return train_page(request, project, TrainForm(project))
+    form = TrainForm(project, request.POST)
+    if form.is_valid():
+        policy = lifecycle.start_training(form.cleaned_data["name"], form.plan)
+        return redirect("policies:detail", policy_id=policy.id)
+    if wants_json(request):
+        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
+    return train_page(request, project, form, HTTPStatus.BAD_REQUEST)
+
+
+def _project_of(request: HttpRequest) -> Project | None:
+    text = request.GET.get("project", "")
+    if not text:
+        return None
+    try:
+        return project_or_404(uuid.UUID(text))
+    except ValueError:
+        raise Http404("This project does not exist, or it has been deleted.") from None
+
+
+@require_safe
+@never_cache
+def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
+    """Context: policy, card, plan, lines (of the newest runs that apply it)."""
+    policy = policy_or_404(policy_id)
+    context = {
+        "policy": policy,
+        "card": policy.known,
+        "plan": policy.training_plan,
+        "lines": [RunLine(run) for run in policy.runs.select_related("graph")[:MOST_RUNS]],
+    }
+    return render(request, "policies/detail.html", context)
+
+
+@require_safe
+@never_cache
+def status(request: HttpRequest, policy_id: uuid.UUID) -> JsonResponse:
+    """How far the training is."""
+    return JsonResponse(policy_or_404(policy_id).progress())
+
+
+@require_safe
+@never_cache
+def events_json(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
+    """A page of events after number `after`, live and afterwards."""
+    after = whole_number("after", request.GET.get("after", "0"), lowest=0, highest=LARGEST_SEQ)
+    limit = whole_number("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
+    policy = policy_or_404(policy_id)  # before its events: once the status is a last one, the events are all there
+    data = ",".join(text for _, text in events_after(policy_id, after, limit))
+    rest = to_text({**policy.progress(), "last_seq": policy.last_seq})
+    return HttpResponse(f'{{"events":[{data}],{rest[1:]}', content_type="application/json")
+
+
+@require_POST
+def cancel(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
+    """Stop its training; what it has learned so far stays."""
+    policy = policy_or_404(policy_id)
+    if not cancel_job(policy):
+        return _conflict(request, policy, "This training had already ended.")
+    return redirect("policies:detail", policy_id=policy_id)
+
+
+@require_safe
+@never_cache
+def download(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
+    """Its file."""
+    policy = policy_or_404(policy_id)
+    file = PolicyFile.objects.filter(policy=policy).first()
+    if file is None:
+        raise Http404(NO_FILE)
+    name = slugify(policy.name)[:60] or "policy"
+    headers = {"Content-Disposition": f'attachment; filename="{name}{lifecycle.SUFFIX}"'}
+    return HttpResponse(bytes(file.blob), content_type="application/octet-stream", headers=headers)
+
+
+@require_POST
+def delete(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
+    """Away with it, unless a run uses it; a worker that trains it stops at its next look."""
+    policy = policy_or_404(policy_id)
+    if policy.source == Policy.DEFAULT:
+        return _conflict(request, policy, OF_THE_RELEASE)
+    if not lifecycle.delete(policy):
+        return _conflict(request, policy, IN_USE)
+    return redirect("policies:list")
+
+
+def _conflict(request: HttpRequest, policy: Policy, sentence: str) -> HttpResponse:
+    if wants_json(request):
+        return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
+    notices.info(request, sentence)
+    return redirect("policies:detail", policy_id=policy.id)
