@@ -57,6 +57,7 @@ from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.placement_files import apply, device_of_group, placement_to_json, simulate, trace
 from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS, TAKE_A_POLICY
 from engine.policies.card import HeldOut, PolicyCard
+from engine.policies.fitting import PolicyFit, policy_fit
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import MOST_POLICY_BYTES, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
@@ -195,6 +196,7 @@ __all__ = [
     "PlacementError",
     "PlacetoError",
     "PolicyCard",
+    "PolicyFit",
     "PolicyTrainingSettings",
     "PreparedFamily",
     "PreparedGraph",
@@ -232,6 +234,7 @@ __all__ = [
     "parse_cluster",
     "place",
     "placement_to_json",
+    "policy_fit",
     "prepare",
     "prepared_family",
     "profile",
