@@ -31,6 +31,7 @@ MOST_PLACED = 20_000_000
 """ops in a file of placements, all placements together"""
 EXPERIMENTS = {
     "auto_check": "engine.experiments.auto_check:run",
+    "families": "engine.experiments.families_table:run",
     "learning_curve": "engine.experiments.learning_curve:run",
     "placed_graphs": "engine.experiments.placed_graphs:run",
     "table1": "engine.experiments.table1:run",
@@ -38,7 +39,7 @@ EXPERIMENTS = {
     "zoo_samples": "engine.experiments.zoo_samples:run",
 }
 """each writes into a folder, tells its progress, and returns a text"""
-EXPERIMENT_FOLDERS = {"zoo": Path("docs")}
+EXPERIMENT_FOLDERS = {"families": Path("docs"), "zoo": Path("docs")}
 """where not in docs/results"""
 
 
@@ -131,7 +132,7 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_experiments(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("experiments", help="make the figures of docs/ again")
     parser.add_argument("name", choices=list(EXPERIMENTS))
-    parser.add_argument("--out", type=Path, help="folder (default docs/results; docs for zoo)")
+    parser.add_argument("--out", type=Path, help="folder (default docs/results; docs for families and zoo)")
     parser.set_defaults(command=_experiment)
 
 

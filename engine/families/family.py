@@ -12,6 +12,7 @@ from engine.child import Limits, ReportProgress, run_in_child
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.families.cache import cache_path, identity, read_cached
+from engine.families.catalogue import Family
 from engine.families.members import DEFAULT_COUNT, Member, Split, family_named, members
 from engine.prepared import PreparedGraph
 
@@ -41,15 +42,7 @@ def build_family(
     """
     row, chosen = family_named(family), members(family, seed, count)
     _make_folder(folder, "out")
-    orders: list[dict[str, Json]] = [
-        {
-            "name": member.name,
-            "model": row.model,
-            "settings": dict(member.settings),
-            "destination": str(_graph_path(folder, member).absolute()),
-        }
-        for member in chosen
-    ]
+    orders = [member_order(row, member, destination=_graph_path(folder, member)) for member in chosen]
     ops = _in_children("engine.families.making:build_in_child", orders, f"building {family}", report_progress)
     said: dict[str, Json] = {
         "family": family,
@@ -89,15 +82,8 @@ def prepared_family(
     wanted = {each.name: identity(row, each, seed) for each in chosen}
     _make_folder(cache, "cache")
     found = {name: _read(cache, wanted[name], report_progress) for name in wanted}
-    orders: list[dict[str, Json]] = [
-        {
-            "name": each.name,
-            "model": row.model,
-            "settings": dict(each.settings),
-            "groups": row.groups,
-            "identity": wanted[each.name],
-            "destination": str(cache_path(cache, wanted[each.name]).absolute()),
-        }
+    orders = [
+        member_order(row, each, destination=cache_path(cache, wanted[each.name])) | {"identity": wanted[each.name]}
         for each in chosen
         if found[each.name] is None
     ]
@@ -105,6 +91,17 @@ def prepared_family(
     graphs = [(each.split, found[each.name] or _there(cache, wanted[each.name])) for each in chosen]
     train = tuple(graph for split, graph in graphs if split == "train")
     return PreparedFamily(family, train, tuple(graph for split, graph in graphs if split == "test"))
+
+
+def member_order(row: Family, member: Member, *, destination: Path) -> dict[str, Json]:
+    """What a child is told of a member."""
+    return {
+        "name": member.name,
+        "model": row.model,
+        "settings": dict(member.settings),
+        "groups": row.groups,
+        "destination": str(destination.absolute()),
+    }
 
 
 def _read(cache: Path, wanted: Mapping[str, Json], report_progress: ReportProgress) -> PreparedGraph | None:

@@ -4,7 +4,7 @@ TensorFlow is loaded once a child. What is done here is what `formats.prepare` d
 four children a graph: these graphs are our own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from engine.zoo import definition
 
 SUFFIX = ".pb"
 AS_IT_IS = ReadingOptions()
+LOADING = "loading TensorFlow, once a child"
 
 
 def build_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
@@ -41,13 +42,33 @@ def prepare_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
     """A file of the cache each; `order` as above, with `groups` and `identity` beside."""
     members = cast(list[dict[str, Any]], order["members"])
     for index, member in enumerate(members):
-        path, _ = _built(member, folder)
-        prepared = _prepared(path, member["groups"], folder)
-        path.write_bytes(framed(prepared.to_bytes(), member["identity"]))
+        path = folder / member["name"]
+        path.write_bytes(framed(prepared_bytes(member, folder), member["identity"]))
         publish(path, Path(member["destination"]))
         path.unlink()
         report_progress(member["name"], index + 1, len(members))
     return {}, {}
+
+
+def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str], None] = lambda _: None) -> bytes:
+    """The prepared graph; `begin` hears each stage when it begins."""
+    begin(LOADING)
+    from engine.costs.grappler import estimate_in_child  # TensorFlow
+
+    begin("building the GraphDef")
+    path, _ = _built(member, folder)
+    begin("reading it")
+    graph = graph_of_messages(read_messages(path.read_bytes(), SUFFIX), path.stem)
+    begin("estimating the costs")
+    order: dict[str, Json] = {"path": str(path), "suffix": SUFFIX, "kinds": list(CATALOGUE)}
+    arrays, _ = estimate_in_child(order | {"options": AS_IT_IS.to_json()}, folder, no_progress)
+    path.unlink()
+    costs = costs_of_arrays(arrays, tuple(CATALOGUE))
+    begin("grouping")
+    grouping = group_ops(graph, costs, member["groups"])
+    begin("packing")
+    origin = Origin(SUFFIX, AS_IT_IS.to_json(), notes=notes_on_estimates(graph))
+    return PreparedGraph(graph, costs, grouping, origin).to_bytes()
 
 
 def _built(member: Mapping[str, Any], folder: Path) -> tuple[Path, int]:
@@ -56,15 +77,3 @@ def _built(member: Mapping[str, Any], folder: Path) -> tuple[Path, int]:
     path = folder / f"{member['name']}{SUFFIX}"
     path.write_bytes(graph.SerializeToString(deterministic=True))
     return path, len(graph.node)
-
-
-def _prepared(path: Path, groups: int, folder: Path) -> PreparedGraph:
-    """Read, cost and group the GraphDef in `path`."""
-    from engine.costs.grappler import estimate_in_child  # TensorFlow
-
-    graph = graph_of_messages(read_messages(path.read_bytes(), SUFFIX), path.stem)
-    order: dict[str, Json] = {"path": str(path), "suffix": SUFFIX, "kinds": list(CATALOGUE)}
-    arrays, _ = estimate_in_child(order | {"options": AS_IT_IS.to_json()}, folder, no_progress)
-    costs = costs_of_arrays(arrays, tuple(CATALOGUE))
-    origin = Origin(SUFFIX, AS_IT_IS.to_json(), notes=notes_on_estimates(graph))
-    return PreparedGraph(graph, costs, group_ops(graph, costs, groups), origin)
