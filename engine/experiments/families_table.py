@@ -133,6 +133,7 @@ def _drawn() -> dict[str, object]:
         "ptb_nodes": draws.PTB_NODES,
         "ptb_steps": draws.PTB_STEPS,
         "ptb": PtbSettings(),
+        "vocabulary": f"{PtbSettings().vocabulary:,}",
         "blocks": draws.CIFAR10_BLOCKS,
         "cells": draws.CIFAR10_CELLS,
         "filters": _listed(draws.CIFAR10_FILTERS),
@@ -206,7 +207,7 @@ train on or one to test with. Each is a full training step (forward, gradients, 
 - **nmt**: unrolled length {nmt_steps} and batch {nmt_batches}, each pair at most once,
   so that there are at most {nmt_most} graphs. The rest is the zoo's NMT with 2 layers.
 - **ptb**: a recurrent cell of {ptb_nodes} nodes; each takes any earlier node and has identity, sigmoid, tanh or ReLU
-  before its highway gate. In all: {ptb_steps} steps, and as in ENAS batch {ptb.batch}, {ptb.units} units, {ptb.vocabulary:,} words.
+  before its highway gate. In all: {ptb_steps} steps, and ENAS's batch {ptb.batch}, {ptb.units} units, {vocabulary} words.
 - **cifar10**: a normal and a reduction cell of {blocks} blocks each; a block takes any two earlier states and does to
   each identity, a separable 3x3 or 5x5 convolution, a 3x3 average or a 3x3 maximum; and the channels of the first
   stage, {filters}. In all: three stages of {cells} normal cells with a reduction
@@ -214,8 +215,8 @@ train on or one to test with. Each is a full training step (forward, gradients, 
 
 The search spaces are ENAS's (Pham et al. 2018, arXiv 1802.03268, section 2 and appendix A); all choices are uniform.
 Where our models deviate from it stands at the head of `engine/zoo/ptb.py` and `engine/zoo/cifar10.py`. `build ptb --out
-graph.pb` and `build cifar10 --out graph.pb` give the cells that ENAS published. Placeto's experiments have such families
-too, of 32 graphs each; the ranges and sizes here are ours.
+graph.pb` and `build cifar10 --out graph.pb` give the cells that ENAS published. Placeto's experiments have such
+families too, of 32 graphs each; the ranges and sizes here are ours.
 
 **A graph depends on the family, the seed and its index alone**: another `--count` takes more or fewer of the same
 graphs. **The split is fixed**: of each {period} graphs in turn those with index {held_out} are to test with, 10 of 32.
