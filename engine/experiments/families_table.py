@@ -207,7 +207,7 @@ train on or one to test with. Each is a full training step (forward, gradients, 
 - **nmt**: unrolled length {nmt_steps} and batch {nmt_batches}, each pair at most once,
   so that there are at most {nmt_most} graphs. The rest is the zoo's NMT with 2 layers.
 - **ptb**: a recurrent cell of {ptb_nodes} nodes; each takes any earlier node and has identity, sigmoid, tanh or ReLU
-  before its highway gate. In all: {ptb_steps} steps, and ENAS's batch {ptb.batch}, {ptb.units} units, {vocabulary} words.
+  before its highway gate. In all: {ptb_steps} steps, ENAS's batch {ptb.batch}, {ptb.units} units, {vocabulary} words.
 - **cifar10**: a normal and a reduction cell of {blocks} blocks each; a block takes any two earlier states and does to
   each identity, a separable 3x3 or 5x5 convolution, a 3x3 average or a 3x3 maximum; and the channels of the first
   stage, {filters}. In all: three stages of {cells} normal cells with a reduction
