@@ -2,8 +2,8 @@
 
 It starts from the best of one device and of the list schedulers' plans, and is heated anew in cycles that double in
 length, each from the best placement so far. Moves: one group to another device, a group to its neighbour's device, two
-groups change places, a group with its neighbours, a stretch of the chain that the step waits for, a block in
-topological order. Most of them begin at a group on that chain.
+groups change places, a group with its neighbours, a stretch of the chain that the step waits for, a transfer of that
+chain saved, a block in topological order, a connected region. Most of them begin at a group on that chain.
 
 Source: Kirkpatrick, Gelatt, Vecchi: Optimization by simulated annealing, Science 220, 1983; moves on the critical path
 as van Laarhoven, Aarts, Lenstra: Job shop scheduling by simulated annealing, Operations Research 40, 1992.

@@ -15,7 +15,7 @@ from engine.search.neighbourhood import make_neighbourhood
 from engine.search.random_numbers import new_random_state
 from engine.simulator.records import records_of
 
-SHARES = (1.0, 1.0, 3.0, 4.0, 2.0, 1.0, 3.0, 2.0)
+SHARES = (1.0, 1.0, 3.0, 4.0, 1.0, 1.0, 8.0, 2.0, 5.0)
 """how often each kind of move is made, in the order of `moves.py`"""
 
 

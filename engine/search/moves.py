@@ -10,8 +10,8 @@ from engine.search.neighbourhood import Neighbourhood
 from engine.search.random_numbers import RandomState, below, uniform
 from engine.simulator.compiled import compiled
 
-KINDS = 8
-SINGLE, CRITICAL, SWAP, AROUND, CHAIN, BLOCK, JOIN, REGION = range(KINDS)
+KINDS = 9
+SINGLE, CRITICAL, SWAP, AROUND, CHAIN, BLOCK, JOIN, REGION, LINK = range(KINDS)
 NO_DEVICE = -1
 ATTEMPTS = 4
 
@@ -66,6 +66,8 @@ def _move(neighbourhood: Neighbourhood, trial: Trial, kind: int) -> bool:
         return _join(neighbourhood, trial)
     if kind == REGION:
         return _move_region(neighbourhood, trial)
+    if kind == LINK:
+        return _move_link(neighbourhood, trial)
     return _move_one(neighbourhood, trial, _any_group(neighbourhood, trial))
 
 
@@ -210,3 +212,33 @@ def _move_region(neighbourhood: Neighbourhood, trial: Trial) -> bool:
                 trial.region[reached] = neighbour
                 reached += 1
     return True
+
+
+@compiled
+def _move_link(neighbourhood: Neighbourhood, trial: Trial) -> bool:
+    """The next transfer that the step waits for is saved: a stretch of the chain on one side goes to the other side."""
+    length = trial.chain_length[0]
+    if length < 2:
+        return False
+    begin = below(trial.random, length - 1)
+    for step in range(length - 1):
+        at = (begin + step) % (length - 1)
+        if trial.placement[trial.chain[at]] != trial.placement[trial.chain[at + 1]]:
+            return _save_transfer(neighbourhood, trial, at)
+    return False
+
+
+@compiled
+def _save_transfer(neighbourhood: Neighbourhood, trial: Trial, at: int) -> bool:
+    """Between two places of the chain: what follows or precedes on one device, at most so long, to the other one."""
+    length, stretch = trial.chain_length[0], _stretch(trial, trial.chain_length[0] // 4) - 1
+    place, away, step = at + 1, trial.placement[trial.chain[at]], 1
+    if uniform(trial.random) < 0.5:
+        place, away, step = at, trial.placement[trial.chain[at + 1]], -1
+    own, changed = trial.placement[trial.chain[place]], False
+    for _ in range(stretch):
+        if not 0 <= place < length or trial.placement[trial.chain[place]] != own:
+            break
+        changed |= _put(neighbourhood, trial, trial.chain[place], away)
+        place += step
+    return changed

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.placers.random import random_placements
-from engine.search.moves import AROUND, BLOCK, CHAIN, CRITICAL, JOIN, KINDS, REGION, SINGLE, SWAP, propose
+from engine.search.moves import AROUND, BLOCK, CHAIN, CRITICAL, JOIN, KINDS, LINK, REGION, SINGLE, SWAP, propose
 from engine.search.neighbourhood import make_neighbourhood
 from engine.search.random_numbers import below, uniform
 from tests.engine.placers.small_problems import small_problem
@@ -60,6 +60,24 @@ def test_a_stretch_of_the_chain_goes_to_one_device() -> None:
     for groups in stretches:
         places = sorted(chain.index(group) for group in groups)
         assert places == list(range(places[0], places[-1] + 1))
+
+
+def test_a_transfer_of_the_chain_is_saved() -> None:
+    problem = small_problem(4, ops=30, devices=3, cpu=False)
+    neighbourhood = make_neighbourhood(problem)
+    placement = (np.arange(30) // 5 % 3).astype(np.int32)
+    chain = list(range(29, -1, -1))
+    trial = trial_at(placement, chain)
+    stretches = []
+    for _ in range(200):
+        assert propose(neighbourhood, trial, only(LINK)) == LINK
+        (groups,) = np.nonzero(trial.moved != placement)
+        low, high = int(groups.min()), int(groups.max())
+        assert groups.tolist() == list(range(low, high + 1)), "a stretch of the chain"
+        assert len(set(placement[groups])) == 1, "from one device"
+        assert trial.moved[low] in (placement[max(0, low - 1)], placement[min(29, high + 1)]), "to the next one"
+        stretches.append(len(groups))
+    assert (min(stretches), max(stretches)) == (1, 5)
 
 
 def test_a_block_follows_the_topological_order() -> None:
