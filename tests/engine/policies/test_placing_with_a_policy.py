@@ -1,0 +1,199 @@
+"""Runs that begin from a trained policy: what they evaluate, tell and answer, and what is refused."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine import api
+from engine.child import Results
+from engine.comparing.member import carry_out
+from engine.errors import SettingsError
+from engine.events import Checkpoint, Episode, Finished, Json, NumberedEvent
+from engine.placers.registry import PLACERS, TAKE_A_POLICY
+from engine.policies.proposals import proposals
+from engine.problem import PlacementProblem
+from tests.engine.placers.small_problems import small_cluster, small_problem
+from tests.engine.test_run import events_of, prepared_graph, without_times
+
+from .small_policies import small_policy
+
+POLICY = small_policy().to_bytes()
+ON_CPU: dict[str, Json] = {"torch_device": "cpu"}
+PASSES = 17
+Heard = list[NumberedEvent | Checkpoint]
+
+
+def request(method: str, evaluations: int, settings: Mapping[str, Json] | None = None) -> api.RunRequest:
+    own = {**(ON_CPU if method == "placeto" else {}), **(settings or {})}
+    return api.RunRequest(
+        small_cluster(3),
+        method,
+        api.Budget(evaluations),
+        0,
+        own,
+        baselines=(),
+        policy=POLICY,
+    )
+
+
+def told(asked: api.RunRequest, *, ops: int = 20) -> tuple[dict[str, Json], list[Episode], Heard]:
+    heard: Heard = []
+    report = api.place(prepared_graph(ops), asked, heard.append, lambda: False)
+    return report, [event for event in events_of(heard) if isinstance(event, Episode)], heard
+
+
+def test_zero_shot_spends_the_trivial_placements_and_one() -> None:
+    asked = request("placeto", api.zero_shot_evaluations(small_cluster(3)))
+    report, episodes, _ = told(asked)
+    assert (report["evaluations"], len(episodes)) == (4, 1)
+    assert report["policy"] == "small"
+    best_us = episodes[0].best_step_time_us
+    assert best_us is not None and report["step_time_us"] == best_us <= episodes[0].step_time_us
+
+
+def test_a_run_without_a_policy_says_so() -> None:
+    assert told(dataclasses.replace(request("placeto", 4), policy=None))[0]["policy"] is None
+
+
+@pytest.mark.parametrize("method", TAKE_A_POLICY)
+def test_each_proposal_is_an_episode_and_the_greedy_pass_comes_first(method: str) -> None:
+    report, episodes, _ = told(request(method, 40))
+    assert report["evaluations"] == 40
+    prepared = prepared_graph(20)
+    allowed = np.ones((20, 3), dtype=bool)
+    problem = PlacementProblem(
+        prepared.graph, prepared.costs, prepared.grouping, small_cluster(3), allowed, api.Budget(1)
+    )
+    greedy = proposals(small_policy(), problem, np.random.default_rng(9), 0)[0].tolist()
+    first = next(index for index, event in enumerate(episodes) if event.placement == greedy)
+    assert first == (0 if method == "placeto" else 1)  # auto tells the best single device before
+    used = [event.evaluations for event in episodes[first : first + PASSES]]
+    assert used == list(range(4, 4 + PASSES))
+
+
+@pytest.mark.parametrize(("method", "evaluations"), [("placeto", 3), ("placeto", 9), ("auto", 3), ("auto", 9)])
+def test_a_small_budget_is_not_exceeded(method: str, evaluations: int) -> None:
+    assert told(request(method, evaluations))[0]["evaluations"] == evaluations
+
+
+def test_the_same_seed_gives_the_same_episodes() -> None:
+    first, second = (told(request("placeto", 60))[1] for _ in range(2))
+    assert list(map(without_times, first)) == list(map(without_times, second))
+
+
+def test_after_the_passes_learning_goes_on_from_the_weights_of_the_policy() -> None:
+    """With a rate of almost 0 and no exploration, what is sampled later is as probable as what was sampled at first."""
+    still: dict[str, Json] = {
+        "learning_rate": 1e-9,
+        "learning_rate_end": 0.0,
+        "exploration": 0.0,
+        "start": "fastest_device",
+    }
+    _, episodes, _ = told(request("placeto", 300, still))
+    learning, sampled = episodes[PASSES:], episodes[1:PASSES]
+    fresh = told(dataclasses.replace(request("placeto", 300, still), policy=None))[1]
+    shares = [_share_on_each(rows) for rows in (sampled, learning, fresh)]
+    assert np.abs(shares[0] - shares[1]).max() < np.abs(shares[0] - shares[2]).max()
+
+
+def _share_on_each(episodes: list[Episode]) -> NDArray[np.float64]:
+    placements = np.array([event.placement for event in episodes])
+    return np.stack([(placements == device).mean(axis=0) for device in range(3)])
+
+
+@pytest.mark.parametrize(("method", "evaluations"), [("placeto", 120), ("auto", 3000)])
+def test_going_on_from_each_checkpoint_equals_never_stopping(method: str, evaluations: int) -> None:
+    asked = request(method, evaluations, {"checkpoint_seconds": 0.0})
+    report, _, whole = told(asked)
+    checkpoints = [item for item in whole if isinstance(item, Checkpoint)]
+    assert checkpoints
+    for checkpoint in checkpoints[:: max(1, len(checkpoints) // 4)]:
+        rest: Heard = []
+        again = api.place(prepared_graph(20), asked, rest.append, lambda: False, checkpoint.state)
+        expected = [item for item in whole if isinstance(item, NumberedEvent) and item.seq > checkpoint.seq]
+        assert [without_times(event) for event in events_of(rest) if not isinstance(event, Finished)] == [
+            without_times(item.event) for item in expected if not isinstance(item.event, Finished)
+        ]
+        assert again["device_of_group"] == report["device_of_group"]
+        assert again["policy"] == "small"
+
+
+def test_the_sizes_of_the_network_come_from_the_policy_and_the_rest_from_the_user() -> None:
+    settings = told(request("placeto", 4, {"learning_rate": 0.001}))[0]["settings"]
+    assert isinstance(settings, dict)
+    assert (settings["embedding_width"], settings["hidden_width"], settings["learning_rate"]) == (4, 8, 0.001)
+
+
+@pytest.mark.parametrize("method", [name for name in PLACERS if name not in TAKE_A_POLICY])
+def test_other_methods_take_no_policy(method: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        request(method, 5)
+    assert str(caught.value) == f"policy: {method} takes no policy; allowed: none, or one of the methods placeto, auto"
+    assert caught.value.field == "policy"
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        (
+            {"preset": "paper"},
+            "preset: 'paper' with a policy; allowed: fast, as in the policy",
+        ),
+        ({"network": "published"}, "network: 'published' with a policy; allowed: shared_head, as in the policy"),
+        ({"hidden_width": 32}, "hidden_width: 32 with a policy; allowed: 8, as in the policy"),
+        ({"magic": 1}, "settings: placeto has no setting 'magic'"),
+    ],
+)
+def test_settings_that_do_not_go_with_the_policy_are_refused(settings: dict[str, Json], line: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        request("placeto", 5, settings)
+    assert str(caught.value).startswith(line)
+
+
+def test_a_file_that_is_no_policy_is_refused_before_any_work() -> None:
+    with pytest.raises(SettingsError) as caught:
+        dataclasses.replace(request("placeto", 5), policy=b"no policy")
+    assert str(caught.value) == "policy: this is no file of Placeto; allowed: a file written by Placeto"
+
+
+@pytest.mark.parametrize(("devices", "pins"), [(1, False), (2, True), (7, False)])
+def test_proposals_fit_any_number_of_devices_and_every_pin(devices: int, pins: bool) -> None:
+    problem = small_problem(3, ops=9, devices=devices, cpu=False, pins=pins)
+    placements = proposals(small_policy(), problem, np.random.default_rng(0), 5)
+    assert placements.shape == (6, 9)
+    assert problem.respects(placements).all()
+    assert problem.ledger.used == 0
+
+
+def test_a_comparison_gives_the_policy_to_those_that_take_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    carried_out = []
+
+    def in_this_process(_name: str, arguments: dict[str, Json], *_: Any, **told: Any) -> Results:
+        carried_out.append(arguments["method"])
+        return carry_out(arguments, tmp_path, told["report_progress"])
+
+    monkeypatch.setattr("engine.comparing.comparison.run_in_child", in_this_process)
+    settings = {"placeto": ON_CPU}
+    asked = api.ComparisonRequest(small_cluster(2), ("placeto", "random"), api.Budget(8), 1, settings, policy=POLICY)
+    prepared = prepared_graph(8)
+    outcomes = api.compare(prepared, asked, tmp_path, lambda _: None, 1)
+    report = api.comparison_report(prepared, asked, outcomes)
+    rows = report["rows"]
+    assert isinstance(rows, list)
+    assert [report["policy"], *[row["policy"] for row in rows if isinstance(row, dict)]] == ["small", "small", None]
+    without = api.compare(prepared, dataclasses.replace(asked, policy=None), tmp_path, lambda _: None, 1)
+    assert [rows[0].settings["hidden_width"] for rows in (outcomes, without)] == [8, 32]
+    assert carried_out == ["placeto", "random", "placeto"]  # random is as before
+
+
+def test_a_comparison_without_a_method_that_takes_it_refuses_a_policy() -> None:
+    with pytest.raises(SettingsError) as caught:
+        api.ComparisonRequest(small_cluster(2), ("random", "heft"), api.Budget(8), 1, policy=POLICY)
+    assert str(caught.value) == (
+        "policy: no method takes it; allowed: one of the methods placeto, auto among those compared"
+    )
