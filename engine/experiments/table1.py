@@ -47,12 +47,11 @@ ROWS = (
 def run(folder: Path, tell: Callable[[str], None]) -> str:
     """Build the zoo, compare, write the table, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.gettempdir()) / "placeto-table1"
     prepared = {name: prepared_sample(name, tell) for name in dict.fromkeys(row.graph for row in ROWS)}
     found = {}
     for row in ROWS:
         tell(f"{row.graph} on {row.gpus} GPUs")
-        found[row.graph, row.gpus] = _outcomes(prepared[row.graph], row, work)
+        found[row.graph, row.gpus] = _outcomes(prepared[row.graph], row)
     text = _page(found)
     (folder / "table1.md").write_text(text)
     rows = [{"graph": graph, "gpus": gpus} | outcome.to_json() for (graph, gpus), of in found.items() for outcome in of]
@@ -71,12 +70,17 @@ def prepared_sample(name: str, tell: Callable[[str], None]) -> api.PreparedGraph
         return api.prepare(path, path.suffix, lambda *_: None, api.Limits())
 
 
-def _outcomes(prepared: api.PreparedGraph, row: Row, work: Path) -> list[api.Outcome]:
+def work_folder(row: Row) -> Path:
+    """Where the outcomes of a line are kept, for a second call and for whoever compares on the same graphs."""
+    return Path(tempfile.gettempdir()) / "placeto-table1" / f"{row.graph}-{row.gpus}"
+
+
+def _outcomes(prepared: api.PreparedGraph, row: Row) -> list[api.Outcome]:
     """Of all methods, on the GPUs alone but for the CPU's own."""
     found = []
     for cluster, methods in ((f"{row.gpus}xK80+cpu", ("cpu_only",)), (f"{row.gpus}xK80", METHODS)):
         request = api.ComparisonRequest(api.parse_cluster(cluster), methods, api.Budget(EVALUATIONS), SEEDS)
-        found += api.compare(prepared, request, work / f"{row.graph}-{row.gpus}", tell_standing)
+        found += api.compare(prepared, request, work_folder(row), tell_standing)
     return found
 
 

@@ -1,18 +1,18 @@
 """How many evaluations a policy trained on one graph of the zoo needs to pass the human expert and the RNN's best.
 
 `python -m engine experiments zoo_samples` writes docs/results/zoo_samples.{md,json}; a second call goes on where the
-first was stopped. Beside it Post and local search with the same evaluations, and what the paper needed.
+first was stopped, and takes what `table1` has found already. Beside it Post and local search with the same evaluations,
+and what the paper needed.
 Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1.
 """
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 
 from engine import VERSION, api
-from engine.experiments.table1 import ROWS, Row, prepared_sample, tell_standing
+from engine.experiments.table1 import ROWS, Row, prepared_sample, tell_standing, work_folder
 
 COMMAND = "python -m engine experiments zoo_samples"
 EVALUATIONS = 2000
@@ -46,10 +46,8 @@ def run(folder: Path, tell: Callable[[str], None]) -> str:
 
 
 def _outcomes(prepared: api.PreparedGraph, row: Row) -> list[api.Outcome]:
-    work = Path(tempfile.gettempdir()) / "placeto-zoo-samples" / f"{row.graph}-{row.gpus}"
-    cluster = api.parse_cluster(f"{row.gpus}xK80")
-    request = api.ComparisonRequest(cluster, METHODS, api.Budget(EVALUATIONS), SEEDS)
-    return api.compare(prepared, request, work, tell_standing)
+    request = api.ComparisonRequest(api.parse_cluster(f"{row.gpus}xK80"), METHODS, api.Budget(EVALUATIONS), SEEDS)
+    return api.compare(prepared, request, work_folder(row), tell_standing)
 
 
 def _raw(row: Row, outcome: api.Outcome) -> dict[str, api.Json]:
@@ -66,14 +64,16 @@ def evaluations_to_pass(outcome: api.Outcome, step_time_us: float | None) -> int
 
 def page(found: dict[Row, list[api.Outcome]]) -> str:
     """The whole page."""
+    seeds = 1 + max(outcome.seed for outcomes in found.values() for outcome in outcomes)
     head = f"""# Evaluations to pass the human expert and the RNN
 
-`{COMMAND}`; Placeto Explorer {VERSION}; {EVALUATIONS} evaluations a seed, seeds 0 to {SEEDS - 1}, default settings, 128
+`{COMMAND}`; Placeto Explorer {VERSION}; {EVALUATIONS} evaluations a seed, seeds 0 to {seeds - 1}, default settings, 128
 groups, K80s with all of their memory, estimated costs. Each method is trained or run on that graph alone.
 
 Evaluations until the best placement so far was better than the human expert's, and than the best that the RNN found
 with any of its seeds in {EVALUATIONS} evaluations: the mean over the seeds, the range in brackets. The paper's figure
-is the evaluations until its policy had the placement of its table, on its own costs and graphs.
+is the evaluations until its policy had the placement of its table, on its own costs and graphs. A figure below five is
+a trivial placement, which every run evaluates first: one device alone is then better.
 """
     lines = [
         "| model | GPUs | expert (s) | RNN's best (s) | method | best (s) | of one device, worst seed "
