@@ -43,7 +43,7 @@ class TrainingState:
 
     def _refused(self, what: str) -> SettingsError:
         allowed = "the command that wrote it, another --out, or no such file"
-        return SettingsError(what, where=shortened(str(self.path)), allowed=allowed, field="out")
+        return SettingsError(what, where=shortened(self.path.name), allowed=allowed, field="out")
 
 
 def _identity(request: api.TrainRequest) -> str:

@@ -1,0 +1,146 @@
+"""Training over several problems: what the card says, the same seed, going on after an interruption."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from engine import api
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.policies.family_training import train_policy
+from engine.policies.settings import make_training_settings
+from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.training_problem import STAGES, TrainingProgress
+from engine.policy_training import problems_of
+from tests.engine.placers.small_problems import small_cluster
+from tests.engine.test_run import prepared_graph
+
+COUNTED: dict[str, Json] = {
+    "imitation_steps": 3,
+    "reinforcement_batches": 4,
+    "embedding_width": 4,
+    "hidden_width": 8,
+    "samples": 3,
+    "search_evaluations": 200,
+    "checkpoint_seconds": 0.0,
+    "torch_device": "cpu",
+}
+"""with these the answer depends on no clock"""
+Trained = tuple[TrainedPolicy, list[TrainingProgress], list[bytes]]
+"""a policy, what its training told, and what it kept"""
+CLUSTERS = (small_cluster(2), small_cluster(3))
+
+
+def request(**changes: object) -> api.TrainRequest:
+    graphs = (prepared_graph(8), prepared_graph(10))
+    asked = api.TrainRequest(graphs, (prepared_graph(9),), CLUSTERS, "first", 3, COUNTED, ("nmt", "nmt"))
+    return dataclasses.replace(asked, **changes)  # type: ignore[arg-type]  # by name
+
+
+@pytest.fixture(scope="module")
+def trained() -> Trained:
+    told: list[TrainingProgress] = []
+    kept: list[bytes] = []
+    blob = api.train(request(), told.append, lambda: False, None, kept.append)
+    return api.read_policy(blob, "first.safetensors"), told, kept
+
+
+def without_times(policy: TrainedPolicy) -> TrainedPolicy:
+    return dataclasses.replace(policy, card=dataclasses.replace(policy.card, seconds=0.0))
+
+
+def test_the_card_says_what_it_was_trained_on(
+    trained: Trained,
+) -> None:
+    card = trained[0].card
+    assert (card.name, card.seed, card.families, card.graphs) == ("first", 3, ("nmt",), ("small",))
+    assert card.clusters == ("2xGPU (own links or memory)", "3xGPU (own links or memory)")
+    assert card.evaluations > 0 and card.episodes > 0
+    assert [(row.cluster, row.samples) for row in card.held_out] == [(name, 3) for name in card.clusters]
+    for row in card.held_out:
+        assert row.best_of_us <= row.greedy_us
+    assert card.worst_gap is not None and card.mean_gap is not None and card.worst_gap >= card.mean_gap
+
+
+def test_it_tells_its_stages_in_their_order(
+    trained: Trained,
+) -> None:
+    told = trained[1]
+    stages = [STAGES.index(progress.stage) for progress in told]
+    assert stages == sorted(stages) and told[-1].stage == "held_out"
+    done = [progress.done for progress in told]
+    assert done == sorted(done) and done[0] >= 0 and done[-1] == 1.0
+    assert all(isinstance(progress.to_json()["held_out"], list) for progress in told)
+
+
+def test_the_same_seed_gives_the_same_file(
+    trained: Trained,
+) -> None:
+    again = api.read_policy(api.train(request(), lambda _: None, lambda: False), "again")
+    assert without_times(again).to_bytes() == without_times(trained[0]).to_bytes()
+
+
+def test_another_seed_gives_other_weights(
+    trained: Trained,
+) -> None:
+    other = api.read_policy(api.train(request(seed=4, held_out=()), lambda _: None, lambda: False), "other")
+    assert any(not np.array_equal(other.weights[name], array) for name, array in trained[0].weights.items())
+    assert other.card.mean_gap is None
+
+
+def test_going_on_from_a_checkpoint_equals_never_stopping(
+    trained: Trained,
+) -> None:
+    whole, _, kept = trained
+    assert len(kept) >= 2
+    for checkpoint in (kept[0], kept[len(kept) // 2], kept[-1]):
+        again = api.read_policy(api.train(request(), lambda _: None, lambda: False, checkpoint), "again")
+        assert without_times(again).to_bytes() == without_times(whole).to_bytes()
+
+
+def test_a_stopped_training_gives_what_was_learned_until_then() -> None:
+    looks = iter([False, False])
+    policy = api.read_policy(api.train(request(), lambda _: None, lambda: next(looks, True)), "stopped")
+    assert policy.card.held_out == ()
+
+
+def test_what_was_trained_places_a_graph_it_has_not_seen_on_a_cluster_it_has_not_seen(
+    trained: Trained,
+) -> None:
+    cluster = small_cluster(4, cpu=True)
+    budget = api.Budget(api.zero_shot_evaluations(cluster))
+    asked = api.RunRequest(cluster, "placeto", budget, 0, policy=trained[0].to_bytes(), baselines=())
+    report = api.place(prepared_graph(16), asked, lambda _: None, lambda: False)
+    assert (report["evaluations"], report["policy"]) == (6, "first")
+
+
+def test_the_budget_of_seconds_alone_ends_it() -> None:
+    settings = make_training_settings({"seconds": 0.2, "torch_device": "cpu", "embedding_width": 4, "hidden_width": 8})
+    problems = problems_of((prepared_graph(8),), CLUSTERS)
+    assert train_policy(problems, (), settings, 0, lambda _: None, lambda: False).card.graphs == ("small",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"graphs": ()}, "graphs: there is none; allowed: at least one of the graphs to train on"),
+        ({"clusters": ()}, "clusters: there is none; allowed: at least one of the clusters to train on"),
+        ({"name": " "}, "name: ' '; allowed: 1 to 200 printable characters"),
+        ({"name": "a\nb"}, "name: 'a\ufffdb'; allowed: 1 to 200 printable characters"),
+        ({"seed": -1}, f"seed: -1; allowed: a whole number from 0 to {2**63 - 1}"),
+        ({"settings": {"seconds": 0}}, "seconds: 0; allowed: a number from 0.001 to 1e+07"),
+        ({"settings": {"hidden_width": True}}, "hidden_width: True; allowed: a whole number from 1 to 1024"),
+        ({"settings": {"torch_device": "tpu"}}, "torch_device: 'tpu'; allowed: auto, cpu, cuda"),
+        ({"clusters": CLUSTERS * 600}, "graphs: 2400 graphs on clusters; allowed: at most 2048, graphs × clusters"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(changes: dict[str, object], line: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        request(**changes)
+    assert str(caught.value) == line
+
+
+def test_an_unknown_setting_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(SettingsError, match="training has no setting 'magic'; allowed: seconds, "):
+        request(settings={"magic": 1})

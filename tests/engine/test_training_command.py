@@ -1,0 +1,188 @@
+"""The commands around a policy's file: `train`, also after an interruption, and `place --policy`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import api
+from engine.command_line import main
+from engine.policies.training_problem import TrainingProgress
+
+from .policies.small_policies import small_policy
+from .test_command_line import GRAPH
+
+TRAIN = ["--cluster", "2xK80", "--cluster", "4xV100", "--set", "torch_device=cpu"]
+
+
+@pytest.fixture
+def graphs(tmp_path: Path) -> list[str]:
+    """Two files of node-link graphs."""
+    paths = [tmp_path / "five.json", tmp_path / "unseen.json"]
+    for path in paths:
+        path.write_text(json.dumps(GRAPH | {"graph": {"name": path.stem}}))
+    return [str(path) for path in paths]
+
+
+class Trainer:
+    """Stands for the engine's training: tells, keeps, is interrupted when asked, and gives a small policy."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.requests: list[api.TrainRequest] = []
+        self.checkpoints: list[bytes | None] = []
+        self.interrupted = False
+        monkeypatch.setattr(api, "train", self.train)
+
+    def train(self, request: api.TrainRequest, tell: Any, _should_stop: Any, checkpoint: Any, keep: Any) -> bytes:
+        self.requests.append(request)
+        self.checkpoints.append(checkpoint)
+        tell(TrainingProgress("imitation", 0.5, 12.0, 0.25))
+        keep(b"half way")
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return small_policy().to_bytes()
+
+
+@pytest.fixture
+def trainer(monkeypatch: pytest.MonkeyPatch) -> Trainer:
+    return Trainer(monkeypatch)
+
+
+def test_a_policy_is_trained_and_places_what_it_has_not_seen(graphs: list[str], tmp_path: Path) -> None:
+    out, report = tmp_path / "two.safetensors", tmp_path / "report.json"
+    few = ["--set", "imitation_steps=2", "--set", "reinforcement_batches=2", "--set", "search_evaluations=100"]
+    assert main(["train", graphs[0], *TRAIN, *few, "--held-out", graphs[1], "--out", str(out)]) == 0
+    card = api.read_policy(out.read_bytes(), out.name).card
+    assert (card.name, card.graphs, card.clusters) == ("two", ("five",), ("2xK80", "4xV100"))
+    assert [row.graph for row in card.held_out] == ["unseen", "unseen"]
+    place = ["place", graphs[1], "--cluster", "K80+2xV100", "--policy", str(out), "--report", str(report)]
+    assert main(place) == 0
+    told = json.loads(report.read_text())
+    assert (told["method"], told["policy"], told["evaluations"]) == ("placeto", "two", 4)
+
+
+def test_it_says_what_it_does_and_leaves_one_file(
+    graphs: list[str], tmp_path: Path, trainer: Trainer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "policy.safetensors"
+    assert main(["train", *graphs, *TRAIN, "--seconds", "9", "--seed", "4", "--name", "two", "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert "imitation 50%, 12 s, gap +25.0%" in said.err.splitlines()
+    assert said.out == (
+        f"{out}: 2 graphs on 2xK80, 4xV100+CPU, 1000 evaluations; held out: the greedy pass is +17.5% from the search "
+        "on average, +25.0% at worst; the best of its passes +12.0%\n"
+    )
+    request = trainer.requests[0]
+    assert (request.name, request.seed, request.settings["seconds"]) == ("two", 4, 9.0)
+    assert [graph.graph.name for graph in request.graphs] == ["five", "unseen"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["five.json", "policy.safetensors", "unseen.json"]
+
+
+def test_after_an_interruption_the_same_command_goes_on(
+    graphs: list[str], tmp_path: Path, trainer: Trainer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "policy.safetensors"
+    command = ["train", graphs[0], *TRAIN, "--out", str(out)]
+    trainer.interrupted = True
+    assert main(command) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == f"stopped; the same command goes on from {out}.state"
+    assert not out.exists()
+    trainer.interrupted = False
+    assert main(command) == 0
+    assert f"goes on from {out}.state" in capsys.readouterr().err.splitlines()
+    assert trainer.checkpoints == [None, b"half way"]
+    assert out.exists() and not Path(f"{out}.state").exists()
+
+
+def test_the_state_of_another_training_is_refused(
+    graphs: list[str], tmp_path: Path, trainer: Trainer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, state = tmp_path / "policy.safetensors", tmp_path / "policy.safetensors.state"
+    command = ["train", graphs[0], *TRAIN, "--out", str(out)]
+    trainer.interrupted = True
+    assert main(command) == 130
+    kept = state.read_bytes()
+    allowed = "allowed: the command that wrote it, another --out, or no such file"
+    assert main([*command, "--seed", "1"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said == f"{state.name}: it is the state of another training, or of another version; {allowed}"
+    assert state.read_bytes() == kept
+    for content in (b"", b"PK\x03\x04", kept[:-9], b"odd"):
+        state.write_bytes(content)
+        assert main(command) == 2
+        assert capsys.readouterr().err.splitlines()[-1] == f"{state.name}: it is no state of a training; {allowed}"
+
+
+def test_a_family_brings_its_own_split(tmp_path: Path, trainer: Trainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, Path]] = []
+
+    def prepared_family(name: str, cache: Path, _report_progress: Any) -> api.PreparedFamily:
+        asked.append((name, cache))
+        graph = api.PreparedGraph.from_bytes(_prepared(tmp_path))
+        return api.PreparedFamily(name, (graph, graph), (graph,))
+
+    monkeypatch.setattr(api, "prepared_family", prepared_family)
+    out = tmp_path / "policy.safetensors"
+    assert main(["train", "ptb", "nmt", "ptb", *TRAIN, "--cache", str(tmp_path), "--out", str(out)]) == 0
+    assert asked == [("ptb", tmp_path), ("nmt", tmp_path)]
+    request = trainer.requests[0]
+    assert (len(request.graphs), len(request.held_out), request.families) == (4, 2, ("ptb", "nmt"))
+
+
+def _prepared(folder: Path) -> bytes:
+    path = folder / "one.json"
+    path.write_text(json.dumps(GRAPH))
+    return api.prepare(path, ".json", lambda *_: None, api.Limits()).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--out", "policy.bin"], "--out: 'policy.bin'; allowed: a name that ends in .safetensors"),
+        (
+            ["--out", "/nowhere/policy.safetensors"],
+            "--out: /nowhere/policy.safetensors cannot be written; allowed: a file in a folder that is there",
+        ),
+        (["imagenet"], "imagenet: it is no family; allowed: nmt, ptb, cifar10, or a graph's file"),
+        (["--cluster", "0xK80"], "K80: 0 devices; allowed: 1 to 64 devices"),
+        (["--seed", "-1"], f"seed: -1; allowed: a whole number from 0 to {2**63 - 1}"),
+        (["--seconds", "0"], "seconds: 0.0; allowed: a number from 0.001 to 1e+07"),
+        (["--name", "\n"], "name: '\ufffd'; allowed: 1 to 200 printable characters"),
+        (["--set", "torch_threads=0"], "torch_threads: 0; allowed: a whole number from 1 to 256"),
+    ],
+)
+def test_a_mistake_is_one_line_before_any_work(
+    graphs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
+) -> None:
+    command = ["train", graphs[0], "--cluster", "2xK80", "--out", str(tmp_path / "policy.safetensors"), *arguments]
+    if not arguments[0].startswith("-"):
+        command = ["train", *arguments, *command[2:-1]]
+    assert main(command) == 2
+    assert capsys.readouterr().err == line + "\n"
+
+
+def test_a_file_that_is_no_policy_is_one_line(
+    graphs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["place", graphs[0], "--cluster", "2xK80", "--policy"]
+    assert main([*command, graphs[1]]) == 2
+    line = "unseen.json: this is no file of Placeto; allowed: a file written by Placeto\n"
+    assert capsys.readouterr().err == line
+    assert main([*command, str(tmp_path)]) == 2
+    assert capsys.readouterr().err.endswith(": this is a folder; allowed: a file .safetensors\n")
+    assert main([*command, str(tmp_path / "nowhere.safetensors")]) == 2
+    assert capsys.readouterr().err.endswith("nowhere.safetensors: No such file or directory\n")
+
+
+def test_a_method_that_takes_no_policy_refuses_one(
+    graphs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "small.safetensors"
+    path.write_bytes(small_policy().to_bytes())
+    arguments = ["--cluster", "2xK80", "--policy", str(path)]
+    line = "policy: heft takes no policy; allowed: none, or one of the methods placeto, auto\n"
+    assert main(["place", graphs[0], *arguments, "--method", "heft"]) == 2
+    assert capsys.readouterr().err == line
+    assert main(["compare", graphs[0], *arguments, "--methods", "heft"]) == 2
+    assert capsys.readouterr().err.startswith("policy: no method takes it; ")
