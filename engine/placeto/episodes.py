@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.placeto.episode_state import NOWHERE
 from engine.placeto.features import GroupGraph
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.traversals import visiting_orders
@@ -21,7 +22,7 @@ class Plan:
     """What is fixed of a batch of episodes before anything is decided."""
 
     starts: NDArray[np.int32]
-    """[batch, groups]"""
+    """[batch, groups] or NOWHERE"""
     orders: NDArray[np.int32]
     """[batch, steps] the group of each step"""
     uniforms: NDArray[np.float64]
@@ -96,6 +97,8 @@ def make_plan(
     orders = visits.reshape(batch, -1)
     if settings.start == "random":
         starts = random_placements(graph.allowed, batch, rng)
+    elif settings.start == "nowhere":
+        starts = np.full((batch, groups), NOWHERE, dtype=np.int32)
     else:
         start = best if settings.start == "best" else fastest_device_placement(graph)
         starts = np.tile(start, (batch, 1))

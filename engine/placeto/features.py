@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.placeto.step_phases import PHASES, back_edges, phases_of_groups
 from engine.problem import PlacementProblem
 
-GROUP_FEATURES = 12
+GROUP_FEATURES = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,15 @@ class GroupGraph:
     """[edges] always above its source"""
     edge_bytes: NDArray[np.float64]
     """[edges]"""
+    back_source: NDArray[np.int32]
+    """[back edges] groups between which something is sent against their order; each pair once"""
+    back_target: NDArray[np.int32]
+    back_bytes: NDArray[np.float64]
+    """[back edges]"""
+    profile: NDArray[np.float64]
+    """[groups, PHASES] share of the group's time in each phase of a step in which nothing is waited for"""
+    slack: NDArray[np.float64]
+    """[groups] least share of the longest way through the ops by which an op of the group may be late"""
     us_per_byte: NDArray[np.float64]
     """[devices, devices] of the link from row to column; 0 from a device to itself"""
     latency_us: NDArray[np.float64]
@@ -75,6 +85,8 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
     time_us = np.where(allowed, time_us.T, slowest[:, None])
     own = np.eye(problem.device_count, dtype=bool)
     bandwidth = np.where(own, 1.0, cluster.bandwidth_bytes_per_us)
+    back_source, back_target, back_bytes = back_edges(problem)
+    profile, slack = phases_of_groups(problem)
     return GroupGraph(
         allowed=allowed,
         time_us=time_us,
@@ -83,6 +95,11 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
         edge_source=grouping.edge_source,
         edge_target=grouping.edge_target,
         edge_bytes=grouping.edge_bytes.astype(np.float64),
+        back_source=back_source,
+        back_target=back_target,
+        back_bytes=back_bytes,
+        profile=profile,
+        slack=slack,
         us_per_byte=np.where(own, 0.0, 1.0 / bandwidth),
         latency_us=np.where(own, 0.0, cluster.latency_us),
         link_rest_us=cluster.link_rest_us,
@@ -117,6 +134,15 @@ def group_features(graph: GroupGraph) -> NDArray[np.float32]:
         before, after = longest_ways(graph, fastest, edge_us)
         critical = float((before + after).max()) or 1.0
         columns += [before / critical, (before + after) / critical]
+    middle = (np.arange(PHASES) + 0.5) / PHASES
+    mean = graph.profile @ middle
+    spread = np.sqrt(np.maximum(graph.profile @ middle**2 - mean**2, 0.0))
+    back = np.bincount(graph.back_source, weights=graph.back_bytes, minlength=groups)
+    back += np.bincount(graph.back_target, weights=graph.back_bytes, minlength=groups)
+    into = np.bincount(graph.edge_target, weights=graph.edge_bytes, minlength=groups)
+    out = np.bincount(graph.edge_source, weights=graph.edge_bytes, minlength=groups)
+    columns += [mean, spread, graph.profile.max(axis=1), np.minimum(graph.slack, 1.0)]
+    columns += [np.log1p(sent * graph.mean_us_per_byte / scale) for sent in (back, into, out)]
     return np.stack(columns, axis=1).astype(np.float32)
 
 

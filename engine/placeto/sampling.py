@@ -5,14 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.placeto.device_view import (
-    DEVICE_FEATURES,
-    DeviceViewGraph,
-    commit,
-    device_loads,
-    empty_schedule,
-    look,
-)
+from engine.placeto.device_view import DEVICE_FEATURES, look
+from engine.placeto.episode_state import NOWHERE, begin_episode, begin_pass, decide
+from engine.placeto.view_graph import DeviceViewGraph
 from engine.simulator.compiled import compiled
 
 
@@ -33,6 +28,8 @@ class HeadArrays(NamedTuple):
     """[hidden, hidden]"""
     second_bias: NDArray[np.float32]
     """[hidden]"""
+    together_weight: NDArray[np.float32]
+    """[hidden, hidden] from the mean over all devices"""
     score_weight: NDArray[np.float32]
     """[hidden]"""
     view_score: NDArray[np.float32]
@@ -60,25 +57,41 @@ def sample_episodes(
     views = np.empty((batch, steps, devices, DEVICE_FEATURES), dtype=np.float32)
     scores = np.empty(devices, dtype=np.float32)
     for episode in range(batch):
-        placement = starts[episode].copy()
-        load, fill = device_loads(graph, placement)
-        on_device = _on_device(head, placement, devices)
-        schedule = empty_schedule(groups, devices)
-        decided_load = np.zeros(devices)
+        state = begin_episode(graph, starts[episode])
+        on_device = _on_device(head, state.placement, devices)
         for step in range(steps):
             if step % groups == 0:
-                schedule = empty_schedule(groups, devices)
-                decided_load[:] = 0.0
+                begin_pass(state)
             group = orders[episode, step]
             view = views[episode, step]
-            look(graph, schedule, placement, load, decided_load, fill, group, (step % groups) / groups, view)
-            _score(graph, head, placement, on_device, group, view, scores)
+            look(graph, state, group, (step % groups) / groups, view)
+            _score(graph, head, state.placement, on_device, group, view, scores)
             device = _choose(graph.allowed[group], scores, uniforms[episode, step], greedy[episode], explore)
-            _move(graph, head, placement, load, fill, on_device, group, device)
-            decided_load[device] += graph.time[group, device]
-            commit(graph, schedule, placement, group, device)
+            if state.placement[group] != NOWHERE:
+                on_device[state.placement[group]] -= head.parallel[group]
+            on_device[device] += head.parallel[group]
+            decide(graph, state, group, device)
             actions[episode, step] = device
     return actions, views
+
+
+@compiled
+def replay_episodes(
+    graph: DeviceViewGraph, starts: NDArray[np.int32], orders: NDArray[np.int32], actions: NDArray[np.int32]
+) -> NDArray[np.float32]:
+    """The views [batch, steps, devices, DEVICE_FEATURES] that `sample_episodes` would give with these `actions`."""
+    batch, steps = orders.shape
+    groups, devices = graph.time.shape
+    views = np.empty((batch, steps, devices, DEVICE_FEATURES), dtype=np.float32)
+    for episode in range(batch):
+        state = begin_episode(graph, starts[episode])
+        for step in range(steps):
+            if step % groups == 0:
+                begin_pass(state)
+            group = orders[episode, step]
+            look(graph, state, group, (step % groups) / groups, views[episode, step])
+            decide(graph, state, group, actions[episode, step])
+    return views
 
 
 @compiled
@@ -86,6 +99,8 @@ def _on_device(head: HeadArrays, placement: NDArray[np.int32], devices: int) -> 
     """[devices, hidden] the sum of `head.parallel` over the groups on each device."""
     sums = np.zeros((devices, head.parallel.shape[1]), dtype=np.float32)
     for group in range(len(placement)):
+        if placement[group] == NOWHERE:
+            continue
         sums[placement[group]] += head.parallel[group]
     return sums
 
@@ -103,9 +118,9 @@ def _score(
     """Fill `scores` [devices]: the head on what each device holds of the group's parents, children, parallel groups."""
     first = on_device.copy()
     _add_relatives(graph, head, placement, group, first)
-    hidden = first.shape[1]
-    second = np.empty(hidden, dtype=np.float32)
-    for device in range(len(first)):
+    devices, hidden = first.shape
+    mean = np.zeros(hidden, dtype=np.float32)
+    for device in range(devices):
         row = first[device]
         for unit in range(hidden):
             row[unit] += head.own[group, unit]
@@ -115,14 +130,26 @@ def _score(
             score += value * head.view_score[feature]
             for unit in range(hidden):
                 row[unit] += value * head.view_weight[feature, unit]
-        second[:] = head.second_bias
-        for source in range(hidden):
-            if row[source] > 0.0:
-                for unit in range(hidden):
-                    second[unit] += row[source] * head.second_weight[source, unit]
-        for unit in range(hidden):
-            score += max(second[unit], np.float32(0.0)) * head.score_weight[unit]
         scores[device] = score
+        for unit in range(hidden):
+            row[unit] = max(row[unit], np.float32(0.0))
+            mean[unit] += row[unit]
+    shared = head.second_bias.copy()
+    _add_product(shared, mean / np.float32(devices), head.together_weight)
+    for device in range(devices):
+        second = shared.copy()
+        _add_product(second, first[device], head.second_weight)
+        for unit in range(hidden):
+            scores[device] += max(second[unit], np.float32(0.0)) * head.score_weight[unit]
+
+
+@compiled
+def _add_product(sums: NDArray[np.float32], values: NDArray[np.float32], weight: NDArray[np.float32]) -> None:
+    """To `sums` [hidden]: the row `values` [hidden] times `weight` [hidden, hidden]; many values are 0."""
+    for source in range(len(values)):
+        if values[source] != 0.0:
+            for unit in range(len(sums)):
+                sums[unit] += values[source] * weight[source, unit]
 
 
 @compiled
@@ -136,14 +163,18 @@ def _add_relatives(
     """To `first` [devices, hidden], where all groups count as parallel: the group itself less, its relatives more."""
     hidden = first.shape[1]
     here = placement[group]
-    for unit in range(hidden):
+    for unit in range(hidden if here != NOWHERE else 0):
         first[here, unit] -= head.parallel[group, unit]
     for member in range(graph.parent_offset[group], graph.parent_offset[group + 1]):
         other = graph.parent_index[member]
+        if placement[other] == NOWHERE:
+            continue
         for unit in range(hidden):
             first[placement[other], unit] += head.parent_more[other, unit]
     for member in range(graph.child_offset[group], graph.child_offset[group + 1]):
         other = graph.child_index[member]
+        if placement[other] == NOWHERE:
+            continue
         for unit in range(hidden):
             first[placement[other], unit] += head.child_more[other, unit]
 
@@ -174,30 +205,6 @@ def _choose(
             if left < 0.0:
                 break
     return chosen
-
-
-@compiled
-def _move(
-    graph: DeviceViewGraph,
-    head: HeadArrays,
-    placement: NDArray[np.int32],
-    load: NDArray[np.float64],
-    fill: NDArray[np.float64],
-    on_device: NDArray[np.float32],
-    group: int,
-    device: int,
-) -> None:
-    """Move `group` to `device` and mend the sums."""
-    here = placement[group]
-    if device == here:
-        return
-    load[here] -= graph.time[group, here]
-    load[device] += graph.time[group, device]
-    fill[here] -= graph.memory[group, here]
-    fill[device] += graph.memory[group, device]
-    on_device[here] -= head.parallel[group]
-    on_device[device] += head.parallel[group]
-    placement[group] = device
 
 
 @compiled

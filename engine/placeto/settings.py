@@ -112,6 +112,8 @@ class PlacetoSettings:
             number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
             if not (number and lowest_number <= value <= highest_number):
                 raise _refused(name, value, f"a number from {lowest_number:g} to {highest_number:g}")
+        if self.start == "nowhere" and (self.network, self.reward) != ("shared_head", "terminal"):
+            raise _refused("start", self.start, "nowhere with the network shared_head and the reward terminal alone")
         for name in _SWITCHES:
             if not isinstance(getattr(self, name), bool):
                 raise _refused(name, getattr(self, name), "true, false")
@@ -121,7 +123,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "preset": ("fast", "paper"),
     "network": ("shared_head", "published", "simple_partitioner", "simple_aggregator"),
     "traversal": ("topological", "reversed", "least_urgent_first", "random_topological", "random", "fixed_random"),
-    "start": ("best", "fastest_device", "random"),
+    "start": ("best", "fastest_device", "random", "nowhere"),
     "reward": ("terminal", "intermediate"),
     "reward_unit": ("reference", "second"),
     "torch_device": ("auto", "cpu", "cuda"),

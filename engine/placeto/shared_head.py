@@ -68,6 +68,7 @@ class SharedHead(nn.Module):
         self.roles = nn.Linear(width, 3 * hidden, bias=False)
         self.view = nn.Linear(DEVICE_FEATURES, hidden, bias=False)
         self.second = nn.Linear(hidden, hidden)
+        self.together = nn.Linear(hidden, hidden, bias=False)
         self.score = nn.Linear(hidden, 1, bias=False)
         self.view_score = nn.Linear(DEVICE_FEATURES, 1, bias=False)
 
@@ -88,6 +89,7 @@ class SharedHead(nn.Module):
             view_weight=_array(self.view.weight.T),
             second_weight=_array(self.second.weight.T),
             second_bias=_array(self.second.bias),
+            together_weight=_array(self.together.weight.T),
             score_weight=_array(self.score.weight[0]),
             view_score=_array(self.view_score.weight[0]),
         )
@@ -100,7 +102,9 @@ class SharedHead(nn.Module):
         members = sum_bags(table, decisions.member_index, decisions.member_offset)
         first = members.reshape(batch, steps, devices, self.hidden) + self._parallel(projections, decisions)
         first = first + self.view(decisions.views) + projections.own[decisions.orders][:, :, None, :]
-        deep = self.score(torch.relu(self.second(torch.relu(first))))
+        first = torch.relu(first)
+        second = self.second(first) + self.together(first.mean(dim=2, keepdim=True))
+        deep = self.score(torch.relu(second))
         scores = (deep + self.view_score(decisions.views))[..., 0]
         return log_probabilities(scores, decisions.allowed[decisions.orders], explore)
 
@@ -108,12 +112,17 @@ class SharedHead(nn.Module):
         """[batch, steps, devices, hidden] the sum over all other groups on each device, as if all were parallel."""
         devices = decisions.views.shape[2]
         moved = projections.parallel[decisions.orders][:, :, None, :]
-        was_there = functional.one_hot(decisions.before, devices).to(moved.dtype)[..., None]
-        goes_there = functional.one_hot(decisions.actions, devices).to(moved.dtype)[..., None]
-        at_start = functional.one_hot(decisions.starts, devices).to(moved.dtype).transpose(1, 2) @ projections.parallel
+        was_there = _one_hot(decisions.before, devices, moved)[..., None]
+        goes_there = _one_hot(decisions.actions, devices, moved)[..., None]
+        at_start = _one_hot(decisions.starts, devices, moved).transpose(1, 2) @ projections.parallel
         changes = moved * (goes_there - was_there)
         before = changes.cumsum(dim=1) - changes
         return at_start[:, None] + before - moved * was_there
+
+
+def _one_hot(index: Tensor, devices: int, like: Tensor) -> Tensor:
+    """[..., devices] of the type of `like`; all zero where `index` is NOWHERE."""
+    return functional.one_hot(index + 1, devices + 1)[..., 1:].to(like.dtype)
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:

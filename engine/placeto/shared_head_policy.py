@@ -8,15 +8,16 @@ import torch
 from numpy.typing import NDArray
 
 from engine.placeto.checkpoints import set_weights
-from engine.placeto.device_view import FINISH_LATER, HERE, device_view_graph
+from engine.placeto.device_view import FINISH_LATER, HERE
 from engine.placeto.episodes import Episodes, Plan
 from engine.placeto.evaluation import Check
 from engine.placeto.features import GroupGraph, group_features
 from engine.placeto.policy import Policy, ScoredDecisions, index_tensor, initialise
 from engine.placeto.reachability import relatives
-from engine.placeto.sampling import members_on_devices, sample_episodes
+from engine.placeto.sampling import members_on_devices, replay_episodes, sample_episodes
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head import Decisions, Projections, SharedHead
+from engine.placeto.view_graph import device_view_graph
 
 _NUMBERS_A_PART = 2**23
 """members, or decisions · devices · hidden width, sampled or scored at once: bounds the memory to some hundred MB"""
@@ -107,6 +108,11 @@ class SharedHeadPolicy(Policy):
             actions.append(decided[0])
             views.append(decided[1])
         return SampledEpisodes(plan, np.concatenate(actions), np.concatenate(views))
+
+    def replay(self, plan: Plan, actions: NDArray[np.int32]) -> SampledEpisodes:
+        """The episodes of `plan` in which `actions` [batch, steps] were taken, whatever the network says."""
+        views = replay_episodes(self._graph, plan.starts, plan.orders, actions)
+        return SampledEpisodes(plan, actions, views)
 
     def score(self, episodes: Episodes, check: Check) -> Iterator[ScoredDecisions]:
         """Parts of some whole episodes. The graph is embedded once; its gradient follows after the last part."""

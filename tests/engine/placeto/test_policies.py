@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from engine.errors import SettingsError
 from engine.events import Json
+from engine.placeto.episode_state import NOWHERE
 from engine.placeto.episodes import Episodes, Plan, random_placements
 from engine.placeto.features import GROUP_FEATURES, group_features, group_graph
 from engine.placeto.policy import Policy, ScoredDecisions, choose, log_probabilities
 from engine.placeto.published import PublishedPolicy, SeenEpisodes
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_policy import SharedHeadPolicy
+from engine.placeto.shared_head_policy import SampledEpisodes, SharedHeadPolicy
 from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.training import make_policy, start_times_for
 from engine.problem import PlacementProblem
@@ -37,11 +38,21 @@ def policy_on(problem: PlacementProblem, preset: str, *, explore_deep: bool = Tr
     return policy
 
 
-def plan_on(problem: PlacementProblem, *, batch: int = 4, passes: int = 1, explore: float = 0.0, seed: int = 1) -> Plan:
+def plan_on(
+    problem: PlacementProblem,
+    *,
+    batch: int = 4,
+    passes: int = 1,
+    explore: float = 0.0,
+    seed: int = 1,
+    nowhere: bool = False,
+) -> Plan:
     rng = np.random.default_rng(seed)
     visits = np.tile(np.arange(problem.group_count, dtype=np.int32), (batch * passes, 1))
     orders = rng.permuted(visits, axis=1).reshape(batch, -1)
     starts = random_placements(problem.allowed, batch, rng)
+    if nowhere:
+        starts[:] = NOWHERE
     return Plan(starts, orders, rng.random(orders.shape), np.zeros(batch, bool), explore)
 
 
@@ -74,6 +85,27 @@ def test_what_is_decided_follows_from_what_is_scored(network: str, explore: floa
     policy = policy_on(problem, "fast" if network == "shared_head" else "paper", network=network)
     episodes = policy.sample(plan_on(problem, passes=2, explore=explore), lambda: None)
     assert np.array_equal(episodes.actions, chosen_again(policy, episodes))
+
+
+def test_a_start_without_devices_is_scored_as_it_was_decided() -> None:
+    problem = random_problem(5, groups=14, cpu=True)
+    policy = policy_on(problem, "fast")
+    plan = plan_on(problem, passes=2, nowhere=True)
+    episodes = policy.sample(plan, lambda: None)
+    assert np.array_equal(episodes.actions, chosen_again(policy, episodes))
+    assert isinstance(policy, SharedHeadPolicy) and isinstance(episodes, SampledEpisodes)
+    assert np.array_equal(policy.replay(plan, episodes.actions).views, episodes.views)
+
+
+def test_without_a_start_equal_devices_are_equally_probable_until_one_is_used() -> None:
+    policy = policy_on(random_problem(6, groups=10, devices=3), "fast")
+    logarithms = scored(policy, policy.sample(plan_on(random_problem(6, groups=10, devices=3), nowhere=True), no_check))
+    assert logarithms[:, 0] == pytest.approx(np.full((4, 3), -np.log(3.0)), abs=1e-6)
+    assert (np.ptp(logarithms[:, 1], axis=1) > 1e-3).any()
+
+
+def no_check() -> None:
+    """Nothing interrupts."""
 
 
 @BOTH
@@ -138,15 +170,17 @@ def test_renaming_and_reordering_groups_changes_nothing(network: str) -> None:
     assert scored(first, episodes) == pytest.approx(scored(second, again), abs=1e-4)
 
 
+@pytest.mark.parametrize("nowhere", [False, True])
 @pytest.mark.parametrize("new_of_old", [[2, 0, 1, 3], [1, 2, 0, 3], [0, 1, 2, 3][::-1]])
-def test_renumbering_devices_changes_nothing_for_the_shared_head(new_of_old: list[int]) -> None:
+def test_renumbering_devices_changes_nothing_for_the_shared_head(new_of_old: list[int], *, nowhere: bool) -> None:
     problem = random_problem(8, groups=16, devices=3, cpu=True)
     numbers = np.array(new_of_old)
     other = renumbered(problem, numbers)
     first, second = policy_on(problem, "fast"), policy_on(other, "fast")
-    plan = plan_on(problem)
+    plan = plan_on(problem, nowhere=nowhere)
     episodes = first.sample(plan, lambda: None)
-    mapped = Plan(numbers[plan.starts].astype(np.int32), plan.orders, plan.uniforms, plan.greedy, 0.0)
+    starts = plan.starts if nowhere else numbers[plan.starts]
+    mapped = Plan(starts.astype(np.int32), plan.orders, plan.uniforms, plan.greedy, 0.0)
     # the same decisions, so that the states are the same; a choice by chance goes by the devices' order
     same = replayed(second, mapped, numbers[episodes.actions].astype(np.int32))
     assert scored(first, episodes) == pytest.approx(scored(second, same)[..., numbers], abs=1e-5)

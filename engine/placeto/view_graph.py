@@ -1,0 +1,77 @@
+"""The group graph as compiled code reads it, while the shared head decides."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.placeto.features import GroupGraph
+from engine.placeto.reachability import Relatives, neighbour_lists
+
+
+class DeviceViewGraph(NamedTuple):
+    """The group graph as compiled code reads it. Times are shares of the mean time of a group."""
+
+    allowed: NDArray[np.bool_]
+    """[groups, devices]"""
+    time: NDArray[np.float64]
+    """[groups, devices]"""
+    memory: NDArray[np.float64]
+    """[groups, devices] persistent and output bytes of the group as a share of the device's memory"""
+    link_time_per_byte: NDArray[np.float64]
+    """[devices, devices]"""
+    latency: NDArray[np.float64]
+    """[devices, devices]"""
+    link_rest: float
+    profile: NDArray[np.float64]
+    """[groups, phases] share of the group's work in each phase of the step, were nothing waited for"""
+    parent_offset: NDArray[np.int64]
+    parent_index: NDArray[np.int32]
+    child_offset: NDArray[np.int64]
+    child_index: NDArray[np.int32]
+    in_offset: NDArray[np.int64]
+    in_source: NDArray[np.int32]
+    in_bytes: NDArray[np.float64]
+    out_offset: NDArray[np.int64]
+    out_target: NDArray[np.int32]
+    out_bytes: NDArray[np.float64]
+    back_offset: NDArray[np.int64]
+    back_index: NDArray[np.int32]
+    """groups with which something is exchanged against the order of the groups, such as gradients"""
+    back_bytes: NDArray[np.float64]
+
+
+def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
+    """`graph` with the sets `related` for compiled code."""
+    groups, scale = graph.group_count, graph.mean_group_us
+    by_target = np.lexsort((graph.edge_source, graph.edge_target))
+    by_source = np.lexsort((graph.edge_target, graph.edge_source))
+    in_offset, in_source = neighbour_lists(graph.edge_target, graph.edge_source, groups)
+    out_offset, out_target = neighbour_lists(graph.edge_source, graph.edge_target, groups)
+    kept = graph.persistent_bytes + graph.output_bytes
+    back_owner = np.concatenate([graph.back_source, graph.back_target])
+    back_other = np.concatenate([graph.back_target, graph.back_source])
+    back_offset, back_index = neighbour_lists(back_owner, back_other, groups)
+    by_owner = np.lexsort((back_other, back_owner))
+    return DeviceViewGraph(
+        allowed=graph.allowed,
+        time=graph.time_us / scale,
+        memory=kept[:, None] / graph.memory_bytes.clip(1)[None, :],
+        link_time_per_byte=graph.us_per_byte / scale,
+        latency=graph.latency_us / scale,
+        link_rest=graph.link_rest_us / scale,
+        profile=graph.profile,
+        parent_offset=related.parent_offset,
+        parent_index=related.parent_index,
+        child_offset=related.child_offset,
+        child_index=related.child_index,
+        in_offset=in_offset,
+        in_source=in_source,
+        in_bytes=graph.edge_bytes[by_target],
+        out_offset=out_offset,
+        out_target=out_target,
+        out_bytes=graph.edge_bytes[by_source],
+        back_offset=back_offset,
+        back_index=back_index,
+        back_bytes=np.tile(graph.back_bytes, 2)[by_owner],
+    )
