@@ -35,6 +35,7 @@ EXPERIMENTS = {
     "learning_curve": "engine.experiments.learning_curve:run",
     "placed_graphs": "engine.experiments.placed_graphs:run",
     "table1": "engine.experiments.table1:run",
+    "traversal_orders": "engine.experiments.traversal_orders:run",
     "zoo": "engine.experiments.zoo_table:run",
     "zoo_samples": "engine.experiments.zoo_samples:run",
 }

@@ -34,7 +34,8 @@ class PlacetoSettings:
     traversal: str = "topological"
     """order in which an episode visits the groups (published: topological, or one random order for the whole run):
     `topological`, `reversed`, `least_urgent_first` (the shortest way to the end first, among those whose producers are
-    done), `random_topological` and `random`, drawn for each episode, or `fixed_random`, drawn once"""
+    done), `random_topological` and `random`, drawn for each episode, `mixed`, these two in turn, or `fixed_random`,
+    drawn once"""
     traversal_seed: int = 0
     """draws the order of the traversal `fixed_random`"""
     passes: int = 1
@@ -122,7 +123,15 @@ class PlacetoSettings:
 _CHOICES: dict[str, tuple[str, ...]] = {
     "preset": ("fast", "paper"),
     "network": ("shared_head", "published", "simple_partitioner", "simple_aggregator"),
-    "traversal": ("topological", "reversed", "least_urgent_first", "random_topological", "random", "fixed_random"),
+    "traversal": (
+        "topological",
+        "reversed",
+        "least_urgent_first",
+        "random_topological",
+        "random",
+        "mixed",
+        "fixed_random",
+    ),
     "start": ("best", "fastest_device", "random", "nowhere"),
     "reward": ("terminal", "intermediate"),
     "reward_unit": ("reference", "second"),

@@ -103,6 +103,11 @@ class Training:
         self._start_value, self._start = self._best_value, self._best
         self._episodes = len(placements)
 
+    @property
+    def policy(self) -> Policy:
+        """What is trained, with the weights as they are now."""
+        return self._policy
+
     def run(self) -> None:
         """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
         with torch_threads(self._settings.torch_threads):

@@ -12,7 +12,7 @@ from engine.placeto.features import GroupGraph, longest_ways
 from engine.placeto.reachability import neighbour_lists
 from engine.simulator.compiled import compiled
 
-TRAVERSALS = ("topological", "reversed", "least_urgent_first", "random_topological", "random", "fixed_random")
+TRAVERSALS = ("topological", "reversed", "least_urgent_first", "random_topological", "random", "mixed", "fixed_random")
 
 
 def visiting_orders(
@@ -22,13 +22,17 @@ def visiting_orders(
 
     `topological`: producers first, by number. `reversed`: the same backwards. `least_urgent_first`: producers first,
     and of the groups that are ready that with the shortest way to the end. `random_topological` and `random` are drawn
-    from `rng` for each row, `fixed_random` once from `seed`.
+    from `rng` for each row, `mixed` takes them in turn, `fixed_random` is drawn once from `seed`.
     """
     groups = graph.group_count
     if traversal == "random":
         return rng.permuted(np.tile(np.arange(groups, dtype=np.int32), (count, 1)), axis=1)
     if traversal == "random_topological":
         return _orders_by(graph, rng.random((count, groups)))
+    if traversal == "mixed":
+        orders = visiting_orders("random_topological", graph, count, rng, seed)
+        orders[1::2] = visiting_orders("random", graph, count // 2, rng, seed)
+        return orders
     one = np.arange(groups, dtype=np.int32)
     if traversal == "reversed":
         one = one[::-1]

@@ -34,7 +34,7 @@ REFUSED: list[tuple[dict[str, Json], str, str]] = [
         {"traversal": "fixed"},
         "traversal",
         "traversal: 'fixed'; allowed: topological, reversed, least_urgent_first, random_topological, random, "
-        "fixed_random",
+        "mixed, fixed_random",
     ),
     ({"traversal_seed": -1}, "traversal_seed", "traversal_seed: -1; allowed: a whole number from 0 to 4294967295"),
     ({"sum_over_decisions": 1}, "sum_over_decisions", "sum_over_decisions: 1; allowed: true, false"),

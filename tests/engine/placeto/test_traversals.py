@@ -36,10 +36,17 @@ def test_fixed_orders_do_not_depend_on_chance(traversal: str) -> None:
     assert np.array_equal(first, second) and len(np.unique(first, axis=0)) == 1
 
 
-@pytest.mark.parametrize("traversal", ["random_topological", "random"])
+@pytest.mark.parametrize("traversal", ["random_topological", "random", "mixed"])
 def test_drawn_orders_differ_from_episode_to_episode(traversal: str) -> None:
     assert len(np.unique(orders(traversal), axis=0)) > 1
     assert np.array_equal(orders(traversal, seed=3), orders(traversal, seed=3))
+
+
+def test_every_other_mixed_order_has_producers_first() -> None:
+    grouping = random_problem(4, groups=20).grouping
+    place = np.argsort(orders("mixed", count=8), axis=1)
+    kept = (place[:, grouping.edge_source] < place[:, grouping.edge_target]).all(axis=1)
+    assert kept.tolist() == [True, False] * 4
 
 
 def test_another_seed_is_another_fixed_order() -> None:
