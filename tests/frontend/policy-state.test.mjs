@@ -1,0 +1,68 @@
+// What the page of a policy makes of a training's events.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { formatGap } from "../../frontend/js/format.js";
+import { chartSentence, initialState, reduce, stageSentence } from "../../frontend/js/policy-state.js";
+
+/**
+ * @param {number} seq
+ * @param {number} seconds
+ * @param {Partial<import("../../frontend/js/policy-state.js").ProgressEvent>} [more]
+ * @returns {import("../../frontend/js/policy-state.js").ProgressEvent}
+ */
+function event(seq, seconds, more = {}) {
+  const told = { stage: "imitation", done: seconds / 10, mean_gap: 1 / seconds, held_out: [] };
+  return { type: "progress", version: 1, seq, seconds, ...told, ...more };
+}
+
+/**
+ * @param {string} graph
+ * @param {number} gap
+ */
+function row(graph, gap) {
+  return { graph, cluster: "2xK80", gap };
+}
+
+test("replaying at once gives what watching gave", () => {
+  const events = [event(1, 1, { mean_gap: null, stage: "teacher" }), event(2, 2), event(3, 4)];
+  const live = events.reduce((state, one) => reduce(state, [one]), initialState());
+  assert.deepEqual(live, reduce(initialState(), events));
+  assert.deepEqual(live.points, [{ seconds: 2, gap: 0.5 }, { seconds: 4, gap: 0.25 }]);
+  assert.equal(reduce(live, events), live);
+});
+
+test("after a lost worker the seconds that are told again take the place of the old", () => {
+  const state = reduce(initialState(), [event(1, 1), event(2, 2), event(3, 5), event(4, 3), event(5, 4)]);
+  assert.deepEqual(state.points.map(({ seconds }) => seconds), [1, 2, 3, 4]);
+  assert.equal(state.seconds, 4);
+});
+
+test("a held-out row that is told again is there once", () => {
+  const rows = [row("a", 0.1), row("b", 0.3)];
+  const again = event(2, 6, { stage: "held_out", held_out: [row("a", 0.2)] });
+  const state = reduce(initialState(), [event(1, 5, { stage: "held_out", held_out: rows }), again]);
+  assert.deepEqual(state.heldOut, [row("a", 0.2), row("b", 0.3)]);
+  assert.equal(stageSentence(state), "Looking at graphs that it has not seen: 2 so far, mean gap +25.0 %");
+});
+
+test("an event of a newer server is counted and told", () => {
+  const state = reduce(initialState(), [event(1, 1), event(2, 2, { version: 2 })]);
+  assert.deepEqual([state.lastSeq, state.unreadable, state.seconds], [2, true, 1]);
+});
+
+test("stage and chart in words", () => {
+  assert.equal(stageSentence(initialState()), "");
+  assert.equal(chartSentence(initialState()), "");
+  const state = reduce(initialState(), [event(1, 2), event(2, 10), event(3, 5, { done: 0.456 })]);
+  assert.equal(stageSentence(state), "Learning to imitate them, 46 % of the training");
+  assert.equal(chartSentence(state), "At first +50.0 %, least +20.0 %, last +20.0 %.");
+  assert.equal(stageSentence({ ...state, stage: "dreaming" }), "dreaming, 46 % of the training");
+});
+
+test("gaps", () => {
+  assert.deepEqual(
+    [0.0236, -0.004, 0.00001, -0.00001, 12.5, null, NaN].map(formatGap),
+    ["+2.4 %", "−0.4 %", "0.0 %", "0.0 %", "+1,250 %", "–", "–"],
+  );
+});

@@ -1,0 +1,110 @@
+"""A person applies a policy in a run."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engine import api
+from tests.engine.policies.small_policies import small_policy
+from webapp.graphs.models import Graph
+from webapp.policies import lifecycle
+from webapp.policies.models import Policy
+from webapp.policies.training import train_policy
+from webapp.policies.training_plan import PlannedGraph, TrainingPlan
+from webapp.runs.models import Run
+from webapp.runs.placing import place_run
+
+JSON = {"accept": "application/json"}
+FORM: dict[str, Any] = {
+    "device_kind": "K80",
+    "device_count": "2",
+    "cluster": "",
+    "method": "placeto",
+    "evaluations": "30",
+    "seconds": "",
+    "seed": "0",
+}
+
+
+@pytest.fixture
+def policy() -> Policy:
+    """One that is there."""
+    known = small_policy()
+    return lifecycle.keep_file("Small", Policy.UPLOADED, known.to_bytes(), known.card.to_json())
+
+
+def start(client: Client, graph: Graph, **changes: str) -> Any:
+    """Send the form."""
+    return client.post(f"/graphs/{graph.id}/runs/", FORM | changes, headers=JSON)
+
+
+def test_the_run_keeps_which_policy_it_was(client: Client, real_graph: Graph, policy: Policy) -> None:
+    assert f'<option value="{policy.id}"' in client.get(f"/graphs/{real_graph.id}/").content.decode()
+    address = start(client, real_graph, policy=str(policy.id)).url
+    run = Run.objects.get()
+    assert (run.policy, run.policy_name, run.policy_digest) == (policy, "Small", policy.digest)
+    assert run.evaluations == 30
+    told = client.get(f"{address}run.json").json()["policy"]
+    assert told == {"id": str(policy.id), "name": "Small", "digest": policy.digest}
+    for page in (address, f"/policies/{policy.id}/"):
+        assert "Small" in client.get(page).content.decode()
+    assert str(run.id) in client.get(f"/policies/{policy.id}/").content.decode()
+
+
+BAD_FIELDS = [
+    ({"policy": "x"}, "policy", "Select a valid choice"),
+    ({"method": "random"}, "policy", "random takes no policy; allowed: "),
+    ({"preset": "paper"}, "preset", "with a policy; allowed: "),
+    ({"zero_shot": "on", "policy": ""}, "zero_shot", "Zero-shot is what a policy proposes; choose one."),
+    ({"zero_shot": "on", "method": "auto"}, "zero_shot", "Zero-shot is for Placeto"),
+    ({"evaluations": ""}, "evaluations", "required"),
+]
+
+
+@pytest.mark.parametrize(("changes", "field", "sentence"), BAD_FIELDS)
+def test_nonsense_is_a_sentence_at_its_field(
+    client: Client, real_graph: Graph, policy: Policy, changes: dict[str, str], field: str, sentence: str
+) -> None:
+    response = start(client, real_graph, **({"policy": str(policy.id)} | changes))
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == [field]
+    assert sentence in " ".join(response.json()["errors"][field])
+    assert not Run.objects.exists()
+
+
+def test_a_policy_without_a_file_is_not_offered(client: Client, real_graph: Graph) -> None:
+    waiting = lifecycle.start_training("Waits", TrainingPlan(("nmt",), (), (), ("2xK80",), 5.0, 0))
+    assert "Waits" not in client.get(f"/graphs/{real_graph.id}/").content.decode()
+    assert list(start(client, real_graph, policy=str(waiting.id)).json()["errors"]) == ["policy"]
+
+
+def test_one_that_went_before_its_run_began_is_told(client: Client, real_graph: Graph, policy: Policy) -> None:
+    start(client, real_graph, policy=str(policy.id))
+    Policy.objects.all().delete()
+    run = Run.objects.get()
+    place_run(run.id)
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.FAILED, "Small: it has been deleted; allowed: a policy that is there")
+
+
+def test_trained_on_one_graph_and_applied_zero_shot(client: Client, real_graph: Graph) -> None:
+    """With the real engine, from the training to the report."""
+    planned = (PlannedGraph(real_graph.id, real_graph.name),)
+    policy = lifecycle.start_training("Trained", TrainingPlan((), planned, planned, ("2xK80",), 1.0, 0))
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.error) == (Policy.DONE, "")
+    assert policy.known["name"] == "Trained"
+    assert len(policy.known["held_out"]) == 1
+    address = start(client, real_graph, policy=str(policy.id), zero_shot="on", evaluations="").url
+    run = Run.objects.get()
+    assert run.evaluations == api.zero_shot_evaluations(api.parse_cluster("2xK80"))
+    place_run(run.id)
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.DONE, "")
+    assert run.evaluations_used <= run.evaluations
+    report = json.loads(client.get(f"{address}report.json").content)
+    assert (report["policy"], report["policy_digest"]) == ("Trained", policy.digest)
+    assert run.events.filter(type="episode").count() == 1

@@ -1,0 +1,337 @@
+"""A person has a policy trained; what its worker then does, whatever happens."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db.models.functions import Now
+from django.test import Client
+
+from engine import api
+from tests.engine.policies.small_policies import small_card, small_policy
+from tests.supervisor.started import eventually
+from tests.webapp.conftest import MemoryBroker
+from webapp.graphs.models import Graph
+from webapp.jobs import keeper, reaper
+from webapp.jobs.claim import Claim
+from webapp.policies import training_store
+from webapp.policies.lifecycle import start_training
+from webapp.policies.models import Policy, PolicyEvent, PolicyFile, TrainingState
+from webapp.policies.training import request_of, train_policy
+from webapp.policies.training_plan import PlannedGraph, TrainingPlan
+
+JSON = {"accept": "application/json"}
+FORM: dict[str, Any] = {
+    "name": "My policy",
+    "families": ["nmt"],
+    "graphs": [],
+    "held_out": [],
+    "clusters": "2xK80\n\n 4xK80+cpu \n2xK80",
+    "seconds": "60",
+    "seed": "3",
+}
+LEARNED = small_policy().to_bytes()
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(training_store, "SECONDS_BETWEEN_EVENTS", 0.0)
+    monkeypatch.setattr(reaper, "SECOND_LOOK_AFTER_SECONDS", 0.01)
+
+
+@pytest.fixture
+def policy(real_graph: Graph) -> Policy:
+    """One that waits to be trained on one graph."""
+    planned = (PlannedGraph(real_graph.id, real_graph.name),)
+    return start_training("Mine", TrainingPlan((), planned, planned, ("2xK80",), 60.0, 3))
+
+
+def progress(second: int, stage: str = "imitation", rows: int = 0) -> api.TrainingProgress:
+    """What the engine tells after so many seconds."""
+    return api.TrainingProgress(stage, second / 10, float(second), 1 / second, small_card().held_out[:rows])
+
+
+@dataclass
+class Script:
+    """A training that tells something a second, and keeps a state after each."""
+
+    seconds: int = 4
+    before_second: Callable[[int], None] = lambda _second: None
+    blob: bytes = LEARNED
+    error: Exception | None = None
+    requests: list[api.TrainRequest] = field(default_factory=list)
+    begun_from: list[int] = field(default_factory=list)
+
+    def train(
+        self,
+        request: api.TrainRequest,
+        tell: Callable[[api.TrainingProgress], None],
+        should_stop: api.ShouldStop,
+        checkpoint: bytes | None = None,
+        keep: Callable[[bytes], None] | None = None,
+    ) -> bytes:
+        """In the place of `api.train`."""
+        assert keep is not None
+        done = json.loads(checkpoint)["done"] if checkpoint else 0
+        self.requests.append(request)
+        self.begun_from.append(done)
+        for second in range(done + 1, self.seconds + 1):
+            self.before_second(second)
+            if should_stop():
+                return self.blob
+            tell(progress(second))
+            keep(json.dumps({"done": second}).encode())
+        if self.error is not None:
+            raise self.error
+        for rows in (1, 2):
+            tell(progress(self.seconds + 1, "held_out", rows))
+        return self.blob
+
+
+def install(monkeypatch: pytest.MonkeyPatch, script: Script) -> Script:
+    """Have every training follow `script`."""
+    monkeypatch.setattr(api, "train", script.train)
+    return script
+
+
+def write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not let a whole second pass between two writes."""
+    quick = partial(keeper.Keeper, chore_every_seconds=0.01)
+    monkeypatch.setattr("webapp.policies.training.Keeper", quick)
+
+
+def events(client: Client, policy: Policy) -> Any:
+    """What a page gets."""
+    return client.get(f"/policies/{policy.id}/events.json").json()
+
+
+def test_it_is_queued_as_it_was_asked_for(client: Client, real_graph: Graph, broker: MemoryBroker) -> None:
+    response = client.post("/policies/train/", FORM | {"graphs": [str(real_graph.id)]})
+    policy = Policy.objects.get()
+    assert response.headers["Location"] == f"/policies/{policy.id}/"
+    assert (policy.name, policy.source, policy.status) == ("My policy", Policy.TRAINED, Policy.QUEUED)
+    planned = PlannedGraph(real_graph.id, real_graph.name)
+    assert policy.training_plan == TrainingPlan(("nmt",), (planned,), (), ("2xK80", "4xK80+cpu"), 60.0, 3)
+    assert broker.messages("gpu") == [[str(policy.id)]]
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert "It waits for a free worker" in page
+    assert "nmt and 1 graph" in page
+    assert "Download policy" not in page
+    assert client.get(f"/policies/{policy.id}/status.json").json()["status"] == "queued"
+
+
+def test_the_form_offers_families_and_the_graphs_that_are_ready(client: Client, real_graph: Graph) -> None:
+    unread = Graph.objects.create(project=real_graph.project, name="unread.pb", suffix=".pb")
+    for address in ("/policies/train/", f"/policies/train/?project={real_graph.project_id}"):
+        page = client.get(address).content.decode()
+        assert all(f'value="{name}"' in page for name in api.families())
+        assert page.count(f'value="{real_graph.id}"') == 2, "to train on, and to hold out"
+        assert str(unread.id) not in page
+    assert client.get("/policies/train/?project=x").status_code == 404
+
+
+BAD_FIELDS = [
+    ({"name": ""}, "name", "required"),
+    ({"name": "a\u202eb"}, "name", "The name has characters that cannot be shown"),
+    ({"families": []}, "families", "There is nothing to train on; choose a family, or a graph below."),
+    ({"families": ["magic"]}, "families", "magic is not one of the available choices"),
+    ({"graphs": ["x"]}, "graphs", "x is not one of the available choices"),
+    ({"clusters": " \n"}, "clusters", "required"),
+    ({"clusters": "2xK80\n0xK80"}, "clusters", "0 devices; allowed: 1 to 64 devices"),
+    ({"clusters": "\n".join(["2xK80"] * 17)}, "clusters", "17 clusters; allowed: at most 16."),
+    ({"seconds": "0"}, "seconds", "0 seconds; allowed: 1 to 86400."),
+    ({"seconds": "1e9"}, "seconds", "1e+09 seconds; allowed: 1 to 86400."),
+    ({"seconds": "nan"}, "seconds", "Enter a number."),
+    ({"seed": "-1"}, "seed", "greater than or equal to 0"),
+]
+
+
+@pytest.mark.parametrize(("changes", "at", "sentence"), BAD_FIELDS)
+def test_nonsense_is_a_sentence_at_its_field(
+    client: Client, broker: MemoryBroker, changes: dict[str, Any], at: str, sentence: str
+) -> None:
+    response = client.post("/policies/train/", FORM | changes, headers=JSON)
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == [at]
+    assert sentence in " ".join(response.json()["errors"][at])
+    assert not Policy.objects.exists()
+    assert broker.messages("gpu") == []
+
+
+def test_a_graph_is_trained_on_or_held_out(client: Client, real_graph: Graph) -> None:
+    both = {"graphs": [str(real_graph.id)], "held_out": [str(real_graph.id)]}
+    response = client.post("/policies/train/", FORM | both)
+    assert response.status_code == 400
+    assert "trained on and held out; allowed: one of the two." in response.content.decode()
+
+
+def test_it_ends_with_its_events_its_file_and_its_card(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = install(monkeypatch, Script())
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.error, policy.stage, policy.claim) == (Policy.DONE, "", "", None)
+    assert bytes(PolicyFile.objects.get().blob) == LEARNED
+    assert policy.card == small_card().to_json()
+    told = events(client, policy)
+    assert [event["seq"] for event in told["events"]] == list(range(1, 7))
+    assert [event["stage"] for event in told["events"]] == ["imitation"] * 4 + ["held_out"] * 2
+    assert [len(event["held_out"]) for event in told["events"]] == [0, 0, 0, 0, 1, 1], "each row once"
+    assert (told["status"], told["last_seq"]) == ("done", 6)
+    assert not TrainingState.objects.exists()
+    [request] = script.requests
+    assert (request.name, request.seed, len(request.graphs), len(request.held_out)) == ("Mine", 3, 1, 1)
+    assert [cluster.device_count for cluster in request.clusters] == [2]
+    assert request.settings["seconds"] == 60.0
+    train_policy(policy.id)
+    assert len(script.requests) == 1, "a second message does nothing"
+
+
+def test_families_come_out_of_their_cache(
+    policy: Policy, real_graph: Graph, monkeypatch: pytest.MonkeyPatch, data_folder: Path
+) -> None:
+    graph = api.PreparedGraph.from_bytes(bytes(real_graph.prepared.blob))
+    asked = []
+
+    def prepared_family(family: str, cache: Path, report_progress: api.ReportProgress) -> api.PreparedFamily:
+        asked.append((family, cache))
+        report_progress("preparing nmt", 3, 32)
+        return api.PreparedFamily(family, (graph, graph), (graph,))
+
+    monkeypatch.setattr(api, "prepared_family", prepared_family)
+    stages: list[tuple[str, int, int]] = []
+    plan = TrainingPlan(("nmt",), (), (), ("2xK80",), 5.0, 0)
+    request = request_of("p", plan, lambda *stage: stages.append(stage))
+    assert asked == [("nmt", data_folder / "families")]
+    assert (len(request.graphs), len(request.held_out), request.families) == (2, 1, ("nmt",))
+    assert stages == [("preparing nmt", 3, 32), ("", 0, 0)]
+
+
+def test_events_are_there_while_it_is_trained(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_at_once(monkeypatch)
+    seen: list[Any] = []
+
+    def look(second: int) -> None:
+        if second == 3:
+            eventually(lambda: len(events(client, policy)["events"]) == 2, "all that was told is stored")
+            seen.append(client.get(f"/policies/{policy.id}/status.json").json())
+
+    install(monkeypatch, Script(before_second=look))
+    train_policy(policy.id)
+    [told] = seen
+    assert (told["status"], told["stage"]) == ("running", "Learning to imitate them, 20% of the training")
+
+
+def test_a_killed_worker_s_training_is_taken_up_where_it_was(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class KilledError(BaseException):
+        """As if by a signal: nothing is caught, nothing tidied up."""
+
+    def die(second: int) -> None:
+        if second == 3:
+            eventually(TrainingState.objects.exists, "a state is stored")
+            raise KilledError
+
+    write_at_once(monkeypatch)
+    script = install(monkeypatch, Script(before_second=die))
+    with pytest.raises(KilledError):
+        train_policy(policy.id)
+    Policy.objects.update(heartbeat_at=Now() - timedelta(seconds=settings.STALE_AFTER_SECONDS + 1))
+    assert reaper.reap(Policy) == 1
+    script.before_second = lambda _second: None
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.attempts) == (Policy.DONE, 2)
+    assert script.begun_from[0] == 0
+    assert script.begun_from[1] in (1, 2)
+    seqs = [event["seq"] for event in events(client, policy)["events"]]
+    assert seqs == list(range(1, len(seqs) + 1))
+    assert "taken up again 1 time after a worker was lost" in client.get(f"/policies/{policy.id}/").content.decode()
+
+
+def test_stopping_it_keeps_what_it_has_learned(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(second: int) -> None:
+        if second == 2:
+            client.post(f"/policies/{policy.id}/cancel/")
+            time.sleep(0.1)
+
+    install(monkeypatch, Script(before_second=stop))
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.is_usable) == (Policy.CANCELLED, True)
+    assert "what it had learned until then can be applied" in client.get(f"/policies/{policy.id}/").content.decode()
+    again = client.post(f"/policies/{policy.id}/cancel/", headers=JSON)
+    assert (again.status_code, again.json()["errors"][""]) == (409, ["This training had already ended."])
+
+
+def test_one_that_has_learned_nothing_has_no_file(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.post(f"/policies/{policy.id}/cancel/").status_code == 302
+    install(monkeypatch, Script())
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.is_usable) == (Policy.CANCELLED, False)
+    assert "before it had learned anything" in client.get(f"/policies/{policy.id}/").content.decode()
+    missing = client.get(f"/policies/{policy.id}/policy.safetensors", headers=JSON)
+    assert missing.status_code == 404
+    assert missing.json()["errors"][""] == ["This policy has no file: its training has not ended, or not well."]
+
+
+def test_a_mistake_is_told_and_a_fault_of_ours_has_a_number(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, Script(error=api.GraphError("an op fits nowhere")))
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.error) == (Policy.FAILED, "an op fits nowhere")
+    assert policy.last_seq == 4, "what was told before is kept"
+    assert "an op fits nowhere" in client.get(f"/policies/{policy.id}/").content.decode()
+
+
+def test_a_graph_that_was_deleted_meanwhile_is_told(policy: Policy, real_graph: Graph) -> None:
+    real_graph.delete()
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert policy.error == f"{real_graph.name}: it has been deleted meanwhile; allowed: a graph that is there"
+
+
+def test_one_that_is_deleted_while_it_is_trained_leaves_nothing(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy_id = policy.id
+
+    def delete(second: int) -> None:
+        if second == 2:
+            client.post(f"/policies/{policy_id}/delete/")
+
+    install(monkeypatch, Script(before_second=delete))
+    train_policy(policy_id)
+    assert not any(model.objects.exists() for model in (Policy, PolicyFile, PolicyEvent, TrainingState))
+
+
+def test_two_workers_train_it_once(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = threading.Event()
+
+    def wait(_second: int) -> None:
+        held.wait(10)
+
+    script = install(monkeypatch, Script(before_second=wait))
+    first = threading.Thread(target=train_policy, args=(policy.id,))
+    first.start()
+    eventually(lambda: Policy.objects.get().status == Policy.RUNNING, "the first has it")
+    assert Claim.take(Policy, policy.id) is None
+    held.set()
+    first.join()
+    assert len(script.requests) == 1

@@ -1,0 +1,159 @@
+"""A person uploads a policy, takes it away, deletes it; one may come with the release."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django import Settings
+
+from engine import api
+from tests.engine.policies.small_policies import changed, small_policy
+from webapp.graphs.door import upload_limit_bytes
+from webapp.policies import default_policy
+from webapp.policies.models import Policy, PolicyFile
+from webapp.policies.pages import usable_policies
+from webapp.runs.models import Run
+
+JSON = {"accept": "application/json"}
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def upload(client: Client, name: str, content: bytes, **headers: str) -> Any:
+    """Send the form."""
+    return client.post("/policies/upload/", {"file": SimpleUploadedFile(name, content)}, headers=headers)
+
+
+@pytest.fixture
+def policy(client: Client) -> Policy:
+    """One that was uploaded."""
+    upload(client, "small.safetensors", small_policy().to_bytes())
+    return Policy.objects.get()
+
+
+def test_it_is_kept_with_its_card_and_can_be_taken_away(client: Client, data_folder: Path) -> None:
+    blob = small_policy().to_bytes()
+    response = upload(client, "Mine.SafeTensors", blob)
+    policy = Policy.objects.get()
+    assert (response.status_code, response.url) == (302, f"/policies/{policy.id}/")
+    assert (policy.name, policy.source, policy.status) == ("small", Policy.UPLOADED, Policy.DONE)
+    assert (policy.digest, policy.file_bytes) == (hashlib.sha256(blob).hexdigest(), len(blob))
+    assert policy.card == small_policy().card.to_json()
+    assert not [path for path in data_folder.rglob("*") if path.is_file()]
+    answer = client.get(f"/policies/{policy.id}/policy.safetensors")
+    assert answer.content == blob
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="small.safetensors"'
+
+
+def test_its_pages_tell_its_card(client: Client, policy: Policy) -> None:
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    for told in ("nmt-01", "4xV100+CPU", policy.digest, "Download policy"):
+        assert told in page
+    assert f'data-gap="{small_policy().card.mean_gap}"' in page
+    listed = client.get("/policies/").content.decode()
+    assert f"/policies/{policy.id}/" in listed
+    assert "nmt · 2 graphs" in listed
+
+
+def test_what_a_file_says_never_reaches_a_page_as_html(client: Client) -> None:
+    upload(client, "p.safetensors", changed("card.name", HOSTILE))
+    upload(client, "p.safetensors", changed("card.graphs", [HOSTILE]))
+    for address in ("/policies/", *(f"/policies/{policy.id}/" for policy in Policy.objects.all())):
+        assert HOSTILE not in client.get(address).content.decode()
+
+
+BAD_FILES = {
+    "nothing in it": ("p.safetensors", b"", "p.safetensors: the file is empty; allowed: a policy written by Placeto"),
+    "another suffix": ("p.pkl", b"x", "p.pkl: a file ending in .pkl; allowed: .safetensors"),
+    "no suffix": ("policy", b"x", "policy: a file ending in nothing; allowed: .safetensors"),
+    "a pickle": ("p.safetensors", b"\x80\x04]q\x00.", "this is no file of Placeto; allowed: a file written by Placeto"),
+    "cut short": (
+        "p.safetensors",
+        small_policy().to_bytes()[:-9],
+        "this is no file of Placeto; allowed: a file written by Placeto",
+    ),
+    "another version": ("p.safetensors", changed("version", 99), "its version is 99; allowed: version 1"),
+    "a card without a name": ("p.safetensors", changed("card.name", None), "the card's name is nothing; allowed"),
+}
+
+
+@pytest.mark.parametrize("which", BAD_FILES)
+def test_a_file_that_is_no_policy_is_a_sentence_and_nothing_is_kept(
+    client: Client, data_folder: Path, which: str
+) -> None:
+    name, content, sentence = BAD_FILES[which]
+    response = upload(client, name, content, **JSON)
+    assert response.status_code == 400
+    [told] = response.json()["errors"]["file"]
+    assert sentence in told
+    assert not Policy.objects.exists()
+    assert not [path for path in data_folder.rglob("*") if path.is_file()]
+
+
+def test_the_page_comes_again_with_the_sentence(client: Client) -> None:
+    response = upload(client, "p.pkl", b"x")
+    assert response.status_code == 400
+    assert "p.pkl: a file ending in .pkl; allowed: .safetensors" in response.content.decode()
+    assert client.post("/policies/upload/", {}, headers=JSON).json() == {
+        "errors": {"file": ["No file was chosen; allowed: .safetensors"]}
+    }
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_spooled() -> None:
+    from asgiref.sync import async_to_sync
+
+    limit_bytes = async_to_sync(upload_limit_bytes)("/policies/upload/")
+    assert limit_bytes is not None
+    assert api.MOST_POLICY_BYTES < limit_bytes <= api.MOST_POLICY_BYTES + 2**20
+    assert async_to_sync(upload_limit_bytes)("/policies/train/") is None
+
+
+def test_it_is_deleted_unless_a_run_uses_it(client: Client, policy: Policy, run: Run) -> None:
+    Run.objects.update(policy=policy, policy_name=policy.name, policy_digest=policy.digest)
+    refused = client.post(f"/policies/{policy.id}/delete/", headers=JSON)
+    assert refused.status_code == 409
+    assert "A run that has not ended uses this policy" in refused.json()["errors"][""][0]
+    Run.objects.update(status=Run.DONE)
+    assert client.post(f"/policies/{policy.id}/delete/").headers["Location"] == "/policies/"
+    assert not Policy.objects.exists()
+    assert not PolicyFile.objects.exists()
+    run.refresh_from_db()
+    assert (run.policy_id, run.policy_name) == (None, "small")
+    assert "deleted since" in client.get(f"/runs/{run.id}/").content.decode()
+
+
+def test_what_does_not_exist_is_told(client: Client, policy: Policy) -> None:
+    policy_id = policy.id
+    policy.delete()
+    for path in ("", "status.json", "events.json", "policy.safetensors"):
+        response = client.get(f"/policies/{policy_id}/{path}", headers=JSON)
+        assert response.status_code == 404
+        assert response.json()["errors"][""] == ["This policy does not exist, or it has been deleted."]
+    for path in ("cancel/", "delete/"):
+        assert client.post(f"/policies/{policy_id}/{path}").status_code == 404
+    assert "No policy yet" in client.get("/policies/").content.decode()
+
+
+def test_the_release_s_policy_is_offered_without_anybody_s_doing(
+    client: Client, settings: Settings, tmp_path: Path
+) -> None:
+    path = tmp_path / "default.safetensors"
+    settings.DEFAULT_POLICY = path
+    assert usable_policies() == []
+    path.write_bytes(small_policy().to_bytes())
+    [default] = usable_policies()
+    assert (default.name, default.source) == ("Default policy", Policy.DEFAULT)
+    assert usable_policies() == [default], "no second one"
+    refused = client.post(f"/policies/{default.id}/delete/", headers=JSON)
+    assert (refused.status_code, Policy.objects.count()) == (409, 1)
+    path.write_bytes(changed("card.seed", 8))
+    os.utime(path, ns=(1, 1))
+    [newer] = usable_policies()
+    assert newer.id != default.id, "a newer release's takes its place"
+    path.write_bytes(b"broken")
+    os.utime(path, ns=(2, 2))
+    assert default_policy.bring_up_to_date().startswith("The default policy cannot be used: default.safetensors: ")
+    assert "cannot be used" in client.get("/policies/").content.decode()
