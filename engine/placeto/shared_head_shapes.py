@@ -23,6 +23,7 @@ def weight_shapes(settings: PlacetoSettings) -> Shapes:
     shapes |= _linear("roles", width, 3 * hidden, bias=False)
     shapes |= _linear("view", DEVICE_FEATURES, hidden, bias=False)
     shapes |= _linear("second", hidden, hidden)
+    shapes |= _linear("together", hidden, hidden, bias=False)
     shapes |= _linear("score", hidden, 1, bias=False)
     return shapes | _linear("view_score", DEVICE_FEATURES, 1, bias=False)
 
