@@ -19,6 +19,8 @@ COPY manage.py LICENSE ./
 COPY engine/ engine/
 COPY webapp/ webapp/
 COPY frontend/ frontend/
+# The policy that `make policy` has made, if it has.
+COPY policies/ policies/
 
 ENV PATH="/app/.venv/bin:$PATH" \
     PYTHONUNBUFFERED=1 \

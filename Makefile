@@ -1,8 +1,8 @@
-# One verb each: run, test, lint, bench. Each does the set-up that it needs; a set-up that is done takes no time.
+# One verb each: run, test, lint, bench, policy. Each does the set-up that it needs; a set-up that is done takes no time.
 # make run PORT=8001 PLACETO_DATA=/somewhere: what is said here reaches the application as environment.
 
 .DEFAULT_GOAL := run
-.PHONY: run test lint bench setup setup-tests
+.PHONY: run test lint bench policy setup setup-tests
 SHELL := /bin/sh
 
 SOURCES := engine webapp tests setup manage.py
@@ -26,6 +26,14 @@ bench: setup
 	@.venv/bin/python -m engine bench simulator
 	@.venv/bin/python -m engine bench training
 	@.venv/bin/python -m engine bench reading
+
+# The policy that ships with a release, and what it is trained on: hours. After an interruption it goes on.
+POLICY_SECONDS := 10800
+POLICY_CLUSTERS := 2xK80 4xK80 8xK80 2xK80+2xV100
+
+policy: setup
+	@.venv/bin/python -m engine train nmt ptb cifar10 $(addprefix --cluster ,$(POLICY_CLUSTERS)) \
+		--seconds $(POLICY_SECONDS) --name "all families" --out policies/default.safetensors
 
 setup:
 	@python=$$(sh setup/find-python.sh) && exec "$$python" -m setup application
