@@ -40,7 +40,7 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     ),
     "more weights": (
         changed_weights("more", np.zeros(3, np.float32)),
-        "the weights 'more' are not known; allowed: the 34 that its settings ask for",
+        "the weights 'more' are not known; allowed: the 35 that its settings ask for",
     ),
     "integers": (
         changed_weights("score.weight", np.zeros((1, 8), np.int64)),
