@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from engine import VERSION, api
-from engine.archive import pack, unpack
+from engine.archive import fields_of, pack, unpack
 from engine.errors import SettingsError, shortened
 from engine.whole_files import write_whole
 
@@ -51,8 +51,17 @@ def _identity(request: api.TrainRequest) -> str:
     digest = hashlib.sha256(VERSION.encode())
     for graphs in (request.graphs, request.held_out):
         for prepared in graphs:
-            digest.update(hashlib.sha256(prepared.to_bytes()).digest())
+            for part in (prepared.graph, prepared.costs, prepared.grouping):
+                arrays, texts = fields_of(part)
+                for name, array in arrays.items():
+                    digest.update(f"{name} {array.dtype} {array.shape}".encode())
+                    digest.update(np.ascontiguousarray(array).tobytes())
+                digest.update(_encoded(texts))
         digest.update(b"end")
-    clusters = [api.cluster_to_json(cluster) for cluster in request.clusters]
-    digest.update(json.dumps([clusters, request.seed, dict(request.settings)], sort_keys=True).encode())
+    clusters: list[api.Json] = [api.cluster_to_json(cluster) for cluster in request.clusters]
+    digest.update(_encoded([clusters, request.seed, dict(request.settings)]))
     return digest.hexdigest()
+
+
+def _encoded(value: api.Json) -> bytes:
+    return json.dumps(value, sort_keys=True).encode()
