@@ -1,8 +1,8 @@
 """Auto: what a hurried user wants. The best of what is had at once, then the search that pays most for the rest.
 
-First one device, so that there is an answer after one evaluation; then the list schedulers, the human expert, Scotch
-and a small random sample; then, where the budget suffices for all placements, every one of them. Else short walks of a
-local search from the best of these, the better half of which goes on, until one is left to which the rest belongs.
+First one device, so that there is an answer after one evaluation; then the list schedulers, the human expert and
+Scotch; then, where the budget suffices for all placements, every one of them. Else short walks of a local search from
+the best of these, the better half of which goes on, until one is left to which the rest belongs.
 
 Source: this project's own measurements: `python -m engine experiments auto_check`. Each part names its own source.
 """
@@ -13,13 +13,12 @@ import numpy as np
 
 from engine.archive import pack, unpack
 from engine.events import EmitFromPlacer, Episode, Json, PlacerState, Progress, ShouldStop
-from engine.placers.episodes import best_of, evaluate_as_episodes
+from engine.placers.episodes import best_of
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.first_answers import LIST_METHODS, evaluate_methods, evaluate_one_device, start_of, starts_of
 from engine.placers.local_search import LocalSearch
 from engine.placers.placer import Placement, ResumablePlacer
 from engine.placers.policy_passes import evaluate_passes
-from engine.placers.random import random_placements
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import Budget, PlacementProblem
 from engine.search.enumeration import count_placements
@@ -32,7 +31,6 @@ MOST_OPS_TO_RELAX = 6000
 """in larger graphs the linear programme of m-SCT would take longer than all else"""
 LEAST_SECONDS_FOR_SCOTCH = 10.0
 """with less, the start of its process, a second or more, is better spent on the search"""
-MOST_SAMPLED = 32
 FIRST = "halving"
 
 
@@ -40,13 +38,10 @@ FIRST = "halving"
 class AutoSettings:
     """A hurried user chooses nothing."""
 
-    sample: float = 0.01
-    """share of the evaluations for a random sample"""
     checkpoint_seconds: float = 5.0
     """least time between two states told for going on after an interruption"""
 
     def __post_init__(self) -> None:
-        require_number("auto", "sample", self.sample, 0.0, 1.0)
         require_number("auto", "checkpoint_seconds", self.checkpoint_seconds, *CHECKPOINT_SECONDS)
 
 
@@ -108,11 +103,7 @@ class Auto:
             passes = evaluate_passes(self._policy, problem, rng, emit, first_episode=first)
             starts += starts_of(problem, passes.placements, passes.evaluations)
         starts += evaluate_methods(problem, _methods(problem), rng, emit, should_stop)
-        count = min(MOST_SAMPLED, int(self.settings.sample * problem.ledger.remaining))
-        if count > 0 and not problem.ledger.spent:
-            sample = random_placements(problem.allowed, count, rng)
-            evaluate_as_episodes(problem, sample, emit, first_episode=problem.ledger.used + 1)
-        return [*starts, start_of(problem.ledger)]
+        return starts
 
     def _halve(
         self,

@@ -34,7 +34,7 @@ def test_it_is_offered_first_and_taken_where_no_method_is_named(capsys: pytest.C
     assert next(iter(PLACERS)) == "auto"
     with pytest.raises(SystemExit):
         main(["place", "--help"])
-    assert "(default auto)" in " ".join(capsys.readouterr().out.split())
+    assert "(default auto;" in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_was_evaluated_before_is_told_before_anything_else_is_done() -> None:
@@ -111,8 +111,8 @@ def test_it_goes_on_as_if_never_stopped(ops: int, stop_at: int, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sample": 2}, "auto sample: 2; allowed: a number from 0 to 1"),
-        ({"effort": 2}, "settings: auto has no setting 'effort'; allowed: sample, checkpoint_seconds"),
+        ({"checkpoint_seconds": -1}, "auto checkpoint_seconds: -1; allowed: a number from 0 to 3600"),
+        ({"effort": 2}, "settings: auto has no setting 'effort'; allowed: checkpoint_seconds"),
     ],
 )
 def test_bad_settings_are_refused(changes: dict[str, float], message: str) -> None:
