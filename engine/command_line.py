@@ -140,7 +140,8 @@ def _add_experiments(commands: "argparse._SubParsersAction[argparse.ArgumentPars
 def _methods(_parsed: argparse.Namespace) -> int:
     for method in api.methods():
         presets = f"  presets: {', '.join(method.presets)}" if method.presets else ""
-        print(f"{method.name:16}{method.label}{presets}")
+        policy = "  takes a policy" if method.takes_a_policy else ""
+        print(f"{method.name:16}{method.label}{presets}{policy}")
     return 0
 
 

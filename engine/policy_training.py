@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from engine.clusters.cluster import Cluster
 from engine.clusters.naming import name_of_cluster
-from engine.errors import SettingsError, shortened
+from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json, ShouldStop
 from engine.pins import allowed_devices
 from engine.policies.card import MOST_TEXT, is_text
@@ -94,9 +94,13 @@ def problems_of(graphs: Sequence[PreparedGraph], clusters: Sequence[Cluster]) ->
 
 def _problem(prepared: PreparedGraph, cluster: Cluster) -> TrainingProblem:
     graph, costs, grouping = prepared.graph, prepared.costs, prepared.grouping
-    allowed = allowed_devices(graph, costs, grouping, cluster)
-    problem = PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1))
-    return TrainingProblem(shortened(graph.name, MOST_TEXT), name_of_cluster(cluster), problem)
+    name, cluster_name = shortened(graph.name, MOST_TEXT), name_of_cluster(cluster)
+    try:
+        allowed = allowed_devices(graph, costs, grouping, cluster)
+    except GraphError as error:
+        where = f"{shortened(name)} on {cluster_name}: {error.where}"
+        raise GraphError(error.what, where=where, allowed=error.allowed, field="clusters") from None
+    return TrainingProblem(name, cluster_name, PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1)))
 
 
 def _refused(what: str, name: str, allowed: str) -> SettingsError:

@@ -162,6 +162,17 @@ def test_a_mistake_is_one_line_before_any_work(
     assert capsys.readouterr().err == line + "\n"
 
 
+def test_a_graph_that_a_cluster_cannot_take_is_named(
+    graphs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pinned = json.loads(Path(graphs[1]).read_text())
+    pinned["nodes"][0]["device"] = "/device:GPU:3"
+    Path(graphs[1]).write_text(json.dumps(pinned))
+    command = ["train", *graphs, "--cluster", "4xK80", "--cluster", "2xK80", "--out", str(tmp_path / "p.safetensors")]
+    assert main(command) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("unseen on 2xK80: op_0: ")
+
+
 def test_a_file_that_is_no_policy_is_one_line(
     graphs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
