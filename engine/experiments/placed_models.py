@@ -73,6 +73,15 @@ SMALL: dict[str, dict[str, Json]] = {
     "inception_v3": {"batch": 1, "image_size": 107, "classes": 10},
     "nasnet": {"batch": 1, "image_size": 67, "classes": 10, "cells": 1, "filters": 8, "stem_filters": 4},
     "nmt": {"batch": 2, "steps": 3, "units": 8, "vocabulary": 20},
+    "ptb": {"batch": 2, "steps": 2, "units": 8, "vocabulary": 20},
+    "cifar10": {
+        "batch": 1,
+        "image_size": 8,
+        "cells": 1,
+        "filters": 4,
+        "normal": "0:separable_5x5+1:max_pool 2:identity+0:average_pool",
+        "reduction": "0:identity+0:max_pool 2:average_pool+0:separable_3x3",
+    },
 }
 MODELS: dict[str, Callable[[Path], Sample]] = {
     **{f"zoo: {name}": partial(zoo, name=name, settings=settings) for name, settings in SMALL.items()},

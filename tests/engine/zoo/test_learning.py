@@ -12,9 +12,16 @@ SMALL: dict[str, dict[str, Json]] = {
     "nasnet": {"batch": 2, "image_size": 67, "classes": 10, "cells": 1, "filters": 8, "stem_filters": 4},
     "nmt": {"batch": 3, "steps": 4, "units": 16, "vocabulary": 20, "layers": 3},
     "ptb": {"batch": 3, "steps": 3, "units": 16, "vocabulary": 20},
-    "cifar10": {"batch": 4, "cells": 1, "filters": 4, "image_size": 16},
+    "cifar10": {
+        "batch": 4,
+        "cells": 1,
+        "filters": 4,
+        "image_size": 8,
+        "normal": "0:separable_5x5+1:max_pool 2:identity+0:average_pool 2:separable_3x3+3:max_pool",
+        "reduction": "0:identity+0:max_pool 2:average_pool+0:separable_3x3",
+    },
 }
-"""name → settings; three layers, so that one is residual"""
+"""name → settings; three layers, so that one is residual; cells with every operation, and an input that none takes"""
 STEPS = {"tiny_cnn": 30, "inception_v3": 2, "nasnet": 5, "nmt": 6, "ptb": 6, "cifar10": 8}
 FALL = {"tiny_cnn": 0.25, "inception_v3": 0.8, "nasnet": 0.5, "nmt": 0.9, "ptb": 0.9, "cifar10": 0.9}
 """the last loss is at most this share of the first"""
