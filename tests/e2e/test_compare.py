@@ -19,7 +19,9 @@ def test_compare_two_methods(page: Page, training_graph: Path) -> None:
         methods.get_by_label(chosen, exact=True).uncheck()
     page.get_by_label("Evaluations").fill("60")
     page.get_by_label("Seeds").fill("2")
-    expect(part(page, "summary")).to_have_text("2 methods × 2 seeds (1 of them draws nothing at random: one seed): 3 runs of at most 60 evaluations each.")
+    expect(part(page, "summary")).to_have_text(
+        "2 methods × 2 seeds (1 of them draws nothing at random: one seed): 3 runs of at most 60 evaluations each."
+    )
     page.get_by_role("button", name="Start comparison").click()
     page.wait_for_url("**/comparisons/*/")
     expect(part(page, "state")).to_have_text("All 3 runs have ended")
@@ -28,3 +30,7 @@ def test_compare_two_methods(page: Page, training_graph: Path) -> None:
     expect(rows).to_have_count(3)
     expect(rows.nth(1)).to_contain_text("2 of 2")
     expect(part(page, "chart").locator(".series-label")).to_have_count(2)
+    page.get_by_text("Download", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Figure (.png)").click()
+    assert download.value.suggested_filename.endswith("-comparison.png")

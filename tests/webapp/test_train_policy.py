@@ -229,7 +229,7 @@ def test_events_are_there_while_it_is_trained(client: Client, policy: Policy, mo
     install(monkeypatch, Script(before_second=look))
     train_policy(policy.id)
     [told] = seen
-    assert (told["status"], told["stage"]) == ("running", "Learning to imitate them, 20% of the training")
+    assert (told["status"], told["stage"]) == ("running", "Learning to imitate them, 20 % of the training")
 
 
 def test_a_killed_worker_s_training_is_taken_up_where_it_was(

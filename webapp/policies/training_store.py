@@ -104,7 +104,7 @@ class TrainingStore:
         data = to_text(event | {"held_out": rows[self._rows_told :]})
         self._rows_told = len(rows)
         self._batch.events.append(PolicyEvent(policy_id=self._claim.job_id, seq=self._last_seq, data=data))
-        words = f"{STAGE_WORDS.get(progress.stage, progress.stage)}, {progress.done:.0%} of the training"
+        words = f"{STAGE_WORDS.get(progress.stage, progress.stage)}, {100 * progress.done:.0f} % of the training"
         self._batch.stage = {"stage": words, "stage_done": 0, "stage_total": 0}
 
     def _take(self) -> _Batch:

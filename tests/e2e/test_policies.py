@@ -1,0 +1,48 @@
+"""A policy trained in the browser, then applied in a run, zero-shot."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .steps import create_project, expect_status, part, upload
+
+pytestmark = pytest.mark.e2e
+ZERO_SHOT = "Zero-shot: what the policy proposes at once, nothing more"
+
+
+def test_train_a_policy_and_apply_it(page: Page, training_graph: Path, tmp_path: Path) -> None:
+    create_project(page, "Policies")
+    upload(page, training_graph)
+    graph_url = page.url
+    page.get_by_role("navigation", name="Places").get_by_role("link", name="Policies").click()
+    page.get_by_role("link", name="Train a policy").click()
+    page.get_by_label("Name of the policy").fill("Small ones")
+    row = page.get_by_role("row", name=training_graph.name).first
+    row.get_by_label("Hold out").check()
+    row.get_by_label("Train on").check()
+    expect(row.get_by_label("Hold out")).not_to_be_checked()
+    page.get_by_label("Clusters").fill("2xK80")
+    page.get_by_label("Seconds of training").fill("3")
+    page.get_by_role("button", name="Start training").click()
+    page.wait_for_url(lambda url: "/train/" not in url and "/policies/" in url)
+    expect_status(page, "done")
+    expect(page.get_by_role("heading", name="Card")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download policy").click()
+    assert download.value.suggested_filename == "small-ones.safetensors"
+
+    page.goto(graph_url)
+    zero_shot = page.get_by_label(ZERO_SHOT)
+    page.get_by_label("Method", exact=True).select_option("placeto")
+    expect(zero_shot).to_be_hidden()
+    chosen = page.get_by_label("Apply a policy").locator("option", has_text="Small ones").get_attribute("value")
+    page.get_by_label("Apply a policy").select_option(chosen)
+    zero_shot.check()
+    expect(page.get_by_label("Evaluations")).to_be_disabled()
+    expect(part(page, "summary")).to_contain_text("zero-shot")
+    page.get_by_role("button", name="Start run").click()
+    page.wait_for_url("**/runs/*/")
+    expect_status(page, "done")
+    expect(page.locator("main")).to_contain_text("with policy Small ones")
+    assert page.request.get(f"{page.url}report.json").json()["policy"] == "Small ones"
