@@ -1,65 +1,43 @@
 """Whether auto is behind any other method with the same evaluations, or in the same seconds, on graphs of many kinds.
 
 `python -m engine experiments auto_check` writes docs/results/auto_check.{md,json}; every figure in it comes from here.
-A method's figure on a graph is its mean over the seeds; in seconds there is one seed, and a subset of the graphs, for
-the figures hold for the machine and what else runs on it.
-Methods that learn are too slow to be here and are compared on
-the zoo by other experiments.
+What has been measured is kept in a folder beside the system's temporary files, so that a second call goes on; whoever
+changes a method deletes its files there. A figure is the mean over the seeds, with its standard error: a search
+scatters by some percent from seed to seed, and a difference within that is none. Methods that take minutes have one
+seed and a part of the graphs; the paper's Table 1 has three of them on the whole zoo with three seeds.
 """
 
 import json
+import os
 import platform
 import tempfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import groupby
+from math import sqrt
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 
-import numpy as np
-
-from engine import VERSION, api
-from engine.errors import PlacetoError
-from engine.experiments.random_graphs import SHAPES, random_graph
-from engine.pins import allowed_devices
-from engine.placers.registry import PLACERS, make_placer
-from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from engine import VERSION
+from engine.experiments.auto_check_cases import Case, cases
+from engine.experiments.auto_check_measuring import Reached, measure
+from engine.placers.registry import DETERMINISTIC, PLACERS
+from engine.problem import MOST_EVALUATIONS, Budget
 
 EVALUATIONS = 2000
-SEEDS = (0, 1, 2)
+SEEDS = {"auto": 8, "local_search": 8, "random": 3, "brkga": 3, "post": 3, "regal": 3, "scotch": 1}
+"""how many each method has; one if it draws nothing at random"""
+SLOW = ("placeto", "spotlight", "rnn", "hierarchical")
+"""methods that take minutes: one seed, on a part of the graphs"""
+LEFT_OUT = frozenset({"cpu_only", "exhaustive"})
+"""the clusters have no CPU; all placements are too many"""
 SECONDS = 2.0
-SEEDS_IN_SECONDS = (0,)
-RANDOM_GRAPHS_IN_SECONDS = 10
-RANDOM_GRAPHS = 50
-SIZES = (30, 60, 120, 240)
-CLUSTERS = ("2xK80", "4xK80", "8xV100")
-"""taken in turn by the random graphs"""
-ZOO = (("inception_v3", "2xK80"), ("inception_v3", "4xK80"))
-METHODS = (
-    "single_device",
-    "random",
-    "human_expert",
-    "scotch",
-    "m_topo",
-    "m_etf",
-    "m_sct",
-    "heft",
-    "brkga",
-    "local_search",
-)
-"""those of them that the registry has are compared with auto"""
+SEEDS_IN_SECONDS = {"auto": 3, "local_search": 3, "random": 1, "brkga": 1}
 TOLERANCE = 0.01
-SHARED = Path(__file__).parents[3] / "shared" / "graphs"
-"""costed graphs of public benchmarks, where somebody has put them beside the checkout"""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One graph on one cluster."""
-
-    kind: str
-    name: str
-    problem: PlacementProblem
+SURE = 2.0
+"""standard errors that a difference must exceed the tolerance by, to be more than scatter"""
+WORK = Path(tempfile.gettempdir()) / "placeto-auto-check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +47,78 @@ class Row:
     kind: str
     name: str
     method: str
+    seeds: int
     step_time_us: float | None
-    one_device_us: float
+    error: float
+    """standard error of the mean, as a share of it; 0 for one seed"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Auto's step time over another method's on one case: above 1 auto is behind."""
+
+    row: Row
+    """the other method's"""
+    value: float
+    error: float
+    """standard error"""
+
+    @property
+    def behind(self) -> bool:
+        """Whether auto is behind by more than the tolerance."""
+        return self.value > 1 + TOLERANCE
+
+    @property
+    def surely_behind(self) -> bool:
+        """Whether that is more than scatter."""
+        return self.value - SURE * self.error > 1 + TOLERANCE
 
 
 def run(folder: Path, tell: Callable[[str], None]) -> str:
     """Compare on all cases, write `folder`/auto_check.{md,json}, and return the tables."""
-    rows: list[Row] = []
+    WORK.mkdir(parents=True, exist_ok=True)
+
+    def rows_of_case(case: Case) -> list[Row]:
+        rows = _rows(case, measure(case, seeds_for(case), Budget(EVALUATIONS), WORK))
+        tell(f"{case.name}: {_told(rows)}")
+        return rows
+
+    every = list(cases(tell))
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        rows = [row for found in pool.map(rows_of_case, every) for row in found]
     in_seconds: list[Row] = []
-    for index, case in enumerate(cases(tell)):
-        rows += compared(case, Budget(EVALUATIONS), SEEDS)
-        tell(f"{case.name}: {_told(rows, case)}")
-        if index < RANDOM_GRAPHS_IN_SECONDS or index >= RANDOM_GRAPHS:
-            in_seconds += compared(case, Budget(MOST_EVALUATIONS, SECONDS), SEEDS_IN_SECONDS)
-            tell(f"{case.name}, {SECONDS:g} s: {_told(in_seconds, case)}")
+    for case in every:  # one after the other: what runs beside it takes from its seconds
+        if case.with_all or case.kind in ("shared", "zoo"):
+            in_seconds += _rows(case, measure(case, SEEDS_IN_SECONDS, Budget(MOST_EVALUATIONS, SECONDS), WORK))
+            tell(f"{case.name}, {SECONDS:g} s: {_told(in_seconds[-len(SEEDS_IN_SECONDS) :])}")
     return written(folder, rows, in_seconds)
+
+
+def seeds_for(case: Case) -> dict[str, int]:
+    """Every method of the registry that is compared on `case`, auto first → how many seeds it has."""
+    methods = [name for name in PLACERS if name not in LEFT_OUT and (case.with_all or name not in SLOW)]
+    return {name: 1 if name in DETERMINISTIC else SEEDS.get(name, 1) for name in methods}
+
+
+def _rows(case: Case, found: Iterable[Reached]) -> list[Row]:
+    """A row a method; `found` has the seeds of each together."""
+    return [_row(case, method, list(seeds)) for method, seeds in groupby(found, key=lambda one: one.method)]
+
+
+def _row(case: Case, method: str, found: list[Reached]) -> Row:
+    known = [one.step_time_us for one in found if one.step_time_us is not None]
+    if len(known) < len(found):
+        return Row(case.kind, case.name, method, len(found), None, 0.0)
+    mean_us = fmean(known)
+    error = stdev(known) / sqrt(len(known)) / mean_us if len(known) > 1 else 0.0
+    return Row(case.kind, case.name, method, len(found), mean_us, error)
 
 
 def written(folder: Path, rows: list[Row], in_seconds: list[Row]) -> str:
     """The tables, written with the rows that they come from."""
-    parts = [_head(rows), _by_method(rows), _behind(rows), _head_in_seconds(in_seconds)]
-    text = "\n\n".join([*parts, _by_method(in_seconds), _behind(in_seconds)]) + "\n"
+    equal, timed = ratios(rows), ratios(in_seconds)
+    parts = [_head(rows), _by_method(equal), _behind(equal), _head_in_seconds(in_seconds)]
+    text = "\n\n".join([*parts, _by_method(timed), _behind(timed)]) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "auto_check.md").write_text(text)
     kept = {"evaluations": [asdict(row) for row in rows], "seconds": [asdict(row) for row in in_seconds]}
@@ -97,114 +126,65 @@ def written(folder: Path, rows: list[Row], in_seconds: list[Row]) -> str:
     return text
 
 
-def cases(tell: Callable[[str], None]) -> Iterator[Case]:
-    """All graphs, the random ones first."""
-    shapes = list(SHAPES)
-    for index in range(RANDOM_GRAPHS):
-        shape, size = shapes[index % len(shapes)], SIZES[index // len(shapes) % len(SIZES)]
-        cluster = CLUSTERS[index % len(CLUSTERS)]
-        prepared = random_graph(shape, size, np.random.default_rng(index))
-        name = f"{shape} {index}: {prepared.graph.op_count} ops, {cluster}"
-        yield Case(shape, name, _problem(prepared, api.parse_cluster(cluster)))
-    if SHARED.is_dir():
-        for path in sorted(SHARED.glob("*.cluster.json")):
-            graph = path.with_name(path.name.replace(".cluster", ""))
-            prepared = api.prepare(graph, graph.suffix, lambda *_: None, api.Limits(), None)
-            yield Case("shared", graph.stem, _problem(prepared, api.parse_cluster(path.read_text())))
-    else:
-        tell("the shared graphs are not here")
-    for name, cluster in ZOO:
-        yield Case("zoo", f"{name}, {cluster}", _problem(_built(name), api.parse_cluster(cluster)))
+def ratios(rows: Iterable[Row]) -> list[Ratio]:
+    """Auto against each other method on each case, where that method has a feasible placement."""
+    rows = list(rows)
+    autos = {row.name: row for row in rows if row.method == "auto"}
+    found = []
+    for row in rows:
+        auto = autos[row.name]
+        if row.method == "auto" or row.step_time_us is None:
+            continue
+        value = float("inf") if auto.step_time_us is None else auto.step_time_us / row.step_time_us
+        found.append(Ratio(row, value, sqrt(auto.error**2 + row.error**2)))
+    return found
 
 
-def compared(case: Case, budget: Budget, seeds: Sequence[int]) -> list[Row]:
-    """Auto and every method on one case."""
-    one_device_us = _reached(case.problem, "single_device", 0, Budget(EVALUATIONS)) or float("nan")
-    rows = []
-    for method in ("auto", *(name for name in METHODS if name in PLACERS)):
-        reached = [_reached(case.problem, method, seed, budget) for seed in seeds]
-        known = [step_time_us for step_time_us in reached if step_time_us is not None]
-        mean_us = fmean(known) if len(known) == len(seeds) else None
-        rows.append(Row(case.kind, case.name, method, mean_us, one_device_us))
-    return rows
-
-
-def _reached(problem: PlacementProblem, method: str, seed: int, budget: Budget) -> float | None:
-    """The best feasible step time with `budget`; None where the method finds none or says that it has no rule."""
-    own = problem.with_budget(budget)
-    rng = np.random.default_rng([seed, zlib.crc32(method.encode())])
-    try:
-        make_placer(method, {}).place(own, own.ledger.budget, rng, lambda _: None, lambda: False)
-    except PlacetoError:
-        return None
-    return own.ledger.best_step_time_us
-
-
-def _problem(prepared: api.PreparedGraph, cluster: api.Cluster) -> PlacementProblem:
-    allowed = allowed_devices(prepared.graph, prepared.costs, prepared.grouping, cluster)
-    return PlacementProblem(prepared.graph, prepared.costs, prepared.grouping, cluster, allowed, Budget(EVALUATIONS))
-
-
-def _built(name: str) -> api.PreparedGraph:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}.pb"
-        api.build(name, path, lambda *_: None)
-        return api.prepare(path, path.suffix, lambda *_: None, api.Limits())
-
-
-def ratio_to_auto(row: Row, rows: list[Row]) -> float | None:
-    """Auto's step time over the method's on the same case: above 1 auto is behind. None where the method has none."""
-    auto = next(other for other in rows if other.name == row.name and other.method == "auto")
-    if row.step_time_us is None:
-        return None
-    return float("inf") if auto.step_time_us is None else auto.step_time_us / row.step_time_us
-
-
-def _told(rows: list[Row], case: Case) -> str:
-    own = [row for row in rows if row.name == case.name]
+def _told(rows: Iterable[Row]) -> str:
     return ", ".join(
-        f"{row.method} {'none' if row.step_time_us is None else f'{row.step_time_us / row.one_device_us:.3f}'}"
-        for row in own
+        f"{row.method} {'none' if row.step_time_us is None else f'{row.step_time_us:.0f}'}" for row in rows
     )
 
 
 def _head(rows: list[Row]) -> str:
     graphs = len({row.name for row in rows})
     return (
-        f"{graphs} graphs, {EVALUATIONS} evaluations, {len(SEEDS)} seeds; Placeto Explorer {VERSION}, "
-        f"{platform.machine()}. Auto's step time over the method's, each the mean over the seeds: below 1 auto is "
-        "ahead. Left out are the graphs on which a method has no feasible placement or no rule."
+        f"{graphs} graphs, {EVALUATIONS} evaluations; Placeto Explorer {VERSION}, {platform.machine()}. Auto's step "
+        "time over the method's, each the mean over its seeds, ± the standard error: below 1 auto is ahead. Auto is "
+        f"surely behind where it is so by more than {TOLERANCE:.0%} and {SURE:g} standard errors. Left out are the "
+        "graphs on which a method has no feasible placement or no rule, and for the methods that take minutes most "
+        "graphs; one seed says nothing of their scatter."
     )
 
 
 def _head_in_seconds(rows: list[Row]) -> str:
     graphs = len({row.name for row in rows})
     return (
-        f"In the same seconds: {graphs} graphs, {SECONDS:g} s on one thread, {len(SEEDS_IN_SECONDS)} seed. Methods "
-        "that make one placement take what they need, also where that is more. Auto starts no process for Scotch in "
-        "so short a time."
+        f"In the same seconds: {graphs} graphs, {SECONDS:g} s on one thread; the methods that go on as long as they "
+        "may. Auto starts no process for Scotch in so short a time."
     )
 
 
-def _by_method(rows: list[Row]) -> str:
+def _by_method(found: list[Ratio]) -> str:
     lines = [
-        f"| method | graphs | mean ratio | worst ratio | auto behind by more than {TOLERANCE:.0%} |",
-        "|---|---|---|---|---|",
+        f"| method | seeds | graphs | mean ratio | worst ratio | behind by more than {TOLERANCE:.0%} | surely |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for method in dict.fromkeys(row.method for row in rows if row.method != "auto"):
-        ratios = [ratio_to_auto(row, rows) for row in rows if row.method == method]
-        known = [ratio for ratio in ratios if ratio is not None]
-        if known:
-            behind = sum(ratio > 1 + TOLERANCE for ratio in known)
-            lines.append(f"| {method} | {len(known)} | {fmean(known):.3f} | {max(known):.3f} | {behind} |")
+    for method in dict.fromkeys(ratio.row.method for ratio in found):
+        own = [ratio for ratio in found if ratio.row.method == method]
+        worst = max(own, key=lambda ratio: ratio.value)
+        seeds = f"{own[0].row.seeds}" + (", deterministic" if method in DETERMINISTIC else "")
+        mean = fmean(ratio.value for ratio in own)
+        counts = f"{sum(ratio.behind for ratio in own)} | {sum(ratio.surely_behind for ratio in own)}"
+        lines.append(f"| {method} | {seeds} | {len(own)} | {mean:.3f} | {_value(worst)} | {counts} |")
     return "\n".join(lines)
 
 
-def _behind(rows: list[Row]) -> str:
+def _behind(found: list[Ratio]) -> str:
     """Where auto is behind."""
-    lines = []
-    for row in rows:
-        ratio = ratio_to_auto(row, rows)
-        if ratio is not None and ratio > 1 + TOLERANCE:
-            lines.append(f"- {row.name}: {ratio:.3f} of {row.method}")
+    lines = [f"- {ratio.row.name}: {_value(ratio)} of {ratio.row.method}" for ratio in found if ratio.behind]
     return "\n".join([f"Graphs on which auto is behind by more than {TOLERANCE:.0%}:", "", *(lines or ["none"])])
+
+
+def _value(ratio: Ratio) -> str:
+    return f"{ratio.value:.3f} ± {ratio.error:.3f}"
