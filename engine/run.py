@@ -26,6 +26,7 @@ from engine.events import (
 )
 from engine.pins import allowed_devices
 from engine.placers.placer import Placer, ResumablePlacer
+from engine.placers.policy_passes import load_network
 from engine.placers.registry import make_placer, settings_of
 from engine.placers.single_device import one_device_placements
 from engine.policies.trained_policy import TrainedPolicy
@@ -92,6 +93,8 @@ class Run:
     def execute(self, checkpoint: bytes | None) -> dict[str, Json]:
         """Run to the end or until `should_stop`; the report. Raises InfeasibleError, see `engine.api.place`."""
         rng = np.random.default_rng(self._request.seed)
+        if self._policy is not None:
+            load_network()  # seconds that are no part of its budget
         if checkpoint is None:
             self._tell(self._started())
             self._tell_baselines()

@@ -1,5 +1,6 @@
 """The passes of a trained policy over a problem, evaluated: where a placer with a policy begins."""
 
+import importlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,11 @@ class Passes:
     """[passes, groups] the greedy one first"""
     evaluations: Evaluations
     """[passes]"""
+
+
+def load_network() -> None:
+    """Load torch, once a process: seconds that are not to count where a pass takes hundredths."""
+    importlib.import_module("engine.placeto.training")
 
 
 def evaluate_passes(
