@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from engine.errors import SettingsError
 from engine.placeto.episodes import Episodes
 from engine.placeto.evaluation import Check
+from engine.placeto.optimiser import Optimiser
 from engine.placeto.policy import Policy, ScoredDecisions, index_tensor
 from engine.placeto.settings import PlacetoSettings
 
@@ -25,12 +25,12 @@ def falling(start: float, end: float, progress: float) -> float:
 
 
 class Reinforce:
-    """The optimiser of one policy."""
+    """Learns from the episodes of one policy."""
 
-    def __init__(self, policy: Policy, settings: PlacetoSettings) -> None:
+    def __init__(self, policy: Policy, settings: PlacetoSettings, optimiser: Optimiser | None = None) -> None:
+        """`optimiser` of the policy's network, where it is shared with other problems; else a fresh one."""
         self._policy, self._settings = policy, settings
-        self._named = dict(policy.network.named_parameters())
-        self._optimiser = torch.optim.Adam(self._named.values(), lr=settings.learning_rate, fused=True)
+        self._optimiser = optimiser or Optimiser(policy.network, settings.learning_rate)
 
     def update(self, episodes: Episodes, advantages: NDArray[np.float64], progress: float, check: Check) -> None:
         """Learn from a batch and its `advantages` [batch, steps]; greedy episodes do not count.
@@ -39,8 +39,7 @@ class Reinforce:
         finite.
         """
         settings = self._settings
-        for group in self._optimiser.param_groups:
-            group["lr"] = falling(settings.learning_rate, settings.learning_rate_end, progress)
+        learning_rate = falling(settings.learning_rate, settings.learning_rate_end, progress)
         batch = _Batch(
             episodes,
             advantages,
@@ -49,38 +48,19 @@ class Reinforce:
             self._policy.torch_device,
         )
         for _ in range(settings.epochs):
-            self._optimiser.zero_grad(set_to_none=True)
+            self._optimiser.begin()
             for part in self._policy.score(episodes, check):
                 batch.loss(part).backward()  # type: ignore[no-untyped-call]  # torch's own
-            norm = torch.nn.utils.clip_grad_norm_(self._named.values(), settings.gradient_norm)
-            if not torch.isfinite(norm):
-                raise SettingsError(
-                    "the training diverged: its gradient is not finite",
-                    where="learning_rate",
-                    allowed=f"less than {settings.learning_rate:g} for this graph",
-                    field="learning_rate",
-                )
-            self._optimiser.step()
+            self._optimiser.step(learning_rate, settings.gradient_norm)
             batch.close_epoch()
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """Adam's moments and counts by parameter, for `restore`."""
-        arrays: dict[str, NDArray[np.generic]] = {}
-        for name, parameter in self._named.items():
-            for key, value in self._optimiser.state.get(parameter, {}).items():
-                arrays[f"{name}.{key}"] = value.detach().cpu().numpy()
-        return arrays
+        """The optimiser's, for `restore`."""
+        return self._optimiser.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take up what `arrays` gave."""
-        for name, parameter in self._named.items():
-            state = {}
-            for key in ("step", "exp_avg", "exp_avg_sq"):
-                if f"{name}.{key}" in arrays:
-                    tensor = torch.from_numpy(np.array(arrays[f"{name}.{key}"]))
-                    state[key] = tensor if key == "step" else tensor.to(parameter.device)
-            if state:
-                self._optimiser.state[parameter] = state
+        self._optimiser.restore(arrays)
 
 
 class _Batch:

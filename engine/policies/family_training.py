@@ -1,4 +1,4 @@
-"""Training of one policy on many problems: the same weights on each of them in turn."""
+"""Training of one policy on many problems: a teacher, imitation, then reinforcement, on each of them in turn."""
 
 import dataclasses
 import time
@@ -13,7 +13,7 @@ from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TellProgress, TrainingProblem, TrainingProgress
 
 if TYPE_CHECKING:
-    from engine.policies.round_robin import RoundRobin
+    from engine.policies.learner import Learner
 
 
 def train_policy(
@@ -31,30 +31,30 @@ def train_policy(
     Where `should_stop` ends it, the policy is what was learned until then, and nothing is held out. `keep` gets states
     to go on from with `checkpoint`; where the settings count steps, the answer is as if it had never stopped.
     """
-    from engine.policies.round_robin import RoundRobin  # torch takes seconds to load
+    from engine.policies.learner import Learner  # torch takes seconds to load
 
-    training = RoundRobin(problems, settings, seed)
+    learner = Learner(problems, settings, seed, should_stop)
     if checkpoint is not None:
-        training.restore(checkpoint)
+        learner.restore(checkpoint)
     told = kept = time.monotonic()
-    while training.done < 1.0 and not should_stop():
-        training.run_batch()
+    while learner.done < 1.0 and not should_stop():
+        learner.step()
         now = time.monotonic()
-        if now - told >= SECONDS_BETWEEN_SIGNS:
+        if now - told >= SECONDS_BETWEEN_SIGNS and learner.stage != "done":
             told = now
-            tell(TrainingProgress("reinforcement", training.done, training.seconds))
+            tell(TrainingProgress(learner.stage, learner.done, learner.seconds, learner.mean_gap))
         if keep is not None and now - kept >= settings.checkpoint_seconds:
             kept = now
-            keep(training.state())
-    policy = TrainedPolicy(training.weights(), training.placeto_settings, _card(problems, seed, training))
-    rows = measure_held_out(policy, held_out, settings, seed, tell, training.seconds, should_stop)
+            keep(learner.state())
+    policy = TrainedPolicy(learner.weights(), learner.placeto_settings, _card(problems, seed, learner))
+    rows = measure_held_out(policy, held_out, settings, seed, tell, learner.seconds, should_stop)
     return dataclasses.replace(policy, card=dataclasses.replace(policy.card, held_out=rows))
 
 
 SECONDS_BETWEEN_SIGNS = 1.0
 
 
-def _card(problems: Sequence[TrainingProblem], seed: int, training: "RoundRobin") -> PolicyCard:
+def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") -> PolicyCard:
     from engine import VERSION
 
     def each(names: Sequence[str]) -> tuple[str, ...]:
@@ -67,8 +67,8 @@ def _card(problems: Sequence[TrainingProblem], seed: int, training: "RoundRobin"
         families=(),
         graphs=each([problem.name for problem in problems]),
         clusters=each([problem.cluster_name for problem in problems]),
-        imitation_steps=0,
-        episodes=training.episodes,
-        evaluations=training.evaluations,
-        seconds=training.seconds,
+        imitation_steps=learner.imitation_steps,
+        episodes=learner.episodes,
+        evaluations=learner.evaluations,
+        seconds=learner.seconds,
     )

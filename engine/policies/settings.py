@@ -15,10 +15,35 @@ class PolicyTrainingSettings:
 
     seconds: float = 3600.0
     """wall time of the training as a whole: teacher, imitation, reinforcement; what is held out comes on top"""
+    teacher_share: float = 0.15
+    """at most so much of the seconds is the teacher's"""
+    teacher_seconds: float = 2.0
+    """of the search that finds the placement to be imitated, each graph on each cluster"""
+    teacher_evaluations: int = 0
+    """of the same search; 0: as many as its seconds allow"""
+    imitation_share: float = 0.1
+    """of the seconds, for imitation; the rest is reinforcement"""
     imitation_steps: int = 0
     """updates of imitation; 0: as many as `imitation_share` of the seconds allow"""
     reinforcement_batches: int = 0
-    """batches of reinforcement; 0: as many as the seconds allow. With both counts the answer depends on no clock"""
+    """batches of reinforcement; 0: as many as the seconds allow. With these two and the
+    teacher's evaluations the answer depends on no clock"""
+    imitation_learning_rate: float = 2e-3
+    """Adam's, when imitation begins; falls linearly to `learning_rate_end`"""
+    learning_rate: float = 1e-3
+    """Adam's, when reinforcement begins"""
+    learning_rate_end: float = 2e-5
+    """Adam's, when the training ends; falls linearly"""
+    gradient_norm: float = 0.5
+    """the gradient's global norm is clipped to this"""
+    batch_episodes: int = 16
+    """episodes sampled on one graph and cluster with the same weights"""
+    epochs: int = 2
+    """updates from each of these batches"""
+    entropy_weight: float = 0.003
+    """weight of the entropy bonus when reinforcement begins; falls linearly to 0"""
+    usual_order_share: float = 0.7
+    """of the batches that visit the groups in their own order; the others draw a topological order an episode"""
     embedding_width: int = 32
     """width of a group's embedding"""
     hidden_width: int = 32
@@ -54,17 +79,29 @@ class PolicyTrainingSettings:
 
 _TORCH_DEVICES = ("auto", "cpu", "cuda")
 _WHOLE: dict[str, tuple[int, int]] = {
+    "teacher_evaluations": (0, 100_000_000),
     "imitation_steps": (0, 10_000_000),
     "reinforcement_batches": (0, 10_000_000),
     "embedding_width": (1, 1024),
     "hidden_width": (1, 1024),
     "message_rounds": (0, 64),
+    "batch_episodes": (2, 4096),
+    "epochs": (1, 100),
     "samples": (0, 4096),
     "search_evaluations": (0, 100_000_000),
     "torch_threads": (1, 256),
 }
 _NUMBERS: dict[str, tuple[float, float]] = {
     "seconds": (1e-3, 1e7),
+    "teacher_share": (0.0, 0.5),
+    "teacher_seconds": (1e-3, 1e5),
+    "imitation_share": (0.0, 0.5),
+    "imitation_learning_rate": (1e-9, 1.0),
+    "learning_rate": (1e-9, 1.0),
+    "learning_rate_end": (0.0, 1.0),
+    "gradient_norm": (1e-6, 1e6),
+    "entropy_weight": (0.0, 1e3),
+    "usual_order_share": (0.0, 1.0),
     "search_seconds": (1e-3, 1e5),
     "checkpoint_seconds": (0.0, 3600.0),
 }

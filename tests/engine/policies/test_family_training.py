@@ -17,6 +17,7 @@ from tests.engine.placers.small_problems import small_cluster
 from tests.engine.test_run import prepared_graph
 
 COUNTED: dict[str, Json] = {
+    "teacher_evaluations": 40,
     "imitation_steps": 3,
     "reinforcement_batches": 4,
     "embedding_width": 4,

@@ -1,0 +1,55 @@
+"""Adam over a network's weights, with a clipped gradient and a state that can be kept."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from engine.errors import SettingsError
+
+
+class Optimiser:
+    """Of one network, whatever problems it learns on."""
+
+    def __init__(self, network: nn.Module, learning_rate: float) -> None:
+        self._named = dict(network.named_parameters())
+        self._adam = torch.optim.Adam(self._named.values(), lr=learning_rate, fused=True)
+
+    def begin(self) -> None:
+        """Forget the gradient."""
+        self._adam.zero_grad(set_to_none=True)
+
+    def step(self, learning_rate: float, gradient_norm: float) -> None:
+        """One step along the gradient, its global norm clipped. Raises SettingsError if it is no longer finite."""
+        for group in self._adam.param_groups:
+            group["lr"] = learning_rate
+        norm = torch.nn.utils.clip_grad_norm_(self._named.values(), gradient_norm)
+        if not torch.isfinite(norm):
+            raise SettingsError(
+                "the training diverged: its gradient is not finite",
+                where="learning_rate",
+                allowed=f"less than {learning_rate:g} for this graph",
+                field="learning_rate",
+            )
+        self._adam.step()
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Adam's moments and counts by parameter, for `restore`."""
+        arrays: dict[str, NDArray[np.generic]] = {}
+        for name, parameter in self._named.items():
+            for key, value in self._adam.state.get(parameter, {}).items():
+                arrays[f"{name}.{key}"] = value.detach().cpu().numpy()
+        return arrays
+
+    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take up what `arrays` gave."""
+        for name, parameter in self._named.items():
+            state = {}
+            for key in ("step", "exp_avg", "exp_avg_sq"):
+                if f"{name}.{key}" in arrays:
+                    tensor = torch.from_numpy(np.array(arrays[f"{name}.{key}"]))
+                    state[key] = tensor if key == "step" else tensor.to(parameter.device)
+            if state:
+                self._adam.state[parameter] = state

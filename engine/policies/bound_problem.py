@@ -1,0 +1,103 @@
+"""One training problem with the network that is trained on it and on others. Loads torch."""
+
+import dataclasses
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from engine.placeto.episodes import Plan, make_plan
+from engine.placeto.features import group_graph
+from engine.placeto.optimiser import Optimiser
+from engine.placeto.policy import chosen_device
+from engine.placeto.reinforce import Reinforce
+from engine.placeto.settings import PlacetoSettings
+from engine.placeto.shared_head import SharedHead
+from engine.placeto.shared_head_policy import SharedHeadPolicy
+from engine.placeto.training import step_time_penalty
+from engine.policies.imitation import equal_choices, imitation_loss
+from engine.policies.training_problem import TrainingProblem
+from engine.problem import MOST_EVALUATIONS, Budget
+from engine.search.symmetry import interchangeable_devices
+
+SPREAD_FLOOR = 0.01
+"""added to the deviation of a batch, in which advantages are counted: a batch of equals teaches little"""
+MOST_ADVANTAGE = 4.0
+
+
+class BoundProblem:
+    """Imitates and explores on its problem. All episodes start nowhere."""
+
+    def __init__(
+        self, training: TrainingProblem, settings: PlacetoSettings, network: SharedHead, optimiser: Optimiser
+    ) -> None:
+        self.problem = training.problem.with_budget(Budget(MOST_EVALUATIONS))
+        self.best: NDArray[np.int32] | None = None
+        """[groups] the best known placement: the teacher's, or a better one that was sampled"""
+        self.best_value = np.inf
+        """ρ' of `best`"""
+        self.gap = 0.0
+        """by what share the last batch was behind the best, on average"""
+        self._graph = group_graph(self.problem)
+        self._settings, self._optimiser = settings, optimiser
+        self._policy = SharedHeadPolicy(settings, self._graph, network, chosen_device(settings.torch_device))
+        self._reinforce = Reinforce(self._policy, settings, optimiser)
+        self._penalty = step_time_penalty(settings, self._graph)
+        self._classes = interchangeable_devices(self.problem)
+
+    def teach(self, placement: NDArray[np.int32]) -> None:
+        """Take `placement` [groups] as the best known."""
+        self.best, self.best_value = placement, float(self._values(placement[None, :])[0])
+
+    def imitate(self, traversals: tuple[str, ...], learning_rate: float, rng: np.random.Generator) -> float:
+        """One step of imitation of the best known placement, in an order of each of `traversals`; the loss."""
+        assert self.best is not None, "nothing was taught"
+        orders = np.concatenate([self._plan(traversal, 1, rng).orders for traversal in traversals])
+        plan = dataclasses.replace(self._plan(traversals[0], len(orders), rng), orders=orders)
+        actions = self.best[orders]
+        choices = torch.from_numpy(equal_choices(self._classes, self._graph.allowed, orders, actions))
+        choices = choices.to(self._policy.torch_device)
+        self._optimiser.begin()
+        total = 0.0
+        for part in self._policy.score(self._policy.replay(plan, actions), _never):
+            loss = imitation_loss(part.log_probabilities, choices[part.episodes]).sum() / actions.size
+            loss.backward()
+            total += float(loss.detach())
+        self._optimiser.step(learning_rate, self._settings.gradient_norm)
+        return total
+
+    def explore(self, traversal: str, progress: float, rng: np.random.Generator) -> int:
+        """One batch of reinforcement, all episodes in one kind of order; how many evaluations it took."""
+        plan = self._plan(traversal, self._settings.batch_episodes, rng)
+        episodes = self._policy.sample(plan, _never)
+        ends = episodes.ends()
+        values = self._values(ends)
+        least = int(np.argmin(values))
+        if values[least] < self.best_value:
+            self.best, self.best_value = ends[least].copy(), float(values[least])
+        self.gap = float(values.mean() / self.best_value - 1)
+        advantages = np.repeat(batch_advantages(values)[:, None], plan.steps, axis=1)
+        self._reinforce.update(episodes, advantages, progress, _never)
+        return len(ends)
+
+    def _values(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:
+        """[batch] ρ' of `placements`."""
+        evaluations = self.problem.evaluate(placements)
+        return self._penalty.penalised(evaluations.step_time_us, evaluations.peak_bytes, self.problem.memory_bytes)
+
+    def _plan(self, traversal: str, batch: int, rng: np.random.Generator) -> Plan:
+        settings = dataclasses.replace(self._settings, traversal=traversal, batch_episodes=batch)
+        return make_plan(settings, self._graph, np.zeros(0, np.int32), False, rng)
+
+
+def batch_advantages(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[batch] how much better than its batch each of `values` [batch] (ρ', above 0) is, in the batch's deviations.
+
+    Logarithms, so that all graphs count alike, however fast they are.
+    """
+    gains = -np.log(values)
+    return np.asarray(((gains - gains.mean()) / (gains.std() + SPREAD_FLOOR)).clip(-MOST_ADVANTAGE, MOST_ADVANTAGE))
+
+
+def _never() -> None:
+    """Nothing interrupts a batch."""

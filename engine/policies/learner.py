@@ -1,0 +1,204 @@
+"""The training of one network on many problems, step by step: teacher → imitation → reinforcement. Loads torch.
+
+    teacher ──(every problem is taught)──▶ imitation ──(its steps or its share)──▶ reinforcement ──▶ done
+
+Each stage ends by its count where the settings give one, else by the clock. Problems take turns, in rounds of a random
+order. In reinforcement all advantages are relative to the batch, which is of one graph and cluster.
+
+Source: DOPPLER (2026) imitates a scheduler before it learns by reinforcement; here a search is imitated.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import Json, ShouldStop
+from engine.placeto.checkpoints import set_weights, weights_of
+from engine.placeto.optimiser import Optimiser
+from engine.placeto.policy import chosen_device
+from engine.placeto.reinforce import falling
+from engine.placeto.settings import PlacetoSettings, make_settings
+from engine.placeto.shared_head_policy import fresh_network
+from engine.placeto.tensor_file import pack_tensors, unpack_tensors
+from engine.placeto.torch_threads import torch_threads
+from engine.policies.bound_problem import BoundProblem
+from engine.policies.settings import PolicyTrainingSettings
+from engine.policies.teacher import taught_placement
+from engine.policies.training_problem import TrainingProblem
+from engine.problem import MOST_EVALUATIONS, Budget
+
+STATE = "the state of the training"
+IMITATED_ORDERS = ("topological", "random_topological")
+USUAL_ORDER, OTHER_ORDER = "topological", "random_topological"
+
+
+class Learner:
+    """One training: made, perhaps given an earlier state by `restore`, then step after step until `done` is 1."""
+
+    def __init__(
+        self, problems: Sequence[TrainingProblem], settings: PolicyTrainingSettings, seed: int, should_stop: ShouldStop
+    ) -> None:
+        self.placeto_settings = _placeto_settings(settings)
+        self._settings, self._should_stop = settings, should_stop
+        self._rng = np.random.default_rng(seed)
+        self._network = fresh_network(self.placeto_settings, self._rng, chosen_device(settings.torch_device))
+        self._optimiser = Optimiser(self._network, settings.learning_rate)
+        self._bound = [
+            BoundProblem(problem, self.placeto_settings, self._network, self._optimiser) for problem in problems
+        ]
+        self._turns: list[int] = []
+        """which problems are left of this round, the next one last"""
+        self.taught = self.imitation_steps = self.batches = self.evaluations = 0
+        self._earlier_seconds, self._began = 0.0, time.monotonic()
+        self._stage_began = 0.0
+        """seconds of the training when its present stage began"""
+        self.stage = "teacher"
+
+    @property
+    def seconds(self) -> float:
+        """Since the training began, earlier calls included."""
+        return self._earlier_seconds + time.monotonic() - self._began
+
+    @property
+    def episodes(self) -> int:
+        return self.batches * self.placeto_settings.batch_episodes
+
+    @property
+    def done(self) -> float:
+        """Share of the training, from 0 to 1; each stage has the share of it that the settings say."""
+        settings = self._settings
+        share = {"teacher": settings.teacher_share, "imitation": settings.imitation_share}
+        before = {"teacher": 0.0, "imitation": share["teacher"], "reinforcement": sum(share.values())}
+        if self.stage == "done":
+            return 1.0
+        of_stage = share.get(self.stage, 1.0 - sum(share.values()))
+        return min(1.0, before[self.stage] + of_stage * self._stage_done)
+
+    @property
+    def mean_gap(self) -> float | None:
+        """By what share the latest batches were behind the best known, on average; None before reinforcement."""
+        return fmean(bound.gap for bound in self._bound) if self.batches >= len(self._bound) else None
+
+    @property
+    def _stage_done(self) -> float:
+        """Share of the present stage, from 0 to 1."""
+        settings = self._settings
+        counts = {
+            "teacher": (self.taught, len(self._bound)),
+            "imitation": (self.imitation_steps, settings.imitation_steps),
+            "reinforcement": (self.batches, settings.reinforcement_batches),
+        }
+        made, wanted = counts[self.stage]
+        if wanted:
+            return min(1.0, made / wanted)
+        end = settings.seconds
+        if self.stage == "imitation":
+            end = min(end, self._stage_began + settings.imitation_share * settings.seconds)
+        return min(1.0, (self.seconds - self._stage_began) / max(1e-9, end - self._stage_began))
+
+    def step(self) -> None:
+        """Teach one problem, or learn once on the next one."""
+        with torch_threads(self._settings.torch_threads):
+            if self.stage == "teacher":
+                self._teach()
+            elif self.stage == "imitation":
+                self._imitate()
+            else:
+                self._explore()
+        if self._stage_done >= 1.0:
+            following = {"teacher": "imitation", "imitation": "reinforcement", "reinforcement": "done"}
+            self.stage, self._stage_began = following[self.stage], self.seconds
+
+    def _teach(self) -> None:
+        settings, bound = self._settings, self._bound[self.taught]
+        seconds = min(settings.teacher_seconds, settings.teacher_share * settings.seconds / len(self._bound))
+        by_count = settings.teacher_evaluations
+        budget = Budget(by_count or MOST_EVALUATIONS, None if by_count else max(1e-3, seconds))
+        placement, used = taught_placement(bound.problem, budget, self._rng, self._should_stop)
+        bound.teach(placement)
+        self.taught += 1
+        self.evaluations += used + 1
+
+    def _imitate(self) -> None:
+        settings = self._settings
+        rate = falling(settings.imitation_learning_rate, settings.learning_rate_end, self._stage_done)
+        self._next().imitate(IMITATED_ORDERS, rate, self._rng)
+        self.imitation_steps += 1
+
+    def _explore(self) -> None:
+        order = USUAL_ORDER if self._rng.random() < self._settings.usual_order_share else OTHER_ORDER
+        self.evaluations += self._next().explore(order, self._stage_done, self._rng)
+        self.batches += 1
+
+    def _next(self) -> BoundProblem:
+        if not self._turns:
+            self._turns = self._rng.permutation(len(self._bound)).tolist()
+        return self._bound[self._turns.pop()]
+
+    def weights(self) -> dict[str, NDArray[np.generic]]:
+        """A copy."""
+        return weights_of(self._network)
+
+    def state(self) -> bytes:
+        """Everything that the next step depends on, but for the problems and the settings."""
+        arrays = {f"weights.{name}": array for name, array in self.weights().items()}
+        arrays |= {f"optimiser.{name}": array for name, array in self._optimiser.arrays().items()}
+        best = {f"best.{index}": bound.best for index, bound in enumerate(self._bound)}
+        arrays |= {name: placement for name, placement in best.items() if placement is not None}
+        texts: dict[str, Json] = {
+            "rng": cast(Json, self._rng.bit_generator.state),
+            "stage": self.stage,
+            "counts": [self.taught, self.imitation_steps, self.batches, self.evaluations],
+            "turns": list(self._turns),
+            "best_values": [bound.best_value if bound.best is not None else 0.0 for bound in self._bound],
+            "gaps": [bound.gap for bound in self._bound],
+            "seconds": [self.seconds, self._stage_began],
+        }
+        return pack_tensors(arrays, texts)
+
+    def restore(self, state: bytes) -> None:
+        """Go on from `state`."""
+        arrays, texts = unpack_tensors(state, STATE)
+        set_weights(self._network, _under("weights.", arrays), STATE)
+        self._optimiser.restore(_under("optimiser.", arrays))
+        values, gaps = cast(list[float], texts["best_values"]), cast(list[float], texts["gaps"])
+        for index, bound in enumerate(self._bound):
+            if f"best.{index}" in arrays:
+                bound.best, bound.best_value = arrays[f"best.{index}"].astype(np.int32), values[index]
+                bound.gap = gaps[index]
+        self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
+        self.stage = cast(str, texts["stage"])
+        self.taught, self.imitation_steps, self.batches, self.evaluations = cast(list[int], texts["counts"])
+        self._turns = cast(list[int], texts["turns"])
+        self._earlier_seconds, self._stage_began = cast(list[float], texts["seconds"])
+        self._began = time.monotonic()
+
+
+def _placeto_settings(settings: PolicyTrainingSettings) -> PlacetoSettings:
+    """How the network learns here and, if a run on one graph goes on from it, there."""
+    return make_settings(
+        {
+            "embedding_width": settings.embedding_width,
+            "hidden_width": settings.hidden_width,
+            "message_rounds": settings.message_rounds,
+            "torch_device": settings.torch_device,
+            "torch_threads": settings.torch_threads,
+            "start": "nowhere",
+            "stay_weight": 0.0,
+            "exploration": 0.0,
+            "batch_episodes": settings.batch_episodes,
+            "epochs": settings.epochs,
+            "learning_rate": settings.learning_rate,
+            "learning_rate_end": settings.learning_rate_end,
+            "entropy_weight": settings.entropy_weight,
+            "gradient_norm": settings.gradient_norm,
+        }
+    )
+
+
+def _under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,40 @@
+"""The teacher: near-optimal placements of training problems by the native search."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import ShouldStop
+from engine.list_scheduling.earliest_finish import schedule_earliest_finish
+from engine.list_scheduling.ranks import upward_ranks
+from engine.list_scheduling.tasks import Tasks, tasks_of_groups, tasks_of_ops
+from engine.problem import Budget, PlacementProblem
+from engine.search.local_search import LocalSearch, LocalSearchSettings
+
+
+def taught_placement(
+    problem: PlacementProblem, budget: Budget, rng: np.random.Generator, should_stop: ShouldStop
+) -> tuple[NDArray[np.int32], int]:
+    """([groups] the best placement that a search with `budget` finds, how many evaluations it took).
+
+    It starts from the best of one device and two list schedules. Where nothing fits the memory, the answer is what
+    misses the least.
+    """
+    starts = _starts(problem)
+    own = problem.with_budget(budget)
+    for start in starts[: own.ledger.remaining]:
+        own.evaluate(start[None, :])
+    if not own.ledger.spent:
+        LocalSearch(own, LocalSearchSettings(), rng, lambda _: None, should_stop).run()
+    return own.ledger.answer().copy(), own.ledger.used
+
+
+def _starts(problem: PlacementProblem) -> list[NDArray[np.int32]]:
+    """One device, or the first that each group is allowed; then the lists', where they keep to what is allowed."""
+    first = np.argmax(problem.allowed, axis=1).astype(np.int32)
+    lists = [_list_schedule(problem, tasks) for tasks in (tasks_of_groups(problem), tasks_of_ops(problem))]
+    return [first, *(placement for placement in lists if problem.respects(placement[None, :])[0])]
+
+
+def _list_schedule(problem: PlacementProblem, tasks: Tasks) -> NDArray[np.int32]:
+    order = np.argsort(-upward_ranks(tasks), kind="stable")
+    return schedule_earliest_finish(tasks, order, problem.memory_bytes.astype(np.float64))[0]
