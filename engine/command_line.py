@@ -30,6 +30,7 @@ PLACED_FORMATS = (".pb", ".pbtxt")
 MOST_PLACED = 20_000_000
 """ops in a file of placements, all placements together"""
 EXPERIMENTS = {
+    "ablations": "engine.experiments.ablations:run",
     "auto_check": "engine.experiments.auto_check:run",
     "families": "engine.experiments.families_table:run",
     "learning_curve": "engine.experiments.learning_curve:run",

@@ -1,0 +1,178 @@
+"""What the parts of Placeto are worth: the published network beside simpler ones, both rewards, the shared head.
+
+`python -m engine experiments ablations` writes docs/results/ablations.{md,json}, anew after each seed. On graphs of the
+family nmt, as the paper's own ablations. Source of the paper's figures: Addanki et al., NeurIPS 2019, section 4.4.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from engine import VERSION
+from engine.comparing.curve import BestSoFar
+from engine.events import Episode, Json
+from engine.experiments.training_speed import problem_on, regrouped
+from engine.families.family import prepared_family
+from engine.placers.registry import make_placer
+from engine.prepared import PreparedGraph
+from engine.problem import Budget, PlacementProblem
+
+COMMAND = "python -m engine experiments ablations"
+FAMILY_CACHE = Path(".cache") / "families"
+SMALLEST = 2
+"""of the family's test graphs, those with the fewest ops"""
+GROUPS = 40
+CLUSTER = "2xK80"
+SEEDS = (0, 1, 2, 3, 4)
+EVALUATIONS = 4000
+EARLY = 1000
+"""at so many all variants are compared: with the terminal reward each evaluation is a whole episode of the network, so
+the published network has no more than these with it"""
+PUBLISHED: dict[str, Json] = {"preset": "paper", "reward_unit": "reference", "entropy_weight": 0.02}
+"""the published entropy weight, 1 for rewards of hundredths of a second, leaves the policy to chance until its last
+tenth; its schedule is for everyone to tune"""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A line of the table."""
+
+    label: str
+    settings: dict[str, Json]
+    evaluations: int = EVALUATIONS
+    papers: str = ""
+    """how much worse than the first line it is in the paper"""
+
+
+VARIANTS = (
+    Variant("published network", PUBLISHED),
+    Variant("simple partitioner", {**PUBLISHED, "network": "simple_partitioner"}, papers="about 13 %"),
+    Variant("simple aggregator", {**PUBLISHED, "network": "simple_aggregator"}, papers="about 20 %"),
+    Variant("published network, terminal reward", {**PUBLISHED, "reward": "terminal"}, EARLY),
+    Variant("published network, as published", {"preset": "paper"}),
+    Variant("shared head, intermediate reward", {"reward": "intermediate"}),
+    Variant("shared head (the default)", {}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """One training. Step times as shares of one device's; None where there was no budget for it."""
+
+    graph: str
+    seed: int
+    variant: str
+    early: float
+    """best after EARLY evaluations"""
+    best: float | None
+    """best after EVALUATIONS"""
+    first: float
+    """mean of the first tenth of the episodes"""
+    last: float
+    """mean of the last tenth"""
+    episodes: int
+
+
+def run(folder: Path, tell: Callable[[str], None]) -> str:
+    """Train each variant on each graph with each seed, write `folder`/ablations.{md,json}, and return the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tell("building and costing the family nmt")
+    family = prepared_family("nmt", FAMILY_CACHE, lambda *_: None, only="test")
+    graphs = sorted(family.test, key=lambda each: (each.graph.op_count, each.graph.name))[:SMALLEST]
+    found: list[Trained] = []
+    for seed in SEEDS:
+        for prepared in graphs:
+            for variant in VARIANTS:
+                found.append(_trained(prepared, variant, seed))
+                tell(f"{found[-1].graph}, seed {seed}, {variant.label}: {_told(found[-1])}")
+        (folder / "ablations.json").write_text(json.dumps([asdict(each) for each in found]) + "\n")
+        (folder / "ablations.md").write_text(page(found))
+    return page(found)
+
+
+def _trained(prepared: PreparedGraph, variant: Variant, seed: int) -> Trained:
+    problem = problem_on(regrouped(prepared, GROUPS), CLUSTER)
+    return train(prepared.graph.name, problem.with_budget(Budget(variant.evaluations)), variant, seed)
+
+
+def train(graph: str, problem: PlacementProblem, variant: Variant, seed: int) -> Trained:
+    """One training on `problem`, within its budget."""
+    curve, episodes_us = BestSoFar(), list[float]()
+
+    def hear(event: object) -> None:
+        if isinstance(event, Episode):
+            curve.note(event.evaluations, event.best_step_time_us)
+            episodes_us.append(event.step_time_us)
+
+    placer = make_placer("placeto", {**variant.settings, "torch_device": "cpu"})
+    placer.place(problem, problem.ledger.budget, np.random.default_rng(seed), hear, lambda: False)
+    one_device = np.zeros((1, problem.group_count), dtype=np.int32)
+    one_device_us = float(problem.simulator.evaluate(one_device).step_time_us[0])
+    early_us = [best_us for evaluations, best_us in curve.improvements if evaluations <= EARLY]
+    part = max(1, len(episodes_us) // 10)
+    whole = problem.ledger.budget.evaluations > EARLY
+    return Trained(
+        graph=graph,
+        seed=seed,
+        variant=variant.label,
+        early=min(early_us, default=one_device_us) / one_device_us,
+        best=problem.ledger.best_time_us / one_device_us if whole else None,
+        first=fmean(episodes_us[:part]) / one_device_us,
+        last=fmean(episodes_us[-part:]) / one_device_us,
+        episodes=len(episodes_us),
+    )
+
+
+def page(found: Sequence[Trained]) -> str:
+    """The whole page."""
+    seeds, graphs = sorted({each.seed for each in found}), list(dict.fromkeys(each.graph for each in found))
+    head = f"""# Ablations
+
+`{COMMAND}`; Placeto Explorer {VERSION}; {", ".join(graphs)} of the family nmt, {GROUPS} groups, {CLUSTER},
+seeds {seeds}.
+
+Step times as shares of one device's, the mean over graphs and seeds with the range in brackets: the best placement
+found after {EARLY:,} and after {EVALUATIONS:,} evaluations, and what the policy itself does at the end, the mean of the
+last tenth of its episodes. Worse: than the first line, at the same evaluations ({EARLY:,} where there are no more). The
+published networks have {", ".join(f"{name}={value}" for name, value in PUBLISHED.items())}, but for the line that says
+otherwise.
+"""
+    lines = [
+        f"| variant | after {EARLY:,} | after {EVALUATIONS:,} | last episodes | episodes | worse | in the paper |",
+        "| --- " * 7 + "|",
+        *(_line(variant, found) for variant in VARIANTS),
+    ]
+    return "\n".join([head, *lines, ""])
+
+
+def _line(variant: Variant, found: Sequence[Trained]) -> str:
+    own = [each for each in found if each.variant == variant.label]
+    reference = [each for each in found if each.variant == VARIANTS[0].label]
+    whole = [each.best for each in own if each.best is not None]
+    if whole:
+        worse = fmean(whole) / fmean(each.best for each in reference if each.best is not None) - 1
+    else:
+        worse = fmean(each.early for each in own) / fmean(each.early for each in reference) - 1
+    cells = [
+        variant.label,
+        _span([each.early for each in own]),
+        _span(whole) if whole else "–",
+        _span([each.last for each in own]),
+        f"{fmean(each.episodes for each in own):,.0f}",
+        "" if variant is VARIANTS[0] else f"{worse:+.1%}",
+        variant.papers,
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _span(values: Sequence[float]) -> str:
+    return f"{fmean(values):.3f} ({min(values):.3f}–{max(values):.3f})"
+
+
+def _told(each: Trained) -> str:
+    best = "" if each.best is None else f", best {each.best:.3f}"
+    return f"early {each.early:.3f}{best}, first {each.first:.3f}, last {each.last:.3f}, {each.episodes} episodes"

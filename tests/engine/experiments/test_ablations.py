@@ -1,0 +1,34 @@
+"""Ablations on a small problem: each variant is trained within its budget, and the page tells how much worse it is."""
+
+import pytest
+
+from engine.experiments import ablations
+from engine.experiments.ablations import VARIANTS, Trained, Variant
+from tests.engine.placeto.problems import random_problem
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=[variant.label for variant in VARIANTS])
+def test_each_variant_is_trained(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ablations, "EARLY", 30)
+    problem = random_problem(3, groups=8, evaluations=60)
+    trained = ablations.train("drawn", problem, variant, 1)
+    assert trained.best is not None and trained.best <= trained.early
+    assert problem.ledger.used == 60 and trained.episodes >= 1
+    assert trained == ablations.train("drawn", random_problem(3, groups=8, evaluations=60), variant, 1)
+
+
+def test_within_the_early_budget_there_is_no_later_best() -> None:
+    problem = random_problem(3, groups=8, evaluations=30)
+    assert ablations.train("drawn", problem, VARIANTS[-1], 1).best is None
+
+
+def test_the_page_tells_how_much_worse() -> None:
+    found = [
+        Trained("drawn", seed, variant.label, 0.9 + 0.09 * index, None if index == 3 else 0.5 + 0.05 * index, 1, 1, 9)
+        for seed in (0, 1)
+        for index, variant in enumerate(VARIANTS)
+    ]
+    lines = ablations.page(found).splitlines()[-len(VARIANTS) :]
+    worse = [line.split("|")[6].strip() for line in lines]
+    assert worse[:5] == ["", "+10.0%", "+20.0%", "+30.0%", "+40.0%"]
+    assert [line.split("|")[3].strip() for line in lines][3] == "–"
