@@ -3,6 +3,8 @@
 `python -m engine experiments families` writes docs/families.md; every figure in it comes from here.
 """
 
+import os
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -56,9 +58,13 @@ class FamilyFigures:
     test: int
     seconds: float
     """wall time to build and prepare it"""
+    cpu_seconds: float
+    """of all its children together"""
+    load: float
+    """the machine's when that was done: processes that wanted a core, mean of the last minute"""
     graphs: tuple[GraphFigures, ...]
     stages: dict[str, float]
-    """seconds of each stage of preparing its first member, in a child of its own"""
+    """CPU seconds of each stage of preparing its first member, in a child of its own"""
 
 
 def run(folder: Path, tell: Callable[[str], None], count: int = api.FAMILY_COUNT) -> str:
@@ -71,18 +77,19 @@ def run(folder: Path, tell: Callable[[str], None], count: int = api.FAMILY_COUNT
 
 
 def time_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
-    """Texts: seconds of each stage of preparing the member that `order` tells."""
+    """Texts: CPU seconds of each stage of preparing the member that `order` tells."""
     begun: list[tuple[str, float]] = []
-    prepared_bytes(order, folder, lambda stage: begun.append((stage, time.monotonic())))
-    ends = [moment for _, moment in begun[1:]] + [time.monotonic()]
+    prepared_bytes(order, folder, lambda stage: begun.append((stage, time.process_time())))
+    ends = [moment for _, moment in begun[1:]] + [time.process_time()]
     return {}, {stage: end - moment for (stage, moment), end in zip(begun, ends, strict=True)}
 
 
 def _figures(name: str, tell: Callable[[str], None], count: int) -> FamilyFigures:
     with tempfile.TemporaryDirectory() as cache:
-        began = time.monotonic()
+        began, cpu_began = time.monotonic(), _cpu_seconds_of_children()
         family = api.prepared_family(name, Path(cache), lambda *_: None, count=count)
-        seconds = time.monotonic() - began
+        seconds, cpu_seconds = time.monotonic() - began, _cpu_seconds_of_children() - cpu_began
+    load = os.getloadavg()[0]
     tell(f"{name}: prepared in {seconds:.0f} s")
     order = member_order(FAMILIES[name], api.family_members(name)[0], destination=Path("nowhere"))
     _, stages = run_in_child(f"{__name__}:time_in_child", order, CHILD_LIMITS, task="preparing a graph")
@@ -91,8 +98,21 @@ def _figures(name: str, tell: Callable[[str], None], count: int) -> FamilyFigure
         graphs.append(_graph_figures(prepared))
         tell(f"{prepared.graph.name}: {', '.join(f'{share:.2f}' for share in graphs[-1].found_share)}")
     return FamilyFigures(
-        name, len(family.train), len(family.test), seconds, tuple(graphs), cast(dict[str, float], stages)
+        name=name,
+        train=len(family.train),
+        test=len(family.test),
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        load=load,
+        graphs=tuple(graphs),
+        stages=cast(dict[str, float], stages),
     )
+
+
+def _cpu_seconds_of_children() -> float:
+    """Of those that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _graph_figures(prepared: api.PreparedGraph) -> GraphFigures:
@@ -170,8 +190,17 @@ def _size_table(figures: Sequence[FamilyFigures]) -> list[str]:
 
 def _time_table(figures: Sequence[FamilyFigures]) -> list[str]:
     stages = list(figures[0].stages)
-    head = ["family", f"all {len(figures[0].graphs)}, two children", *stages]
-    rows = [[each.name, f"{each.seconds:.0f}", *(f"{each.stages[stage]:.2f}" for stage in stages)] for each in figures]
+    head = ["family", "all, wall", "load", "all, CPU", *stages]
+    rows = [
+        [
+            each.name,
+            f"{each.seconds:.0f}",
+            f"{each.load:.1f}",
+            f"{each.cpu_seconds:.0f}",
+            *(f"{each.stages[stage]:.2f}" for stage in stages),
+        ]
+        for each in figures
+    ]
     return _table(head, rows)
 
 
@@ -236,7 +265,7 @@ cluster, over that of one device, mean and range.
 
 TIMES = """## Time to build
 
-Wall seconds. First all graphs of a family, built, costed, grouped and put into an empty cache by two children at once;
-then the stages of the family's first graph, alone in a child. They depend on the machine and on what else it does:
-these are from two cores with other work beside.
+Seconds. First all graphs of a family, built, costed, grouped and put into an empty cache by two children at once on a
+machine of two cores: wall time, the load of the machine meanwhile (two are the children's), CPU time. Then CPU time of
+the stages of the family's first graph, alone in a child.
 """
