@@ -1,6 +1,7 @@
 """BRKGA: a biased random-key genetic algorithm, the search that REGAL directs, with uniform proposals.
 
-Deviation: REGAL's keys for the order of ops are left out, as the simulator's order is given.
+Deviation: REGAL's keys for the order of ops are left out, as the simulator's order is given. A value marked "ours" is
+our choice, within the range in brackets where the first source recommends one.
 Source: Gonçalves, Resende: Biased random-key genetic algorithms for combinatorial optimization, Journal of Heuristics
 17, 2011; for placements Paliwal et al.: REGAL, 2019, arXiv 1905.02494.
 """
@@ -24,13 +25,13 @@ class Brkga:
     """Breeds until the budget is spent; about 5,000 evaluations a graph are REGAL's published budget."""
 
     population: int = 50
-    """vectors of keys in a generation (the value is ours)"""
+    """vectors of keys in a generation (ours)"""
     elite_share: float = 0.25
-    """share of the population that is kept and bred from (Gonçalves and Resende: 0.1 to 0.25)"""
+    """share of the population that is kept and bred from (ours; Gonçalves and Resende: 0.1 to 0.25)"""
     mutant_share: float = 0.1
-    """share of the population that is drawn anew (Gonçalves and Resende: 0.1 to 0.3)"""
+    """share of the population that is drawn anew (ours; Gonçalves and Resende: 0.1 to 0.3)"""
     elite_bias: float = 0.7
-    """probability that a key is the elite parent's (Gonçalves and Resende: 0.5 to 0.8)"""
+    """probability that a key is the elite parent's (ours; Gonçalves and Resende: 0.5 to 0.8)"""
 
     def __post_init__(self) -> None:
         require_whole("brkga", "population", self.population, 4, 100_000)

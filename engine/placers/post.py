@@ -3,7 +3,7 @@
 Every `ppo_samples` placements some PPO ascent steps; every `cross_entropy_samples` the closed form of cross-entropy
 minimisation on the best tenth of them instead. Deviations: the ratio of probabilities is taken for each group alone,
 as the product over many groups has no useful variance; advantages are divided by their deviation; missing memory counts
-as in Placeto; sizes of batches, learning rate and ε are ours where the field says so.
+as in Placeto. A value marked "ours" is our choice, as what we know of the paper gives none; the others are published.
 Source: Gao, Chen, Li: Post: device placement with cross-entropy minimization and proximal policy optimization,
 NeurIPS 2018, algorithm 1.
 """
@@ -23,18 +23,18 @@ from engine.search.settings import require_number, require_whole
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Samples, learns, samples again, until the budget is spent; 2,400 evaluations are the published budget."""
+    """Samples, learns, samples again, until the budget is spent; 2,400 evaluations is the published budget."""
 
     ppo_samples: int = 10
-    """placements sampled between two updates, the paper's K (the value is ours)"""
+    """placements sampled between two updates, the paper's K (ours)"""
     cross_entropy_samples: int = 100
-    """placements between two minimisations of the cross entropy, the paper's N (the value is ours); a multiple of K"""
+    """placements between two minimisations of the cross entropy, the paper's N (ours); a multiple of K"""
     best_share: float = 0.1
-    """share of the last N placements whose devices are counted (published: the best 10 %)"""
+    """share of the last N placements whose devices are counted (published: 0.1)"""
     exploration: float = 0.02
-    """share of a uniform choice that is mixed in after the minimisation, the paper's ε (the value is ours)"""
+    """share of a uniform choice that is mixed in after the minimisation, the paper's ε (ours)"""
     ppo_steps: int = 10
-    """ascent steps in each update (published: several, such as 10)"""
+    """ascent steps in each update (published: several, about 10)"""
     learning_rate: float = 1.0
     """of plain gradient ascent (ours)"""
     kl_aim: float = 0.03

@@ -4,7 +4,8 @@ Deviation: the published policy is trained beforehand on many graphs. A run has 
 `training_share` of the budget goes to short searches, each a bandit's episode: the policy chooses the proposals, the
 search's best score is the reward, compared with the mean of the episodes before; the first of them is the plain search.
 What is left goes to one search with the most probable proposals. A budget too small for that has a plain search alone.
-Keys for the order of ops are left out, as the simulator's order is given. Loads torch only when it trains.
+Keys for the order of ops are left out, as the simulator's order is given. A value marked "ours" is our choice, as what
+we know of the paper gives none. Loads torch only when it trains.
 Source: Paliwal, Gimeno, Nair, Li, Lubin, Kohli, Vinyals: REGAL, 2019, arXiv 1905.02494.
 """
 
@@ -27,11 +28,11 @@ class Regal:
     """Trains a policy on short searches, then searches with it; about 5,000 evaluations are the published search."""
 
     population: int = 50
-    """vectors of keys in a generation, as in `brkga`"""
+    """vectors of keys in a generation, as in `brkga` (ours)"""
     elite_share: float = 0.25
-    """share of the population that is kept and bred from, as in `brkga`"""
+    """share of the population that is kept and bred from, as in `brkga` (ours)"""
     mutant_share: float = 0.1
-    """share of the population that is drawn anew, as in `brkga`"""
+    """share of the population that is drawn anew, as in `brkga` (ours)"""
     training_share: float = 0.5
     """share of the budget that goes to the policy's training (ours)"""
     episode_evaluations: int = 60

@@ -2,8 +2,8 @@
 
 What is evaluated at the end is the reward of all stages. Deviations: groups are described by Placeto's features (times,
 bytes, degrees, longest ways) and their adjacency, not by embeddings of types and shapes; advantages are divided by
-their deviation; missing memory counts as in Placeto; widths, rates and sizes of batches are ours where the field says
-so. Loads torch only when it places.
+their deviation; missing memory counts as in Placeto. A value marked "ours" is our choice, as what we know of the paper
+gives none: that holds for all of them. Loads torch only when it places.
 Source: Gao, Chen, Li: Spotlight: optimizing device placement for training deep neural networks, ICML 2018.
 """
 
