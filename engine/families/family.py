@@ -1,26 +1,21 @@
 """Whole families: built into a folder as GraphDefs, or ready to be placed, out of a cache where they are there."""
 
 import json
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 
 from engine import VERSION
-from engine.child import Limits, ReportProgress, run_in_child
+from engine.child import ReportProgress
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.families.cache import cache_path, identity, read_cached
 from engine.families.catalogue import Family
+from engine.families.children import in_children
 from engine.families.members import DEFAULT_COUNT, Member, Split, family_named, members
 from engine.prepared import PreparedGraph
 
 DESCRIPTION = "family.json"
-CHILDREN = 2
-"""at once: each holds TensorFlow, and costing is what takes the time"""
-SECONDS_OF_A_MEMBER = 120.0
-CHILD_MEMORY_BYTES = 12 * 1024**3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +38,7 @@ def build_family(
     row, chosen = family_named(family), members(family, seed, count)
     _make_folder(folder, "out")
     orders = [member_order(row, member, destination=_graph_path(folder, member)) for member in chosen]
-    ops = _in_children("engine.families.making:build_in_child", orders, f"building {family}", report_progress)
+    ops = in_children("engine.families.making:build_in_child", orders, f"building {family}", report_progress)
     said: dict[str, Json] = {
         "family": family,
         "model": row.model,
@@ -87,7 +82,7 @@ def prepared_family(
         for each in chosen
         if found[each.name] is None
     ]
-    _in_children("engine.families.making:prepare_in_child", orders, f"preparing {family}", report_progress)
+    in_children("engine.families.making:prepare_in_child", orders, f"preparing {family}", report_progress)
     graphs = [(each.split, found[each.name] or _there(cache, wanted[each.name])) for each in chosen]
     train = tuple(graph for split, graph in graphs if split == "train")
     return PreparedFamily(family, train, tuple(graph for split, graph in graphs if split == "test"))
@@ -132,54 +127,3 @@ def _make_folder(folder: Path, field: str) -> None:
 
 def _graph_path(folder: Path, member: Member) -> Path:
     return folder / f"{member.name}.pb"
-
-
-def _in_children(
-    function: str, orders: Sequence[dict[str, Json]], task: str, report_progress: ReportProgress
-) -> dict[str, Json]:
-    """Carry out the members' orders, shared out among children; what their texts say, together."""
-    shares = [share for share in (orders[first::CHILDREN] for first in range(CHILDREN)) if share]
-    if not shares:
-        return {}
-    hear = _Together(task, len(orders), report_progress)
-    texts: dict[str, Json] = {}
-    with ThreadPoolExecutor(len(shares)) as pool:
-        try:
-            for ended in as_completed([pool.submit(_in_child, function, share, task, hear) for share in shares]):
-                texts |= ended.result()
-        except BaseException:
-            hear.end()
-            raise
-    return texts
-
-
-def _in_child(function: str, share: Sequence[dict[str, Json]], task: str, hear: "_Together") -> dict[str, Json]:
-    limits = Limits(memory_bytes=CHILD_MEMORY_BYTES, seconds=SECONDS_OF_A_MEMBER * len(share))
-    order: dict[str, Json] = {"members": list(share)}
-    return run_in_child(function, order, limits, task=task, report_progress=hear.one_more)[1]
-
-
-class _EndedError(Exception):
-    """Another child has failed."""
-
-
-class _Together:
-    """Several children's progress as one."""
-
-    def __init__(self, stage: str, total: int, report_progress: ReportProgress) -> None:
-        self._stage, self._total, self._report_progress = stage, total, report_progress
-        self._done, self._ended, self._guard = 0, False, Lock()
-        report_progress(stage, 0, total)
-
-    def one_more(self, _name: str, _done: int, _total: int) -> None:
-        """A member is done."""
-        with self._guard:
-            if self._ended:
-                raise _EndedError
-            self._done += 1
-            self._report_progress(self._stage, self._done, self._total)
-
-    def end(self) -> None:
-        """Stop the other children at their next report."""
-        with self._guard:
-            self._ended = True

@@ -1,6 +1,7 @@
 """The cache: what is whole and the wanted graph is taken, all else is built again, and a line says so."""
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from engine.child import Results
 from engine.errors import GraphError, SettingsError
 from engine.families import cache as caching
-from engine.families import family as families
+from engine.families import children as parents_side
 from engine.families.cache import HEAD, cache_path, framed, identity, read_cached
 from engine.families.catalogue import FAMILIES
 from engine.families.family import PreparedFamily, prepared_family
@@ -45,7 +46,7 @@ class Children:
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     made = Children()
-    monkeypatch.setattr(families, "run_in_child", made.run)
+    monkeypatch.setattr(parents_side, "run_in_child", made.run)
     return made
 
 
@@ -156,6 +157,41 @@ def test_a_cache_that_cannot_be_is_told(tmp_path: Path) -> None:
     assert str(caught.value) == f"{tmp_path / 'file'}: there can be no such folder: File exists; allowed: a folder"
 
 
+def test_every_member_is_told_in_the_callers_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(function: str, order: dict[str, Any], limits: object, **rest: Any) -> Results:
+        for index in range(len(order["members"])):
+            rest["report_progress"]("name", index + 1, 2)
+        return Children().run(function, order, limits)
+
+    monkeypatch.setattr(parents_side, "run_in_child", run)
+    told: list[tuple[str, int, int]] = []
+    threads = set()
+
+    def hear(*line: Any) -> None:
+        told.append(line)
+        threads.add(threading.current_thread())
+
+    prepared_family("ptb", tmp_path, hear, count=4)
+    assert told == [("preparing ptb", done, 4) for done in range(5)]
+    assert threads == {threading.main_thread()}
+
+
+def test_who_wants_no_more_ends_the_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception from the caller's progress reaches the caller; each child is ended at its next report."""
+
+    def run(_function: str, _order: object, _limits: object, **rest: Any) -> Results:
+        while True:
+            rest["report_progress"]("name", 1, 2)
+
+    def hear(_stage: str, done: int, _total: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(parents_side, "run_in_child", run)
+    with pytest.raises(KeyboardInterrupt):
+        prepared_family("ptb", tmp_path, hear, count=4)
+
+
 def test_a_child_that_fails_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first child's error is raised; the second is ended at its next report."""
 
@@ -165,6 +201,6 @@ def test_a_child_that_fails_ends_the_others(tmp_path: Path, monkeypatch: pytest.
         while True:
             rest["report_progress"]("ptb-01", 1, 2)
 
-    monkeypatch.setattr(families, "run_in_child", run)
+    monkeypatch.setattr(parents_side, "run_in_child", run)
     with pytest.raises(GraphError, match="it failed"):
         prepared(tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from engine.child import Limits, no_progress
 from engine.command_line import main
 from engine.costs.costs import Source
-from engine.families import family as families
+from engine.families import children as parents_side
 from engine.families.family import build_family, prepared_family
 from engine.families.members import members
 from engine.formats import prepare
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Three graphs of cifar10, as the command line builds them."""
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
-        patch.setattr(families, "CHILDREN", 1)
+        patch.setattr(parents_side, "CHILDREN", 1)
         path = tmp_path_factory.mktemp("families") / "new" / "cifar10"
         assert main(["build", "cifar10", "--count", "3", "--seed", "7", "--out", str(path)]) == 0
         yield path
@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_count(folder: Path, tmp
 def test_a_prepared_graph_is_what_its_file_would_be(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(families, "CHILDREN", 1)
+    monkeypatch.setattr(parents_side, "CHILDREN", 1)
     family = prepared_family("cifar10", tmp_path, no_progress, seed=7, count=2)
     assert (len(family.train), len(family.test)) == (2, 0)
     of_file = prepare(folder / "cifar10-01.pb", ".pb", no_progress, Limits(), GROUPS)

@@ -1,0 +1,88 @@
+"""Work on a family's members shared out among child processes: the parent's side."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Event
+
+from engine.child import Limits, ReportProgress, run_in_child
+from engine.events import Json
+
+CHILDREN = 2
+"""at once: each holds TensorFlow, and a core"""
+SECONDS_OF_A_MEMBER = 120.0
+CHILD_MEMORY_BYTES = 12 * 1024**3
+
+
+def in_children(
+    function: str, orders: Sequence[dict[str, Json]], task: str, report_progress: ReportProgress
+) -> dict[str, Json]:
+    """Carry out the members' orders, shared out among children; what their texts say, together.
+
+    `report_progress` is called in the caller's thread alone.
+    """
+    shares = [share for share in (orders[first::CHILDREN] for first in range(CHILDREN)) if share]
+    if not shares:
+        return {}
+    report_progress(task, 0, len(orders))
+    news = _News()
+    with ThreadPoolExecutor(len(shares)) as pool:
+        try:
+            running = [pool.submit(_in_child, function, share, task, news) for share in shares]
+            for future in running:
+                future.add_done_callback(news.child_ended)
+            _follow(running, news, lambda done: report_progress(task, done, len(orders)))
+        except BaseException:
+            news.stop()
+            raise
+    return {name: said for future in running for name, said in future.result().items()}
+
+
+def _in_child(function: str, share: Sequence[dict[str, Json]], task: str, news: "_News") -> dict[str, Json]:
+    limits = Limits(memory_bytes=CHILD_MEMORY_BYTES, seconds=SECONDS_OF_A_MEMBER * len(share))
+    order: dict[str, Json] = {"members": list(share)}
+    return run_in_child(function, order, limits, task=task, report_progress=news.member_done)[1]
+
+
+def _follow(running: Sequence["Future[dict[str, Json]]"], news: "_News", tell: Callable[[int], None]) -> None:
+    """Tell each member that is done, until all children have ended; raises what the first that fails raises."""
+    done = ended = 0
+    while ended < len(running):
+        if news.wait():
+            done += 1
+            tell(done)
+            continue
+        ended += 1
+        for future in running:
+            if future.done():
+                future.result()
+
+
+class _EndedError(Exception):
+    """Another child has failed, or the caller wants no more."""
+
+
+class _News:
+    """What the threads that wait for the children tell the caller's."""
+
+    def __init__(self) -> None:
+        self._is_member: SimpleQueue[bool] = SimpleQueue()
+        self._stopped = Event()
+
+    def member_done(self, _name: str, _done: int, _total: int) -> None:
+        """In a thread: ends its child where nobody waits any more."""
+        if self._stopped.is_set():
+            raise _EndedError
+        self._is_member.put(True)
+
+    def child_ended(self, _future: "Future[dict[str, Json]]") -> None:
+        """In a thread: so that nobody waits for ever."""
+        self._is_member.put(False)
+
+    def wait(self) -> bool:
+        """For the next news; whether it is a member that is done."""
+        return self._is_member.get()
+
+    def stop(self) -> None:
+        """End the children at their next report."""
+        self._stopped.set()
