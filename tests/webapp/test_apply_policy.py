@@ -89,6 +89,22 @@ def test_one_that_went_before_its_run_began_is_told(client: Client, real_graph: 
     assert (run.status, run.error) == (Run.FAILED, "Small: it has been deleted; allowed: a policy that is there")
 
 
+def test_the_methods_of_a_comparison_that_take_one_begin_from_it(
+    client: Client, real_graph: Graph, policy: Policy
+) -> None:
+    form = FORM | {"methods": ["auto", "random"], "seeds": "1", "policy": str(policy.id)}
+    refused = client.post(f"/graphs/{real_graph.id}/compare/", form | {"methods": ["random"]}, headers=JSON)
+    assert "no method takes it; allowed: one of the methods" in refused.json()["errors"]["policy"][0]
+    address = client.post(f"/graphs/{real_graph.id}/compare/", form).headers["Location"]
+    named = {run.method: (run.policy_name, run.policy_digest) for run in Run.objects.all()}
+    assert named == {"auto": ("Small", policy.digest), "random": ("", "")}
+    for _ in range(2):
+        report = json.loads(client.get(f"{address}comparison.json").content)
+        assert (report["policy"], report["policy_digest"]) == ("Small", policy.digest)
+        assert "with policy" in client.get(address).content.decode()
+        Policy.objects.all().delete()
+
+
 def test_trained_on_one_graph_and_applied_zero_shot(client: Client, real_graph: Graph) -> None:
     """With the real engine, from the training to the report."""
     planned = (PlannedGraph(real_graph.id, real_graph.name),)

@@ -26,7 +26,7 @@ class MethodChoice:
 
 
 class ComparisonForm(ProblemForm):
-    """Devices, methods, seeds, budget. `request`, made of valid fields, is what is started."""
+    """Devices, methods, policy, seeds, budget. `request`, made of valid fields, is what is started."""
 
     methods = forms.MultipleChoiceField(label="Methods", widget=forms.CheckboxSelectMultiple)
     seeds = forms.IntegerField(label="Seeds", initial=3, help_text="Runs of each method, with the seeds 0, 1, …")
@@ -69,6 +69,7 @@ class ComparisonForm(ProblemForm):
                 seeds=data["seeds"],
                 settings=self._settings(data["methods"]),
                 drop_devices=data["drop_devices"],
+                policy=self.policy_bytes(),
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "methods")

@@ -6,12 +6,16 @@ from engine import api
 from webapp.comparisons.models import Comparison, Member
 from webapp.graphs.models import Graph
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.policies.models import Policy
 from webapp.runs import lifecycle as runs
 from webapp.runs.models import Run
 
 
-def start(graph: Graph, request: api.ComparisonRequest) -> Comparison:
-    """Queue all its runs on a graph that is ready: seed by seed, so that every method soon has something to show."""
+def start(graph: Graph, request: api.ComparisonRequest, policy: Policy | None = None) -> Comparison:
+    """Queue all its runs on a graph that is ready: seed by seed, so that every method soon has something to show.
+
+    `policy`: the row of the request's policy.
+    """
     with transaction.atomic():
         comparison = Comparison.objects.create(
             graph=graph,
@@ -21,6 +25,9 @@ def start(graph: Graph, request: api.ComparisonRequest) -> Comparison:
             evaluations=request.budget.evaluations,
             seconds=request.budget.seconds,
             drop_devices=request.drop_devices,
+            policy=policy,
+            policy_name="" if policy is None else policy.name,
+            policy_digest="" if policy is None else policy.digest,
             settings={method: dict(values) for method, values in request.settings.items()},
         )
         for method, seed in sorted(request.members(), key=lambda member: member[1]):
@@ -28,7 +35,8 @@ def start(graph: Graph, request: api.ComparisonRequest) -> Comparison:
             run_request = api.RunRequest(
                 request.cluster, method, request.budget, seed, settings, drop_devices=request.drop_devices
             )
-            Member.objects.create(comparison=comparison, run=runs.start(graph, run_request))
+            own = policy if request.takes_policy(method) else None
+            Member.objects.create(comparison=comparison, run=runs.start(graph, run_request, own))
     return comparison
 
 

@@ -7,6 +7,7 @@ from django.db import models
 from engine import api
 from webapp.graphs.models import Graph
 from webapp.json_text import JsonTextField
+from webapp.policies.models import Policy
 from webapp.runs.models import Run
 
 
@@ -32,6 +33,12 @@ class Comparison(models.Model):
     """whether the devices that the graph's file fixes count for nothing"""
     settings = JsonTextField(default=dict)
     """{method: its settings}, where they are other than its defaults"""
+    policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="comparisons")
+    """the trained policy that its methods begin from, those that take one; None: none, or it has been deleted since"""
+    policy_name = models.CharField(max_length=200, default="", blank=True)
+    """of that policy, empty where there is none; stays when the policy goes"""
+    policy_digest = models.CharField(max_length=64, default="", blank=True)
+    """SHA-256 of its file"""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

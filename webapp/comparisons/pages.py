@@ -11,6 +11,7 @@ from webapp.comparisons.listing import ComparisonLine, RunLine, comparison_lines
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.json_text import to_text
+from webapp.policies.models import PolicyFile
 from webapp.runs.models import Run
 
 
@@ -66,7 +67,8 @@ def comparison_to_json(runs: Sequence[Run], outcomes: Sequence[api.Outcome]) -> 
 
 
 def request_of(comparison: Comparison) -> api.ComparisonRequest:
-    """The engine's request for it."""
+    """The engine's request for it, with its policy as long as that is there."""
+    file = PolicyFile.objects.filter(policy=comparison.policy_id, policy__digest=comparison.policy_digest).first()
     assert isinstance(comparison.methods, list)
     return api.ComparisonRequest(
         cluster=api.parse_cluster(to_text(comparison.cluster)),
@@ -75,4 +77,5 @@ def request_of(comparison: Comparison) -> api.ComparisonRequest:
         seeds=comparison.seeds,
         settings=comparison.settings_of_methods,
         drop_devices=comparison.drop_devices,
+        policy=None if file is None else bytes(file.blob),
     )

@@ -36,7 +36,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     if form.is_valid() and not graph.is_ready:
         form.add_error(None, "This graph has not been read yet; methods can be compared once it is ready.")
     if form.is_valid():
-        return redirect("comparisons:detail", comparison_id=lifecycle.start(graph, form.request).id)
+        return redirect("comparisons:detail", comparison_id=lifecycle.start(graph, form.request, form.policy_row).id)
     if wants_json(request):
         return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
     return _form_page(request, graph, form, HTTPStatus.BAD_REQUEST)
@@ -108,6 +108,8 @@ def report(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     comparison = comparison_or_404(comparison_id)
     prepared = api.PreparedGraph.from_bytes(bytes(comparison.graph.prepared.blob))
     made = api.comparison_report(prepared, request_of(comparison), outcomes_of(comparison))
+    if comparison.policy_digest:
+        made |= {"policy": comparison.policy_name, "policy_digest": comparison.policy_digest}
     return _attachment(comparison, "comparison.json", json.dumps(made, indent=1), "application/json")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from engine import api
-from webapp.policies.models import Policy
+from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.pages import usable_policies
 from webapp.user_errors import add_to_form
 
@@ -18,7 +18,7 @@ ZERO_SHOT_METHOD = "placeto"
 
 
 class ProblemForm(forms.Form):
-    """Devices and budget: what every form that starts runs asks for."""
+    """Devices, policy and budget: what every form that starts runs asks for."""
 
     device_kind = forms.ChoiceField(label="Device", required=False)
     device_count = forms.IntegerField(label="How many", min_value=1, max_value=MOST_DEVICES, initial=2, required=False)
@@ -36,11 +36,33 @@ class ProblemForm(forms.Form):
     drop_devices = forms.BooleanField(label="Ignore the devices that the file fixes", required=False)
     evaluations = forms.IntegerField(label="Evaluations", initial=2000)
     seconds = forms.FloatField(label="Seconds at most", required=False, help_text="Empty: no limit.")
+    policy = forms.ChoiceField(label="Apply a policy", required=False)
+
+    policy_row: Policy | None = None
+    """the chosen policy"""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         kinds = [(kind.name, kind.name) for kind in api.device_kinds()]
         self._choices("device_kind", kinds)
+        self._policies = {str(policy.id): policy for policy in usable_policies()}
+        self._choices("policy", [("", "none"), *((key, policy.name) for key, policy in self._policies.items())])
+
+    @property
+    def policies(self) -> list[Policy]:
+        """Those that are offered."""
+        return list(self._policies.values())
+
+    def policy_bytes(self) -> bytes | None:
+        """The file of the chosen policy, which becomes `policy_row`. Raises SettingsError where it has just gone."""
+        self.policy_row = self._policies.get(self.cleaned_data["policy"])
+        if self.policy_row is None:
+            return None
+        file = PolicyFile.objects.filter(policy=self.policy_row).first()
+        if file is None:
+            name = self.policy_row.name
+            raise api.SettingsError("it has been deleted", where=name, allowed="a policy that is there", field="policy")
+        return bytes(file.blob)
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]
@@ -89,7 +111,6 @@ class RunForm(ProblemForm):
 
     method = forms.ChoiceField(label="Method")
     preset = forms.CharField(label="Preset", required=False)
-    policy = forms.ChoiceField(label="Apply a policy", required=False)
     zero_shot = forms.BooleanField(
         label="Zero-shot: what the policy proposes at once, nothing more",
         required=False,
@@ -98,21 +119,12 @@ class RunForm(ProblemForm):
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
 
     request: api.RunRequest
-    policy_row: Policy | None = None
-    """the chosen policy"""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._choices("method", [(method.name, method.label) for method in api.methods()])
-        self._policies = {str(policy.id): policy for policy in usable_policies()}
-        self._choices("policy", [("", "none"), *((key, policy.name) for key, policy in self._policies.items())])
         if self.is_bound and self.data.get("zero_shot"):
             self.fields["evaluations"].required = False
-
-    @property
-    def policies(self) -> list[Policy]:
-        """Those that are offered."""
-        return list(self._policies.values())
 
     def clean(self) -> dict[str, Any]:
         """Make `request`; the engine's sentences go to the fields."""
@@ -131,7 +143,7 @@ class RunForm(ProblemForm):
                 seed=data["seed"],
                 settings={"preset": data["preset"]} if data["preset"] else {},
                 drop_devices=data["drop_devices"],
-                policy=self._policy_bytes(),
+                policy=self.policy_bytes(),
             )
         except api.PlacetoError as error:
             add_to_form(self, error, "method")
@@ -142,11 +154,6 @@ class RunForm(ProblemForm):
             return api.zero_shot_evaluations(cluster)
         evaluations: int = self.cleaned_data["evaluations"]
         return evaluations
-
-    def _policy_bytes(self) -> bytes | None:
-        """The file of the chosen policy, which becomes `policy_row`."""
-        self.policy_row = self._policies.get(self.cleaned_data["policy"])
-        return None if self.policy_row is None else bytes(self.policy_row.file.blob)
 
     def _check_zero_shot(self) -> None:
         data = self.cleaned_data
