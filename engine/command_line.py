@@ -10,6 +10,7 @@ from pathlib import Path
 from engine import api
 from engine.building_command import add_build
 from engine.comparing_command import add_compare
+from engine.destinations import require_writable
 from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.graph_arguments import add_graph, cluster_of, prepared_graph, settings_of_pairs
 from engine.json_text import read_json
@@ -190,6 +191,8 @@ def _evaluations(parsed: argparse.Namespace, method: str, cluster: api.Cluster) 
 
 def _simulate(parsed: argparse.Namespace) -> int:
     cluster = cluster_of(parsed)
+    require_writable("--trace", parsed.trace)
+    require_writable("--report", parsed.report)
     placements = _read_json(parsed.placement)
     rows: list[api.Json] = list(placements) if isinstance(placements, list) else [placements]
     if parsed.trace is not None and len(rows) != 1:
@@ -238,9 +241,8 @@ def _made(path: str) -> Callable[..., str]:
 
 def _check_destination(parsed: argparse.Namespace) -> None:
     """Refuse what could not be written before hours of work, not after."""
-    for option, path in (("--out", parsed.out), ("--report", parsed.report)):
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise SettingsError(f"{path} cannot be written", where=option, allowed="a file in a folder that is there")
+    require_writable("--out", parsed.out)
+    require_writable("--report", parsed.report)
     if parsed.out is None:
         return
     if parsed.out.suffix not in (".pb", ".pbtxt", ".json"):

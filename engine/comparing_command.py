@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from engine import api
+from engine.destinations import require_folder, require_writable
 from engine.errors import SettingsError
 from engine.graph_arguments import add_graph, cluster_of, prepared_graph, settings_of_pairs
 from engine.policy_arguments import add_policy, policy_of
@@ -57,8 +58,11 @@ def _compare(parsed: argparse.Namespace) -> int:
     )
     if parsed.processes < 0:
         raise SettingsError(f"{parsed.processes}", where="--processes", allowed="a whole number from 0")
-    prepared = prepared_graph(parsed)
     folder = parsed.out or Path(f"{parsed.graph.stem}.{NAME}")
+    require_folder(folder)
+    if parsed.report is not None and parsed.report.absolute().parent != folder.absolute():
+        require_writable("--report", parsed.report)
+    prepared = prepared_graph(parsed)
     outcomes = api.compare(prepared, request, folder, _Console().hear, parsed.processes)
     report = api.comparison_report(prepared, request, outcomes)
     summaries = api.comparison_summaries(outcomes)

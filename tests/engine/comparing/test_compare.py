@@ -175,6 +175,8 @@ def test_a_graph_that_no_method_could_place_is_refused_at_once(
         (["--set", "heft.colour=1"], "settings: heft is not compared; allowed: random, m_topo"),
         (["--set", "random.colour=1"], "settings: random has no setting 'colour'; allowed: batch"),
         (["--processes", "-1"], "--processes: -1; allowed: a whole number from 0"),
+        (["--report", "/nowhere/a.json"], "--report: /nowhere/a.json cannot be written; allowed: a file in a folder"),
+        (["--report", "/"], "--report: / cannot be written; allowed: a file in a folder that is there"),
         (["--out", "/dev/null/x"], "/dev/null/x: it cannot be made: Not a directory; allowed: a folder"),
     ],
 )
