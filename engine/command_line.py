@@ -33,17 +33,21 @@ MOST_PLACED = 20_000_000
 EXPERIMENTS = {
     "ablations": "engine.experiments.ablations:run",
     "auto_check": "engine.experiments.auto_check:run",
+    "cross_family": "engine.experiments.cross_family:run",
     "families": "engine.experiments.families_table:run",
     "learning_curve": "engine.experiments.learning_curve:run",
     "placed_graphs": "engine.experiments.placed_graphs:run",
     "table1": "engine.experiments.table1:run",
     "traversal_orders": "engine.experiments.traversal_orders:run",
+    "zero_shot": "engine.experiments.zero_shot:run",
     "zoo": "engine.experiments.zoo_table:run",
     "zoo_samples": "engine.experiments.zoo_samples:run",
 }
 """each writes into a folder, tells its progress, and returns a text"""
 EXPERIMENT_FOLDERS = {"families": Path("docs"), "zoo": Path("docs")}
 """where not in docs/results"""
+SCOPED = ("cross_family", "zero_shot")
+"""experiments that `--set` makes smaller: engine/experiments/policy_scope.py"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -136,6 +140,7 @@ def _add_experiments(commands: "argparse._SubParsersAction[argparse.ArgumentPars
     parser = commands.add_parser("experiments", help="make the figures of docs/ again")
     parser.add_argument("name", choices=list(EXPERIMENTS))
     parser.add_argument("--out", type=Path, help="folder (default docs/results; docs for families and zoo)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=f"for {', '.join(SCOPED)}")
     parser.set_defaults(command=_experiment)
 
 
@@ -228,7 +233,11 @@ def _bench(parsed: argparse.Namespace) -> int:
 
 def _experiment(parsed: argparse.Namespace) -> int:
     folder = parsed.out or EXPERIMENT_FOLDERS.get(parsed.name, Path("docs/results"))
-    print(_made(EXPERIMENTS[parsed.name])(folder, lambda line: print(line, file=sys.stderr)))
+    settings = settings_of_pairs(parsed.set)
+    if settings and parsed.name not in SCOPED:
+        raise SettingsError(f"{parsed.name} has no settings", where="--set", allowed=f"with {', '.join(SCOPED)}")
+    more = [settings] if settings else []
+    print(_made(EXPERIMENTS[parsed.name])(folder, lambda line: print(line, file=sys.stderr), *more))
     return 0
 
 

@@ -35,7 +35,7 @@ def evaluate_plans(
             placement = plan(room_bytes)
             if any(np.array_equal(placement, earlier) for earlier in told):
                 break
-            if problem.ledger.spent or (told and should_stop()):
+            if told and (problem.ledger.spent or should_stop()):
                 return best_of(problem)
             evaluations = evaluate_and_tell(problem, placement[np.newaxis], emit, first_episode=len(told) + 1)
             told.append(placement)

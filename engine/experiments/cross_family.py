@@ -1,0 +1,40 @@
+"""Policies trained on two families, on the third and on the zoo's models: how far what is learned reaches.
+
+`python -m engine experiments cross_family` writes docs/results/cross_family.{md,json,png}; a second call goes on, and
+`--set` makes it smaller, as with `zero_shot`. The figures are told whatever they are.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from engine.events import Json
+from engine.experiments.policy_page import tables
+from engine.experiments.policy_problems import ZOO, prepare_zoo
+from engine.experiments.policy_rows import Families, make_policies, measure_all, rows_of, written
+from engine.experiments.policy_scope import Scope, make_scope
+
+COMMAND = "python -m engine experiments cross_family"
+
+
+def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
+    """Train, measure, write `folder`/cross_family.{md,json,png}, and return the page."""
+    given = dict(settings or {})
+    scope = make_scope(given)
+    others = {family: others_than(scope, family) for family in scope.family_names}
+    make_policies(scope, given, [(names, seed) for seed in range(scope.seeds) for names in others.values()], tell)
+    prepare_zoo(scope, tell)
+    tested = {family: [names] for family, names in others.items()}
+    measure_all(scope, given, {**tested, ZOO: list(others.values())}, tell)
+    rows = {f"{family}, trained on {_named(names)}": rows_of(scope, family, names) for family, names in others.items()}
+    rows |= {f"{ZOO}, trained on {_named(names)}": rows_of(scope, ZOO, names) for names in others.values()}
+    title = "Across families: policies on graphs of a kind that they were not trained on"
+    return written(folder, "cross_family", tables(COMMAND, title, rows, scope), rows, scope)
+
+
+def others_than(scope: Scope, family: str) -> Families:
+    """All families but one."""
+    return tuple(name for name in scope.family_names if name != family)
+
+
+def _named(families: Families) -> str:
+    return " and ".join(families)

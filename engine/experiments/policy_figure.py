@@ -1,0 +1,32 @@
+"""How often an answer is within a share of the search's: distributions as in the paper's Figure 5."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.experiments.policy_page import PolicyRows, gaps
+from engine.experiments.policy_scope import Scope
+
+WIDEST = 1.5
+"""gap at the right edge"""
+
+
+def draw_shares(rows: Mapping[str, PolicyRows], scope: Scope, path: Path) -> None:
+    """One picture a row of the table: the share of graphs on which a method is no further behind."""
+    import matplotlib as mpl  # here, since a server never draws
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(rows), figsize=(5 * len(rows), 4), layout="constrained", squeeze=False)
+    for place, (name, of) in enumerate(rows.items()):
+        own = axes[0][place]
+        for each in gaps(of, scope):
+            count = len(each.values) + each.missing
+            shares = [(index + 1) / count for index in range(len(each.values))]
+            own.step(sorted(each.values), shares, where="post", label=each.label)
+        own.set(title=name, xlabel=f"gap to {scope.search_seconds:g} s of search", xlim=(-0.3, WIDEST), ylim=(0, 1))
+        own.axvline(0.0, color="grey", linewidth=0.5)
+    axes[0][0].set(ylabel="share of graphs and clusters")
+    axes[0][0].legend(fontsize="x-small", loc="lower right")
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)

@@ -1,0 +1,69 @@
+"""Graphs of the families on clusters, as the experiments with policies take them out of the families' cache."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from engine.child import no_progress
+from engine.clusters.parsing import parse_cluster
+from engine.experiments.policy_scope import Scope
+from engine.experiments.table1 import prepared_sample
+from engine.families.family import prepared_family
+from engine.families.members import members
+from engine.pins import allowed_devices
+from engine.policies.training_problem import TrainingProblem
+from engine.prepared import PreparedGraph
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from engine.whole_files import write_whole
+
+NamedGraph = tuple[str, PreparedGraph]
+ZOO = "zoo"
+"""in the place of a family: graphs of the zoo, all to test with"""
+ZOO_GRAPHS = ("inception_v3", "nasnet", "nmt", "nmt_4_layers")
+
+
+def held_out_names(scope: Scope, family: str) -> list[str]:
+    """The graphs of `family`, or of the zoo, that are looked at and trained on by none."""
+    if family == ZOO:
+        return list(ZOO_GRAPHS)
+    return [member.name for member in members(family) if member.split == "test"][: scope.graphs]
+
+
+def prepare_families(scope: Scope, tell: Callable[[str], None]) -> None:
+    """Build what the families' cache lacks, before several children look for it."""
+    for family in scope.family_names:
+        tell(f"the graphs of {family}")
+        prepared_family(family, Path(scope.cache), no_progress)
+
+
+def prepare_zoo(scope: Scope, tell: Callable[[str], None]) -> None:
+    """Build the zoo's graphs and keep them in the work folder, unless they are there."""
+    for name in ZOO_GRAPHS:
+        if not _zoo_path(scope, name).exists():
+            write_whole(_zoo_path(scope, name), prepared_sample(name, tell).to_bytes())
+
+
+def _zoo_path(scope: Scope, name: str) -> Path:
+    return Path(scope.work) / f"zoo-{name}-{scope.key()}.prepared"
+
+
+def graphs_of(scope: Scope, family: str, split: Literal["train", "test"]) -> list[NamedGraph]:
+    """(name, graph) of the first graphs of the split of `family`, as many as `scope` says."""
+    if family == ZOO:
+        return [(name, PreparedGraph.from_bytes(_zoo_path(scope, name).read_bytes())) for name in ZOO_GRAPHS]
+    names = [member.name for member in members(family) if member.split == split]
+    prepared = prepared_family(family, Path(scope.cache), no_progress, only=split)
+    graphs = prepared.train if split == "train" else prepared.test
+    count = scope.train_graphs if split == "train" else scope.graphs
+    return list(zip(names, graphs, strict=True))[:count]
+
+
+def problem_of(graph: NamedGraph, cluster_name: str) -> TrainingProblem:
+    """One graph on one cluster; its budget has no end."""
+    name, prepared = graph
+    cluster = parse_cluster(cluster_name)
+    allowed = allowed_devices(prepared.graph, prepared.costs, prepared.grouping, cluster)
+    problem = PlacementProblem(
+        prepared.graph, prepared.costs, prepared.grouping, cluster, allowed, Budget(MOST_EVALUATIONS)
+    )
+    return TrainingProblem(name, cluster_name, problem)

@@ -1,0 +1,89 @@
+"""What an experiment with trained policies covers: one dataclass, a sentence a field."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine import VERSION
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.families.catalogue import FAMILIES
+
+DIGITS = 12
+"""of a digest in a file's name"""
+SHORT_SECONDS, MIDDLE_SECONDS = 1.0, 10.0
+"""of the searches that are compared with: after proposals, and alone"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The defaults are the whole experiment; each can be made less, and the page says what it ran with."""
+
+    families: str = ",".join(FAMILIES)
+    """names, with commas"""
+    clusters: str = "2xK80,4xK80,8xV100,2xV100+2xK80"
+    """shorthands, with commas: 2, 4 and 8 devices, and unequal ones"""
+    seeds: int = 5
+    """policies trained from other random numbers, for each family"""
+    train_seconds: float = 3000.0
+    """of each training"""
+    train_graphs: int = 22
+    """of each family, the first ones of its split"""
+    graphs: int = 10
+    """held out of each family, the first ones of its split"""
+    samples: int = 16
+    """passes by chance beside the greedy one"""
+    search_seconds: float = 60.0
+    """of the search that all is compared with"""
+    slow_methods: bool = True
+    """whether m-SCT, whose linear programme takes long on large graphs, and Scotch are compared, too"""
+    processes: int = 2
+    """at once"""
+    cache: str = ".cache/families"
+    """folder of the families' graphs"""
+    work: str = ".cache/policies"
+    """folder of what has been made already: a second call goes on from there"""
+
+    def __post_init__(self) -> None:
+        for name in self.family_names:
+            if name not in FAMILIES:
+                raise SettingsError(name, where="families", allowed=", ".join(FAMILIES), field="settings")
+        for field in ("seeds", "train_graphs", "graphs", "processes"):
+            value = getattr(self, field)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SettingsError(f"{value!r}", where=field, allowed="a whole number from 1", field="settings")
+
+    @property
+    def family_names(self) -> tuple[str, ...]:
+        """In their order."""
+        return tuple(self.families.split(","))
+
+    @property
+    def cluster_names(self) -> tuple[str, ...]:
+        """In their order."""
+        return tuple(self.clusters.split(","))
+
+    def key(self, *fields: str) -> str:
+        """A digest of the version and `fields`: of what a file in the work folder depends on."""
+        known = [VERSION, *([field, getattr(self, field)] for field in fields)]
+        return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:DIGITS]
+
+    def told(self) -> str:
+        """For the page: what it ran with."""
+        return (
+            f"seeds 0 to {self.seeds - 1}, {self.train_seconds:g} s of training for each policy on "
+            f"{self.train_graphs} graphs of a family on {self.clusters.replace(',', ', ')}; {self.graphs} held-out "
+            f"graphs of each family; {self.samples} sampled passes; the search has {self.search_seconds:g} s; "
+            f"{self.processes} processes at once"
+        )
+
+
+def make_scope(settings: Mapping[str, Json]) -> Scope:
+    """`settings` over the whole experiment's. Raises SettingsError."""
+    known = [field.name for field in dataclasses.fields(Scope)]
+    for name in settings:
+        if name not in known:
+            raise SettingsError(f"there is no {name!r}", where="settings", allowed=", ".join(known), field="settings")
+    return Scope(**settings)  # type: ignore[arg-type]  # the dataclass checks its values itself

@@ -1,0 +1,108 @@
+"""The experiments with policies on small graphs: what is made is kept, the page tells what it ran with."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from engine.command_line import main
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.experiments import policy_making, policy_measuring
+from engine.experiments.policy_figure import draw_shares
+from engine.experiments.policy_measuring import Compared, Proposed
+from engine.experiments.policy_page import PolicyRows, gaps, tables
+from engine.experiments.policy_scope import Scope, make_scope
+from tests.engine.test_run import prepared_graph
+
+SMALL = Scope(families="nmt", clusters="2xK80,4xK80", seeds=1, graphs=1, search_seconds=60.0, slow_methods=False)
+
+
+def rows() -> PolicyRows:
+    reached: dict[str, float | None] = {
+        "search_60": 100.0,
+        "search_1": 120.0,
+        "search_10": 110.0,
+        "m_etf": None,
+        "heft": 150.0,
+        "single_device": 200.0,
+        "random": 300.0,
+    }
+    compared = [Compared("nmt-02", cluster, reached) for cluster in SMALL.cluster_names]
+    proposed = [
+        Proposed("nmt-02", cluster, ("nmt",), 0, 110.0 + 10 * index, 105.0, 99.0, 0.1)
+        for index, cluster in enumerate(SMALL.cluster_names)
+    ]
+    return PolicyRows(compared, proposed)
+
+
+def test_a_gap_is_the_share_behind_the_long_search() -> None:
+    found = {each.label: each for each in gaps(rows(), SMALL)}
+    assert found["greedy pass"].values == pytest.approx([0.1, 0.2]) and found["greedy pass"].mean == pytest.approx(0.15)
+    assert found["greedy pass"].nine_in_ten == pytest.approx(0.19)
+    assert found["these + 1 s of search"].mean == pytest.approx(-0.01)
+    assert found["m-ETF"].values == [] and found["m-ETF"].missing == 2
+    assert [each.mean for each in gaps(rows(), SMALL, "4xK80")[:2]] == pytest.approx([0.2, 0.05])
+
+
+def test_the_page_and_its_picture(tmp_path: Path) -> None:
+    text = tables("a command", "A title", {"nmt": rows()}, SMALL)
+    assert "`a command`" in text and SMALL.told() in text
+    assert "| nmt | all | +15.0% (+19.0%) | +5.0% (+5.0%) | -1.0% (-1.0%) | +20.0% (+20.0%) |" in text
+    assert "| none fits |" in text
+    draw_shares({"nmt": rows()}, SMALL, tmp_path / "shares.png")
+    assert (tmp_path / "shares.png").stat().st_size > 1000
+
+
+def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs = {"train": [("nmt-00", prepared_graph(8))], "test": [("nmt-02", prepared_graph(9))]}
+    for module in (policy_making, policy_measuring):
+        monkeypatch.setattr(module, "graphs_of", lambda _scope, _family, split: graphs[split])
+    for module in (policy_measuring,):
+        monkeypatch.setattr(module, "SHORT_SECONDS", 0.05)
+        monkeypatch.setattr(module, "MIDDLE_SECONDS", 0.05)
+    settings: dict[str, Json] = {
+        "families": "nmt",
+        "clusters": "2xK80",
+        "seeds": 1,
+        "train_seconds": 0.3,
+        "search_seconds": 0.1,
+        "slow_methods": False,
+        "work": str(tmp_path),
+    }
+    scope = make_scope(settings)
+    policy_making.in_child({"settings": settings, "families": ["nmt"], "seed": 0}, tmp_path, lambda *_: None)
+    policy = policy_making.read_policy(scope, ("nmt",), 0)
+    assert policy.card.graphs == ("nmt-00",) and policy.card.clusters == ("2xK80",)
+    order: dict[str, Json] = {"settings": settings, "family": "nmt", "index": 0, "trained": [["nmt"]]}
+    policy_measuring.in_child(order, tmp_path, lambda *_: None)
+    compared = policy_measuring.read_compared(policy_measuring.compared_path(scope, "nmt-02", "2xK80"))
+    proposed = policy_measuring.read_proposed(policy_measuring.proposed_path(scope, "nmt-02", "2xK80", ("nmt",), 0))
+    assert set(compared.reached) == {"single_device", "m_etf", "heft", "random", "search_0.05", "search_0.1"}
+    assert proposed.greedy_us is not None and proposed.best_of_us is not None and proposed.searched_us is not None
+    assert proposed.searched_us <= proposed.best_of_us <= proposed.greedy_us
+
+
+def test_a_scope_depends_on_what_it_is_asked() -> None:
+    assert Scope().key("clusters", "train_seconds") == Scope(seeds=2).key("clusters", "train_seconds")
+    assert Scope().key("train_seconds") != dataclasses.replace(SMALL, train_seconds=1.0).key("train_seconds")
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"families": "nmt,rnn"}, "families: rnn; allowed: nmt, ptb, cifar10"),
+        ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1"),
+    ],
+)
+def test_a_scope_that_cannot_be_is_refused(settings: dict[str, Json], line: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        make_scope(settings)
+    assert str(caught.value) == line
+
+
+def test_settings_are_refused_where_an_experiment_has_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiments", "zoo", "--set", "seeds=1"]) == 2
+    assert "zoo has no settings; allowed: with cross_family, zero_shot" in capsys.readouterr().err

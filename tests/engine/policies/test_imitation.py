@@ -1,0 +1,92 @@
+"""The teacher and its imitation: feasible labels, equal devices as one choice, a toy that must be learned."""
+
+import numpy as np
+import pytest
+import torch
+
+from engine.placeto.optimiser import Optimiser
+from engine.placeto.settings import make_settings
+from engine.placeto.shared_head_policy import fresh_network
+from engine.policies.bound_problem import BoundProblem, batch_advantages
+from engine.policies.imitation import equal_choices, imitation_loss
+from engine.policies.teacher import taught_placement
+from engine.policies.training_problem import TrainingProblem
+from engine.problem import Budget, PlacementProblem
+from tests.engine.placers.small_problems import small_problem
+from tests.engine.placeto.problems import two_chains
+
+CPU = torch.device("cpu")
+
+
+def bound(problem: PlacementProblem, **sizes: int) -> BoundProblem:
+    settings = make_settings(
+        {"start": "nowhere", "stay_weight": 0.0, "exploration": 0.0, "torch_device": "cpu", "epochs": 2, **sizes}
+    )
+    network = fresh_network(settings, np.random.default_rng(0), CPU)
+    return BoundProblem(TrainingProblem("drawn", "2xGPU", problem), settings, network, Optimiser(network, 1e-3))
+
+
+def test_an_empty_device_is_one_choice_with_all_that_are_alike() -> None:
+    classes = np.array([0, 0, 0, 1], np.int32)
+    allowed = np.ones((4, 4), bool)
+    allowed[1, 2] = False
+    orders, actions = np.array([[0, 1, 2, 3]], np.int32), np.array([[1, 0, 1, 3]], np.int32)
+    choices = equal_choices(classes, allowed, orders, actions)
+    expected = [
+        [1, 1, 1, 0],  # three alike, all empty
+        [1, 0, 0, 0],  # of the two that are left, one is closed to this group
+        [0, 1, 0, 0],  # used before
+        [0, 0, 0, 1],  # the only one of its class
+    ]
+    assert choices[0].astype(int).tolist() == expected
+
+
+def test_the_loss_is_of_the_probability_of_the_set() -> None:
+    probabilities = torch.tensor([[[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]]])
+    choices = torch.tensor([[[True, True, False], [False, False, True]]])
+    expected = -np.log([0.8, 0.2])
+    assert imitation_loss(probabilities.log(), choices)[0].tolist() == pytest.approx(expected.tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_teacher_keeps_to_pins_and_memory(seed: int) -> None:
+    problem = small_problem(seed, ops=9, devices=3, pins=True)
+    placement, used = taught_placement(problem, Budget(300), np.random.default_rng(0), lambda: False)
+    assert problem.respects(placement[None, :])[0] and 0 < used <= 300
+    assert problem.feasible(problem.simulator.evaluate(placement[None, :]))[0]
+    one_device = np.argmax(problem.allowed, axis=1).astype(np.int32)
+    times = problem.simulator.evaluate(np.stack([placement, one_device])).step_time_us
+    assert times[0] <= times[1]
+
+
+def test_one_evaluation_is_enough_for_the_teacher() -> None:
+    placement, used = taught_placement(small_problem(1), Budget(1), np.random.default_rng(0), lambda: False)
+    assert used == 1 and len(placement) == 7
+
+
+def test_imitation_learns_two_chains_whatever_the_devices_are_called() -> None:
+    problem = two_chains()
+    learner, rng = bound(problem), np.random.default_rng(1)
+    chains = np.arange(problem.group_count, dtype=np.int32) % 2
+    losses = []
+    for step in range(60):
+        learner.teach(chains if step % 2 else 1 - chains)
+        losses.append(learner.imitate(("topological", "random_topological"), 1e-2, rng))
+    assert losses[0] > 0.1 and losses[-1] < 0.02
+
+
+def test_exploring_keeps_the_best_and_counts_evaluations() -> None:
+    learner, rng = bound(two_chains()), np.random.default_rng(1)
+    learner.teach(np.zeros(10, np.int32))
+    before = learner.best_value
+    assert [learner.explore("topological", 0.0, rng) for _ in range(3)] == [16, 16, 16]
+    assert learner.best_value < before and learner.gap >= 0
+    assert learner.problem.ledger.used == 3 * 16 + 1
+
+
+def test_advantages_are_free_of_the_graphs_own_scale() -> None:
+    values = np.array([1.0, 1.1, 0.9, 1.3])
+    advantages = batch_advantages(values)
+    assert advantages == pytest.approx(batch_advantages(1000 * values))
+    assert advantages.sum() == pytest.approx(0.0, abs=1e-9) and advantages.argmax() == 2
+    assert batch_advantages(np.ones(5)) == pytest.approx(np.zeros(5))
