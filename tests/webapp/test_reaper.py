@@ -13,6 +13,7 @@ from webapp.graphs.models import Graph
 from webapp.jobs import reaper
 from webapp.jobs.claim import WORKER_VARIABLE, Claim, ClaimLostError
 from webapp.jobs.publishing import publish
+from webapp.policies.models import Policy
 from webapp.profiles.models import Profile
 from webapp.runs.models import Run
 
@@ -127,4 +128,4 @@ def test_a_broker_that_is_away_is_no_error(run: Run, monkeypatch: pytest.MonkeyP
 
 
 def test_every_job_is_seen_to() -> None:
-    assert set(reaper.job_models()) == {Graph, Profile, Run}
+    assert set(reaper.job_models()) == {Graph, Policy, Profile, Run}
