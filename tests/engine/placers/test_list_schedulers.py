@@ -95,6 +95,14 @@ def test_without_room_the_attempts_end_and_the_nearest_is_told(method: str) -> N
     assert len([event for event in heard if isinstance(event, Episode)]) == problem.ledger.used
 
 
+@pytest.mark.parametrize("method", LIST_SCHEDULERS)
+def test_one_plan_is_evaluated_however_late_it_is(method: str) -> None:
+    problem = chain(6, persistent=10, temporary=0, memory=60).with_budget(Budget(20, seconds=1e-9))
+    placement, _ = place(method, problem)
+    assert problem.ledger.used == 1
+    assert placement.tolist() == problem.ledger.answer().tolist()
+
+
 def test_m_topo_fills_to_the_share_and_the_largest() -> None:
     placement, _ = place("m_topo", chain(6, persistent=10, temporary=0, memory=1000))
     assert placement.tolist() == [0, 0, 0, 0, 1, 1]  # 60 / 2 + 10
