@@ -12,7 +12,6 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from math import sqrt
@@ -76,22 +75,23 @@ class Ratio:
 
 def run(folder: Path, tell: Callable[[str], None]) -> str:
     """Compare on all cases, write `folder`/auto_check.{md,json}, and return the tables."""
-    WORK.mkdir(parents=True, exist_ok=True)
-
-    def rows_of_case(case: Case) -> list[Row]:
-        rows = _rows(case, measure(case, seeds_for(case), Budget(EVALUATIONS), WORK))
-        tell(f"{case.name}: {_told(rows)}")
-        return rows
-
     every = list(cases(tell))
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        rows = [row for found in pool.map(rows_of_case, every) for row in found]
-    in_seconds: list[Row] = []
-    for case in every:  # one after the other: what runs beside it takes from its seconds
-        if case.with_all or case.kind in ("shared", "zoo"):
-            in_seconds += _rows(case, measure(case, SEEDS_IN_SECONDS, Budget(MOST_EVALUATIONS, SECONDS), WORK))
-            tell(f"{case.name}, {SECONDS:g} s: {_told(in_seconds[-len(SEEDS_IN_SECONDS) :])}")
+    rows = _measured(every, {case.name: seeds_for(case) for case in every}, Budget(EVALUATIONS), _processes(), tell)
+    some = [case for case in every if case.with_all or case.kind in ("shared", "zoo")]
+    budget = Budget(MOST_EVALUATIONS, SECONDS)
+    in_seconds = _measured(some, {case.name: SEEDS_IN_SECONDS for case in some}, budget, 1, tell)
     return written(folder, rows, in_seconds)
+
+
+def _processes() -> int:
+    return os.cpu_count() or 1
+
+
+def _measured(
+    every: list[Case], seeds: dict[str, dict[str, int]], budget: Budget, processes: int, tell: Callable[[str], None]
+) -> list[Row]:
+    found = measure(every, seeds, budget, WORK, processes, tell)
+    return [row for case in every for row in _rows(case, found[case.name])]
 
 
 def seeds_for(case: Case) -> dict[str, int]:
@@ -138,12 +138,6 @@ def ratios(rows: Iterable[Row]) -> list[Ratio]:
         value = float("inf") if auto.step_time_us is None else auto.step_time_us / row.step_time_us
         found.append(Ratio(row, value, sqrt(auto.error**2 + row.error**2)))
     return found
-
-
-def _told(rows: Iterable[Row]) -> str:
-    return ", ".join(
-        f"{row.method} {'none' if row.step_time_us is None else f'{row.step_time_us:.0f}'}" for row in rows
-    )
 
 
 def _head(rows: list[Row]) -> str:

@@ -1,12 +1,14 @@
 """What each method reaches on a graph, seed by seed; kept in a folder, so that a second call goes on.
 
-A graph is measured in a child process of its own, so that several can be measured at once.
+Child processes share the graphs, so that all cores can be used.
 """
 
 import hashlib
 import json
 import time
 import zlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,14 @@ from typing import Any
 import numpy as np
 
 from engine import VERSION, api
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child import Limits, ReportProgress, Results, no_progress, run_in_child
 from engine.comparing.work_folder import KEY_LENGTH
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.experiments.auto_check_cases import Case
+from engine.placers import scotch
 from engine.placers.registry import make_placer
+from engine.placers.scotch_library import map_in_child
 from engine.problem import Budget, PlacementProblem
 from engine.whole_files import write_whole
 
@@ -38,42 +42,82 @@ class Reached:
     wall_seconds: float
 
 
-def measure(case: Case, seeds: dict[str, int], budget: Budget, work: Path) -> list[Reached]:
-    """Let each method of `seeds` place with so many seeds, in a child, but for what `work` has already."""
-    key = _key(case, budget)
-    missing: list[Json] = [
-        [method, seed]
-        for method, count in seeds.items()
-        for seed in range(count)
-        if not _path(work, key, method, seed).exists()
-    ]
-    if missing:
-        graph = work / f"graph-{key}.npz"
-        write_whole(graph, case.prepared.to_bytes())
-        told: dict[str, Json] = {
-            "graph": str(graph),
-            "cluster": case.cluster,
-            "members": missing,
-            "evaluations": budget.evaluations,
-            "seconds": budget.seconds,
-            "work": str(work),
-            "key": key,
-        }
-        run_in_child("engine.experiments.auto_check_measuring:in_child", told, LIMITS, task=f"measuring on {case.name}")
-    return [_read(work, key, method, seed) for method, count in seeds.items() for seed in range(count)]
+def measure(
+    every: Sequence[Case],
+    seeds: Mapping[str, dict[str, int]],
+    budget: Budget,
+    work: Path,
+    processes: int,
+    tell: Callable[[str], None],
+) -> dict[str, list[Reached]]:
+    """By case: each method of its `seeds` with so many; what `work` has not is measured in `processes` children."""
+    work.mkdir(parents=True, exist_ok=True)
+    missing: list[Json] = []
+    for case in every:
+        key = _key(case, budget)
+        members: list[Json] = [
+            [method, seed]
+            for method, count in seeds[case.name].items()
+            for seed in range(count)
+            if not _path(work, key, method, seed).exists()
+        ]
+        if members:
+            write_whole(work / f"graph-{key}.npz", case.prepared.to_bytes())
+            missing.append({"key": key, "name": case.name, "cluster": case.cluster, "members": members})
+    shares = [missing[first::processes] for first in range(processes)]
+    with ThreadPoolExecutor(processes) as pool:
+        for _ in pool.map(
+            lambda share: _measure_share(share, budget, work, tell), [share for share in shares if share]
+        ):
+            pass
+    return {
+        case.name: [
+            _read(work, _key(case, budget), method, seed)
+            for method, count in seeds[case.name].items()
+            for seed in range(count)
+        ]
+        for case in every
+    }
 
 
-def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Measure the `members`, [method, seed] each, and keep each at once."""
+def _measure_share(share: list[Json], budget: Budget, work: Path, tell: Callable[[str], None]) -> None:
+    told: dict[str, Json] = {
+        "share": share,
+        "evaluations": budget.evaluations,
+        "seconds": budget.seconds,
+        "work": str(work),
+    }
+    run_in_child(
+        "engine.experiments.auto_check_measuring:in_child",
+        told,
+        LIMITS,
+        task="measuring",
+        report_progress=lambda stage, done, total: tell(f"{stage}: {done} of {total}"),
+    )
+
+
+def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """Measure the `members`, [method, seed] each, of each graph of the `share`, and keep each at once."""
+    vars(scotch)["run_in_child"] = (
+        _in_this_process  # this process is a child already, and starting another takes a second
+    )
     told: dict[str, Any] = dict(arguments)
-    prepared = api.PreparedGraph.from_bytes(Path(told["graph"]).read_bytes())
-    problem = Case("", "", prepared, told["cluster"], False).problem(Budget(told["evaluations"], told["seconds"]))
-    for method, seed in told["members"]:
-        began = time.monotonic()
-        step_time_us = reached(problem, method, seed)
-        found = {"step_time_us": step_time_us, "wall_seconds": time.monotonic() - began}
-        write_whole(_path(Path(told["work"]), told["key"], method, seed), json.dumps(found).encode())
+    work, budget = Path(told["work"]), Budget(told["evaluations"], told["seconds"])
+    for number, graph in enumerate(told["share"]):
+        report_progress(graph["name"], number, len(told["share"]))
+        prepared = api.PreparedGraph.from_bytes((work / f"graph-{graph['key']}.npz").read_bytes())
+        problem = Case("", "", prepared, graph["cluster"], False).problem(budget)
+        for method, seed in graph["members"]:
+            began = time.monotonic()
+            step_time_us = reached(problem, method, seed)
+            found = {"step_time_us": step_time_us, "wall_seconds": time.monotonic() - began}
+            write_whole(_path(work, graph["key"], method, seed), json.dumps(found).encode())
     return {}, {}
+
+
+def _in_this_process(_function: str, arguments: Mapping[str, Json], _limits: Limits, **_options: object) -> Results:
+    """Scotch's mapping, in the place of `run_in_child`."""
+    return map_in_child(dict(arguments), Path(), no_progress)
 
 
 def reached(problem: PlacementProblem, method: str, seed: int) -> float | None:
