@@ -57,11 +57,15 @@ ROWS = (
     Row("nasnet", papers_ops=f"{NASNET_OPS_OF_PAPER:,}", papers_seconds="1.28"),
     Row("nmt", papers_seconds="out of memory"),
     Row("nmt_4_layers", papers_seconds="out of memory"),
+    Row("ptb"),
+    Row("cifar10"),
     Row("tiny_cnn"),
     Row("inception_v3", INFERENCE),
     Row("nasnet", INFERENCE),
     Row("nmt", INFERENCE),
     Row("nmt_4_layers", INFERENCE),
+    Row("ptb", INFERENCE),
+    Row("cifar10", INFERENCE),
     Row("nasnet", LARGE),
 )
 
@@ -166,9 +170,11 @@ Graphs that the engine builds itself:
     python -m engine build NAME [--inference] [--set NAME=VALUE ...] --out PATH
 
 Each is one full training step (forward, gradients, update) or, with `--inference`, its forward pass. Every shape is
-known, so that every cost can be estimated. What can be set stands in `engine/zoo/settings.py`; where a model is from
-and what its ops' names mean, at the head of its own file there. Nothing is set in the rows below but what they say:
-Inception-V3 and NASNet have batch 64, NMT has batch 128 and 32 steps.
+known, so that every cost can be estimated. What can be set stands in `engine/zoo/settings.py` and
+`engine/zoo/enas_settings.py`; where a model is from and what its ops' names mean, at the head of its own file there.
+Nothing is set in the rows below but what they say:
+Inception-V3 and NASNet have batch 64, NMT has batch 128 and 32 steps; `ptb` and `cifar10` are the cells that ENAS
+published, with its sizes. Of `nmt`, `ptb` and `cifar10` there are also [families](families.md).
 
 ## Size
 
