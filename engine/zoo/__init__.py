@@ -52,10 +52,12 @@ ZOO: dict[str, Model] = {
         {"layers": 4},
     ),
     "ptb": Model(
-        "ENAS's recurrent cell, 12 nodes, 35 steps, batch 64, a full training step", "engine.zoo.ptb:build", PtbSettings
+        "ENAS's recurrent cell for Penn Treebank, 12 nodes, 35 steps, batch 64, a full training step",
+        "engine.zoo.ptb:build",
+        PtbSettings,
     ),
     "cifar10": Model(
-        "ENAS's convolutional cells, 15 + 2, batch 144, a full training step",
+        "ENAS's convolutional cells for CIFAR-10, 15 normal and 2 reduction cells, batch 144, a full training step",
         "engine.zoo.cifar10:build",
         Cifar10Settings,
     ),
