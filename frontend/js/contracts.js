@@ -58,6 +58,7 @@
  * @property {number} evaluations
  * @property {number} wall_seconds
  * @property {number} lower_bound_us
+ * @property {string | null} [policy] the name on the card of the policy that it began from
  *
  * @typedef {StartedEvent | BaselineEvent | EpisodeEvent | ProgressEvent | FinishedEvent} RunEvent
  *
@@ -77,6 +78,7 @@
  * @property {number} evaluations the budget
  * @property {number} seed
  * @property {number | null} seconds the budget of wall time
+ * @property {{ id: string | null, name: string, digest: string } | null} policy that it begins from; id: null once deleted
  * @property {unknown} cluster
  * @property {Device[]} devices
  * @property {number | null} groups

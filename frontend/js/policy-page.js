@@ -1,12 +1,13 @@
 /** The page of a policy: follows its training until that has ended; afterwards the same events, replayed. */
 
+import { Announcer } from "./announcer.js";
 import { confirmDeletion } from "./confirm.js";
 import { find, setAttributes, setText } from "./dom.js";
 import { formatDuration } from "./format.js";
 import { watchRows } from "./job-rows.js";
 import { fillNumbers } from "./page-numbers.js";
 import { PolicyChart } from "./policy-chart.js";
-import { chartSentence, initialState, reduce, stageSentence } from "./policy-state.js";
+import { chartSentence, initialState, reduce, stageName, stageSentence } from "./policy-state.js";
 import { poll } from "./poll.js";
 import { hasEnded } from "./run-state.js";
 import { getJson } from "./server.js";
@@ -28,6 +29,7 @@ const PAGE_SIZE = 1000;
 class TrainingView {
   #root;
   #chart;
+  #announcer;
   #state = initialState();
   #worked;
 
@@ -36,6 +38,7 @@ class TrainingView {
     this.#root = root;
     this.#worked = !hasEnded(/** @type {import("./contracts.js").RunStatus} */ (root.dataset.status));
     this.#chart = new PolicyChart(this.#part("chart"));
+    this.#announcer = new Announcer(this.#part("announcer"));
   }
 
   /** @returns {Promise<boolean>} whether there will be more */
@@ -71,6 +74,7 @@ class TrainingView {
     setText(this.#part("chart-words"), chartSentence(this.#state));
     setText(this.#part("time"), seconds > 0 ? `${formatDuration(seconds)} of training` : "");
     if (!ended) {
+      this.#announcer.say(stageName(this.#state));
       const preparing = page.total > 0; // a family is being built
       const words = preparing ? stageWords({ ...page }) : stageSentence(this.#state) || page.stage;
       const waiting = page.status === "queued" ? "It waits for a free worker and starts by itself." : "Loading the graphs…";

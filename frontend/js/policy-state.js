@@ -98,13 +98,22 @@ function apply(draft, event) {
 
 /**
  * @param {PolicyState} state
+ * @returns {string} the stage alone: what is read aloud, once each
+ */
+export function stageName({ stage }) {
+  return STAGE_WORDS[stage] ?? stage;
+}
+
+/**
+ * @param {PolicyState} state
  * @returns {string} what it is at, for people
  */
-export function stageSentence({ stage, done, heldOut }) {
+export function stageSentence(state) {
+  const { stage, done, heldOut } = state;
   if (stage === "") {
     return "";
   }
-  const words = STAGE_WORDS[stage] ?? stage;
+  const words = stageName(state);
   if (stage === "held_out" && heldOut.length > 0) {
     const mean = heldOut.reduce((sum, { gap }) => sum + gap, 0) / heldOut.length;
     return `${words}: ${heldOut.length} so far, mean gap ${formatGap(mean)}`;
