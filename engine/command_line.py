@@ -35,6 +35,7 @@ EXPERIMENTS = {
     "auto_check": "engine.experiments.auto_check:run",
     "cross_family": "engine.experiments.cross_family:run",
     "families": "engine.experiments.families_table:run",
+    "learning_choices": "engine.experiments.learning_choices:run",
     "learning_curve": "engine.experiments.learning_curve:run",
     "placed_graphs": "engine.experiments.placed_graphs:run",
     "table1": "engine.experiments.table1:run",
@@ -46,7 +47,7 @@ EXPERIMENTS = {
 """each writes into a folder, tells its progress, and returns a text"""
 EXPERIMENT_FOLDERS = {"families": Path("docs"), "zoo": Path("docs")}
 """where not in docs/results"""
-SCOPED = ("cross_family", "zero_shot")
+SCOPED = ("cross_family", "learning_choices", "zero_shot")
 """experiments that `--set` makes smaller: engine/experiments/policy_scope.py"""
 
 

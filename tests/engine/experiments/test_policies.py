@@ -9,6 +9,7 @@ from engine.command_line import main
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.experiments import policy_making, policy_measuring
+from engine.experiments.learning_choices import VARIANTS, page
 from engine.experiments.policy_figure import draw_shares
 from engine.experiments.policy_measuring import Compared, Proposed
 from engine.experiments.policy_page import PolicyRows, gaps, tables
@@ -85,6 +86,18 @@ def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
     assert proposed.searched_us <= proposed.best_of_us <= proposed.greedy_us
 
 
+def test_the_choices_are_compared_with_the_best_that_any_found() -> None:
+    found = {
+        (variant, seed): {"greedy": [110.0, 220.0 + 20 * seed], "best_of": [100.0, 200.0]}
+        for variant in VARIANTS
+        for seed in (0, 1)
+    }
+    found["as it is", 0]["best_of"] = [100.0, 160.0]
+    text = page(found, SMALL)
+    assert "| as it is |  | 26.9% (23.8%–30.0%) | 12.5% (0.0%–25.0%) |" in text
+    assert "| one update a batch | epochs=1 | 26.9% (23.8%–30.0%) | 12.5% (12.5%–12.5%) |" in text
+
+
 def test_a_scope_depends_on_what_it_is_asked() -> None:
     assert Scope().key("clusters", "train_seconds") == Scope(seeds=2).key("clusters", "train_seconds")
     assert Scope().key("train_seconds") != dataclasses.replace(SMALL, train_seconds=1.0).key("train_seconds")
@@ -105,4 +118,4 @@ def test_a_scope_that_cannot_be_is_refused(settings: dict[str, Json], line: str)
 
 def test_settings_are_refused_where_an_experiment_has_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiments", "zoo", "--set", "seeds=1"]) == 2
-    assert "zoo has no settings; allowed: with cross_family, zero_shot" in capsys.readouterr().err
+    assert "zoo has no settings; allowed: with cross_family, learning_choices, zero_shot" in capsys.readouterr().err

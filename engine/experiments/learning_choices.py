@@ -1,0 +1,139 @@
+"""What each choice in the training of policies brings: variants with equal evaluations, on graphs they have not seen.
+
+`python -m engine experiments learning_choices` writes docs/results/learning_choices.{md,json}; a second call goes on,
+and `--set` makes it smaller, as with `zero_shot`. Counts instead of seconds: the answer depends on no clock.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from engine import VERSION
+from engine.child import ReportProgress, Results, run_in_child
+from engine.events import Json
+from engine.experiments.policy_making import LIMITS
+from engine.experiments.policy_problems import graphs_of, prepare_families, problem_of
+from engine.experiments.policy_scope import Scope, make_scope
+from engine.policies.family_training import train_policy
+from engine.policies.proposals import proposals
+from engine.policies.settings import make_training_settings
+from engine.policies.training_problem import TrainingProblem
+from engine.whole_files import write_whole
+
+COMMAND = "python -m engine experiments learning_choices"
+COUNTS: dict[str, Json] = {
+    "teacher_evaluations": 3000,
+    "imitation_steps": 3000,
+    "reinforcement_batches": 1500,
+    "torch_device": "cpu",
+}
+"""of every variant, where it does not say otherwise: a batch has 16 evaluations"""
+VARIANTS: dict[str, dict[str, Json]] = {
+    "as it is": {},
+    "imitation alone": {"reinforcement_batches": 1},
+    "reinforcement alone": {"imitation_steps": 1},
+    "a hasty teacher": {"teacher_evaluations": 50},
+    "one update a batch": {"epochs": 1},
+    "four updates a batch": {"epochs": 4},
+    "more entropy": {"entropy_weight": 0.02},
+    "no entropy bonus": {"entropy_weight": 0.0},
+    "one order alone": {"usual_order_share": 1.0},
+    "hidden layers of 64": {"hidden_width": 64},
+    "six rounds of messages": {"message_rounds": 6},
+}
+"""what differs from the settings' defaults"""
+Found = dict[str, list[float]]
+"""`greedy` and `best_of`: [held-out graphs on clusters] step times in µs"""
+
+
+def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
+    """Train every variant with every seed, write `folder`/learning_choices.{md,json}, and return the page."""
+    given = dict(settings or {})
+    scope = make_scope(given)
+    Path(scope.work).mkdir(parents=True, exist_ok=True)
+    prepare_families(scope, tell)
+    turns = [(variant, seed) for seed in range(scope.seeds) for variant in VARIANTS]
+
+    def measure(turn: tuple[str, int]) -> None:
+        if not _path(scope, *turn).exists():
+            order: dict[str, Json] = {"settings": given, "variant": turn[0], "seed": turn[1]}
+            run_in_child("engine.experiments.learning_choices:in_child", order, LIMITS, task=turn[0])
+            tell(f"{turn[0]}, seed {turn[1]}")
+
+    with ThreadPoolExecutor(scope.processes) as pool:
+        list(pool.map(measure, turns))
+    found = {turn: json.loads(_path(scope, *turn).read_bytes()) for turn in turns}
+    text = page(found, scope)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "learning_choices.md").write_text(text)
+    rows = [{"variant": variant, "seed": seed} | found[variant, seed] for variant, seed in turns]
+    (folder / "learning_choices.json").write_text(json.dumps(rows) + "\n")
+    return text
+
+
+def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Train one variant and keep what it reaches."""
+    told: dict[str, Any] = dict(arguments)
+    scope, variant, seed = make_scope(told["settings"]), str(told["variant"]), int(told["seed"])
+    policy = train_policy(
+        _problems(scope, train=True),
+        (),
+        make_training_settings(COUNTS | VARIANTS[variant]),
+        seed,
+        lambda _: None,
+        lambda: False,
+    )
+    found: Found = {"greedy": [], "best_of": []}
+    for each in _problems(scope, train=False):
+        placements = proposals(policy, each.problem, np.random.default_rng(seed), scope.samples)
+        evaluations = each.problem.simulator.evaluate(placements)
+        times = np.where(each.problem.feasible(evaluations), evaluations.step_time_us, 2 * evaluations.step_time_us)
+        found["greedy"].append(float(times[0]))
+        found["best_of"].append(float(times.min()))
+    write_whole(_path(scope, variant, seed), json.dumps(found).encode())
+    return {}, {}
+
+
+def _problems(scope: Scope, *, train: bool) -> list[TrainingProblem]:
+    graphs = [
+        graph for family in scope.family_names for graph in graphs_of(scope, family, "train" if train else "test")
+    ]
+    return [problem_of(graph, cluster) for graph in graphs for cluster in scope.cluster_names]
+
+
+def _path(scope: Scope, variant: str, seed: int) -> Path:
+    key = scope.key("families", "clusters", "train_graphs", "graphs", "samples")
+    return Path(scope.work) / f"choice-{variant.replace(' ', '-')}-{seed}-{key}.json"
+
+
+def page(found: Mapping[tuple[str, int], Found], scope: Scope) -> str:
+    """Gaps to the best that any variant found on a graph and cluster: the mean over these, and its range over seeds."""
+    best = np.min([each["best_of"] for each in found.values()], axis=0)
+    counts = ", ".join(f"{name}={value}" for name, value in COUNTS.items() if name != "torch_device")
+    head = f"""# What each choice brings
+
+`{COMMAND}`; Placeto Explorer {VERSION}. {counts}; one policy for {scope.families.replace(",", ", ")} on
+{scope.clusters.replace(",", ", ")}, trained on {scope.train_graphs} graphs and tested on {scope.graphs} others of each
+family, seeds 0 to {scope.seeds - 1}. By what share a step is longer than the best that any variant found there: the
+mean over graphs and clusters, and over the seeds, with the range of the seeds in brackets. A placement that does not
+fit counts double. Best of {1 + scope.samples}: the greedy pass and the sampled ones.
+
+| variant | what differs | greedy | best of {1 + scope.samples} |
+| --- | --- | --- | --- |"""
+    lines = []
+    for variant, changes in VARIANTS.items():
+        own = [each for (name, _), each in found.items() if name == variant]
+        cells = [_cell([float(np.mean(np.array(each[answer]) / best - 1)) for each in own]) for answer in own[0]]
+        differs = ", ".join(f"{name}={value}" for name, value in changes.items())
+        lines.append(f"| {variant} | {differs} | {' | '.join(cells)} |")
+    return "\n".join([head, *lines, ""])
+
+
+def _cell(by_seed: list[float]) -> str:
+    mean, least, greatest = fmean(by_seed), min(by_seed), max(by_seed)
+    return f"{mean:.1%}" + (f" ({least:.1%}–{greatest:.1%})" if len(by_seed) > 1 else "")
