@@ -46,7 +46,7 @@ export class PolicyChart {
     const points = thinned(this.#state?.points ?? []);
     this.#empty.hidden = points.length > 0;
     this.#empty.textContent = this.#ended
-      ? "Nothing was told of the gap while it was trained."
+      ? "It was not compared with its teacher while it was trained; short trainings are not."
       : "A line appears here once it has been compared with its teacher.";
     if (points.length === 0 || width === 0) {
       this.#picture.replaceChildren();
