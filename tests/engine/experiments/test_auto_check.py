@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.experiments import auto_check, auto_check_cases
-from engine.experiments.auto_check import LEFT_OUT, SLOW, Row, ratios, seeds_for
+from engine.experiments.auto_check import LEFT_OUT, SEEDS_TO_BE_SURE, SLOW, Row, more_seeds, ratios, seeds_for
 from engine.placers.registry import DETERMINISTIC, PLACERS
 
 
@@ -73,3 +73,12 @@ def test_scatter_is_not_taken_for_being_behind(auto_us: float, error: float, beh
     (ratio,) = ratios([row("auto", auto_us, error * 0.6), row("local_search", 100.0, error * 0.8)])
     assert ratio.error == pytest.approx(error)
     assert (ratio.behind, ratio.surely_behind) == (behind, surely)
+
+
+def test_who_is_ahead_of_auto_is_looked_at_with_more_seeds() -> None:
+    rows = [row("auto", 102.0), row("local_search", 100.0), row("brkga", 101.9)]
+    seeds = {"a": {"auto": 8, "local_search": 8, "brkga": 3}, "b": {"auto": 8}}
+    assert more_seeds(seeds, rows) == {
+        "a": {"auto": SEEDS_TO_BE_SURE, "local_search": SEEDS_TO_BE_SURE, "brkga": 3},
+        "b": {"auto": 8},
+    }
