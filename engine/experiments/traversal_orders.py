@@ -116,16 +116,17 @@ def _ends(policy: Policy, graph: GroupGraph, order: NDArray[np.int32], seed: int
 def page(placed: Sequence[Placed]) -> str:
     """The whole page."""
     seeds = sorted({each.seed for each in placed})
-    unseen = " + ".join(f"{count} {name}" for name, count in TESTED.items())
+    unseen = ", ".join(f"{count} {name}" for name, count in TESTED.items())
+    given = ", ".join(f"{name}={value}" for name, value in SETTINGS.items() if name != "torch_device")
     head = f"""# Orders of visiting that the policy has not seen
 
-`{COMMAND}`; Placeto Explorer {VERSION}; {CLUSTER}, 128 groups, {EVALUATIONS} evaluations of training, seeds {seeds}.
-Preset `fast` with {", ".join(f"{name}={value}" for name, value in SETTINGS.items() if name != "torch_device")}.
+`{COMMAND}`; Placeto Explorer {VERSION}; {CLUSTER}, 128 groups, {EVALUATIONS} evaluations of training,
+seeds {seeds}. Preset `fast` with {given}.
 
-How much longer a step takes than with the best placement that either training found ({unseen} orders a seed; those
-drawn are new, not of the training). Mean over orders and seeds; gap: the mean over all orders; spread: the slowest
-order's step time over the fastest's, the mean over the seeds and the worst seed. Passes: how often the policy goes over
-the groups, the second time from where the first ended.
+How much longer a step takes than with the best placement that either training found. Orders a seed: {unseen};
+those drawn are new, not of the training. `mixed` is random topological and random orders in turn. Mean over orders and
+seeds; gap: the mean over all orders; spread: the slowest order's step time over the fastest's, the mean over the seeds
+and the worst seed. Passes: how often the policy goes over the groups, the second time from where the first ended.
 """
     traversals = list(TESTED)
     lines = [

@@ -3,10 +3,12 @@
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine import api
 from engine.experiments import zoo_samples
+from engine.experiments.random_graphs import random_graph
 from engine.experiments.table1 import Row
 
 
@@ -28,13 +30,15 @@ def test_the_mean_and_who_never_passed(evaluations: list[int | None], cell: str)
 
 def test_every_compared_method_has_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(zoo_samples, "ROWS", (Row("tiny_cnn", 2, ()),))
+    drawn = random_graph("layered", 20, np.random.default_rng(0))
+    monkeypatch.setattr(zoo_samples, "prepared_sample", lambda *_: drawn)
+    monkeypatch.setattr(zoo_samples, "ROWS", (Row("drawn", 2, ()),))
     monkeypatch.setattr(zoo_samples, "COMPARED", ("random", "local_search"))
-    monkeypatch.setattr(zoo_samples, "METHODS", ("human_expert", "random", "local_search"))
+    monkeypatch.setattr(zoo_samples, "METHODS", ("random", "local_search"))
     monkeypatch.setattr(zoo_samples, "EVALUATIONS", 20)
     monkeypatch.setattr(zoo_samples, "SEEDS", 1)
     text = zoo_samples.run(tmp_path / "out", lambda _: None)
     first, second = text.splitlines()[-2:]
-    assert first.startswith("| tiny_cnn | 2 |") and "| Random |" in first
+    assert first.startswith("| drawn | 2 | none | none | Random |")
     assert second.startswith("|  |  |  |  | Local search |")
     assert (tmp_path / "out" / "zoo_samples.md").read_text() == text
