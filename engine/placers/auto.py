@@ -2,7 +2,8 @@
 
 First one device, so that there is an answer after one evaluation; then the list schedulers, the human expert and
 Scotch; then, where the budget suffices for all placements, every one of them. Else short walks of a local search from
-the best of these, the better half of which goes on, until one is left to which the rest belongs.
+the best of these, the better half of which goes on, until one is left to which the rest belongs. With a trained policy,
+the best of its passes is one of the starts.
 
 Source: this project's own measurements: `python -m engine experiments auto_check`. Each part names its own source.
 """
@@ -15,7 +16,7 @@ from engine.archive import pack, unpack
 from engine.events import EmitFromPlacer, Episode, Json, PlacerState, Progress, ShouldStop
 from engine.placers.episodes import best_of
 from engine.placers.exhaustive import Exhaustive
-from engine.placers.first_answers import LIST_METHODS, evaluate_methods, evaluate_one_device, start_of, starts_of
+from engine.placers.first_answers import LIST_METHODS, best_start, evaluate_methods, evaluate_one_device, start_of
 from engine.placers.local_search import LocalSearch
 from engine.placers.placer import Placement, ResumablePlacer
 from engine.placers.policy_passes import evaluate_passes
@@ -55,7 +56,7 @@ class Auto:
         self._state: bytes | None = None
 
     def use_policy(self, policy: TrainedPolicy) -> None:
-        """Take the passes of `policy` among the starts of the search."""
+        """Take the best pass of `policy` among the starts: one, so that the others keep their places beside it."""
         self._policy = policy
 
     def resume(self, state: bytes) -> None:
@@ -101,7 +102,7 @@ class Auto:
         if self._policy is not None and not problem.ledger.spent:
             first = problem.ledger.used + 1
             passes = evaluate_passes(self._policy, problem, rng, emit, first_episode=first)
-            starts += starts_of(problem, passes.placements, passes.evaluations)
+            starts.append(best_start(problem, passes.placements, passes.evaluations))
         starts += evaluate_methods(problem, _methods(problem), rng, emit, should_stop)
         return starts
 

@@ -70,10 +70,11 @@ def start_of(ledger: Ledger) -> Start:
     return Start(ledger.answer().copy(), ledger.best_time_us, ledger.missing_bytes)
 
 
-def starts_of(problem: PlacementProblem, placements: NDArray[np.int32], evaluations: Evaluations) -> list[Start]:
-    """Each of `placements` [batch, groups] with what its evaluation says."""
-    rows = zip(placements, evaluations.step_time_us, problem.missing_bytes(evaluations), strict=True)
-    return [Start(placement.copy(), float(time_us), int(missing)) for placement, time_us, missing in rows]
+def best_start(problem: PlacementProblem, placements: NDArray[np.int32], evaluations: Evaluations) -> Start:
+    """The best of `placements` [batch, groups] by what was evaluated of them."""
+    missing_bytes = problem.missing_bytes(evaluations)
+    best = int(np.lexsort((evaluations.step_time_us, missing_bytes))[0])
+    return Start(placements[best].copy(), float(evaluations.step_time_us[best]), int(missing_bytes[best]))
 
 
 def _what_is_left(ledger: Ledger) -> Budget:
