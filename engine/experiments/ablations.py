@@ -6,6 +6,7 @@ family nmt, as the paper's own ablations. Source of the paper's figures: Addanki
 
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -13,6 +14,7 @@ from statistics import fmean
 import numpy as np
 
 from engine import VERSION
+from engine.child import Limits, ReportProgress, Results, run_in_child
 from engine.comparing.curve import BestSoFar
 from engine.events import Episode, Json
 from engine.experiments.training_speed import problem_on, regrouped
@@ -23,11 +25,15 @@ from engine.problem import Budget, PlacementProblem
 
 COMMAND = "python -m engine experiments ablations"
 FAMILY_CACHE = Path(".cache") / "families"
-SMALLEST = 2
-"""of the family's test graphs, those with the fewest ops"""
+SMALLEST = 1
+"""so many of the family's test graphs, those with the fewest ops"""
 GROUPS = 40
 CLUSTER = "2xK80"
 SEEDS = (0, 1, 2, 3, 4)
+CHILDREN = 2
+"""seeds trained at a time"""
+LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=6 * 3600.0)
+"""of a child, for all variants"""
 EVALUATIONS = 4000
 EARLY = 1000
 """at so many all variants are compared: with the terminal reward each evaluation is a whole episode of the network, so
@@ -85,22 +91,43 @@ def run(folder: Path, tell: Callable[[str], None]) -> str:
     """Train each variant on each graph with each seed, write `folder`/ablations.{md,json}, and return the page."""
     folder.mkdir(parents=True, exist_ok=True)
     tell("building and costing the family nmt")
-    family = prepared_family("nmt", FAMILY_CACHE, lambda *_: None, only="test")
-    graphs = sorted(family.test, key=lambda each: (each.graph.op_count, each.graph.name))[:SMALLEST]
+    _graphs(FAMILY_CACHE)  # the children find them in the cache
     found: list[Trained] = []
-    for seed in SEEDS:
-        for prepared in graphs:
-            for variant in VARIANTS:
-                found.append(_trained(prepared, variant, seed))
-                tell(f"{found[-1].graph}, seed {seed}, {variant.label}: {_told(found[-1])}")
-        (folder / "ablations.json").write_text(json.dumps([asdict(each) for each in found]) + "\n")
-        (folder / "ablations.md").write_text(page(found))
+    with ThreadPoolExecutor(CHILDREN) as pool:
+        for trained in pool.map(_in_child, SEEDS):
+            found += trained
+            for each in trained:
+                tell(f"{each.graph}, seed {each.seed}, {each.variant}: {_told(each)}")
+            (folder / "ablations.json").write_text(json.dumps([asdict(each) for each in found]) + "\n")
+            (folder / "ablations.md").write_text(page(found))
     return page(found)
 
 
-def _trained(prepared: PreparedGraph, variant: Variant, seed: int) -> Trained:
-    problem = problem_on(regrouped(prepared, GROUPS), CLUSTER)
-    return train(prepared.graph.name, problem.with_budget(Budget(variant.evaluations)), variant, seed)
+def _graphs(cache: Path) -> list[PreparedGraph]:
+    family = prepared_family("nmt", cache, lambda *_: None, only="test")
+    return sorted(family.test, key=lambda each: (each.graph.op_count, each.graph.name))[:SMALLEST]
+
+
+def _in_child(seed: int) -> list[Trained]:
+    order: dict[str, Json] = {"seed": seed, "cache": str(FAMILY_CACHE.absolute())}
+    _, texts = run_in_child("engine.experiments.ablations:train_in_child", order, LIMITS, task="training")
+    rows = texts["trained"]
+    assert isinstance(rows, list)
+    return [Trained(**row) for row in rows]  # type: ignore[arg-type]  # what train_in_child has written
+
+
+def train_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Every variant on every graph with the seed of `order`; the child's side."""
+    seed, cache = order["seed"], order["cache"]
+    assert isinstance(seed, int)
+    assert isinstance(cache, str)
+    trained: list[Json] = []
+    for prepared in _graphs(Path(cache)):
+        regrouped_problem = problem_on(regrouped(prepared, GROUPS), CLUSTER)
+        for variant in VARIANTS:
+            problem = regrouped_problem.with_budget(Budget(variant.evaluations))
+            trained.append(asdict(train(prepared.graph.name, problem, variant, seed)))
+    return {}, {"trained": trained}
 
 
 def train(graph: str, problem: PlacementProblem, variant: Variant, seed: int) -> Trained:

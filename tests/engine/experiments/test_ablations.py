@@ -1,9 +1,13 @@
 """Ablations on a small problem: each variant is trained within its budget, and the page tells how much worse it is."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from engine.experiments import ablations
 from engine.experiments.ablations import VARIANTS, Trained, Variant
+from engine.experiments.random_graphs import random_graph
 from tests.engine.placeto.problems import random_problem
 
 
@@ -21,6 +25,18 @@ def test_a_seed_is_an_answer() -> None:
         ablations.train("drawn", random_problem(3, groups=8, evaluations=40), VARIANTS[0], 1) for _ in range(2)
     )
     assert first == second
+
+
+def test_a_child_trains_every_variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = random_graph("layered", 20, np.random.default_rng(0))
+    variants = (Variant("first", {}, 20), Variant("second", {"reward": "intermediate"}, 30))
+    monkeypatch.setattr(ablations, "_graphs", lambda _: [drawn])
+    monkeypatch.setattr(ablations, "VARIANTS", variants)
+    _, texts = ablations.train_in_child({"seed": 2, "cache": str(tmp_path)}, tmp_path, lambda *_: None)
+    rows = texts["trained"]
+    assert isinstance(rows, list)
+    trained = [Trained(**row) for row in rows]  # type: ignore[arg-type]  # as `ablations` reads it
+    assert [(each.variant, each.seed) for each in trained] == [("first", 2), ("second", 2)]
 
 
 def test_within_the_early_budget_there_is_no_later_best() -> None:
