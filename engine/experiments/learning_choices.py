@@ -42,6 +42,7 @@ VARIANTS: dict[str, dict[str, Json]] = {
     "four updates a batch": {"epochs": 4},
     "more entropy": {"entropy_weight": 0.02},
     "no entropy bonus": {"entropy_weight": 0.0},
+    "the best never imitated again": {"imitated_gap": 1e6},
     "one order alone": {"usual_order_share": 1.0},
     "hidden layers of 64": {"hidden_width": 64},
     "six rounds of messages": {"message_rounds": 6},

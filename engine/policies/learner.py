@@ -3,7 +3,8 @@
     teacher ──(every problem is taught)──▶ imitation ──(its steps or its share)──▶ reinforcement ──▶ done
 
 Each stage ends by its count where the settings give one, else by the clock. Problems take turns, in rounds of a random
-order. In reinforcement all advantages are relative to the batch, which is of one graph and cluster.
+order. In reinforcement all advantages are relative to the batch, which is of one graph and cluster. Where a batch is
+far behind the best placement that is known, the teacher's or a sampled one, that is imitated again, as Post's elite.
 
 Source: DOPPLER (2026) imitates a scheduler before it learns by reinforcement; here a search is imitated.
 """
@@ -130,8 +131,11 @@ class Learner:
         self.imitation_steps += 1
 
     def _explore(self) -> None:
-        order = USUAL_ORDER if self._rng.random() < self._settings.usual_order_share else OTHER_ORDER
-        self.evaluations += self._next().explore(order, self._stage_done, self._rng)
+        settings, bound, progress = self._settings, self._next(), self._stage_done
+        order = USUAL_ORDER if self._rng.random() < settings.usual_order_share else OTHER_ORDER
+        self.evaluations += bound.explore(order, progress, self._rng)
+        if bound.gap > settings.imitated_gap:
+            bound.imitate((order,), falling(settings.learning_rate, settings.learning_rate_end, progress), self._rng)
         self.batches += 1
 
     def _next(self) -> BoundProblem:

@@ -42,6 +42,8 @@ class PolicyTrainingSettings:
     """updates from each of these batches"""
     entropy_weight: float = 0.003
     """weight of the entropy bonus when reinforcement begins; falls linearly to 0"""
+    imitated_gap: float = 0.05
+    """where a batch is on average further behind the best known placement than this share, that is imitated once"""
     usual_order_share: float = 0.7
     """of the batches that visit the groups in their own order; the others draw a topological order an episode"""
     embedding_width: int = 32
@@ -101,6 +103,7 @@ _NUMBERS: dict[str, tuple[float, float]] = {
     "learning_rate_end": (0.0, 1.0),
     "gradient_norm": (1e-6, 1e6),
     "entropy_weight": (0.0, 1e3),
+    "imitated_gap": (0.0, 1e6),
     "usual_order_share": (0.0, 1.0),
     "search_seconds": (1e-3, 1e5),
     "checkpoint_seconds": (0.0, 3600.0),
