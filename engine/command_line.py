@@ -27,6 +27,7 @@ BENCHMARKS = {
 DEFAULT_EVALUATIONS = 2000
 WITH_A_POLICY = "placeto"
 """the method that a policy is for, unless another one is named"""
+EVALUATIONS_HELP = f"the budget (default {DEFAULT_EVALUATIONS}; with --policy what its one pass takes)"
 PLACED_FORMATS = (".pb", ".pbtxt")
 MOST_PLACED = 20_000_000
 """ops in a file of placements, all placements together"""
@@ -102,7 +103,7 @@ def _add_place(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=JSON", help="a setting of the method, such as preset=paper"
     )
-    parser.add_argument("--evaluations", type=int, help=f"the budget (default {DEFAULT_EVALUATIONS})")
+    parser.add_argument("--evaluations", type=int, help=EVALUATIONS_HELP)
     parser.add_argument("--seconds", type=float, help="stop after these seconds too")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
