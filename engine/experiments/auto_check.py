@@ -170,8 +170,8 @@ def _head(rows: list[Row]) -> str:
 def _head_in_seconds(rows: list[Row]) -> str:
     graphs = len({row.name for row in rows})
     return (
-        f"In the same seconds: {graphs} graphs, {SECONDS:g} s on one thread; the methods that go on as long as they "
-        "may. Auto starts no process for Scotch in so short a time."
+        f"In the same seconds: {graphs} graphs, {SECONDS:g} s of one processor, whatever else runs on the machine; the "
+        "methods that go on as long as they may. Auto leaves Scotch out in so short a time."
     )
 
 

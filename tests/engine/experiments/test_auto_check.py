@@ -36,7 +36,7 @@ def test_it_writes_its_tables_and_measures_nothing_twice(small: Path, monkeypatc
     assert (small / "auto_check.md").read_text() == text
     assert len({row["name"] for row in rows}) == 4
     assert "| single_device | 1, deterministic | 4 |" in text and "human_expert" not in text
-    assert "In the same seconds: 1 graphs, 0.2 s on one thread" in text
+    assert "In the same seconds: 1 graphs, 0.2 s of one processor" in text
     assert "the shared graphs are not here" in told
     monkeypatch.setattr("engine.experiments.auto_check_measuring.run_in_child", lambda *_, **__: pytest.fail("again"))
     assert auto_check.run(small, told.append) == text
