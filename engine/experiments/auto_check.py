@@ -34,7 +34,7 @@ SLOW = ("placeto", "spotlight", "rnn", "hierarchical")
 LEFT_OUT = frozenset({"cpu_only", "exhaustive"})
 """the clusters have no CPU; all placements are too many"""
 SECONDS = 2.0
-SEEDS_IN_SECONDS = {"auto": 3, "local_search": 3, "random": 1, "brkga": 1}
+SEEDS_IN_SECONDS = {"auto": 2, "local_search": 2, "brkga": 1}
 TOLERANCE = 0.01
 SURE = 2.0
 """standard errors that a difference must exceed the tolerance by, to be more than scatter"""
@@ -84,7 +84,7 @@ def run(folder: Path, tell: Callable[[str], None]) -> str:
         rows = _measured(every, more_seeds(seeds, rows), Budget(EVALUATIONS), _processes(), tell)
     some = [case for case in every if case.with_all or case.kind in ("shared", "zoo")]
     budget = Budget(MOST_EVALUATIONS, SECONDS)
-    in_seconds = _measured(some, {case.name: SEEDS_IN_SECONDS for case in some}, budget, 1, tell)
+    in_seconds = _measured(some, {case.name: SEEDS_IN_SECONDS for case in some}, budget, _processes(), tell)
     return written(folder, rows, in_seconds)
 
 
