@@ -47,7 +47,7 @@ def gaps(rows: PolicyRows, scope: Scope, cluster: str = EVERY) -> list[Gaps]:
     for label, field in (*answers, (f"these + {SHORT_SECONDS:g} s of search", "searched_us")):
         pairs = [(row, getattr(row, field)) for row in rows.proposed if cluster in (EVERY, row.cluster)]
         found.append(_gaps(label, [(time, measure[row.graph, row.cluster]) for row, time in pairs]))
-    for method in methods(scope):
+    for method in methods(rows, scope):
         own = [row for row in rows.compared if cluster in (EVERY, row.cluster)]
         found.append(_gaps(label_of(method), [(row.reached[method], measure[row.graph, row.cluster]) for row in own]))
     return found
@@ -63,17 +63,20 @@ def reference(scope: Scope) -> str:
     return f"search_{scope.search_seconds:g}"
 
 
-def methods(scope: Scope) -> list[str]:
-    """In the order of the columns."""
+def methods(rows: PolicyRows, scope: Scope) -> list[str]:
+    """In the order of the columns: those that every row has."""
     searches = [f"search_{seconds:g}" for seconds in (SHORT_SECONDS, MIDDLE_SECONDS)]
-    listed = [*searches, *QUICK, *SLOW * scope.slow_methods, "single_device", "random"]
-    return [method for method in listed if method != reference(scope)]
+    listed = [*searches, *QUICK, *SLOW, "single_device", "rnn", "random"]
+    had = [method for method in listed if all(method in row.reached for row in rows.compared)]
+    return [method for method in had if method != reference(scope)]
 
 
 def label_of(method: str) -> str:
     """For people."""
     if method.startswith("search_"):
         return f"search, {method.removeprefix('search_')} s"
+    if method == "rnn":
+        return "RNN, zero-shot"
     return "random, mean" if method == "random" else PLACERS[method][0]
 
 

@@ -20,6 +20,7 @@ from engine.experiments.policy_measuring import (
 )
 from engine.experiments.policy_page import PolicyRows
 from engine.experiments.policy_problems import held_out_names, prepare_families
+from engine.experiments.policy_rnn import measure_rnn, read_rnn
 from engine.experiments.policy_scope import Scope
 
 Families = tuple[str, ...]
@@ -57,13 +58,27 @@ def measure_all(scope: Scope, settings: dict[str, Json], policies: Mapping[str, 
         list(pool.map(look, turns))
 
 
-def rows_of(scope: Scope, family: str, trained_on: Families) -> PolicyRows:
+def measure_rnns(scope: Scope, settings: dict[str, Json], tell: Tell) -> None:
+    """Train and measure the RNN of each family and cluster."""
+
+    def measure_one(turn: tuple[str, str]) -> None:
+        measure_rnn(scope, settings, *turn)
+        tell(f"the RNN on {turn[0]}, {turn[1]}")
+
+    with ThreadPoolExecutor(scope.processes) as pool:
+        list(pool.map(measure_one, [(name, cluster) for name in scope.family_names for cluster in scope.cluster_names]))
+
+
+def rows_of(scope: Scope, family: str, trained_on: Families, *, with_rnn: bool = False) -> PolicyRows:
     """All rows of the held-out graphs of `family` for the policies that were trained on `trained_on`."""
     compared: list[Compared] = []
     proposed: list[Proposed] = []
     for graph in held_out_names(scope, family):
         for cluster in scope.cluster_names:
-            compared.append(read_compared(compared_path(scope, graph, cluster)))
+            row = read_compared(compared_path(scope, graph, cluster))
+            if with_rnn:
+                row.reached["rnn"] = read_rnn(scope, graph, cluster)
+            compared.append(row)
             paths = [proposed_path(scope, graph, cluster, trained_on, seed) for seed in range(scope.seeds)]
             proposed += [read_proposed(path) for path in paths]
     return PolicyRows(compared, proposed)

@@ -39,6 +39,8 @@ class Scope:
     """of the search that all is compared with"""
     slow_methods: bool = True
     """whether m-SCT, whose linear programme takes long on large graphs, and Scotch are compared, too"""
+    rnn_seconds: float = 600.0
+    """of training of an RNN for each family and each cluster; 0 for none"""
     processes: int = 2
     """at once"""
     cache: str = ".cache/families"
@@ -75,8 +77,8 @@ class Scope:
         return (
             f"seeds 0 to {self.seeds - 1}, {self.train_seconds:g} s of training for each policy on "
             f"{self.train_graphs} graphs of a family on {self.clusters.replace(',', ', ')}; {self.graphs} held-out "
-            f"graphs of each family; {self.samples} sampled passes; the search has {self.search_seconds:g} s; "
-            f"{self.processes} processes at once"
+            f"graphs of each family; {self.samples} sampled passes; the search has {self.search_seconds:g} s, the RNN "
+            f"{self.rnn_seconds:g} s of training for each family and cluster; {self.processes} processes at once"
         )
 
 

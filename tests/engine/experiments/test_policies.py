@@ -8,7 +8,7 @@ import pytest
 from engine.command_line import main
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.experiments import policy_making, policy_measuring
+from engine.experiments import policy_making, policy_measuring, policy_rnn
 from engine.experiments.learning_choices import VARIANTS, page
 from engine.experiments.policy_figure import draw_shares
 from engine.experiments.policy_measuring import Compared, Proposed
@@ -58,18 +58,18 @@ def test_the_page_and_its_picture(tmp_path: Path) -> None:
 def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graphs = {"train": [("nmt-00", prepared_graph(8))], "test": [("nmt-02", prepared_graph(9))]}
-    for module in (policy_making, policy_measuring):
+    graphs = {"train": [("nmt-00", prepared_graph(10))], "test": [("nmt-02", prepared_graph(9))]}
+    for module in (policy_making, policy_measuring, policy_rnn):
         monkeypatch.setattr(module, "graphs_of", lambda _scope, _family, split: graphs[split])
-    for module in (policy_measuring,):
-        monkeypatch.setattr(module, "SHORT_SECONDS", 0.05)
-        monkeypatch.setattr(module, "MIDDLE_SECONDS", 0.05)
+    monkeypatch.setattr(policy_measuring, "SHORT_SECONDS", 0.05)
+    monkeypatch.setattr(policy_measuring, "MIDDLE_SECONDS", 0.05)
     settings: dict[str, Json] = {
         "families": "nmt",
         "clusters": "2xK80",
         "seeds": 1,
         "train_seconds": 0.3,
         "search_seconds": 0.1,
+        "rnn_seconds": 0.1,
         "slow_methods": False,
         "work": str(tmp_path),
     }
@@ -83,6 +83,8 @@ def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
     proposed = policy_measuring.read_proposed(policy_measuring.proposed_path(scope, "nmt-02", "2xK80", ("nmt",), 0))
     assert set(compared.reached) == {"single_device", "m_etf", "heft", "random", "search_0.05", "search_0.1"}
     assert proposed.greedy_us is not None and proposed.best_of_us is not None and proposed.searched_us is not None
+    policy_rnn.in_child({"settings": settings, "family": "nmt", "cluster": "2xK80"}, tmp_path, lambda *_: None)
+    assert (policy_rnn.read_rnn(scope, "nmt-02", "2xK80") or 0.0) > 0
     assert proposed.searched_us <= proposed.best_of_us <= proposed.greedy_us
 
 
