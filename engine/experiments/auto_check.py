@@ -30,7 +30,7 @@ SEEDS = {"auto": 8, "local_search": 8, "random": 3, "brkga": 3, "post": 3, "rega
 SEEDS_TO_BE_SURE = 24
 """of auto and a method ahead of it by more than the tolerance, on that graph: with fewer seeds some are so by chance"""
 SLOW = ("placeto", "spotlight", "rnn", "hierarchical")
-"""methods that take minutes: one seed, on a part of the graphs"""
+"""methods that take minutes: one seed, on a part of the graphs; the first on more of them"""
 LEFT_OUT = frozenset({"cpu_only", "exhaustive"})
 """the clusters have no CPU; all placements are too many"""
 SECONDS = 2.0
@@ -101,7 +101,8 @@ def _measured(
 
 def seeds_for(case: Case) -> dict[str, int]:
     """Every method of the registry that is compared on `case`, auto first → how many seeds it has."""
-    methods = [name for name in PLACERS if name not in LEFT_OUT and (case.with_all or name not in SLOW)]
+    slow = SLOW if case.with_all else SLOW[:1] if case.with_placeto else ()
+    methods = [name for name in PLACERS if name not in LEFT_OUT and (name in slow or name not in SLOW)]
     return {name: 1 if name in DETERMINISTIC else SEEDS.get(name, 1) for name in methods}
 
 

@@ -29,6 +29,8 @@ SHARED = Path(__file__).parents[3] / "shared" / "graphs"
 RANDOM_GRAPHS_WITH_ALL = 8
 """of the random graphs, the first: on these the methods that take minutes are compared, and the same seconds"""
 ZOO_WITH_ALL = 1
+RANDOM_GRAPHS_WITH_PLACETO = 16
+"""of the random graphs, the first: every shape in every size; and on the benchmark graphs and the zoo"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Case:
     """a shorthand or JSON"""
     with_all: bool
     """whether the methods that take minutes are compared here, too"""
+    with_placeto: bool
+    """whether Placeto is, the quickest of them"""
 
     def problem(self, budget: Budget) -> PlacementProblem:
         """To be placed with `budget`."""
@@ -58,14 +62,14 @@ def cases(tell: Callable[[str], None]) -> Iterator[Case]:
         cluster = CLUSTERS[index % len(CLUSTERS)]
         prepared = random_graph(shape, size, np.random.default_rng(index))
         name = f"{shape} {index}: {prepared.graph.op_count} ops, {cluster}"
-        yield Case(shape, name, prepared, cluster, index < RANDOM_GRAPHS_WITH_ALL)
+        yield Case(shape, name, prepared, cluster, index < RANDOM_GRAPHS_WITH_ALL, index < RANDOM_GRAPHS_WITH_PLACETO)
     yield from _shared(tell)
     built: dict[str, api.PreparedGraph] = {}
     for index, (name, cluster) in enumerate(ZOO):
         if name not in built:
             tell(f"building and costing {name}")
             built[name] = _built(name)
-        yield Case("zoo", f"{name}, {cluster}", built[name], cluster, index < ZOO_WITH_ALL)
+        yield Case("zoo", f"{name}, {cluster}", built[name], cluster, index < ZOO_WITH_ALL, with_placeto=True)
 
 
 def _shared(tell: Callable[[str], None]) -> Iterator[Case]:
@@ -75,7 +79,7 @@ def _shared(tell: Callable[[str], None]) -> Iterator[Case]:
     for path in sorted(SHARED.glob("*.cluster.json")):
         graph = path.with_name(path.name.replace(".cluster", ""))
         prepared = api.prepare(graph, graph.suffix, lambda *_: None, api.Limits(), None)
-        yield Case("shared", graph.stem, prepared, path.read_text(), graph.stem == "chain_mm")
+        yield Case("shared", graph.stem, prepared, path.read_text(), graph.stem == "chain_mm", with_placeto=True)
 
 
 def _built(name: str) -> api.PreparedGraph:

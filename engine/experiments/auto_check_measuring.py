@@ -112,7 +112,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportP
     for number, graph in enumerate(told["share"]):
         report_progress(graph["name"], number, len(told["share"]))
         prepared = api.PreparedGraph.from_bytes((work / f"graph-{graph['key']}.npz").read_bytes())
-        problem = Case("", "", prepared, graph["cluster"], False).problem(budget)
+        problem = Case("", "", prepared, graph["cluster"], with_all=False, with_placeto=False).problem(budget)
         if number == 0:
             _warm_up(problem, [method for method, _ in graph["members"]])
         for method, seed in graph["members"]:
