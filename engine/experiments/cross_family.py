@@ -9,8 +9,8 @@ from pathlib import Path
 
 from engine.events import Json
 from engine.experiments.policy_page import tables
-from engine.experiments.policy_problems import ZOO, prepare_zoo
-from engine.experiments.policy_rows import Families, make_policies, measure_all, rows_of, written
+from engine.experiments.policy_problems import ZOO, prepare_families, prepare_zoo
+from engine.experiments.policy_rows import Families, carry_out, rows_of, written
 from engine.experiments.policy_scope import Scope, make_scope
 
 COMMAND = "python -m engine experiments cross_family"
@@ -21,10 +21,11 @@ def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] 
     given = dict(settings or {})
     scope = make_scope(given)
     others = {family: others_than(scope, family) for family in scope.family_names}
-    make_policies(scope, given, [(names, seed) for seed in range(scope.seeds) for names in others.values()], tell)
+    Path(scope.work).mkdir(parents=True, exist_ok=True)
+    prepare_families(scope, tell)
     prepare_zoo(scope, tell)
     tested = {family: [names] for family, names in others.items()}
-    measure_all(scope, given, {**tested, ZOO: list(others.values())}, tell)
+    carry_out(scope, given, {**tested, ZOO: list(others.values())}, tell)
     rows = {f"{family}, trained on {_named(names)}": rows_of(scope, family, names) for family, names in others.items()}
     rows |= {f"{ZOO}, trained on {_named(names)}": rows_of(scope, ZOO, names) for names in others.values()}
     title = "Across families: policies on graphs of a kind that they were not trained on"

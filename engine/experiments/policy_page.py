@@ -83,9 +83,10 @@ def label_of(method: str) -> str:
 def tables(command: str, title: str, rows: Mapping[str, PolicyRows], scope: Scope) -> str:
     """The whole page; `rows` by what the tables' first column says."""
     search = PLACERS[SEARCH][0]
+    with_rnn = any("rnn" in row.reached for of in rows.values() for row in of.compared)
     head = f"""# {title}
 
-`{command}`; Placeto Explorer {VERSION}. Ran with: {scope.told()}.
+`{command}`; Placeto Explorer {VERSION}. Ran with: {scope.told(with_rnn=with_rnn)}.
 
 By what share a step is longer than after {scope.search_seconds:g} s of search ({search}); below 0 it is shorter.
 Estimated costs, simulated steps. Mean over graphs, clusters and seeds; in brackets what nine in ten stay within.

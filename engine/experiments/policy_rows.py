@@ -1,7 +1,7 @@
 """Trains, measures and writes for an experiment with policies: several children at once, what is there is kept."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +19,7 @@ from engine.experiments.policy_measuring import (
     read_proposed,
 )
 from engine.experiments.policy_page import PolicyRows
-from engine.experiments.policy_problems import held_out_names, prepare_families
+from engine.experiments.policy_problems import held_out_names
 from engine.experiments.policy_rnn import measure_rnn, read_rnn
 from engine.experiments.policy_scope import Scope
 
@@ -28,45 +28,52 @@ Families = tuple[str, ...]
 Tell = Callable[[str], None]
 
 
-def make_policies(
-    scope: Scope, settings: dict[str, Json], trainings: Sequence[tuple[Families, int]], tell: Tell
+def carry_out(
+    scope: Scope,
+    settings: dict[str, Json],
+    tested: Mapping[str, list[Families]],
+    tell: Tell,
+    *,
+    with_rnn: bool = False,
 ) -> None:
-    """Train every policy (families, seed) that is not there."""
-    Path(scope.work).mkdir(parents=True, exist_ok=True)
-    prepare_families(scope, tell)
+    """Train and measure what the work folder lacks: of each family of `tested`, the policies trained on the others'.
 
-    def make(training: tuple[Families, int]) -> None:
-        make_policy(scope, settings, *training)
-        tell(f"trained on {' and '.join(training[0])}, seed {training[1]}")
-
-    with ThreadPoolExecutor(scope.processes) as pool:
-        list(pool.map(make, trainings))
-
-
-def measure_all(scope: Scope, settings: dict[str, Json], policies: Mapping[str, list[Families]], tell: Tell) -> None:
-    """Measure on the held-out graphs of each family of `policies` what is not measured yet."""
-    graphs = {family: held_out_names(scope, family) for family in policies}
+    All is one queue, so that no process waits while another trains; what needs a policy stands behind its training.
+    """
+    graphs = {family: held_out_names(scope, family) for family in tested}
+    every = list(dict.fromkeys(families for of in tested.values() for families in of))
     most = max(len(names) for names in graphs.values())
-    turns = [(family, index) for index in range(most) for family in policies if index < len(graphs[family])]
 
-    def look(turn: tuple[str, int]) -> None:
-        family, index = turn
-        measure(settings, family, index, policies[family])
+    def make(families: Families, seed: int) -> None:
+        make_policy(scope, settings, families, seed)
+        tell(f"trained on {' and '.join(families)}, seed {seed}")
+
+    def train_rnn(family: str, cluster: str) -> None:
+        measure_rnn(scope, settings, family, cluster)
+        tell(f"the RNN on {family}, {cluster}")
+
+    def look(family: str, index: int) -> None:
+        for families in tested[family]:
+            for seed in range(scope.seeds):
+                made[families, seed].result()
+        measure(settings, family, index, tested[family])
         tell(f"measured on {graphs[family][index]}")
 
     with ThreadPoolExecutor(scope.processes) as pool:
-        list(pool.map(look, turns))
-
-
-def measure_rnns(scope: Scope, settings: dict[str, Json], tell: Tell) -> None:
-    """Train and measure the RNN of each family and cluster."""
-
-    def measure_one(turn: tuple[str, str]) -> None:
-        measure_rnn(scope, settings, *turn)
-        tell(f"the RNN on {turn[0]}, {turn[1]}")
-
-    with ThreadPoolExecutor(scope.processes) as pool:
-        list(pool.map(measure_one, [(name, cluster) for name in scope.family_names for cluster in scope.cluster_names]))
+        made = {
+            (families, seed): pool.submit(make, families, seed) for seed in range(scope.seeds) for families in every
+        }
+        others = [
+            pool.submit(train_rnn, family, cluster) for family in tested for cluster in scope.cluster_names if with_rnn
+        ]
+        looks = [
+            pool.submit(look, family, index)
+            for index in range(most)
+            for family in tested
+            if index < len(graphs[family])
+        ]
+        for future in (*made.values(), *others, *looks):
+            future.result()
 
 
 def rows_of(scope: Scope, family: str, trained_on: Families, *, with_rnn: bool = False) -> PolicyRows:

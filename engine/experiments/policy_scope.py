@@ -72,13 +72,14 @@ class Scope:
         known = [VERSION, *([field, getattr(self, field)] for field in fields)]
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:DIGITS]
 
-    def told(self) -> str:
+    def told(self, *, with_rnn: bool = False) -> str:
         """For the page: what it ran with."""
+        rnn = f"; the RNN has {self.rnn_seconds:g} s of training for each family and cluster" * with_rnn
         return (
             f"seeds 0 to {self.seeds - 1}, {self.train_seconds:g} s of training for each policy on "
             f"{self.train_graphs} graphs of a family on {self.clusters.replace(',', ', ')}; {self.graphs} held-out "
-            f"graphs of each family; {self.samples} sampled passes; the search has {self.search_seconds:g} s, the RNN "
-            f"{self.rnn_seconds:g} s of training for each family and cluster; {self.processes} processes at once"
+            f"graphs of each family; {self.samples} sampled passes; the search has {self.search_seconds:g} s{rnn}; "
+            f"{self.processes} processes at once"
         )
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from engine.events import Json
 from engine.experiments.policy_page import tables
-from engine.experiments.policy_rows import make_policies, measure_all, measure_rnns, rows_of, written
+from engine.experiments.policy_problems import prepare_families
+from engine.experiments.policy_rows import carry_out, rows_of, written
 from engine.experiments.policy_scope import make_scope
 
 COMMAND = "python -m engine experiments zero_shot"
@@ -21,12 +22,10 @@ def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] 
     """Train, measure, write `folder`/zero_shot.{md,json,png}, and return the page."""
     given = dict(settings or {})
     scope = make_scope(given)
-    trainings = [((family,), seed) for seed in range(scope.seeds) for family in scope.family_names]
-    make_policies(scope, given, trainings, tell)
     with_rnn = scope.rnn_seconds > 0
-    if with_rnn:
-        measure_rnns(scope, given, tell)
-    measure_all(scope, given, {family: [(family,)] for family in scope.family_names}, tell)
+    Path(scope.work).mkdir(parents=True, exist_ok=True)
+    prepare_families(scope, tell)
+    carry_out(scope, given, {family: [(family,)] for family in scope.family_names}, tell, with_rnn=with_rnn)
     rows = {family: rows_of(scope, family, (family,), with_rnn=with_rnn) for family in scope.family_names}
     title = "Zero-shot: one policy a family on graphs that it has not seen"
     return written(folder, "zero_shot", tables(COMMAND, title, rows, scope), rows, scope)
