@@ -161,6 +161,7 @@ def train(graph: str, problem: PlacementProblem, variant: Variant, seed: int) ->
 def page(found: Sequence[Trained]) -> str:
     """The whole page."""
     seeds, graphs = sorted({each.seed for each in found}), list(dict.fromkeys(each.graph for each in found))
+    given = ", ".join(f"{name}={value}" for name, value in PUBLISHED.items())
     head = f"""# Ablations
 
 `{COMMAND}`; Placeto Explorer {VERSION}; {", ".join(graphs)} of the family nmt, {GROUPS} groups, {CLUSTER},
@@ -168,13 +169,13 @@ seeds {seeds}.
 
 Step times as shares of one device's, the mean over graphs and seeds with the range in brackets: the best placement
 found after {EARLY:,} and after {EVALUATIONS:,} evaluations, and what the policy itself does at the end, the mean of the
-last tenth of its episodes. Worse: than the first line, at the same evaluations ({EARLY:,} where there are no more). The
-published networks have {", ".join(f"{name}={value}" for name, value in PUBLISHED.items())}, but for the line that says
-otherwise.
+last tenth of its episodes. Worse: than the first line with the same seeds, at the same evaluations ({EARLY:,} where
+there are no more). The published networks have {given}, but for the line that says otherwise.
 """
     lines = [
-        f"| variant | after {EARLY:,} | after {EVALUATIONS:,} | last episodes | episodes | worse | in the paper |",
-        "| --- " * 7 + "|",
+        f"| variant | trainings | after {EARLY:,} | after {EVALUATIONS:,} | last episodes | episodes | worse "
+        "| in the paper |",
+        "| --- " * 8 + "|",
         *(_line(variant, found) for variant in VARIANTS if variant.label in {each.variant for each in found}),
     ]
     return "\n".join([head, *lines, ""])
@@ -182,7 +183,8 @@ otherwise.
 
 def _line(variant: Variant, found: Sequence[Trained]) -> str:
     own = [each for each in found if each.variant == variant.label]
-    reference = [each for each in found if each.variant == VARIANTS[0].label]
+    tried = {(each.graph, each.seed) for each in own}
+    reference = [each for each in found if each.variant == VARIANTS[0].label and (each.graph, each.seed) in tried]
     whole = [each.best for each in own if each.best is not None]
     if whole:
         worse = fmean(whole) / fmean(each.best for each in reference if each.best is not None) - 1
@@ -190,6 +192,7 @@ def _line(variant: Variant, found: Sequence[Trained]) -> str:
         worse = fmean(each.early for each in own) / fmean(each.early for each in reference) - 1
     cells = [
         variant.label,
+        str(len(own)),
         _span([each.early for each in own]),
         _span(whole) if whole else "–",
         _span([each.last for each in own]),

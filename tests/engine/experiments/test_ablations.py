@@ -51,6 +51,6 @@ def test_the_page_tells_how_much_worse() -> None:
         for index, variant in enumerate(VARIANTS)
     ]
     lines = ablations.page(found).splitlines()[-len(VARIANTS) :]
-    worse = [line.split("|")[6].strip() for line in lines]
+    worse = [line.split("|")[7].strip() for line in lines]
     assert worse[:5] == ["", "+10.0%", "+20.0%", "+30.0%", "+40.0%"]
-    assert [line.split("|")[3].strip() for line in lines][3] == "–"
+    assert [line.split("|")[4].strip() for line in lines][3] == "–"
