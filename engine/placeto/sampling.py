@@ -66,7 +66,7 @@ def sample_episodes(
             view = views[episode, step]
             look(graph, state, group, (step % groups) / groups, view)
             _score(graph, head, state.placement, on_device, group, view, scores)
-            device = _choose(graph.allowed[group], scores, uniforms[episode, step], greedy[episode], explore)
+            device = choose_device(graph.allowed[group], scores, uniforms[episode, step], greedy[episode], explore)
             if state.placement[group] != NOWHERE:
                 on_device[state.placement[group]] -= head.parallel[group]
             on_device[device] += head.parallel[group]
@@ -180,18 +180,18 @@ def _add_relatives(
 
 
 @compiled
-def _choose(
+def choose_device(
     allowed: NDArray[np.bool_], scores: NDArray[np.float32], uniform: float, greedy: bool, explore: float
 ) -> int:
-    """A device by the softmax of `scores` over the allowed ones, mixed with uniform; or the one scored highest."""
+    """A device by the softmax of `scores` over the allowed ones, mixed with uniform; or the most probable one."""
+    if greedy:
+        return _most_probable(allowed, scores)
     best, count = -1, 0
     for device in range(len(scores)):
         if allowed[device]:
             count += 1
             if best < 0 or scores[device] > scores[best]:
                 best = device
-    if greedy:
-        return best
     total = 0.0
     for device in range(len(scores)):
         if allowed[device]:
@@ -205,6 +205,21 @@ def _choose(
             if left < 0.0:
                 break
     return chosen
+
+
+@compiled
+def _most_probable(allowed: NDArray[np.bool_], scores: NDArray[np.float32]) -> int:
+    """Devices of the very same score, such as empty ones that are alike, are one choice, for which the first stands.
+
+    What counts is the probability of all of them together.
+    """
+    best, greatest = -1, -np.inf
+    for device in range(len(scores)):
+        if allowed[device]:
+            together = scores[device] + np.log((allowed & (scores == scores[device])).sum())
+            if together > greatest:
+                best, greatest = device, together
+    return best
 
 
 @compiled

@@ -14,6 +14,7 @@ from engine.placeto.episodes import Episodes, Plan, random_placements
 from engine.placeto.features import GROUP_FEATURES, group_features, group_graph
 from engine.placeto.policy import Policy, ScoredDecisions, choose, log_probabilities
 from engine.placeto.published import PublishedPolicy, SeenEpisodes
+from engine.placeto.sampling import choose_device
 from engine.placeto.settings import make_settings
 from engine.placeto.shared_head_policy import SampledEpisodes, SharedHeadPolicy
 from engine.placeto.start_times import GroupStartTimes
@@ -102,6 +103,14 @@ def test_without_a_start_equal_devices_are_equally_probable_until_one_is_used() 
     logarithms = scored(policy, policy.sample(plan_on(random_problem(6, groups=10, devices=3), nowhere=True), no_check))
     assert logarithms[:, 0] == pytest.approx(np.full((4, 3), -np.log(3.0)), abs=1e-6)
     assert (np.ptp(logarithms[:, 1], axis=1) > 1e-3).any()
+
+
+def test_greedy_takes_equal_devices_together() -> None:
+    allowed, none = np.array([True, True, True, True, False]), 0.0
+    scores = np.array([1.0, 0.5, 0.5, 0.5, 9.0], np.float32)
+    assert choose_device(allowed, scores, none, True, none) == 1  # 3 · e^0.5 > e
+    assert choose_device(allowed, np.array([2.0, 0.5, 0.5, 0.5, 9.0], np.float32), none, True, none) == 0
+    assert choose_device(allowed, scores, none, False, none) == 0
 
 
 def no_check() -> None:
