@@ -7,6 +7,8 @@ from engine.events import ShouldStop
 from engine.list_scheduling.earliest_finish import schedule_earliest_finish
 from engine.list_scheduling.ranks import upward_ranks
 from engine.list_scheduling.tasks import Tasks, tasks_of_groups, tasks_of_ops
+from engine.placeto.episodes import fastest_device_placement
+from engine.placeto.features import group_graph
 from engine.problem import Budget, PlacementProblem
 from engine.search.local_search import LocalSearch, LocalSearchSettings
 
@@ -29,8 +31,8 @@ def taught_placement(
 
 
 def _starts(problem: PlacementProblem) -> list[NDArray[np.int32]]:
-    """One device, or the first that each group is allowed; then the lists', where they keep to what is allowed."""
-    first = np.argmax(problem.allowed, axis=1).astype(np.int32)
+    """All on the fastest device; then the lists', where they keep to what is allowed."""
+    first = fastest_device_placement(group_graph(problem))
     lists = [_list_schedule(problem, tasks) for tasks in (tasks_of_groups(problem), tasks_of_ops(problem))]
     return [first, *(placement for placement in lists if problem.respects(placement[None, :])[0])]
 
