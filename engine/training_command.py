@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from engine import api
+from engine.destinations import require_writable
 from engine.errors import SettingsError, shortened
 from engine.graph_arguments import cluster_named, group_count, print_progress, settings_of_pairs
 from engine.policy_arguments import SUFFIX
@@ -125,9 +126,7 @@ def _check_destination(path: Path) -> None:
     """Refuse what could not be written before hours of work, not after."""
     if path.suffix != SUFFIX:
         raise SettingsError(f"{path.name!r}", where="--out", allowed=f"a name that ends in {SUFFIX}", field="out")
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        what = f"{path} cannot be written"
-        raise SettingsError(what, where="--out", allowed="a file in a folder that is there", field="out")
+    require_writable("--out", path)
 
 
 def _summary(card: api.PolicyCard, out: Path) -> str:

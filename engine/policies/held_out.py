@@ -8,10 +8,10 @@ from engine.events import ShouldStop
 from engine.policies.card import HeldOut
 from engine.policies.proposals import proposals
 from engine.policies.settings import PolicyTrainingSettings
+from engine.policies.teacher import taught_placement
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TellProgress, TrainingProblem, TrainingProgress
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
-from engine.search.local_search import LocalSearch, LocalSearchSettings
 
 
 def measure_held_out(
@@ -70,8 +70,6 @@ def _searched_us(
     """Step time of the best feasible placement that the search finds."""
     by_count = settings.search_evaluations
     budget = Budget(by_count or MOST_EVALUATIONS, None if by_count else settings.search_seconds)
-    own = problem.with_budget(budget)
-    own.evaluate(np.argmax(own.allowed, axis=1).astype(np.int32)[None, :])
-    if not own.ledger.spent:
-        LocalSearch(own, LocalSearchSettings(), rng, lambda _: None, should_stop).run()
-    return own.ledger.best_step_time_us
+    placement, _ = taught_placement(problem, budget, rng, should_stop)
+    evaluations = problem.simulator.evaluate(placement[None, :])
+    return float(evaluations.step_time_us[0]) if problem.feasible(evaluations)[0] else None

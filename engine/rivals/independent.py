@@ -80,6 +80,7 @@ class IndependentChoices:
 
 def mean_divergence(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
     """The mean over groups of KL(old ‖ new), both [groups, devices]; infinite where `new` has given a device up."""
+    counts = old > 0
     with np.errstate(divide="ignore"):
-        ratio = np.where(old > 0, old / np.where(old > 0, new, 1.0), 1.0)
-    return float((old * np.log(ratio)).sum(axis=1).mean())
+        difference = np.log(np.where(counts, old, 1.0)) - np.log(np.where(counts, new, 1.0))
+    return float((old * difference).sum(axis=1).mean())

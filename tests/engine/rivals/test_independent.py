@@ -135,3 +135,9 @@ def test_bad_settings_are_refused(settings: dict[str, int | float | str], messag
 @pytest.mark.filterwarnings("error")
 def test_a_device_that_was_given_up_is_infinitely_far() -> None:
     assert mean_divergence(np.array([[0.5, 0.5]]), np.array([[1.0, 0.0]])) == np.inf
+
+
+def test_the_divergence_from_a_device_that_is_all_but_given_up_does_not_overflow() -> None:
+    with np.errstate(over="raise"):
+        divergence = mean_divergence(np.array([[0.5, 0.5]]), np.array([[1.0, 5e-324]]))
+    assert divergence == pytest.approx(np.log(0.5) - 0.5 * np.log(5e-324))
