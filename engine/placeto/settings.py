@@ -1,7 +1,6 @@
 """Placeto's settings: one dataclass, a sentence a field, and two presets by name. Free of torch."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -110,7 +109,7 @@ class PlacetoSettings:
                 raise _refused(name, value, f"a whole number from {lowest} to {highest}")
         for name, (lowest_number, highest_number) in _NUMBERS.items():
             value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
             if not (number and lowest_number <= value <= highest_number):
                 raise _refused(name, value, f"a number from {lowest_number:g} to {highest_number:g}")
         if self.start == "nowhere" and (self.network, self.reward) != ("shared_head", "terminal"):

@@ -1,7 +1,6 @@
 """How a policy is trained on many problems: one dataclass, a sentence a field. Free of torch."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -72,7 +71,7 @@ class PolicyTrainingSettings:
                 raise _refused(name, value, f"a whole number from {lowest} to {highest}")
         for name, (lowest_number, highest_number) in _NUMBERS.items():
             value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
             if not (number and lowest_number <= value <= highest_number):
                 raise _refused(name, value, f"a number from {lowest_number:g} to {highest_number:g}")
         if self.torch_device not in _TORCH_DEVICES:

@@ -12,11 +12,15 @@ from engine.events import Json
 from engine.placers.registry import make_placer, settings_of
 from engine.placeto.settings import PRESETS, PlacetoSettings, make_settings
 
+HUGE = 10**400
+"""more than a float can hold"""
+
 REFUSED: list[tuple[dict[str, Json], str, str]] = [
     ({"preset": "slow"}, "preset", "preset: 'slow'; allowed: fast, paper"),
     ({"preset": None}, "preset", "preset: None; allowed: fast, paper"),
     ({"learning_rate": float("nan")}, "learning_rate", "learning_rate: nan; allowed: a number from 1e-09 to 1"),
     ({"learning_rate": float("inf")}, "learning_rate", "learning_rate: inf; allowed: a number from 1e-09 to 1"),
+    ({"learning_rate": HUGE}, "learning_rate", f"learning_rate: {HUGE}; allowed: a number from 1e-09 to 1"),
     ({"learning_rate": -0.1}, "learning_rate", "learning_rate: -0.1; allowed: a number from 1e-09 to 1"),
     ({"learning_rate": "fast"}, "learning_rate", "learning_rate: 'fast'; allowed: a number from 1e-09 to 1"),
     ({"learning_rate": True}, "learning_rate", "learning_rate: True; allowed: a number from 1e-09 to 1"),

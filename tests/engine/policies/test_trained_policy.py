@@ -30,6 +30,10 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
         changed("settings.hidden_width", "8"),
         "its settings: hidden_width: '8'; allowed: a whole number from 1 to 1024",
     ),
+    "a rate that no float can hold": (
+        changed("settings.learning_rate", 10**400),
+        f"its settings: learning_rate: 1{'0' * 78}…; allowed: a number from 1e-09 to 1",
+    ),
     "another width": (
         changed("settings.hidden_width", 16),
         "the weights 'own.bias' are float32 [8]; allowed: float32 [16]",
