@@ -94,11 +94,11 @@ def problems_of(graphs: Sequence[PreparedGraph], clusters: Sequence[Cluster]) ->
 
 def _problem(prepared: PreparedGraph, cluster: Cluster) -> TrainingProblem:
     graph, costs, grouping = prepared.graph, prepared.costs, prepared.grouping
-    name, cluster_name = shortened(graph.name, MOST_TEXT), name_of_cluster(cluster)
+    name, cluster_name = (shortened(text, MOST_TEXT) for text in (graph.name, name_of_cluster(cluster)))
     try:
         allowed = allowed_devices(graph, costs, grouping, cluster)
     except GraphError as error:
-        where = f"{shortened(name)} on {cluster_name}: {error.where}"
+        where = f"{shortened(name)} on {shortened(cluster_name)}: {error.where}"
         raise GraphError(error.what, where=where, allowed=error.allowed, field="clusters") from None
     return TrainingProblem(name, cluster_name, PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1)))
 

@@ -8,6 +8,7 @@ import pytest
 from engine import api
 from engine.errors import SettingsError
 from engine.events import Json
+from engine.policies.card import PolicyCard
 from engine.policies.family_training import train_policy
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
@@ -15,6 +16,8 @@ from engine.policies.training_problem import STAGES, TrainingProgress
 from engine.policy_training import problems_of
 from tests.engine.placers.small_problems import small_cluster
 from tests.engine.test_run import prepared_graph
+
+from .small_policies import small_card
 
 COUNTED: dict[str, Json] = {
     "teacher_evaluations": 40,
@@ -116,6 +119,14 @@ def test_what_was_trained_places_a_graph_it_has_not_seen_on_a_cluster_it_has_not
     assert (report["evaluations"], report["policy"]) == (6, "first")
 
 
+def test_a_cluster_of_a_long_name_has_a_shorter_one_on_the_card() -> None:
+    mixed = api.parse_cluster("+".join(["K80", "V100"] * 32))
+    [problem] = problems_of((prepared_graph(4),), (mixed,))
+    card = dataclasses.replace(small_card(), clusters=(problem.cluster_name,))
+    assert PolicyCard.from_json(card.to_json(), "card") == card
+    assert problem.cluster_name.startswith("K80+V100+K80+")
+
+
 def test_the_budget_of_seconds_alone_ends_it() -> None:
     settings = make_training_settings({"seconds": 0.2, "torch_device": "cpu", "embedding_width": 4, "hidden_width": 8})
     problems = problems_of((prepared_graph(8),), CLUSTERS)
@@ -131,6 +142,7 @@ def test_the_budget_of_seconds_alone_ends_it() -> None:
         ({"name": "a\nb"}, "name: 'a\ufffdb'; allowed: 1 to 200 printable characters"),
         ({"seed": -1}, f"seed: -1; allowed: a whole number from 0 to {2**63 - 1}"),
         ({"settings": {"seconds": 0}}, "seconds: 0; allowed: a number from 0.001 to 1e+07"),
+        ({"settings": {"seconds": 10**400}}, f"seconds: {10**400}; allowed: a number from 0.001 to 1e+07"),
         ({"settings": {"hidden_width": True}}, "hidden_width: True; allowed: a whole number from 1 to 1024"),
         ({"settings": {"torch_device": "tpu"}}, "torch_device: 'tpu'; allowed: auto, cpu, cuda"),
         ({"clusters": CLUSTERS * 600}, "graphs: 2400 graphs on clusters; allowed: at most 2048, graphs × clusters"),
