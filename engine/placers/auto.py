@@ -20,7 +20,9 @@ from engine.placers.first_answers import LIST_METHODS, best_start, evaluate_meth
 from engine.placers.local_search import LocalSearch
 from engine.placers.placer import Placement, ResumablePlacer
 from engine.placers.policy_passes import evaluate_passes
+from engine.placeto.settings import PlacetoSettings
 from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.using import on_this_machine
 from engine.problem import Budget, PlacementProblem
 from engine.search.enumeration import count_placements
 from engine.search.halving import Halving, Start
@@ -57,7 +59,7 @@ class Auto:
 
     def use_policy(self, policy: TrainedPolicy) -> None:
         """Take the best pass of `policy` among the starts: one, so that the others keep their places beside it."""
-        self._policy = policy
+        self._policy = on_this_machine(policy, PlacetoSettings())
 
     def resume(self, state: bytes) -> None:
         """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""

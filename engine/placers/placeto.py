@@ -13,7 +13,7 @@ from engine.placers.placer import Placement
 from engine.placers.policy_passes import evaluate_passes
 from engine.placeto.settings import make_settings
 from engine.policies.trained_policy import TrainedPolicy
-from engine.policies.using import settings_with_policy
+from engine.policies.using import on_this_machine, settings_with_policy
 from engine.problem import Budget, PlacementProblem
 
 
@@ -30,7 +30,7 @@ class Placeto:
     def use_policy(self, policy: TrainedPolicy) -> None:
         """Begin from `policy`; its network's sizes become settings. Raises SettingsError where others were asked."""
         self.settings = settings_with_policy(policy, self._given)
-        self._policy = policy
+        self._policy = on_this_machine(policy, self.settings)
 
     def resume(self, state: bytes) -> None:
         """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""

@@ -27,5 +27,11 @@ def settings_with_policy(policy: TrainedPolicy, given: Mapping[str, Json]) -> Pl
     return make_settings({name: value for name, value in values.items() if name not in OF_THE_MACHINE} | dict(given))
 
 
+def on_this_machine(policy: TrainedPolicy, settings: PlacetoSettings) -> TrainedPolicy:
+    """`policy` with those of `settings` that say where and with how many threads its network runs."""
+    values = {name: getattr(settings, name) for name in OF_THE_MACHINE}
+    return dataclasses.replace(policy, settings=dataclasses.replace(policy.settings, **values))
+
+
 def _refused(name: str, value: Json, allowed: str) -> SettingsError:
     return SettingsError(f"{value!r} with a policy", where=name, allowed=allowed, field=name)

@@ -20,7 +20,7 @@ from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.test_run import events_of, prepared_graph, without_times
 
-from .small_policies import small_policy
+from .small_policies import SMALL, small_policy
 
 POLICY = small_policy().to_bytes()
 ON_CPU: dict[str, Json] = {"torch_device": "cpu"}
@@ -127,6 +127,20 @@ def test_the_sizes_of_the_network_come_from_the_policy_and_the_rest_from_the_use
     settings = told(request("placeto", 4, {"learning_rate": 0.001}))[0]["settings"]
     assert isinstance(settings, dict)
     assert (settings["embedding_width"], settings["hidden_width"], settings["learning_rate"]) == (4, 8, 0.001)
+
+
+@pytest.mark.parametrize("method", TAKE_A_POLICY)
+def test_a_policy_does_not_decide_on_what_part_of_this_machine_it_runs(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was trained on CUDA with eight threads; there is none here, and nobody has asked for eight."""
+    threads: list[int] = []
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("engine.placeto.torch_threads.torch.set_num_threads", threads.append)
+    elsewhere = small_policy({**SMALL, "torch_device": "cuda", "torch_threads": 8}).to_bytes()
+    asked = dataclasses.replace(request(method, 9), settings={}, policy=elsewhere)
+    assert told(asked)[0]["evaluations"] == 9
+    assert 8 not in threads
 
 
 @pytest.mark.parametrize("method", [name for name in PLACERS if name not in TAKE_A_POLICY])
