@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
+
 from engine.clusters.cluster import Cluster
 from engine.clusters.naming import name_of_cluster
 from engine.errors import GraphError, SettingsError, shortened
@@ -20,6 +22,8 @@ from engine.run import MOST_SEED
 
 MOST_PROBLEMS = 2048
 """graphs × clusters: each is held in memory with its simulator"""
+LEAST_WORK_US = 1e-3
+"""of a graph's ops together, each on its fastest device: a gap is a share of a step time"""
 Keep: TypeAlias = Callable[[bytes], None]
 """gets a state to go on from"""
 
@@ -100,7 +104,11 @@ def _problem(prepared: PreparedGraph, cluster: Cluster) -> TrainingProblem:
     except GraphError as error:
         where = f"{shortened(name)} on {shortened(cluster_name)}: {error.where}"
         raise GraphError(error.what, where=where, allowed=error.allowed, field="clusters") from None
-    return TrainingProblem(name, cluster_name, PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1)))
+    problem = PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1))
+    if np.nanmin(problem.op_time_us, axis=0).sum() < LEAST_WORK_US:
+        where = f"{shortened(name)} on {shortened(cluster_name)}"
+        raise GraphError("its ops take no time", where=where, allowed="a graph with work to place", field="graphs")
+    return TrainingProblem(name, cluster_name, problem)
 
 
 def _refused(what: str, name: str, allowed: str) -> SettingsError:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine import api
-from engine.errors import SettingsError
+from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.policies.card import PolicyCard
 from engine.policies.family_training import train_policy
@@ -152,6 +152,19 @@ def test_what_cannot_be_trained_is_refused(changes: dict[str, object], line: str
     with pytest.raises(SettingsError) as caught:
         request(**changes)
     assert str(caught.value) == line
+
+
+@pytest.mark.parametrize("role", ["graphs", "held_out"])
+def test_a_graph_that_takes_no_time_is_refused_before_the_training(role: str) -> None:
+    prepared = prepared_graph(4)
+    idle = dataclasses.replace(prepared.costs, time_us=np.zeros_like(prepared.costs.time_us))
+    told: list[TrainingProgress] = []
+    with pytest.raises(GraphError) as caught:
+        api.train(request(**{role: (dataclasses.replace(prepared, costs=idle),)}), told.append, lambda: False)
+    assert str(caught.value) == (
+        "small on 2xGPU (own links or memory): its ops take no time; allowed: a graph with work to place"
+    )
+    assert told == []
 
 
 def test_an_unknown_setting_is_refused_with_the_known_ones() -> None:
