@@ -126,6 +126,10 @@ class SharedHeadPolicy(Policy):
             yield ScoredDecisions(scored, part, slice(0, episodes.plan.steps))
         torch.autograd.backward(list(projections), [_gradient(leaf) for leaf in leaves])
 
+    def forget(self) -> None:
+        """Keep nothing of the episodes that were scored last: some MB, of each of the problems that take turns."""
+        self._latest = None
+
     def _decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
         if self._latest is None or self._latest[0] is not episodes or self._latest[1] != part:
             self._latest = (episodes, part, self._make_decisions(episodes, part))

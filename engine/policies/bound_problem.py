@@ -64,6 +64,7 @@ class BoundProblem:
             loss.backward()
             total += float(loss.detach())
         self._optimiser.step(learning_rate, self._settings.gradient_norm)
+        self._policy.forget()
         return total
 
     def explore(self, traversal: str, progress: float, rng: np.random.Generator) -> int:
@@ -78,6 +79,7 @@ class BoundProblem:
         self.gap = float(values.mean() / self.best_value - 1)
         advantages = np.repeat(batch_advantages(values)[:, None], plan.steps, axis=1)
         self._reinforce.update(episodes, advantages, progress, _never)
+        self._policy.forget()
         return len(ends)
 
     def _values(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:

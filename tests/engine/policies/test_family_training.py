@@ -1,6 +1,7 @@
 """Training over several problems: what the card says, the same seed, going on after an interruption."""
 
 import dataclasses
+import gc
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from engine import api
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
+from engine.placeto.shared_head_policy import SampledEpisodes
 from engine.policies.card import PolicyCard
 from engine.policies.family_training import train_policy
+from engine.policies.learner import Learner
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import STAGES, TrainingProgress
@@ -117,6 +120,20 @@ def test_what_was_trained_places_a_graph_it_has_not_seen_on_a_cluster_it_has_not
     asked = api.RunRequest(cluster, "placeto", budget, 0, policy=trained[0].to_bytes(), baselines=())
     report = api.place(prepared_graph(16), asked, lambda _: None, lambda: False)
     assert (report["evaluations"], report["policy"]) == (6, "first")
+
+
+@pytest.mark.parametrize("imitated_gap", [0.0, 1e6])
+def test_no_episodes_stay_in_memory(imitated_gap: float) -> None:
+    settings = make_training_settings({**COUNTED, "imitated_gap": imitated_gap})
+    learner = Learner(problems_of((prepared_graph(8),), CLUSTERS), settings, 0, lambda: False)
+    before = _held_episodes()
+    while learner.done < 1.0:
+        learner.step()
+    assert _held_episodes() == before
+
+
+def _held_episodes() -> int:
+    return sum(type(each) is SampledEpisodes for each in gc.get_objects())
 
 
 def test_a_cluster_of_a_long_name_has_a_shorter_one_on_the_card() -> None:
