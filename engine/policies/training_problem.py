@@ -34,7 +34,8 @@ class TrainingProgress:
     seconds: float
     """since it began, earlier calls included"""
     mean_gap: float | None = None
-    """of the last look at training graphs: by what share the greedy pass is behind the teacher; None before"""
+    """by what share what was sampled last on the training graphs is behind the best placements known, on average; None
+    until each has had its turn of reinforcement"""
     held_out: tuple[HeldOut, ...] = ()
     """those that are known"""
 

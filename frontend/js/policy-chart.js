@@ -1,4 +1,4 @@
-/** The chart of a training: the gap to the teacher on training graphs against the seconds of training. */
+/** The chart of a training: how far its samples are behind the best known, over its seconds. */
 
 import { element, setAttributes, svg } from "./dom.js";
 import { formatGap } from "./format.js";
@@ -46,8 +46,8 @@ export class PolicyChart {
     const points = thinned(this.#state?.points ?? []);
     this.#empty.hidden = points.length > 0;
     this.#empty.textContent = this.#ended
-      ? "It was not compared with its teacher while it was trained; short trainings are not."
-      : "A line appears here once it has been compared with its teacher.";
+      ? "Not every training graph had its turn of reinforcement, which a line begins with; short trainings end before."
+      : "A line appears here once every training graph has had its turn of reinforcement.";
     if (points.length === 0 || width === 0) {
       this.#picture.replaceChildren();
       return;
@@ -70,7 +70,7 @@ export class PolicyChart {
       ...linearTicks(x.domain, Math.max(2, Math.floor((right - left) / 90))).map((tick) =>
         text(x.toPixel(tick), bottom + 17, `${tick.toLocaleString("en")} s`, "chart-tick", "middle"),
       ),
-      text(left, top - 8, "gap to the teacher", "chart-title", "start"),
+      text(left, top - 8, "gap to the best known", "chart-title", "start"),
       text(right, bottom + 33, "seconds of training", "chart-title", "end"),
       svg("path", { class: "chart-best", d: `M${points.map(place).join("L")}` }),
       svg("circle", { class: "chart-dot is-shown", cx: rounded(x.toPixel(end.seconds)), cy: rounded(y.toPixel(end.gap)), r: 4 }),

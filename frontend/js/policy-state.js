@@ -20,7 +20,7 @@ import { formatGap } from "./format.js";
  * @property {string} stage
  * @property {number} done of the training as a whole, from 0 to 1
  * @property {number} seconds since it began
- * @property {number | null} mean_gap of the last look at training graphs
+ * @property {number | null} mean_gap of the latest samples on training graphs to the best placements known
  * @property {HeldOutRow[]} held_out those that are new
  *
  * @typedef {object} Point
@@ -33,7 +33,7 @@ import { formatGap } from "./format.js";
  * @property {string} stage
  * @property {number} done
  * @property {number} seconds
- * @property {readonly Point[]} points the gap to the teacher on training graphs
+ * @property {readonly Point[]} points how far samples on training graphs are behind the best known
  * @property {readonly HeldOutRow[]} heldOut
  */
 

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -273,6 +273,16 @@ def test_stopping_it_keeps_what_it_has_learned(client: Client, policy: Policy, m
     assert "what it had learned until then can be applied" in client.get(f"/policies/{policy.id}/").content.decode()
     again = client.post(f"/policies/{policy.id}/cancel/", headers=JSON)
     assert (again.status_code, again.json()["errors"][""]) == (409, ["This training had already ended."])
+
+
+@pytest.mark.parametrize(("rows", "sentence"), [(0, ", but it was tried on no graph that was held out."), (1, ".")])
+def test_a_stopped_one_tells_whether_anything_was_held_out(
+    client: Client, policy: Policy, rows: int, sentence: str
+) -> None:
+    card = replace(small_card(), held_out=small_card().held_out[:rows])
+    Policy.objects.update(status=Policy.CANCELLED, digest="0" * 64, card=card.to_json())
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert f"what it had learned until then can be applied{sentence}</p>" in page
 
 
 def test_one_that_has_learned_nothing_has_no_file(
