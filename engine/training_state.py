@@ -3,6 +3,7 @@
 import hashlib
 import json
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,9 @@ from engine import VERSION, api
 from engine.archive import fields_of, pack, unpack
 from engine.errors import SettingsError, shortened
 from engine.whole_files import write_whole
+
+_DAMAGES = (AssertionError, EOFError, KeyError, NotImplementedError, ValueError, zipfile.BadZipFile, zlib.error)
+"""what reading a damaged archive raises"""
 
 
 class TrainingState:
@@ -27,7 +31,7 @@ class TrainingState:
         try:
             arrays, texts = unpack(self.path.read_bytes())
             identity, state = texts["identity"], arrays["state"].tobytes()
-        except (AssertionError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
+        except _DAMAGES:
             raise self._refused("it is no state of a training") from None
         if identity != self._identity:
             raise self._refused("it is the state of another training, or of another version")

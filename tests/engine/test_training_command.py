@@ -108,7 +108,8 @@ def test_the_state_of_another_training_is_refused(
     said = capsys.readouterr().err.splitlines()[-1]
     assert said == f"{state.name}: it is the state of another training, or of another version; {allowed}"
     assert state.read_bytes() == kept
-    for content in (b"", b"PK\x03\x04", kept[:-9], b"odd"):
+    garbled = kept[:60] + b"\xff" * 40 + kept[100:]
+    for content in (b"", b"PK\x03\x04", kept[:-9], b"odd", garbled):
         state.write_bytes(content)
         assert main(command) == 2
         assert capsys.readouterr().err.splitlines()[-1] == f"{state.name}: it is no state of a training; {allowed}"
