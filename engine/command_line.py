@@ -27,7 +27,9 @@ BENCHMARKS = {
 DEFAULT_EVALUATIONS = 2000
 WITH_A_POLICY = "placeto"
 """the method that a policy is for, unless another one is named"""
-EVALUATIONS_HELP = f"the budget (default {DEFAULT_EVALUATIONS}; with --policy what its one pass takes)"
+EVALUATIONS_HELP = (
+    f"the budget (default {DEFAULT_EVALUATIONS}; with --policy and {WITH_A_POLICY} what its one pass takes)"
+)
 PLACED_FORMATS = (".pb", ".pbtxt")
 MOST_PLACED = 20_000_000
 """ops in a file of placements, all placements together"""

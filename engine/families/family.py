@@ -14,6 +14,7 @@ from engine.families.catalogue import Family
 from engine.families.children import in_children
 from engine.families.members import DEFAULT_COUNT, Member, Split, family_named, members
 from engine.prepared import PreparedGraph
+from engine.whole_files import write_whole
 
 DESCRIPTION = "family.json"
 
@@ -55,7 +56,7 @@ def build_family(
             for member in chosen
         ],
     }
-    (folder / DESCRIPTION).write_text(json.dumps(said, indent=1) + "\n")
+    write_whole(folder / DESCRIPTION, (json.dumps(said, indent=1) + "\n").encode())
     return len(chosen)
 
 

@@ -1,7 +1,6 @@
 """Settings of the sequence placers: a sentence a field, presets by name. Free of torch."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -173,8 +172,8 @@ def _what_is_allowed(name: str, value: object) -> str | None:
         whole = isinstance(value, int) and not isinstance(value, bool) and lowest <= value <= highest
         return None if whole else f"a whole number from {lowest} to {highest}"
     least, most = _NUMBERS[name]
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return None if number and least <= float(str(value)) <= most else f"a number from {least:g} to {most:g}"
+    number = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+    return None if number else f"a number from {least:g} to {most:g}"
 
 
 def _refused(name: str, value: object, allowed: str) -> SettingsError:

@@ -1,7 +1,6 @@
 """What can be set of the zoo's models: one dataclass a model, a sentence a field. Free of TensorFlow."""
 
 import dataclasses
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -110,7 +109,7 @@ def _check(name: str, value: object, metadata: object) -> None:
     if "read" in limits:
         limits["read"](name, value)
         return
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not limits:
         fits, allowed = isinstance(value, bool), "true, false"
     elif "below" in limits:

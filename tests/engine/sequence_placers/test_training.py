@@ -119,6 +119,7 @@ REFUSED: list[tuple[dict[str, Json], str]] = [
     ({"hidden_width": True}, "hidden_width: True; allowed: a whole number from 2 to 4096"),
     ({"batch_episodes": 0}, "batch_episodes: 0; allowed: a whole number from 1 to 4096"),
     ({"learning_rate": float("nan")}, "learning_rate: nan; allowed: a number from 1e-09 to 1"),
+    ({"learning_rate": 10**400}, f"learning_rate: {10**400}; allowed: a number from 1e-09 to 1"),
     ({"learning_rate": "quick"}, "learning_rate: 'quick'; allowed: a number from 1e-09 to 1"),
     ({"normalise_advantages": 1}, "normalise_advantages: 1; allowed: true, false"),
     ({"reward_unit": []}, "reward_unit: []; allowed: reference, second"),

@@ -7,7 +7,7 @@ import pytest
 from engine import api
 from engine.child import Limits
 from engine.command_line import main
-from engine.errors import SettingsError
+from engine.errors import SettingsError, shortened
 from engine.events import Json
 from engine.graphs.graphdef_reader import read_graph
 from engine.zoo import ZOO, build_graph
@@ -50,6 +50,8 @@ def test_an_unknown_name_is_told(tmp_path: Path) -> None:
         ("nmt", {"layers": 1}, "layers: 1; allowed: a whole number from 2 to 16"),
         ("nmt", {"dropout": 1}, "dropout: 1; allowed: a number from 0, below 1"),
         ("nmt", {"dropout": float("nan")}, "dropout: nan; allowed: a number from 0, below 1"),
+        ("nmt", {"steps": 10**30}, f"steps: {10**30}; allowed: a whole number from 1 to 256"),
+        ("nmt", {"steps": 10**400}, f"steps: {shortened(str(10**400))}; allowed: a whole number from 1 to 256"),
         ("nmt_4_layers", {"steps": 0}, "steps: 0; allowed: a whole number from 1 to 256"),
     ],
 )
