@@ -6,8 +6,10 @@ from pathlib import Path
 from engine.experiments.policy_page import PolicyRows, gaps
 from engine.experiments.policy_scope import Scope
 
-WIDEST = 1.5
-"""gap at the right edge"""
+NARROWEST, WIDEST = -0.15, 1.5
+"""gaps at the edges"""
+COLORS = 10
+"""of the cycle; the lines after these are dashed"""
 
 
 def draw_shares(rows: Mapping[str, PolicyRows], scope: Scope, path: Path) -> None:
@@ -17,16 +19,19 @@ def draw_shares(rows: Mapping[str, PolicyRows], scope: Scope, path: Path) -> Non
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(rows), figsize=(5 * len(rows), 4), layout="constrained", squeeze=False)
+    figure, axes = pyplot.subplots(1, len(rows), figsize=(5 * len(rows), 4.5), layout="constrained", squeeze=False)
     for place, (name, of) in enumerate(rows.items()):
         own = axes[0][place]
-        for each in gaps(of, scope):
+        for index_of_line, each in enumerate(gaps(of, scope)):
             count = len(each.values) + each.missing
             shares = [(index + 1) / count for index in range(len(each.values))]
-            own.step(sorted(each.values), shares, where="post", label=each.label)
-        own.set(title=name, xlabel=f"gap to {scope.search_seconds:g} s of search", xlim=(-0.3, WIDEST), ylim=(0, 1))
+            style = "-" if index_of_line < COLORS else "--"
+            own.step(sorted(each.values), shares, style, where="post", label=each.label)
+        own.set(
+            title=name, xlabel=f"gap to {scope.search_seconds:g} s of search", xlim=(NARROWEST, WIDEST), ylim=(0, 1)
+        )
         own.axvline(0.0, color="grey", linewidth=0.5)
     axes[0][0].set(ylabel="share of graphs and clusters")
-    axes[0][0].legend(fontsize="x-small", loc="lower right")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), fontsize="small", loc="outside lower center", ncols=6)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
