@@ -22,8 +22,6 @@ from engine.run import MOST_SEED
 
 MOST_PROBLEMS = 2048
 """graphs × clusters: each is held in memory with its simulator"""
-LEAST_WORK_US = 1e-3
-"""of a graph's ops together, each on its fastest device: a gap is a share of a step time"""
 Keep: TypeAlias = Callable[[bytes], None]
 """gets a state to go on from"""
 
@@ -105,7 +103,7 @@ def _problem(prepared: PreparedGraph, cluster: Cluster) -> TrainingProblem:
         where = f"{shortened(name)} on {shortened(cluster_name)}: {error.where}"
         raise GraphError(error.what, where=where, allowed=error.allowed, field="clusters") from None
     problem = PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1))
-    if np.nanmin(problem.op_time_us, axis=0).sum() < LEAST_WORK_US:
+    if np.nanmin(problem.op_time_us, axis=0).sum() <= 0.0:  # a gap is a share of a step time
         where = f"{shortened(name)} on {shortened(cluster_name)}"
         raise GraphError("its ops take no time", where=where, allowed="a graph with work to place", field="graphs")
     return TrainingProblem(name, cluster_name, problem)
