@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from engine.errors import SettingsError
 from engine.events import Json
+from engine.placeto.setting_ranges import refused, require_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +103,13 @@ class PlacetoSettings:
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                raise _refused(name, getattr(self, name), ", ".join(choices))
-        for name, (lowest, highest) in _WHOLE.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-                raise _refused(name, value, f"a whole number from {lowest} to {highest}")
-        for name, (lowest_number, highest_number) in _NUMBERS.items():
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not (number and lowest_number <= value <= highest_number):
-                raise _refused(name, value, f"a number from {lowest_number:g} to {highest_number:g}")
+                raise refused(name, getattr(self, name), ", ".join(choices))
+        require_ranges(self, _WHOLE, _NUMBERS)
         if self.start == "nowhere" and (self.network, self.reward) != ("shared_head", "terminal"):
-            raise _refused("start", self.start, "nowhere with the network shared_head and the reward terminal alone")
+            raise refused("start", self.start, "nowhere with the network shared_head and the reward terminal alone")
         for name in _SWITCHES:
             if not isinstance(getattr(self, name), bool):
-                raise _refused(name, getattr(self, name), "true, false")
+                raise refused(name, getattr(self, name), "true, false")
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -204,10 +197,6 @@ def make_settings(settings: Mapping[str, Json]) -> PlacetoSettings:
             )
     preset = settings.get("preset", "fast")
     if not isinstance(preset, str) or preset not in PRESETS:
-        raise _refused("preset", preset, ", ".join(PRESETS))
+        raise refused("preset", preset, ", ".join(PRESETS))
     values = {"preset": preset} | PRESETS[preset] | dict(settings)
     return PlacetoSettings(**values)  # type: ignore[arg-type]  # the dataclass checks its values itself
-
-
-def _refused(name: str, value: object, allowed: str) -> SettingsError:
-    return SettingsError(f"{value!r}", where=name, allowed=allowed, field=name)

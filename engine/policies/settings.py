@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from engine.errors import SettingsError
 from engine.events import Json
+from engine.placeto.setting_ranges import refused, require_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +66,9 @@ class PolicyTrainingSettings:
     """threads of torch on the CPU; the same answer needs the same number"""
 
     def __post_init__(self) -> None:
-        for name, (lowest, highest) in _WHOLE.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-                raise _refused(name, value, f"a whole number from {lowest} to {highest}")
-        for name, (lowest_number, highest_number) in _NUMBERS.items():
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not (number and lowest_number <= value <= highest_number):
-                raise _refused(name, value, f"a number from {lowest_number:g} to {highest_number:g}")
+        require_ranges(self, _WHOLE, _NUMBERS)
         if self.torch_device not in _TORCH_DEVICES:
-            raise _refused("torch_device", self.torch_device, ", ".join(_TORCH_DEVICES))
+            raise refused("torch_device", self.torch_device, ", ".join(_TORCH_DEVICES))
 
 
 _TORCH_DEVICES = ("auto", "cpu", "cuda")
@@ -118,7 +111,3 @@ def make_training_settings(settings: Mapping[str, Json]) -> PolicyTrainingSettin
                 f"training has no setting {name!r}", where="settings", allowed=", ".join(known), field="settings"
             )
     return PolicyTrainingSettings(**settings)  # type: ignore[arg-type]  # the dataclass checks its values itself
-
-
-def _refused(name: str, value: object, allowed: str) -> SettingsError:
-    return SettingsError(f"{value!r}", where=name, allowed=allowed, field=name)
