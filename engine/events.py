@@ -23,6 +23,8 @@ class Started:
     devices: list[str]
     lower_bound_us: float
     engine_version: str
+    policy: str | None = None
+    """the name on the card of the trained policy that it begins from"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ class Run:
             "method": self._request.method,
             "seed": self._request.seed,
             "settings": settings_of(self._placer),
-            "policy": None if self._policy is None else self._policy.card.name,
+            "policy": self._policy_name(),
             "engine_version": VERSION,
             "step_time_us": float(evaluation.step_time_us[0]),
             "feasible": ledger.best_step_time_us is not None,
@@ -145,7 +145,12 @@ class Run:
             devices=[device.name for device in self._request.cluster.devices],
             lower_bound_us=self._lower_bound_us,
             engine_version=VERSION,
+            policy=self._policy_name(),
         )
+
+    def _policy_name(self) -> str | None:
+        """As on the policy's card; None without one."""
+        return None if self._policy is None else self._policy.card.name
 
     def _tell_baselines(self) -> None:
         """Evaluate the baselines, each on a ledger of its own with what `_baseline_budget` gives it."""

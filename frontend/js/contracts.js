@@ -13,6 +13,7 @@
  * @property {string[]} devices
  * @property {number} lower_bound_us
  * @property {string} engine_version
+ * @property {string | null} [policy] the name on the card of the policy that it begins from
  *
  * @typedef {object} BaselineEvent
  * @property {"baseline"} type

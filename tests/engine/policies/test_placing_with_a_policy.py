@@ -13,7 +13,7 @@ from engine import api
 from engine.child import Results
 from engine.comparing.member import carry_out
 from engine.errors import SettingsError
-from engine.events import Checkpoint, Episode, Finished, Json, NumberedEvent
+from engine.events import Checkpoint, Episode, Finished, Json, NumberedEvent, Started
 from engine.placers.registry import PLACERS, TAKE_A_POLICY
 from engine.policies.proposals import proposals
 from engine.problem import PlacementProblem
@@ -47,17 +47,27 @@ def told(asked: api.RunRequest, *, ops: int = 20) -> tuple[dict[str, Json], list
     return report, [event for event in events_of(heard) if isinstance(event, Episode)], heard
 
 
+def started_of(heard: Heard) -> Started:
+    """The first event."""
+    first = events_of(heard)[0]
+    assert isinstance(first, Started)
+    return first
+
+
 def test_zero_shot_spends_the_trivial_placements_and_one() -> None:
     asked = request("placeto", api.zero_shot_evaluations(small_cluster(3)))
-    report, episodes, _ = told(asked)
+    report, episodes, heard = told(asked)
     assert (report["evaluations"], len(episodes)) == (4, 1)
     assert report["policy"] == "small"
+    assert started_of(heard).policy == "small"
     best_us = episodes[0].best_step_time_us
     assert best_us is not None and report["step_time_us"] == best_us <= episodes[0].step_time_us
 
 
 def test_a_run_without_a_policy_says_so() -> None:
-    assert told(dataclasses.replace(request("placeto", 4), policy=None))[0]["policy"] is None
+    report, _, heard = told(dataclasses.replace(request("placeto", 4), policy=None))
+    assert report["policy"] is None
+    assert started_of(heard).policy is None
 
 
 @pytest.mark.parametrize("method", TAKE_A_POLICY)
