@@ -13,6 +13,7 @@ from engine import api
 from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.publishing import publish
 from webapp.policies.models import Policy, PolicyFile
+from webapp.policies.summary import summary_of_card, summary_of_plan
 from webapp.policies.training_plan import TrainingPlan
 
 SUFFIX = ".safetensors"
@@ -21,7 +22,7 @@ LONGEST_NAME = 200
 
 def start_training(name: str, plan: TrainingPlan) -> Policy:
     """Queue a training."""
-    policy = Policy(name=name, plan=plan.to_json())
+    policy = Policy(name=name, plan=plan.to_json(), summary=summary_of_plan(plan).to_json())
     with transaction.atomic():
         policy.save(force_insert=True)
         transaction.on_commit(partial(publish, Policy, policy.id))
@@ -51,9 +52,7 @@ def keep_file(name: str, source: str, blob: bytes, card: dict[str, api.Json], po
         "name": name[:LONGEST_NAME],
         "source": source,
         "status": Policy.DONE,
-        "card": card,
-        "digest": hashlib.sha256(blob).hexdigest(),
-        "file_bytes": len(blob),
+        **columns_of_file(blob, card),
     }
     with transaction.atomic():
         if policy_id is None:
@@ -62,6 +61,16 @@ def keep_file(name: str, source: str, blob: bytes, card: dict[str, api.Json], po
             policy, _ = Policy.objects.get_or_create(id=policy_id, defaults=values)
         PolicyFile.objects.get_or_create(policy=policy, defaults={"blob": blob})
     return policy
+
+
+def columns_of_file(blob: bytes, card: dict[str, api.Json]) -> dict[str, Any]:
+    """What the row of a policy says of its file."""
+    return {
+        "card": card,
+        "summary": summary_of_card(card).to_json(),
+        "digest": hashlib.sha256(blob).hexdigest(),
+        "file_bytes": len(blob),
+    }
 
 
 def delete(policy: Policy) -> bool:

@@ -6,6 +6,7 @@ from django.db import models
 
 from webapp.jobs.job import StagedJob
 from webapp.json_text import JsonTextField
+from webapp.policies.summary import PolicySummary
 from webapp.policies.training_plan import TrainingPlan
 
 
@@ -33,6 +34,9 @@ class Policy(StagedJob):
     UPLOADED: ClassVar[str] = "uploaded"
     DEFAULT: ClassVar[str] = "default"
 
+    LARGE: ClassVar[tuple[str, ...]] = ("plan", "card")
+    """columns that only the page of one policy needs"""
+
     name = models.CharField(max_length=200)
     source = models.CharField(max_length=16, default=TRAINED)
     """trained here, uploaded, or the release's default"""
@@ -45,6 +49,8 @@ class Policy(StagedJob):
     file_bytes = models.BigIntegerField(default=0)
     last_seq = models.BigIntegerField(default=0)
     """number of the last stored event"""
+    summary = JsonTextField(default=dict)
+    """PolicySummary.to_json(), written with the plan and with the card: all that lists need of them"""
 
     class Meta:
         ordering = ("-created_at",)
@@ -61,6 +67,11 @@ class Policy(StagedJob):
     def training_plan(self) -> TrainingPlan | None:
         """The plan, typed."""
         return TrainingPlan.from_json(self.plan) if isinstance(self.plan, dict) else None
+
+    @property
+    def short(self) -> PolicySummary:
+        """What lists tell of it, typed."""
+        return PolicySummary.from_json(self.summary) if isinstance(self.summary, dict) else PolicySummary()
 
     @property
     def known(self) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """What pages and scripts are told of policies; the pages that come again with a form's errors."""
 
 import uuid
+from collections.abc import Sequence
 from http import HTTPStatus
 
+from django.core.paginator import InvalidPage, Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -12,33 +14,54 @@ from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 
+POLICIES_A_PAGE = 50
+MOST_OFFERED = 200
+"""in a form, beside the release's"""
 
-def policy_or_404(policy_id: uuid.UUID) -> Policy:
-    """The policy; raises Http404 with a sentence."""
-    policy = Policy.objects.filter(id=policy_id).first()
+
+def policy_or_404(policy_id: uuid.UUID, *, whole: bool = False) -> Policy:
+    """The policy, its plan and card loaded only if `whole`; raises Http404 with a sentence."""
+    rows = Policy.objects.all() if whole else Policy.objects.defer(*Policy.LARGE)
+    policy = rows.filter(id=policy_id).first()
     if policy is None:
         raise Http404("This policy does not exist, or it has been deleted.")
     return policy
 
 
 def usable_policies() -> list[Policy]:
-    """Those that can be applied, the release's first, then the newest."""
+    """Those that a form offers: the release's, then the newest; without plans and cards."""
     default_policy.bring_up_to_date()
-    usable = Policy.objects.exclude(digest="")
-    return sorted(usable, key=lambda policy: policy.source != Policy.DEFAULT)
+    usable = Policy.objects.defer(*Policy.LARGE).exclude(digest="")
+    release_s = usable.filter(source=Policy.DEFAULT)
+    return [*release_s, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]]
+
+
+def words_on_a_cut(policies: Sequence[Policy]) -> str:
+    """What a form says where it may not offer all: an empty string otherwise."""
+    own = [policy for policy in policies if policy.source != Policy.DEFAULT]
+    return f"The newest {MOST_OFFERED} are offered." if len(own) >= MOST_OFFERED else ""
 
 
 def policies_page(
     request: HttpRequest, upload_form: PolicyUploadForm | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    """Context: policies, upload_form, upload_limit_bytes, default_fault."""
+    """Context: page (of policies, `?page=`), upload_form, upload_limit_bytes, default_fault."""
+    default_fault = default_policy.bring_up_to_date()
     context = {
-        "default_fault": default_policy.bring_up_to_date(),
-        "policies": Policy.objects.all(),
+        "default_fault": default_fault,
+        "page": _page_of(request.GET.get("page", "1")),
         "upload_form": upload_form or PolicyUploadForm(),
         "upload_limit_bytes": api.MOST_POLICY_BYTES,
     }
     return render(request, "policies/list.html", context, status=status)
+
+
+def _page_of(number: str) -> Page[Policy]:
+    """A page of the list, the newest first; raises Http404 where there is none such."""
+    try:
+        return Paginator(Policy.objects.defer(*Policy.LARGE), POLICIES_A_PAGE).page(number)
+    except InvalidPage:
+        raise Http404("This list has no such page.") from None
 
 
 def train_page(

@@ -1,6 +1,5 @@
 """What a training tells, on its way into the database: in batches, once each, only while it is this worker's."""
 
-import hashlib
 import threading
 import time
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from django.db import transaction
 from engine import api
 from webapp.jobs.claim import Claim
 from webapp.json_text import to_text
+from webapp.policies.lifecycle import columns_of_file
 from webapp.policies.models import Policy, PolicyEvent, PolicyFile, TrainingState
 
 EVENT_VERSION = 1
@@ -84,8 +84,8 @@ class TrainingStore:
             if self._withheld is not None:
                 self._remember(self._withheld)
         changes: dict[str, Any] = dict(NO_STAGE)
-        if blob is not None:
-            changes |= {"card": card, "digest": hashlib.sha256(blob).hexdigest(), "file_bytes": len(blob)}
+        if blob is not None and card is not None:
+            changes |= columns_of_file(blob, card)
         with self._writing, transaction.atomic():
             self._write(self._take())
             if blob is not None:

@@ -85,7 +85,7 @@ def _project_of(request: HttpRequest) -> Project | None:
 @never_cache
 def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """Context: policy, card, plan, lines (of the newest runs that apply it)."""
-    policy = policy_or_404(policy_id)
+    policy = policy_or_404(policy_id, whole=True)
     context = {
         "policy": policy,
         "card": policy.known,

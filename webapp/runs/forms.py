@@ -7,7 +7,7 @@ from django import forms
 
 from engine import api
 from webapp.policies.models import Policy, PolicyFile
-from webapp.policies.pages import usable_policies
+from webapp.policies.pages import usable_policies, words_on_a_cut
 from webapp.user_errors import add_to_form
 
 MOST_DEVICES = 64
@@ -52,6 +52,11 @@ class ProblemForm(forms.Form):
     def policies(self) -> list[Policy]:
         """Those that are offered."""
         return list(self._policies.values())
+
+    @property
+    def words_on_policies(self) -> str:
+        """Told where not all are offered."""
+        return words_on_a_cut(self.policies)
 
     def policy_bytes(self) -> bytes | None:
         """The file of the chosen policy, which becomes `policy_row`. Raises SettingsError where it has just gone."""
