@@ -7,10 +7,21 @@ section 3.2; what the published code itself computes is in `published_network`.
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import MessagePassing
+from torch_geometric.utils import scatter
 
 NODE_DIMENSION = 0
 """features are [groups, ..., width]: a message is one contiguous row, whatever the batch"""
+
+
+def arriving(messages: Tensor, edges: Tensor, aggregator: str) -> Tensor:
+    """[groups, ..., width] the `sum` or `mean` of the `messages` of all groups from which an edge ends at each.
+
+    `edges` [2, edges] from row 0 to row 1. The library's `MessagePassing` gives the same, but writes a module of its
+    own into the temporary folder in every process that uses it, and leaves it there.
+    """
+    sent = messages.index_select(NODE_DIMENSION, edges[0])
+    gathered: Tensor = scatter(sent, edges[1], NODE_DIMENSION, len(messages), aggregator)
+    return gathered
 
 
 def two_layers(width_in: int, width_out: int) -> nn.Sequential:
@@ -18,13 +29,14 @@ def two_layers(width_in: int, width_out: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(width_in, width_in), nn.ReLU(), nn.Linear(width_in, width_out))
 
 
-class DirectedRounds(MessagePassing):  # type: ignore[misc]  # torch_geometric is not typed
+class DirectedRounds(nn.Module):
     """Rounds of message passing along the edges as given: [groups, ..., width_in] → [groups, ..., width]."""
 
     def __init__(self, width_in: int, width: int, rounds: int, aggregator: str) -> None:
         """`aggregator` is `sum` or `mean`."""
-        super().__init__(aggr=aggregator, node_dim=NODE_DIMENSION)
+        super().__init__()
         self.rounds = rounds
+        self.aggregator = aggregator
         self.own = two_layers(width_in, width)
         self.message_network = two_layers(width, width)
         self.update_network = two_layers(width, width)
@@ -35,13 +47,9 @@ class DirectedRounds(MessagePassing):  # type: ignore[misc]  # torch_geometric i
         mask = has_neighbour.reshape(-1, *([1] * (features.dim() - 1)))
         state: Tensor = own
         for _ in range(self.rounds):
-            gathered = self.propagate(edges, x=self.message_network(state))
+            gathered = arriving(self.message_network(state), edges, self.aggregator)
             state = own + mask * self.update_network(gathered)
         return state
-
-    def message(self, x_j: Tensor) -> Tensor:
-        """The sender's transformed state."""
-        return x_j
 
 
 class TwoWayRounds(nn.Module):

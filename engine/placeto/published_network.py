@@ -15,9 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import MessagePassing
 
-from engine.placeto.message_passing import NODE_DIMENSION, ending
+from engine.placeto.message_passing import arriving, ending
 
 FIXED_FEATURES = 5
 """time, output bytes, "is current", "already placed", start time; the one-hot device follows"""
@@ -28,11 +27,11 @@ def rectified(width: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
 
 
-class RectifiedRounds(MessagePassing):  # type: ignore[misc]  # torch_geometric is not typed
+class RectifiedRounds(nn.Module):
     """x_v ← h_v + g(Σ_{u before v} f(x_u)) from x = h, over and over; h_v alone where no edge ends at v."""
 
     def __init__(self, width: int, rounds: int) -> None:
-        super().__init__(aggr="sum", node_dim=NODE_DIMENSION)
+        super().__init__()
         self.rounds = rounds
         self.message_network = rectified(width)
         self.update_network = rectified(width)
@@ -42,13 +41,9 @@ class RectifiedRounds(MessagePassing):  # type: ignore[misc]  # torch_geometric 
         mask = ending(edges[1], len(own), own.dtype)[:, None, None]
         state = own
         for _ in range(self.rounds):
-            gathered = self.propagate(edges, x=self.message_network(state))
+            gathered = arriving(self.message_network(state), edges, "sum")
             state = own + mask * self.update_network(gathered)
         return state
-
-    def message(self, x_j: Tensor) -> Tensor:
-        """The sender's transformed state."""
-        return x_j
 
 
 class BothWays(nn.Module):

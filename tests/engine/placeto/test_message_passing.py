@@ -1,11 +1,18 @@
 """Message passing on graphs drawn by hand, with weights that make the answer a sum one can do by hand."""
 
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
 
 from engine.placeto.bags import sum_bags
-from engine.placeto.message_passing import DirectedRounds, TwoWayRounds
+from engine.placeto.message_passing import DirectedRounds, TwoWayRounds, arriving
 
 # 0 → 1 → 3 and 0 → 2 → 3; 4 stands alone
 DIAMOND = torch.tensor([[0, 0, 1, 2], [1, 2, 3, 3]])
@@ -100,3 +107,48 @@ def test_the_gradient_is_that_of_the_formula(aggregator: str) -> None:
     network = DirectedRounds(2, 2, 2, aggregator).double()
     features = torch.rand(5, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: network(x, DIAMOND, HAS_PARENT.double()), (features,))
+
+
+class LibraryLayer(MessagePassing):  # type: ignore[misc]  # torch_geometric is not typed
+    """The library's own way; it leaves a file in the temporary folder of each process."""
+
+    def forward(self, messages: Tensor, edges: Tensor) -> Tensor:
+        gathered: Tensor = self.propagate(edges, x=messages)
+        return gathered
+
+    def message(self, x_j: Tensor) -> Tensor:
+        return x_j
+
+
+@pytest.mark.parametrize("aggregator", ["sum", "mean"])
+def test_messages_arrive_to_the_bit_as_in_the_library_s_own_layer(
+    aggregator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    layer = LibraryLayer(aggr=aggregator, node_dim=0)
+    generator = torch.Generator().manual_seed(0)
+    edges = torch.randint(0, 30, (2, 90), generator=generator)
+    weight, start = (torch.rand(30, 4, 5, generator=generator) for _ in range(2))
+    ours, theirs = (start.clone().requires_grad_() for _ in range(2))
+    arrived, propagated = arriving(ours, edges, aggregator), layer(theirs, edges)
+    assert torch.equal(arrived, propagated)
+    for gathered in (arrived, propagated):
+        (gathered * weight).sum().backward()
+    assert ours.grad is not None and theirs.grad is not None
+    assert torch.equal(ours.grad, theirs.grad)
+
+
+USE_BOTH_NETWORKS = """
+import torch
+from engine.placeto.message_passing import TwoWayRounds
+from engine.placeto.published_network import BothWays
+edges = torch.tensor([[0, 0, 1], [1, 2, 2]])
+TwoWayRounds(3, 3, 2, "mean")(torch.rand(3, 3), edges)
+BothWays(3, 2)(torch.rand(3, 1, 3), edges)
+"""
+
+
+def test_a_process_leaves_nothing_in_the_temporary_folder(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", USE_BOTH_NETWORKS], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []
