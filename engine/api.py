@@ -62,7 +62,7 @@ from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import MOST_POLICY_BYTES, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from engine.policies.upload import check_policy
-from engine.policy_training import TrainRequest, check_training, train
+from engine.policy_training import TrainRequest, check_training, learned_until, train, training_identity
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run, RunRequest
@@ -229,6 +229,7 @@ __all__ = [
     "draw_comparison",
     "families",
     "family_members",
+    "learned_until",
     "measure",
     "methods",
     "parse_cluster",
@@ -243,6 +244,7 @@ __all__ = [
     "simulate",
     "trace",
     "train",
+    "training_identity",
     "write_placed",
     "zero_shot_evaluations",
 ]

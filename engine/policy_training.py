@@ -1,20 +1,27 @@
 """Training of a policy: prepared graphs on clusters → training problems → the policy's file."""
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
+from engine import VERSION
+from engine.archive import fields_of
 from engine.clusters.cluster import Cluster
+from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.naming import name_of_cluster
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json, ShouldStop
 from engine.pins import allowed_devices
 from engine.policies.card import MOST_TEXT, is_text
 from engine.policies.family_training import train_policy
+from engine.policies.kept_state import learned_in
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
+from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TellProgress, TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
@@ -84,8 +91,41 @@ def train(
         checkpoint,
         keep,
     )
-    families = tuple(sorted(set(request.families)))
-    card = dataclasses.replace(policy.card, name=request.name, families=families)
+    return _file_of(policy, request.name, request.families)
+
+
+def training_identity(request: TrainRequest) -> str:
+    """What the training depends on, the engine's version included, as a digest; a state is of use to no other one."""
+    digest = hashlib.sha256(VERSION.encode())
+    for graphs in (request.graphs, request.held_out):
+        for prepared in graphs:
+            for part in (prepared.graph, prepared.costs, prepared.grouping):
+                arrays, texts = fields_of(part)
+                for name, array in arrays.items():
+                    digest.update(f"{name} {array.dtype} {array.shape}".encode())
+                    digest.update(np.ascontiguousarray(array).tobytes())
+                digest.update(_encoded(texts))
+        digest.update(b"end")
+    clusters: list[Json] = [cluster_to_json(cluster) for cluster in request.clusters]
+    digest.update(_encoded([clusters, request.seed, dict(request.settings)]))
+    return digest.hexdigest()
+
+
+def _encoded(value: Json) -> bytes:
+    return json.dumps(value, sort_keys=True).encode()
+
+
+def learned_until(state: bytes, name: str, families: Sequence[str]) -> bytes | None:
+    """The file of the policy as it was when `keep` got `state`, for a training that will not go on.
+
+    None where it had learned nothing yet. Raises SettingsError for a state that is damaged.
+    """
+    policy = learned_in(state)
+    return _file_of(policy, name, families) if policy.card.has_learned else None
+
+
+def _file_of(policy: TrainedPolicy, name: str, families: Sequence[str]) -> bytes:
+    card = dataclasses.replace(policy.card, name=name, families=tuple(sorted(set(families))))
     return dataclasses.replace(policy, card=card).to_bytes()
 
 

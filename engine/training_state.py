@@ -1,15 +1,13 @@
 """The file beside a policy to be in which the command `train` keeps what it goes on from after an interruption."""
 
-import hashlib
-import json
 import zipfile
 import zlib
 from pathlib import Path
 
 import numpy as np
 
-from engine import VERSION, api
-from engine.archive import fields_of, pack, unpack
+from engine import api
+from engine.archive import pack, unpack
 from engine.errors import SettingsError, shortened
 from engine.whole_files import write_whole
 
@@ -22,7 +20,7 @@ class TrainingState:
 
     def __init__(self, path: Path, request: api.TrainRequest) -> None:
         self.path = path
-        self._identity = _identity(request)
+        self._identity = api.training_identity(request)
 
     def read(self) -> bytes | None:
         """The latest state; None where none was kept. Raises SettingsError for what is of another training."""
@@ -48,24 +46,3 @@ class TrainingState:
     def _refused(self, what: str) -> SettingsError:
         allowed = "the command that wrote it, another --out, or no such file"
         return SettingsError(what, where=shortened(self.path.name), allowed=allowed, field="out")
-
-
-def _identity(request: api.TrainRequest) -> str:
-    """What the training depends on, as a digest."""
-    digest = hashlib.sha256(VERSION.encode())
-    for graphs in (request.graphs, request.held_out):
-        for prepared in graphs:
-            for part in (prepared.graph, prepared.costs, prepared.grouping):
-                arrays, texts = fields_of(part)
-                for name, array in arrays.items():
-                    digest.update(f"{name} {array.dtype} {array.shape}".encode())
-                    digest.update(np.ascontiguousarray(array).tobytes())
-                digest.update(_encoded(texts))
-        digest.update(b"end")
-    clusters: list[api.Json] = [api.cluster_to_json(cluster) for cluster in request.clusters]
-    digest.update(_encoded([clusters, request.seed, dict(request.settings)]))
-    return digest.hexdigest()
-
-
-def _encoded(value: api.Json) -> bytes:
-    return json.dumps(value, sort_keys=True).encode()

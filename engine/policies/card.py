@@ -72,6 +72,11 @@ class PolicyCard:
     held_out: tuple[HeldOut, ...] = ()
 
     @property
+    def has_learned(self) -> bool:
+        """Whether its weights are more than drawn."""
+        return self.imitation_steps > 0 or self.episodes > 0
+
+    @property
     def mean_gap(self) -> float | None:
         """By what share the greedy pass is behind the search, on average; None where nothing was held out."""
         return fmean(row.gap for row in self.held_out) if self.held_out else None

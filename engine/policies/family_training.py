@@ -45,13 +45,17 @@ def train_policy(
             tell(TrainingProgress(learner.stage, learner.done, learner.seconds, learner.mean_gap))
         if keep is not None and now - kept >= settings.checkpoint_seconds:
             kept = now
-            keep(learner.state())
-    policy = TrainedPolicy(learner.weights(), learner.placeto_settings, _card(problems, seed, learner))
+            keep(learner.state(_learned(problems, seed, learner).texts()))
+    policy = _learned(problems, seed, learner)
     rows = measure_held_out(policy, held_out, settings, seed, tell, learner.seconds, should_stop)
     return dataclasses.replace(policy, card=dataclasses.replace(policy.card, held_out=rows))
 
 
 SECONDS_BETWEEN_SIGNS = 1.0
+
+
+def _learned(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") -> TrainedPolicy:
+    return TrainedPolicy(learner.weights(), learner.placeto_settings, _card(problems, seed, learner))
 
 
 def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") -> PolicyCard:

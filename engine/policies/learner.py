@@ -27,12 +27,12 @@ from engine.placeto.shared_head_policy import fresh_network
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
 from engine.policies.bound_problem import BoundProblem
+from engine.policies.kept_state import STATE, WEIGHTS, under
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement
 from engine.policies.training_problem import TrainingProblem
 from engine.problem import MOST_EVALUATIONS, Budget
 
-STATE = "the state of the training"
 IMITATED_ORDERS = ("topological", "random_topological")
 USUAL_ORDER, OTHER_ORDER = "topological", "random_topological"
 
@@ -147,9 +147,12 @@ class Learner:
         """A copy."""
         return weights_of(self._network)
 
-    def state(self) -> bytes:
-        """Everything that the next step depends on, but for the problems and the settings."""
-        arrays = {f"weights.{name}": array for name, array in self.weights().items()}
+    def state(self, beside: Mapping[str, Json] | None = None) -> bytes:
+        """Everything that the next step depends on, but for the problems and the settings.
+
+        `beside`: what else it is to say, under other names (`kept_state` reads it).
+        """
+        arrays = {f"{WEIGHTS}{name}": array for name, array in self.weights().items()}
         arrays |= {f"optimiser.{name}": array for name, array in self._optimiser.arrays().items()}
         best = {f"best.{index}": bound.best for index, bound in enumerate(self._bound)}
         arrays |= {name: placement for name, placement in best.items() if placement is not None}
@@ -162,13 +165,13 @@ class Learner:
             "gaps": [bound.gap for bound in self._bound],
             "seconds": [self.seconds, self._stage_began],
         }
-        return pack_tensors(arrays, texts)
+        return pack_tensors(arrays, {**(beside or {}), **texts})
 
     def restore(self, state: bytes) -> None:
         """Go on from `state`."""
         arrays, texts = unpack_tensors(state, STATE)
-        set_weights(self._network, _under("weights.", arrays), STATE)
-        self._optimiser.restore(_under("optimiser.", arrays))
+        set_weights(self._network, under(WEIGHTS, arrays), STATE)
+        self._optimiser.restore(under("optimiser.", arrays))
         values, gaps = cast(list[float], texts["best_values"]), cast(list[float], texts["gaps"])
         for index, bound in enumerate(self._bound):
             if f"best.{index}" in arrays:
@@ -202,7 +205,3 @@ def _placeto_settings(settings: PolicyTrainingSettings) -> PlacetoSettings:
             "gradient_norm": settings.gradient_norm,
         }
     )
-
-
-def _under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

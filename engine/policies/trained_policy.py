@@ -35,19 +35,28 @@ class TrainedPolicy:
 
     def to_bytes(self) -> bytes:
         """The file's content."""
-        texts: dict[str, Json] = {
+        return pack_tensors(self.weights, self.texts())
+
+    def texts(self) -> dict[str, Json]:
+        """What the file says beside the weights."""
+        return {
             "version": POLICY_VERSION,
             "settings": dataclasses.asdict(self.settings),
             "card": self.card.to_json(),
         }
-        return pack_tensors(self.weights, texts)
 
     @staticmethod
     def from_bytes(blob: bytes, where: str) -> "TrainedPolicy":
         """The inverse; `where` names the file in errors. Raises SettingsError for a file that is no policy."""
         if len(blob) > MOST_POLICY_BYTES:
             raise _refused("the file is too large", where, f"at most {MOST_POLICY_BYTES} bytes")
-        weights, texts = unpack_tensors(blob, where)
+        return TrainedPolicy.from_parts(*unpack_tensors(blob, where), where)
+
+    @staticmethod
+    def from_parts(
+        weights: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json], where: str
+    ) -> "TrainedPolicy":
+        """Of weights and `texts()`, checked as a file's. Raises SettingsError."""
         if texts.get("version") != POLICY_VERSION:
             raise _refused(f"its version is {shown(texts.get('version'))}", where, f"version {POLICY_VERSION}")
         settings = _settings(texts.get("settings"), where)

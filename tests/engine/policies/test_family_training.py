@@ -106,6 +106,37 @@ def test_going_on_from_a_checkpoint_equals_never_stopping(
         assert without_times(again).to_bytes() == without_times(whole).to_bytes()
 
 
+def test_a_kept_state_holds_the_policy_that_was_learned_until_then(
+    trained: Trained,
+) -> None:
+    whole, _, kept = trained
+    found = [api.learned_until(state, "mine", ("ptb", "nmt", "ptb")) for state in kept]
+    assert found[0] is None, "only the teacher had worked"
+    blob = found[-1]
+    assert blob is not None
+    policy = api.read_policy(blob, "kept")
+    assert all(np.array_equal(policy.weights[name], array) for name, array in whole.weights.items())
+    assert policy.settings == whole.settings
+    changes = {"name": "mine", "families": ("nmt", "ptb"), "held_out": (), "seconds": policy.card.seconds}
+    assert policy.card == dataclasses.replace(whole.card, **changes)  # type: ignore[arg-type]  # by name
+    with pytest.raises(SettingsError, match="the state of the training: this is no file of Placeto"):
+        api.learned_until(kept[0][:-9], "mine", ())
+
+
+def test_a_training_s_identity_is_of_all_that_it_depends_on() -> None:
+    same = api.training_identity(request())
+    assert api.training_identity(request(name="another", families=())) == same
+    others = [
+        request(graphs=(prepared_graph(8), prepared_graph(11))),
+        request(graphs=(prepared_graph(10), prepared_graph(8))),
+        request(held_out=()),
+        request(clusters=CLUSTERS[:1]),
+        request(seed=4),
+        request(settings={**COUNTED, "epochs": 3}),
+    ]
+    assert len({same, *map(api.training_identity, others)}) == 1 + len(others)
+
+
 def test_a_stopped_training_gives_what_was_learned_until_then() -> None:
     looks = iter([False, False])
     policy = api.read_policy(api.train(request(), lambda _: None, lambda: next(looks, True)), "stopped")
