@@ -1,24 +1,17 @@
 """A person has a policy trained; what its worker then does, whatever happens."""
 
-import json
 import threading
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.db.models.functions import Now
 from django.test import Client
 
 from engine import api
-from tests.engine.policies.small_policies import small_card, small_policy
+from tests.engine.policies.small_policies import small_card
 from tests.supervisor.started import eventually
 from tests.webapp.conftest import MemoryBroker
+from tests.webapp.scripted_training import LEARNED, Script, events, install, write_at_once
 from webapp.graphs.models import Graph
 from webapp.jobs import keeper, reaper
 from webapp.jobs.claim import Claim
@@ -38,7 +31,6 @@ FORM: dict[str, Any] = {
     "seconds": "60",
     "seed": "3",
 }
-LEARNED = small_policy().to_bytes()
 
 
 @pytest.fixture(autouse=True)
@@ -53,65 +45,6 @@ def policy(real_graph: Graph) -> Policy:
     """One that waits to be trained on one graph."""
     planned = (PlannedGraph(real_graph.id, real_graph.name),)
     return start_training("Mine", TrainingPlan((), planned, planned, ("2xK80",), 60.0, 3))
-
-
-def progress(second: int, stage: str = "imitation", rows: int = 0) -> api.TrainingProgress:
-    """What the engine tells after so many seconds."""
-    return api.TrainingProgress(stage, second / 10, float(second), 1 / second, small_card().held_out[:rows])
-
-
-@dataclass
-class Script:
-    """A training that tells something a second, and keeps a state after each."""
-
-    seconds: int = 4
-    before_second: Callable[[int], None] = lambda _second: None
-    blob: bytes = LEARNED
-    error: Exception | None = None
-    requests: list[api.TrainRequest] = field(default_factory=list)
-    begun_from: list[int] = field(default_factory=list)
-
-    def train(
-        self,
-        request: api.TrainRequest,
-        tell: Callable[[api.TrainingProgress], None],
-        should_stop: api.ShouldStop,
-        checkpoint: bytes | None = None,
-        keep: Callable[[bytes], None] | None = None,
-    ) -> bytes:
-        """In the place of `api.train`."""
-        assert keep is not None
-        done = json.loads(checkpoint)["done"] if checkpoint else 0
-        self.requests.append(request)
-        self.begun_from.append(done)
-        for second in range(done + 1, self.seconds + 1):
-            self.before_second(second)
-            if should_stop():
-                return self.blob
-            tell(progress(second))
-            keep(json.dumps({"done": second}).encode())
-        if self.error is not None:
-            raise self.error
-        for rows in (1, 2):
-            tell(progress(self.seconds + 1, "held_out", rows))
-        return self.blob
-
-
-def install(monkeypatch: pytest.MonkeyPatch, script: Script) -> Script:
-    """Have every training follow `script`."""
-    monkeypatch.setattr(api, "train", script.train)
-    return script
-
-
-def write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not let a whole second pass between two writes."""
-    quick = partial(keeper.Keeper, chore_every_seconds=0.01)
-    monkeypatch.setattr("webapp.policies.training.Keeper", quick)
-
-
-def events(client: Client, policy: Policy) -> Any:
-    """What a page gets."""
-    return client.get(f"/policies/{policy.id}/events.json").json()
 
 
 def test_it_is_queued_as_it_was_asked_for(client: Client, real_graph: Graph, broker: MemoryBroker) -> None:
@@ -230,73 +163,6 @@ def test_events_are_there_while_it_is_trained(client: Client, policy: Policy, mo
     train_policy(policy.id)
     [told] = seen
     assert (told["status"], told["stage"]) == ("running", "Learning to imitate them, 20 % of the training")
-
-
-def test_a_killed_worker_s_training_is_taken_up_where_it_was(
-    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class KilledError(BaseException):
-        """As if by a signal: nothing is caught, nothing tidied up."""
-
-    def die(second: int) -> None:
-        if second == 3:
-            eventually(TrainingState.objects.exists, "a state is stored")
-            raise KilledError
-
-    write_at_once(monkeypatch)
-    script = install(monkeypatch, Script(before_second=die))
-    with pytest.raises(KilledError):
-        train_policy(policy.id)
-    Policy.objects.update(heartbeat_at=Now() - timedelta(seconds=settings.STALE_AFTER_SECONDS + 1))
-    assert reaper.reap(Policy) == 1
-    script.before_second = lambda _second: None
-    train_policy(policy.id)
-    policy.refresh_from_db()
-    assert (policy.status, policy.attempts) == (Policy.DONE, 2)
-    assert script.begun_from[0] == 0
-    assert script.begun_from[1] in (1, 2)
-    seqs = [event["seq"] for event in events(client, policy)["events"]]
-    assert seqs == list(range(1, len(seqs) + 1))
-    assert "taken up again 1 time after a worker was lost" in client.get(f"/policies/{policy.id}/").content.decode()
-
-
-def test_stopping_it_keeps_what_it_has_learned(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(second: int) -> None:
-        if second == 2:
-            client.post(f"/policies/{policy.id}/cancel/")
-            time.sleep(0.1)
-
-    install(monkeypatch, Script(before_second=stop))
-    train_policy(policy.id)
-    policy.refresh_from_db()
-    assert (policy.status, policy.is_usable) == (Policy.CANCELLED, True)
-    assert "what it had learned until then can be applied" in client.get(f"/policies/{policy.id}/").content.decode()
-    again = client.post(f"/policies/{policy.id}/cancel/", headers=JSON)
-    assert (again.status_code, again.json()["errors"][""]) == (409, ["This training had already ended."])
-
-
-@pytest.mark.parametrize(("rows", "sentence"), [(0, ", but it was tried on no graph that was held out."), (1, ".")])
-def test_a_stopped_one_tells_whether_anything_was_held_out(
-    client: Client, policy: Policy, rows: int, sentence: str
-) -> None:
-    card = replace(small_card(), held_out=small_card().held_out[:rows])
-    Policy.objects.update(status=Policy.CANCELLED, digest="0" * 64, card=card.to_json())
-    page = client.get(f"/policies/{policy.id}/").content.decode()
-    assert f"what it had learned until then can be applied{sentence}</p>" in page
-
-
-def test_one_that_has_learned_nothing_has_no_file(
-    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert client.post(f"/policies/{policy.id}/cancel/").status_code == 302
-    install(monkeypatch, Script())
-    train_policy(policy.id)
-    policy.refresh_from_db()
-    assert (policy.status, policy.is_usable) == (Policy.CANCELLED, False)
-    assert "before it had learned anything" in client.get(f"/policies/{policy.id}/").content.decode()
-    missing = client.get(f"/policies/{policy.id}/policy.safetensors", headers=JSON)
-    assert missing.status_code == 404
-    assert missing.json()["errors"][""] == ["This policy has no file: its training has not ended, or not well."]
 
 
 def test_a_mistake_is_told_and_a_fault_of_ours_has_a_number(

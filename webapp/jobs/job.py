@@ -47,6 +47,10 @@ class Job(models.Model):
     class Meta:
         abstract = True
 
+    @classmethod
+    def settle(cls) -> None:
+        """See to what jobs have left that ended without their worker; a reaper calls it in each round."""
+
     @property
     def has_ended(self) -> bool:
         """Whether no worker will change it any more."""

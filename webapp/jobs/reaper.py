@@ -25,7 +25,7 @@ def job_models() -> list[type[Job]]:
 
 
 def reap(model: type[Job]) -> int:
-    """Give back every job of `model` whose worker shows no sign of life; returns how many.
+    """Give back every job of `model` whose worker shows no sign of life, and see to what has ended; returns how many.
 
     A heartbeat far in the future (the clock was set back) counts as none: a living worker renews it anyway. It looks
     twice: after a machine's sleep, its living workers have the time between to beat.
@@ -33,15 +33,21 @@ def reap(model: type[Job]) -> int:
     limit = timedelta(seconds=settings.STALE_AFTER_SECONDS)
     late = Q(heartbeat_at__lt=Now() - limit) | Q(heartbeat_at__gt=Now() + limit) | Q(heartbeat_at=None)
     stale = model._default_manager.filter(late, status=model.WORKING)
-    if not stale.exists():
-        return 0
-    time.sleep(min(SECOND_LOOK_AFTER_SECONDS, settings.HEARTBEAT_SECONDS))
-    return _give_back(model, stale, crashed=True)
+    given_back = 0
+    if stale.exists():
+        time.sleep(min(SECOND_LOOK_AFTER_SECONDS, settings.HEARTBEAT_SECONDS))
+        given_back = _give_back(model, stale, crashed=True)
+    model.settle()
+    return given_back
 
 
 def give_back_all_of(worker: str) -> int:
     """Give back what `worker`, which shuts down in good order, still has. Not counted as an attempt."""
-    return sum(_give_back(model, model._default_manager.filter(worker=worker), crashed=False) for model in job_models())
+    given_back = 0
+    for model in job_models():
+        given_back += _give_back(model, model._default_manager.filter(worker=worker), crashed=False)
+        model.settle()
+    return given_back
 
 
 def publish_queued(model: type[Job]) -> int:

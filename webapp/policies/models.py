@@ -21,7 +21,8 @@ class Policy(StagedJob):
     Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it; what was learned
     until it was cancelled is kept. queued → cancelled: the web, at once (running: it only sets `cancel_requested`).
     running → queued, and → failed after too many attempts, → cancelled if that was asked for and its worker died: a
-    reaper. An upload is done from the beginning. A policy can be applied once it has a file: then it has a `digest`.
+    reaper. One that has ended without a file, but with a state, gets the policy that is in the state (`kept_states`).
+    An upload is done from the beginning. A policy can be applied once it has a file: then it has a `digest`.
     """
 
     RUNNING: ClassVar[str] = "running"
@@ -49,6 +50,8 @@ class Policy(StagedJob):
     file_bytes = models.BigIntegerField(default=0)
     last_seq = models.BigIntegerField(default=0)
     """number of the last stored event"""
+    note = models.TextField(default="", blank=True)
+    """what went otherwise than asked for, in sentences for people; empty where nothing did"""
     summary = JsonTextField(default=dict)
     """PolicySummary.to_json(), written with the plan and with the card: all that lists need of them"""
 
@@ -57,6 +60,13 @@ class Policy(StagedJob):
 
     def __str__(self) -> str:
         return self.name
+
+    @classmethod
+    def settle(cls) -> None:
+        """Make policies of the states that trainings have left."""
+        from webapp.policies.kept_states import settle  # it stands on these models
+
+        settle()
 
     @property
     def is_usable(self) -> bool:
@@ -107,9 +117,11 @@ class PolicyEvent(models.Model):
 
 
 class TrainingState(models.Model):
-    """What the next worker goes on from."""
+    """What the next worker goes on from, or, where there is none, what is kept of it."""
 
     policy = models.OneToOneField(Policy, on_delete=models.CASCADE, primary_key=True, related_name="state")
+    identity = models.CharField(max_length=64, default="")
+    """`api.training_identity` of what it was trained on: it is of no use to another training"""
     state = models.BinaryField()
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from engine import api
 from webapp.policies import default_policy
 from webapp.policies.forms import PolicyUploadForm, TrainForm
-from webapp.policies.models import Policy
+from webapp.policies.models import Policy, TrainingState
 from webapp.projects.models import Project
 
 POLICIES_A_PAGE = 50
@@ -26,6 +26,19 @@ def policy_or_404(policy_id: uuid.UUID, *, whole: bool = False) -> Policy:
     if policy is None:
         raise Http404("This policy does not exist, or it has been deleted.")
     return policy
+
+
+def words_on_its_end(policy: Policy) -> str:
+    """What has become of what it had learned, where its training has not ended by itself; else an empty string."""
+    stopped = "Its training was stopped" if policy.status == Policy.CANCELLED else "Its training failed"
+    if policy.status not in (Policy.CANCELLED, Policy.FAILED):
+        return ""
+    if policy.is_usable:
+        tried = "" if policy.known.get("held_out") else ", but it was tried on no graph that was held out"
+        return f"{stopped}: what it had learned until then can be applied{tried}."
+    if TrainingState.objects.filter(policy=policy).exists():
+        return f"{stopped}: what it had learned until then is being kept: look again in a few seconds."
+    return "" if policy.note else f"{stopped} before it had learned anything."
 
 
 def usable_policies() -> list[Policy]:

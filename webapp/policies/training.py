@@ -11,7 +11,8 @@ from webapp.graphs.models import Graph
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.keeper import Keeper
-from webapp.policies.models import Policy, TrainingState
+from webapp.policies.kept_states import settle
+from webapp.policies.models import Policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
 from webapp.policies.training_store import TrainingStore
 
@@ -32,6 +33,7 @@ def train_policy(policy_id: uuid.UUID) -> None:
         store = TrainingStore(claim, policy)
         with Keeper(claim, chore=store.write) as keeper:
             _train(policy, store, keeper)
+    settle()
 
 
 def _train(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
@@ -43,10 +45,9 @@ def _train(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
             raise PreparingCancelledError
         store.stage(stage, done, total)
 
-    state = TrainingState.objects.filter(policy=policy).values_list("state", flat=True).first()
-    checkpoint = None if state is None else bytes(state)
     try:
         request = request_of(policy.name, plan, report_progress)
+        checkpoint = store.state_of(api.training_identity(request))
         blob = api.train(request, store.tell, keeper.should_stop, checkpoint, store.keep)
     except PreparingCancelledError:
         _end_early(policy, store, keeper)
@@ -57,14 +58,14 @@ def _train(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
     if keeper.lost.is_set():
         raise ClaimLostError(str(policy.id))
     card = api.read_policy(blob, policy.name).card
-    if keeper.cancelled.is_set() and not card.imitation_steps and not card.episodes:
+    if keeper.cancelled.is_set() and not card.has_learned:
         _end_early(policy, store, keeper)
         return
     store.end(Policy.CANCELLED if keeper.cancelled.is_set() else Policy.DONE, blob, card.to_json())
 
 
 def _end_early(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
-    """Cancelled before it has learned anything."""
+    """Cancelled before it has learned anything, in this attempt."""
     if keeper.lost.is_set():
         raise ClaimLostError(str(policy.id))
     store.end(Policy.CANCELLED, None, None)

@@ -16,6 +16,10 @@ from webapp.policies.models import Policy, PolicyEvent, PolicyFile, TrainingStat
 EVENT_VERSION = 1
 SECONDS_BETWEEN_EVENTS = 0.5
 """of one stage: a training may tell more often than anybody can see"""
+BEGUN_AGAIN = (
+    "The training was interrupted and has begun again from the start: its graphs, or the version of the engine, are no "
+    "longer those of what had been kept."
+)
 NO_STAGE: dict[str, Any] = {"stage": "", "stage_done": 0, "stage_total": 0}
 
 
@@ -35,6 +39,8 @@ class TrainingStore:
 
     def __init__(self, claim: Claim[Policy], policy: Policy) -> None:
         self._claim = claim
+        self._identity = ""
+        """of the training whose states are kept"""
         self._last_seq = policy.last_seq
         self._batch = _Batch()
         self._rows_told = 0
@@ -45,6 +51,17 @@ class TrainingStore:
         self._memory = threading.Lock()
         """guards all of the above"""
         self._writing = threading.Lock()
+
+    def state_of(self, identity: str) -> bytes | None:
+        """What this training can go on from; `identity` is its own. A state of another is dropped, and that is told."""
+        self._identity = identity
+        kept = TrainingState.objects.filter(policy_id=self._claim.job_id).first()
+        if kept is None or kept.identity == identity:
+            return None if kept is None else bytes(kept.state)
+        with self._writing, transaction.atomic():
+            self._claim.keep(note=BEGUN_AGAIN)
+            kept.delete()
+        return None
 
     def stage(self, stage: str, done: int, total: int) -> None:
         """How far the preparation is: for the row alone."""
@@ -79,7 +96,10 @@ class TrainingStore:
                 raise
 
     def end(self, status: str, blob: bytes | None, card: dict[str, api.Json] | None) -> None:
-        """Write the rest, the policy's file and its last status in one transaction."""
+        """Write the rest, the policy's file and its last status in one transaction.
+
+        Without a file a state that is there stays: it may be of an earlier attempt, which had learned something.
+        """
         with self._memory:
             if self._withheld is not None:
                 self._remember(self._withheld)
@@ -90,7 +110,7 @@ class TrainingStore:
             self._write(self._take())
             if blob is not None:
                 PolicyFile.objects.update_or_create(policy_id=self._claim.job_id, defaults={"blob": blob})
-            TrainingState.objects.filter(policy_id=self._claim.job_id).delete()
+                TrainingState.objects.filter(policy_id=self._claim.job_id).delete()
             self._claim.end(status, **changes)
 
     def _remember(self, progress: api.TrainingProgress) -> None:
@@ -131,7 +151,8 @@ class TrainingStore:
         self._claim.keep(**changes)
         PolicyEvent.objects.bulk_create(batch.events, batch_size=500)
         if batch.state is not None:
-            TrainingState.objects.update_or_create(policy_id=self._claim.job_id, defaults={"state": batch.state})
+            kept = {"state": batch.state, "identity": self._identity}
+            TrainingState.objects.update_or_create(policy_id=self._claim.job_id, defaults=kept)
 
 
 STAGE_WORDS = {

@@ -19,7 +19,7 @@ from webapp.policies import lifecycle
 from webapp.policies.event_log import events_after
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, PolicyFile
-from webapp.policies.pages import policies_page, policy_or_404, train_page
+from webapp.policies.pages import policies_page, policy_or_404, train_page, words_on_its_end
 from webapp.projects.models import Project
 from webapp.projects.pages import project_or_404
 from webapp.runs.views import LARGEST_SEQ, MOST_EVENTS_A_PAGE, whole_number
@@ -84,12 +84,13 @@ def _project_of(request: HttpRequest) -> Project | None:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Context: policy, card, plan, lines (of the newest runs that apply it)."""
+    """Context: policy, card, plan, ending (in words), lines (of the newest runs that apply it)."""
     policy = policy_or_404(policy_id, whole=True)
     context = {
         "policy": policy,
         "card": policy.known,
         "plan": policy.training_plan,
+        "ending": words_on_its_end(policy),
         "lines": [RunLine(run) for run in policy.runs.select_related("graph")[:MOST_RUNS]],
     }
     return render(request, "policies/detail.html", context)
@@ -120,6 +121,7 @@ def cancel(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     policy = policy_or_404(policy_id)
     if not cancel_job(policy):
         return _conflict(request, policy, "This training had already ended.")
+    Policy.settle()  # one that waited to go on has ended by this, and has something to keep
     return redirect("policies:detail", policy_id=policy_id)
 
 

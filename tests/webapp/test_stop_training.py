@@ -1,0 +1,239 @@
+"""A training ends before its time: stopped, its worker lost, its graphs changed. What it had learned is not."""
+
+import time
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db.models.functions import Now
+from django.test import Client
+
+from engine import api
+from tests.engine.policies.small_policies import small_card
+from tests.supervisor.started import eventually
+from tests.webapp.scripted_training import KilledError, Script, events, install, state_after, write_at_once
+from webapp.graphs.models import Graph, PreparedBlob
+from webapp.jobs import keeper, reaper
+from webapp.jobs.claim import WORKER_VARIABLE
+from webapp.policies import training_store
+from webapp.policies.lifecycle import start_training
+from webapp.policies.models import Policy, PolicyFile, TrainingState
+from webapp.policies.training import train_policy
+from webapp.policies.training_plan import PlannedGraph, TrainingPlan
+
+JSON = {"accept": "application/json"}
+STALE = timedelta(seconds=settings.STALE_AFTER_SECONDS + 1)
+KEPT = "This is what it had learned after {} s of training, as it was last kept."
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(training_store, "SECONDS_BETWEEN_EVENTS", 0.0)
+    monkeypatch.setattr(reaper, "SECOND_LOOK_AFTER_SECONDS", 0.01)
+    write_at_once(monkeypatch)
+
+
+@pytest.fixture
+def policy(real_graph: Graph) -> Policy:
+    """One that waits to be trained on one graph."""
+    planned = (PlannedGraph(real_graph.id, real_graph.name),)
+    return start_training("Mine", TrainingPlan((), planned, planned, ("2xK80",), 60.0, 3))
+
+
+def die_in_second(second: int) -> Any:
+    """What a worker does that is killed then, once its last state is stored."""
+
+    def die(now: int) -> None:
+        if now == second:
+            eventually(lambda: _stored() == state_after(second - 1), "the last state is stored")
+            raise KilledError
+
+    return die
+
+
+def _stored() -> bytes:
+    state = TrainingState.objects.values_list("state", flat=True).first()
+    return bytes(state or b"")
+
+
+def lose_worker(policy: Policy, monkeypatch: pytest.MonkeyPatch, second: int) -> Script:
+    """Train it until its worker is killed in that second."""
+    script = install(monkeypatch, Script(before_second=die_in_second(second)))
+    with pytest.raises(KilledError):
+        train_policy(policy.id)
+    script.before_second = lambda _second: None
+    Policy.objects.update(heartbeat_at=Now() - STALE)
+    return script
+
+
+def test_a_killed_worker_s_training_is_taken_up_where_it_was(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = lose_worker(policy, monkeypatch, 3)
+    assert reaper.reap(Policy) == 1
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.attempts, policy.note) == (Policy.DONE, 2, "")
+    assert script.begun_from == [0, 2]
+    seqs = [event["seq"] for event in events(client, policy)["events"]]
+    assert seqs == list(range(1, len(seqs) + 1))
+    assert "taken up again 1 time after a worker was lost" in client.get(f"/policies/{policy.id}/").content.decode()
+
+
+def test_stopping_it_keeps_what_it_has_learned(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(second: int) -> None:
+        if second == 2:
+            client.post(f"/policies/{policy.id}/cancel/")
+            time.sleep(0.1)
+
+    install(monkeypatch, Script(before_second=stop))
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.is_usable) == (Policy.CANCELLED, True)
+    assert "what it had learned until then can be applied" in client.get(f"/policies/{policy.id}/").content.decode()
+    again = client.post(f"/policies/{policy.id}/cancel/", headers=JSON)
+    assert (again.status_code, again.json()["errors"][""]) == (409, ["This training had already ended."])
+
+
+@pytest.mark.parametrize(("rows", "sentence"), [(0, ", but it was tried on no graph that was held out."), (1, ".")])
+def test_a_stopped_one_tells_whether_anything_was_held_out(
+    client: Client, policy: Policy, rows: int, sentence: str
+) -> None:
+    card = replace(small_card(), held_out=small_card().held_out[:rows])
+    Policy.objects.update(status=Policy.CANCELLED, digest="0" * 64, card=card.to_json())
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert f"what it had learned until then can be applied{sentence}</p>" in page
+
+
+def test_one_that_has_learned_nothing_has_no_file(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.post(f"/policies/{policy.id}/cancel/").status_code == 302
+    install(monkeypatch, Script())
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.is_usable) == (Policy.CANCELLED, False)
+    assert "before it had learned anything" in client.get(f"/policies/{policy.id}/").content.decode()
+    missing = client.get(f"/policies/{policy.id}/policy.safetensors", headers=JSON)
+    assert missing.status_code == 404
+    assert missing.json()["errors"][""] == ["This policy has no file: its training has not ended, or not well."]
+
+
+def expect_kept(client: Client, policy: Policy, status: str, second: int) -> None:
+    """It has the policy of that second, and its page says so."""
+    policy.refresh_from_db()
+    assert (policy.status, policy.is_usable, policy.note) == (status, True, KEPT.format(second))
+    blob = api.learned_until(state_after(second), "Mine", ())
+    assert bytes(PolicyFile.objects.get().blob) == blob
+    assert (policy.known["name"], policy.known["seconds"], policy.short.seconds) == ("Mine", second, second)
+    assert not TrainingState.objects.exists()
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert policy.note in page
+    assert "what it had learned until then can be applied, but it was tried on no graph that was held out." in page
+
+
+def test_stopped_while_its_worker_dies(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    lose_worker(policy, monkeypatch, 3)
+    client.post(f"/policies/{policy.id}/cancel/")
+    assert reaper.reap(Policy) == 1
+    expect_kept(client, policy, Policy.CANCELLED, 2)
+
+
+def test_stopped_while_its_worker_shuts_down(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKER_VARIABLE, "this worker")
+    lose_worker(policy, monkeypatch, 3)
+    client.post(f"/policies/{policy.id}/cancel/")
+    assert reaper.give_back_all_of("this worker") == 1
+    expect_kept(client, policy, Policy.CANCELLED, 2)
+
+
+def test_stopped_while_it_waits_to_go_on(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    lose_worker(policy, monkeypatch, 4)
+    reaper.reap(Policy)
+    client.post(f"/policies/{policy.id}/cancel/")
+    expect_kept(client, policy, Policy.CANCELLED, 3)
+
+
+def test_stopped_while_its_graphs_are_prepared_once_more(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_worker(policy, monkeypatch, 3)
+    reaper.reap(Policy)
+
+    def prepared(*_: object) -> Any:
+        client.post(f"/policies/{policy.id}/cancel/")
+        time.sleep(0.1)
+        return []
+
+    monkeypatch.setattr("webapp.policies.training._prepared", prepared)
+    train_policy(policy.id)
+    expect_kept(client, policy, Policy.CANCELLED, 2)
+
+
+def test_its_workers_die_again_and_again(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    lose_worker(policy, monkeypatch, 3)
+    Policy.objects.update(attempts=settings.MOST_ATTEMPTS)
+    reaper.reap(Policy)
+    expect_kept(client, policy, Policy.FAILED, 2)
+    assert "5 times; it is not tried again" in client.get(f"/policies/{policy.id}/").content.decode()
+
+
+def test_it_fails_half_way(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Script(error=api.LimitError("no more room")))
+    train_policy(policy.id)
+    expect_kept(client, policy, Policy.FAILED, 4)
+
+
+def test_nothing_is_kept_of_what_had_learned_nothing(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_worker(policy, monkeypatch, 2)
+    client.post(f"/policies/{policy.id}/cancel/")
+    reaper.reap(Policy)
+    policy.refresh_from_db()
+    assert (policy.status, policy.is_usable, policy.note) == (Policy.CANCELLED, False, "")
+    assert not TrainingState.objects.exists()
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert "Its training was stopped before it had learned anything." in page
+
+
+def test_a_state_that_cannot_be_read_is_told(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    lose_worker(policy, monkeypatch, 3)
+    TrainingState.objects.update(state=state_after(2)[:-9])
+    client.post(f"/policies/{policy.id}/cancel/")
+    reaper.reap(Policy)
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert "What it had learned until then was kept, but cannot be read any more." in page
+    assert "before it had learned anything" not in page
+    assert not TrainingState.objects.exists()
+
+
+def test_until_a_reaper_has_looked_its_page_says_that_something_is_kept(client: Client, policy: Policy) -> None:
+    TrainingState.objects.create(policy=policy, state=state_after(2))
+    Policy.objects.update(status=Policy.CANCELLED)
+    assert "is being kept: look again in a few seconds." in client.get(f"/policies/{policy.id}/").content.decode()
+
+
+def test_a_state_is_never_applied_to_another_training(
+    client: Client, policy: Policy, real_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its graph is read again with other options while it waits to go on."""
+    script = lose_worker(policy, monkeypatch, 3)
+    reaper.reap(Policy)
+    prepared = api.PreparedGraph.from_bytes(bytes(real_graph.prepared.blob))
+    slower = replace(prepared.costs, time_us=prepared.costs.time_us * 2.0)
+    PreparedBlob.objects.update(blob=replace(prepared, costs=slower).to_bytes())
+    train_policy(policy.id)
+    assert script.begun_from == [0, 0]
+    policy.refresh_from_db()
+    assert policy.status == Policy.DONE
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert "The training was interrupted and has begun again from the start: its graphs, or the version" in page
+
+
+def test_a_state_has_the_identity_of_its_training(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = lose_worker(policy, monkeypatch, 3)
+    assert TrainingState.objects.get().identity == api.training_identity(script.requests[0])
