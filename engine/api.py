@@ -62,7 +62,14 @@ from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import MOST_POLICY_BYTES, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from engine.policies.upload import check_policy
-from engine.policy_training import TrainRequest, check_training, learned_until, train, training_identity
+from engine.policy_training import (
+    TrainRequest,
+    check_counts,
+    check_training,
+    learned_until,
+    train,
+    training_identity,
+)
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run, RunRequest
@@ -123,6 +130,12 @@ def build(
     `settings` are the model's own (`engine/zoo/settings.py`): `batch`, `inference`, and so on. Raises SettingsError.
     """
     return build_graph(name, destination, report_progress, settings or {})
+
+
+def check_training_counts(families: Sequence[str], graphs: int, held_out: int, clusters: int) -> None:
+    """Raise SettingsError where these families and so many graphs beside them are too many on so many clusters."""
+    splits = [member.split for family in families for member in family_members(family)]
+    check_counts(graphs + splits.count("train"), held_out + splits.count("test"), clusters)
 
 
 def place(
@@ -217,6 +230,7 @@ __all__ = [
     "check_policy",
     "check_run_metadata",
     "check_training",
+    "check_training_counts",
     "check_upload",
     "cluster_to_json",
     "compare",

@@ -55,9 +55,7 @@ class TrainRequest:
         for rows, what in ((self.graphs, "graphs"), (self.clusters, "clusters")):
             if not rows:
                 raise _refused("there is none", what, f"at least one of the {what} to train on")
-        count = max(len(self.graphs), len(self.held_out)) * len(self.clusters)
-        if count > MOST_PROBLEMS:
-            raise _refused(f"{count} graphs on clusters", "graphs", f"at most {MOST_PROBLEMS}, graphs × clusters")
+        check_counts(len(self.graphs), len(self.held_out), len(self.clusters))
 
 
 def check_training(name: str, seed: int, settings: Mapping[str, Json]) -> PolicyTrainingSettings:
@@ -67,6 +65,14 @@ def check_training(name: str, seed: int, settings: Mapping[str, Json]) -> Policy
     if not name.strip() or not is_text(name):
         raise _refused(repr(shortened(name)), "name", f"1 to {MOST_TEXT} printable characters")
     return make_training_settings(settings)
+
+
+def check_counts(graphs: int, held_out: int, clusters: int) -> None:
+    """Raise SettingsError for more problems, graphs × clusters, than are held in memory."""
+    for count, field_name in ((graphs, "graphs"), (held_out, "held_out")):
+        if count * clusters > MOST_PROBLEMS:
+            what = f"{count} × {clusters} clusters are {count * clusters}"
+            raise _refused(what, field_name, f"at most {MOST_PROBLEMS}")
 
 
 def train(

@@ -100,6 +100,27 @@ def test_nonsense_is_a_sentence_at_its_field(
     assert broker.messages("gpu") == []
 
 
+@pytest.mark.parametrize(
+    ("chosen", "sentence"),
+    [
+        ("graphs", "graphs: 151 × 16 clusters are 2416; allowed: at most 2048"),
+        ("held_out", "held_out: 139 × 16 clusters are 2224; allowed: at most 2048"),
+    ],
+)
+def test_more_graphs_on_clusters_than_can_be_held_in_memory_are_refused_before_anything_is_stored(
+    client: Client, real_graph: Graph, broker: MemoryBroker, chosen: str, sentence: str
+) -> None:
+    """The families' own graphs count: 22 of each to train on, 10 to hold out."""
+    graphs = [Graph(project=real_graph.project, name=f"{number}", status=Graph.READY) for number in range(129)]
+    Graph.objects.bulk_create(graphs)
+    clusters = "\n".join(f"{count}xK80" for count in range(1, 17))
+    changes = {"clusters": clusters, chosen: [str(graph.id) for graph in graphs]}
+    response = client.post("/policies/train/", FORM | changes, headers=JSON)
+    assert (response.status_code, response.json()["errors"]) == (400, {chosen: [sentence]})
+    assert not Policy.objects.exists()
+    assert broker.messages("gpu") == []
+
+
 def test_a_graph_is_trained_on_or_held_out(client: Client, real_graph: Graph) -> None:
     both = {"graphs": [str(real_graph.id)], "held_out": [str(real_graph.id)]}
     response = client.post("/policies/train/", FORM | both)

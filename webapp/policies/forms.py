@@ -11,6 +11,7 @@ from webapp.graphs.models import Graph
 from webapp.policies.lifecycle import LONGEST_NAME, SUFFIX
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
 from webapp.projects.models import Project
+from webapp.user_errors import add_to_form
 
 MOST_GRAPHS = 200
 """offered, the newest"""
@@ -117,8 +118,15 @@ class TrainForm(forms.Form):
         if not self.errors:
             graphs, held_out = self._planned("graphs"), self._planned("held_out")
             families = tuple(data["families"])
+            self._check_counts(families, len(graphs), len(held_out))
             self.plan = TrainingPlan(families, graphs, held_out, data["clusters"], data["seconds"], data["seed"])
         return data
+
+    def _check_counts(self, families: tuple[str, ...], graphs: int, held_out: int) -> None:
+        try:
+            api.check_training_counts(families, graphs, held_out, len(self.cleaned_data["clusters"]))
+        except api.SettingsError as error:
+            add_to_form(self, error, "graphs")
 
     def _planned(self, name: str) -> tuple[PlannedGraph, ...]:
         chosen = [self._graphs[key] for key in self.cleaned_data[name]]

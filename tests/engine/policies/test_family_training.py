@@ -193,7 +193,7 @@ def test_the_budget_of_seconds_alone_ends_it() -> None:
         ({"settings": {"seconds": 10**400}}, f"seconds: {10**400}; allowed: a number from 0.001 to 1e+07"),
         ({"settings": {"hidden_width": True}}, "hidden_width: True; allowed: a whole number from 1 to 1024"),
         ({"settings": {"torch_device": "tpu"}}, "torch_device: 'tpu'; allowed: auto, cpu, cuda"),
-        ({"clusters": CLUSTERS * 600}, "graphs: 2400 graphs on clusters; allowed: at most 2048, graphs × clusters"),
+        ({"clusters": CLUSTERS * 600}, "graphs: 2 × 1200 clusters are 2400; allowed: at most 2048"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(changes: dict[str, object], line: str) -> None:
