@@ -11,19 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-import engine.problem
-import engine.search.local_search
 from engine import VERSION, api
 from engine.child import Limits, ReportProgress, Results, no_progress, run_in_child
 from engine.comparing.work_folder import KEY_LENGTH
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.experiments.auto_check_cases import Case
+from engine.experiments.processor_clock import count_processor_seconds
 from engine.placers import scotch
 from engine.placers.registry import make_placer
 from engine.placers.scotch_library import map_in_child
@@ -108,7 +106,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportP
     told: dict[str, Any] = dict(arguments)
     work, budget = Path(told["work"]), Budget(told["evaluations"], told["seconds"])
     if budget.seconds is not None:
-        _count_processor_seconds()
+        count_processor_seconds()
     for number, graph in enumerate(told["share"]):
         report_progress(graph["name"], number, len(told["share"]))
         prepared = api.PreparedGraph.from_bytes((work / f"graph-{graph['key']}.npz").read_bytes())
@@ -128,13 +126,6 @@ def _warm_up(problem: PlacementProblem, methods: Iterable[str]) -> None:
     if problem.ledger.budget.seconds is not None:
         for method in dict.fromkeys(methods):
             reached(problem.with_budget(Budget(EVALUATIONS_TO_WARM_UP)), method, 0)
-
-
-def _count_processor_seconds() -> None:
-    """In the place of those on the wall, so that what else runs on the machine takes nothing from a method."""
-    clock = SimpleNamespace(monotonic=time.process_time)
-    for module in (engine.problem, engine.search.local_search):
-        vars(module)["time"] = clock
 
 
 def _in_this_process(_function: str, arguments: Mapping[str, Json], _limits: Limits, **_options: object) -> Results:

@@ -7,6 +7,7 @@ from engine.child import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.experiments.policy_problems import graphs_of, problem_of
 from engine.experiments.policy_scope import Scope, make_scope
+from engine.experiments.processor_clock import count_processor_seconds
 from engine.policies.family_training import train_policy
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
@@ -33,6 +34,9 @@ def make_policy(scope: Scope, settings: dict[str, Json], families: tuple[str, ..
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Train and keep one policy."""
+    from engine.policies import learner  # torch takes seconds to load
+
+    count_processor_seconds(learner)
     told: dict[str, Any] = dict(arguments)
     scope, families, seed = make_scope(told["settings"]), tuple(told["families"]), int(told["seed"])
     problems = [

@@ -28,7 +28,7 @@ class Scope:
     seeds: int = 5
     """policies trained from other random numbers, for each family"""
     train_seconds: float = 3000.0
-    """of each training"""
+    """of the processor, for each training"""
     train_graphs: int = 22
     """of each family, the first ones of its split"""
     graphs: int = 10
@@ -36,7 +36,7 @@ class Scope:
     samples: int = 16
     """passes by chance beside the greedy one"""
     search_seconds: float = 60.0
-    """of the search that all is compared with"""
+    """of the processor, for the search that all is compared with"""
     slow_methods: bool = True
     """whether m-SCT, whose linear programme takes long on large graphs, and Scotch are compared, too"""
     rnn_seconds: float = 600.0
@@ -79,7 +79,7 @@ class Scope:
             f"seeds 0 to {self.seeds - 1}, {self.train_seconds:g} s of training for each policy on "
             f"{self.train_graphs} graphs of a family on {self.clusters.replace(',', ', ')}; {self.graphs} held-out "
             f"graphs of each family; {self.samples} sampled passes; the search has {self.search_seconds:g} s{rnn}; "
-            f"{self.processes} processes at once"
+            "all seconds are of one core's time"
         )
 
 
