@@ -33,6 +33,10 @@ from engine.events import Json
 ReportProgress: TypeAlias = Callable[[str, int, int], None]
 """(stage, done, total); total 0 where it is not known. An exception from it ends the child and reaches the caller."""
 
+Pulse: TypeAlias = Callable[[], None]
+"""called several times a second while a child works; an exception from it ends the child and reaches the caller"""
+SECONDS_BETWEEN_PULSES = 0.25
+
 Results: TypeAlias = tuple[dict[str, NDArray[np.generic]], dict[str, Json]]
 """arrays and texts, as `archive.pack` takes them"""
 
@@ -76,6 +80,10 @@ def no_progress(stage: str, done: int, total: int) -> None:
     """For callers to whom progress does not matter."""
 
 
+def no_pulse() -> None:
+    """For callers who wait until the end."""
+
+
 def require_size(path: Path, limits: Limits) -> None:
     """Raise LimitError if `path` is larger than may be read, GraphError if it is no file that can be read."""
     if not path.is_file() or not os.access(path, os.R_OK):
@@ -94,6 +102,7 @@ def child_results(
     *,
     task: str,
     report_progress: ReportProgress = no_progress,
+    pulse: Pulse = no_pulse,
     with_gpus: bool = False,
 ) -> Iterator[tuple[Results, Path]]:
     """Run `function` ("module:name", one of ours) in a child; yields its results and its folder of other files.
@@ -105,7 +114,7 @@ def child_results(
     """
     with tempfile.TemporaryDirectory(prefix="placeto-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        _run(function, arguments, limits, task, folder, report_progress, with_gpus and GPU_DRIVER.exists())
+        _run(function, arguments, limits, task, folder, report_progress, pulse, with_gpus and GPU_DRIVER.exists())
         yield unpack((folder / RESULT_FILE).read_bytes()), folder
 
 
@@ -116,10 +125,11 @@ def run_in_child(
     *,
     task: str,
     report_progress: ReportProgress = no_progress,
+    pulse: Pulse = no_pulse,
 ) -> Results:
     """`child_results` for functions that leave no files beside their results."""
-    with child_results(function, arguments, limits, task=task, report_progress=report_progress) as (results, _):
-        return results
+    with child_results(function, arguments, limits, task=task, report_progress=report_progress, pulse=pulse) as made:
+        return made[0]
 
 
 def publish(made: Path, destination: Path) -> None:
@@ -153,6 +163,7 @@ def _run(
     task: str,
     folder: Path,
     report_progress: ReportProgress,
+    pulse: Pulse,
     with_gpus: bool,
 ) -> None:
     """Run the child to its end; it has left its result in `folder`, or the error is raised."""
@@ -174,7 +185,7 @@ def _run(
         finally:
             os.close(writing_end)
         try:
-            in_time = _follow(process, progress, limits.seconds, report_progress)
+            in_time = _follow(process, progress, limits.seconds, report_progress, pulse)
         finally:
             _end(process)
     if not in_time:
@@ -216,7 +227,11 @@ def _start(
 
 
 def _follow(
-    process: subprocess.Popen[bytes], progress: IO[bytes], seconds: float, report_progress: ReportProgress
+    process: subprocess.Popen[bytes],
+    progress: IO[bytes],
+    seconds: float,
+    report_progress: ReportProgress,
+    pulse: Pulse,
 ) -> bool:
     """Pass progress on until the child has closed its pipe and ended; False if it did not within `seconds`."""
     deadline = time.monotonic() + seconds
@@ -224,7 +239,8 @@ def _follow(
     with selectors.DefaultSelector() as selector:
         selector.register(progress, selectors.EVENT_READ)
         while (remaining := deadline - time.monotonic()) > 0:
-            if not selector.select(remaining):
+            pulse()
+            if not selector.select(min(remaining, SECONDS_BETWEEN_PULSES)):
                 continue
             chunk = os.read(progress.fileno(), LONGEST_PROGRESS_LINE)
             if not chunk:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from threading import Event
 
-from engine.child import Limits, ReportProgress, run_in_child
+from engine.child import SECONDS_BETWEEN_PULSES, Limits, Pulse, ReportProgress, no_pulse, run_in_child
 from engine.events import Json
 
 CHILDREN = 2
@@ -15,11 +16,15 @@ CHILD_MEMORY_BYTES = 12 * 1024**3
 
 
 def in_children(
-    function: str, orders: Sequence[dict[str, Json]], task: str, report_progress: ReportProgress
+    function: str,
+    orders: Sequence[dict[str, Json]],
+    task: str,
+    report_progress: ReportProgress,
+    pulse: Pulse = no_pulse,
 ) -> dict[str, Json]:
     """Carry out the members' orders, shared out among children; what their texts say, together.
 
-    `report_progress` is called in the caller's thread alone.
+    `report_progress` and `pulse` are called in the caller's thread alone; what one of them raises ends the children.
     """
     shares = [share for share in (orders[first::CHILDREN] for first in range(CHILDREN)) if share]
     if not shares:
@@ -31,7 +36,7 @@ def in_children(
             running = [pool.submit(_in_child, function, share, task, news) for share in shares]
             for future in running:
                 future.add_done_callback(news.child_ended)
-            _follow(running, news, lambda done: report_progress(task, done, len(orders)))
+            _follow(running, news, lambda done: report_progress(task, done, len(orders)), pulse)
         except BaseException:
             news.stop()
             raise
@@ -41,14 +46,18 @@ def in_children(
 def _in_child(function: str, share: Sequence[dict[str, Json]], task: str, news: "_News") -> dict[str, Json]:
     limits = Limits(memory_bytes=CHILD_MEMORY_BYTES, seconds=SECONDS_OF_A_MEMBER * len(share))
     order: dict[str, Json] = {"members": list(share)}
-    return run_in_child(function, order, limits, task=task, report_progress=news.member_done)[1]
+    return run_in_child(
+        function, order, limits, task=task, report_progress=news.member_done, pulse=news.end_if_stopped
+    )[1]
 
 
-def _follow(running: Sequence["Future[dict[str, Json]]"], news: "_News", tell: Callable[[int], None]) -> None:
+def _follow(
+    running: Sequence["Future[dict[str, Json]]"], news: "_News", tell: Callable[[int], None], pulse: Pulse
+) -> None:
     """Tell each member that is done, until all children have ended; raises what the first that fails raises."""
     done = ended = 0
     while ended < len(running):
-        if news.wait():
+        if news.wait(pulse):
             done += 1
             tell(done)
             continue
@@ -70,19 +79,26 @@ class _News:
         self._stopped = Event()
 
     def member_done(self, _name: str, _done: int, _total: int) -> None:
+        """In a thread."""
+        self.end_if_stopped()
+        self._is_member.put(True)
+
+    def end_if_stopped(self) -> None:
         """In a thread: ends its child where nobody waits any more."""
         if self._stopped.is_set():
             raise _EndedError
-        self._is_member.put(True)
 
     def child_ended(self, _future: "Future[dict[str, Json]]") -> None:
         """In a thread: so that nobody waits for ever."""
         self._is_member.put(False)
 
-    def wait(self) -> bool:
-        """For the next news; whether it is a member that is done."""
-        return self._is_member.get()
+    def wait(self, pulse: Pulse) -> bool:
+        """For the next news, with a pulse meanwhile; whether it is a member that is done."""
+        while True:
+            pulse()
+            with suppress(Empty):
+                return self._is_member.get(timeout=SECONDS_BETWEEN_PULSES)
 
     def stop(self) -> None:
-        """End the children at their next report."""
+        """End the children at their next pulse."""
         self._stopped.set()

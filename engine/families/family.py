@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import VERSION
-from engine.child import ReportProgress
+from engine.child import Pulse, ReportProgress, no_pulse
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.families.cache import cache_path, identity, read_cached
@@ -67,23 +67,28 @@ def prepared_family(
     seed: int = 0,
     count: int = DEFAULT_COUNT,
     only: Split | None = None,
+    pulse: Pulse = no_pulse,
 ) -> PreparedFamily:
     """The members ready to be placed; what `cache` lacks is built, costed, grouped and put there.
 
     A file of the cache that is damaged or holds something else is built again, and `report_progress` is told so.
+    `pulse` is called several times a second; what it raises ends the children and reaches the caller.
     Raises SettingsError for an unknown family, a seed, a count or a cache that cannot be.
     """
     row = family_named(family)
     chosen = [each for each in members(family, seed, count) if only in (None, each.split)]
     wanted = {each.name: identity(row, each, seed) for each in chosen}
     _make_folder(cache, "cache")
-    found = {name: _read(cache, wanted[name], report_progress) for name in wanted}
+    found: dict[str, PreparedGraph | None] = {}
+    for name in wanted:
+        pulse()
+        found[name] = _read(cache, wanted[name], report_progress)
     orders = [
         member_order(row, each, destination=cache_path(cache, wanted[each.name])) | {"identity": wanted[each.name]}
         for each in chosen
         if found[each.name] is None
     ]
-    in_children("engine.families.making:prepare_in_child", orders, f"preparing {family}", report_progress)
+    in_children("engine.families.making:prepare_in_child", orders, f"preparing {family}", report_progress, pulse)
     graphs = [(each.split, found[each.name] or _there(cache, wanted[each.name])) for each in chosen]
     train = tuple(graph for split, graph in graphs if split == "train")
     return PreparedFamily(family, train, tuple(graph for split, graph in graphs if split == "test"))

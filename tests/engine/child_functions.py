@@ -73,6 +73,14 @@ def sleep_with_a_child_of_its_own(order: dict[str, Json], folder: Path, _report_
     raise AssertionError("still alive")
 
 
+def sleep_for_its_member(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """The same for the only member of the order, or the mistake of a user where the member says so."""
+    [member] = cast(list[dict[str, Json]], order["members"])
+    if "error" in member:
+        return typed_error(member, folder, report_progress)
+    return sleep_with_a_child_of_its_own(member, folder, report_progress)
+
+
 def fill_the_disk(_order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
     """Writes without end."""
     with (folder / "large").open("wb") as file:

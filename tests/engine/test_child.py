@@ -149,6 +149,24 @@ def test_an_exception_from_the_progress_callback_ends_the_child() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
+def test_an_exception_from_the_pulse_ends_a_child_that_tells_nothing(tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    told = tmp_path / "told"
+
+    def pulse() -> None:
+        if told.exists():
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        run_in_child(
+            f"{FUNCTIONS}:sleep_with_a_child_of_its_own", {"told": str(told)}, SMALL, task="sleeping", pulse=pulse
+        )
+    child, grandchild, _ = told.read_text().split()
+    wait_for(lambda: not is_alive(int(child)) and not is_alive(int(grandchild)))
+
+
 def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
     told = tmp_path / "told"
     code = (

@@ -1,6 +1,7 @@
 """A training ends before its time: stopped, its worker lost, its graphs changed. What it had learned is not."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -57,6 +58,14 @@ def die_in_second(second: int) -> Any:
 def _stored() -> bytes:
     state = TrainingState.objects.values_list("state", flat=True).first()
     return bytes(state or b"")
+
+
+def for_ever(pulse: Callable[[], None]) -> None:
+    """Work that ends by a pulse alone."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        pulse()
+        time.sleep(0.01)
 
 
 def lose_worker(policy: Policy, monkeypatch: pytest.MonkeyPatch, second: int) -> Script:
@@ -163,14 +172,31 @@ def test_stopped_while_its_graphs_are_prepared_once_more(
     lose_worker(policy, monkeypatch, 3)
     reaper.reap(Policy)
 
-    def prepared(*_: object) -> Any:
+    def prepared(_planned: object, pulse: Callable[[], None]) -> list[api.PreparedGraph]:
         client.post(f"/policies/{policy.id}/cancel/")
-        time.sleep(0.1)
+        for_ever(pulse)
         return []
 
     monkeypatch.setattr("webapp.policies.training._prepared", prepared)
     train_policy(policy.id)
     expect_kept(client, policy, Policy.CANCELLED, 2)
+
+
+def test_stopped_while_a_family_is_built_it_does_not_wait_for_the_next_graph(
+    client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The building tells nothing for as long as it takes; it is asked whether to go on."""
+
+    def prepared_family(*_: object, pulse: Callable[[], None]) -> api.PreparedFamily:
+        client.post(f"/policies/{policy.id}/cancel/")
+        for_ever(pulse)
+        raise AssertionError
+
+    monkeypatch.setattr(api, "prepared_family", prepared_family)
+    Policy.objects.update(plan=TrainingPlan(("nmt",), (), (), ("2xK80",), 60.0, 3).to_json())
+    train_policy(policy.id)
+    policy.refresh_from_db()
+    assert (policy.status, policy.error, policy.is_usable) == (Policy.CANCELLED, "", False)
 
 
 def test_its_workers_die_again_and_again(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,7 +157,9 @@ def test_families_come_out_of_their_cache(
     graph = api.PreparedGraph.from_bytes(bytes(real_graph.prepared.blob))
     asked = []
 
-    def prepared_family(family: str, cache: Path, report_progress: api.ReportProgress) -> api.PreparedFamily:
+    def prepared_family(
+        family: str, cache: Path, report_progress: api.ReportProgress, **_: object
+    ) -> api.PreparedFamily:
         asked.append((family, cache))
         report_progress("preparing nmt", 3, 32)
         return api.PreparedFamily(family, (graph, graph), (graph,))
@@ -165,7 +167,7 @@ def test_families_come_out_of_their_cache(
     monkeypatch.setattr(api, "prepared_family", prepared_family)
     stages: list[tuple[str, int, int]] = []
     plan = TrainingPlan(("nmt",), (), (), ("2xK80",), 5.0, 0)
-    request = request_of("p", plan, lambda *stage: stages.append(stage))
+    request = request_of("p", plan, lambda *stage: stages.append(stage), lambda: None)
     assert asked == [("nmt", data_folder / "families")]
     assert (len(request.graphs), len(request.held_out), request.families) == (2, 1, ("nmt",))
     assert stages == [("preparing nmt", 3, 32), ("", 0, 0)]

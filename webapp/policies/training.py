@@ -18,7 +18,7 @@ from webapp.policies.training_store import TrainingStore
 
 
 class PreparingCancelledError(Exception):
-    """Somebody has asked to stop; raised where the engine reports progress, which ends its children."""
+    """Somebody has asked to stop; raised in a pulse, which ends the engine's children."""
 
 
 def train_policy(policy_id: uuid.UUID) -> None:
@@ -40,13 +40,12 @@ def _train(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
     plan = policy.training_plan
     assert plan is not None, "only trainings are queued"
 
-    def report_progress(stage: str, done: int, total: int) -> None:
+    def pulse() -> None:
         if keeper.should_stop():
             raise PreparingCancelledError
-        store.stage(stage, done, total)
 
     try:
-        request = request_of(policy.name, plan, report_progress)
+        request = request_of(policy.name, plan, store.stage, pulse)
         checkpoint = store.state_of(api.training_identity(request))
         blob = api.train(request, store.tell, keeper.should_stop, checkpoint, store.keep)
     except PreparingCancelledError:
@@ -71,12 +70,17 @@ def _end_early(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
     store.end(Policy.CANCELLED, None, None)
 
 
-def request_of(name: str, plan: TrainingPlan, report_progress: Callable[[str, int, int], None]) -> api.TrainRequest:
-    """The engine's request for `plan`, families built where their cache lacks them. Raises a PlacetoError."""
-    graphs, held_out = _prepared(plan.graphs), _prepared(plan.held_out)
+def request_of(
+    name: str, plan: TrainingPlan, report_progress: api.ReportProgress, pulse: Callable[[], None]
+) -> api.TrainRequest:
+    """The engine's request for `plan`, families built where their cache lacks them. Raises a PlacetoError.
+
+    `pulse` is called several times a second; what it raises ends the work.
+    """
+    graphs, held_out = _prepared(plan.graphs, pulse), _prepared(plan.held_out, pulse)
     cache = Path(settings.FAMILIES_FOLDER)
     for family in plan.families:
-        prepared = api.prepared_family(family, cache, report_progress)
+        prepared = api.prepared_family(family, cache, report_progress, pulse=pulse)
         graphs += prepared.train
         held_out += prepared.test
     report_progress("", 0, 0)
@@ -91,11 +95,12 @@ def request_of(name: str, plan: TrainingPlan, report_progress: Callable[[str, in
     )
 
 
-def _prepared(planned: Sequence[PlannedGraph]) -> list[api.PreparedGraph]:
+def _prepared(planned: Sequence[PlannedGraph], pulse: Callable[[], None]) -> list[api.PreparedGraph]:
     """Those graphs. Raises GraphError where one has been deleted meanwhile."""
     rows = Graph.objects.filter(id__in=[graph.id for graph in planned]).select_related("prepared").in_bulk()
     found = []
     for graph in planned:
+        pulse()
         row = rows.get(graph.id)
         if row is None or not row.is_ready:
             raise api.GraphError("it has been deleted meanwhile", where=graph.name, allowed="a graph that is there")
