@@ -43,10 +43,12 @@ ZOO: dict[str, Model] = {
     ),
     "nasnet": Model("NASNet-A (mobile), batch 64, a full training step", "engine.zoo.nasnet:build", NasnetSettings),
     "nmt": Model(
-        "NMT with attention, 2 layers, 32 steps, batch 128, a full training step", "engine.zoo.nmt:build", NmtSettings
+        "NMT with attention and 2 layers, 32 steps, batch 128, a full training step",
+        "engine.zoo.nmt:build",
+        NmtSettings,
     ),
     "nmt_4_layers": Model(
-        "NMT with attention, 4 layers, 32 steps, batch 128, a full training step",
+        "NMT with attention and 4 layers, 32 steps, batch 128, a full training step",
         "engine.zoo.nmt:build",
         NmtSettings,
         {"layers": 4},

@@ -4,6 +4,7 @@ from django.test import Client
 
 from engine import api
 from tests.webapp.conftest import MemoryBroker
+from webapp.graphs.forms import SampleForm
 from webapp.graphs.models import Graph
 from webapp.projects.models import Project
 
@@ -35,3 +36,8 @@ def test_a_sample_that_there_is_none_of_is_refused(client: Client, project: Proj
     assert client.post(f"/projects/{project.id}/samples/", {}).status_code == 400
     assert not Graph.objects.exists()
     assert broker.messages("cpu") == []
+
+
+def test_no_two_samples_have_the_same_name() -> None:
+    names = [what for _, what, _ in SampleForm().rows()]
+    assert len(set(names)) == len(names)
