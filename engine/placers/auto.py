@@ -27,8 +27,9 @@ from engine.problem import Budget, PlacementProblem
 from engine.search.enumeration import count_placements
 from engine.search.halving import Halving, Start
 from engine.search.local_search import LocalSearchSettings
-from engine.search.settings import CHECKPOINT_SECONDS, make_settings, require_number
+from engine.search.settings import CHECKPOINT_SECONDS, make_settings
 from engine.search.symmetry import interchangeable_devices
+from engine.setting_ranges import require_ranges
 
 MOST_OPS_TO_RELAX = 6000
 """in larger graphs the linear programme of m-SCT would take longer than all else"""
@@ -45,7 +46,7 @@ class AutoSettings:
     """least time between two states told for going on after an interruption"""
 
     def __post_init__(self) -> None:
-        require_number("auto", "checkpoint_seconds", self.checkpoint_seconds, *CHECKPOINT_SECONDS)
+        require_ranges(self, {}, {"checkpoint_seconds": CHECKPOINT_SECONDS}, "auto")
 
 
 class Auto:

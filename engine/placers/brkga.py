@@ -17,7 +17,14 @@ from engine.placers.judge import Judge
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
 from engine.rivals.random_keys import Proposals, Shares, decoded, newcomers, next_generation, uniform_proposals
-from engine.search.settings import require_number, require_whole
+from engine.setting_ranges import require_ranges
+
+_WHOLE = {"population": (4, 100_000)}
+_NUMBERS = {
+    "elite_share": (0.0, 1.0),
+    "mutant_share": (0.0, 1.0),
+    "elite_bias": (0.0, 1.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +41,7 @@ class Brkga:
     """probability that a key is the elite parent's (ours; Gonçalves and Resende: 0.5 to 0.8)"""
 
     def __post_init__(self) -> None:
-        require_whole("brkga", "population", self.population, 4, 100_000)
-        require_number("brkga", "elite_bias", self.elite_bias, 0.0, 1.0)
+        require_ranges(self, _WHOLE, _NUMBERS, "brkga")
         shares_of("brkga", self.population, self.elite_share, self.mutant_share)
 
     def place(
@@ -78,8 +84,6 @@ def breed(
 
 def shares_of(method: str, population: int, elite_share: float, mutant_share: float) -> Shares:
     """Whole numbers of a population; at least one elite and one other. Raises SettingsError."""
-    require_number(method, "elite_share", elite_share, 0.0, 1.0)
-    require_number(method, "mutant_share", mutant_share, 0.0, 1.0)
     elite, mutants = max(1, round(elite_share * population)), round(mutant_share * population)
     if elite + mutants >= population:
         raise SettingsError(

@@ -23,9 +23,10 @@ from engine.search.enumeration import (
     first_placement,
 )
 from engine.search.found import chunk_best, chunk_size, new_found
-from engine.search.settings import CHECKPOINT_SECONDS, make_settings, require_number
+from engine.search.settings import CHECKPOINT_SECONDS, make_settings
 from engine.search.symmetry import interchangeable_devices
 from engine.search.telling import Telling
+from engine.setting_ranges import require_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class ExhaustiveSettings:
     """least time between two states told for going on after an interruption"""
 
     def __post_init__(self) -> None:
-        require_number("exhaustive", "checkpoint_seconds", self.checkpoint_seconds, *CHECKPOINT_SECONDS)
+        require_ranges(self, {}, {"checkpoint_seconds": CHECKPOINT_SECONDS}, "exhaustive")
 
 
 class Exhaustive:

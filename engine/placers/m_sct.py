@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import SettingsError
 from engine.events import EmitFromPlacer, Progress, ShouldStop
 from engine.list_scheduling.earliest_start import NOTHING, schedule_earliest_start
 from engine.list_scheduling.favourite_children import edges_of, favourites, solve_relaxation
@@ -21,6 +20,7 @@ from engine.list_scheduling.tasks import Tasks, tasks_of_groups, tasks_of_ops
 from engine.placers.list_plans import Plan, evaluate_plans
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
+from engine.setting_ranges import require_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,7 @@ class MSct:
     """of the simplex method, at most"""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.threshold, int | float) and 0 <= self.threshold <= 0.5):
-            raise SettingsError(f"{self.threshold!r}", where="m_sct threshold", allowed="0 to 0.5", field="settings")
-        if not (isinstance(self.iterations, int) and 1 <= self.iterations <= 10**9):
-            raise SettingsError(f"{self.iterations!r}", where="m_sct iterations", allowed="1 to 1e9", field="settings")
+        require_ranges(self, {"iterations": (1, 10**9)}, {"threshold": (0.0, 0.5)}, "m_sct")
 
     def place(
         self,

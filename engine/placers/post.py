@@ -18,7 +18,19 @@ from engine.placers.judge import Judge
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
 from engine.rivals.independent import IndependentChoices
-from engine.search.settings import require_number, require_whole
+from engine.setting_ranges import require_ranges
+
+_WHOLE = {
+    "ppo_samples": (2, 100_000),
+    "cross_entropy_samples": (2, 1_000_000),
+    "ppo_steps": (0, 10_000),
+}
+_NUMBERS = {
+    "best_share": (1e-6, 1.0),
+    "exploration": (1e-9, 1.0),
+    "learning_rate": (1e-9, 100.0),
+    "kl_aim": (1e-9, 100.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +53,7 @@ class Post:
     """mean KL divergence of a group in one update, to which the penalty's weight is adapted (ours)"""
 
     def __post_init__(self) -> None:
-        require_whole("post", "ppo_samples", self.ppo_samples, 2, 100_000)
-        require_whole("post", "cross_entropy_samples", self.cross_entropy_samples, 2, 1_000_000)
-        require_number("post", "best_share", self.best_share, 1e-6, 1.0)
-        require_number("post", "exploration", self.exploration, 1e-9, 1.0)
-        require_whole("post", "ppo_steps", self.ppo_steps, 0, 10_000)
-        require_number("post", "learning_rate", self.learning_rate, 1e-9, 100.0)
-        require_number("post", "kl_aim", self.kl_aim, 1e-9, 100.0)
+        require_ranges(self, _WHOLE, _NUMBERS, "post")
 
     def place(
         self,

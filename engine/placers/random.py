@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import SettingsError
 from engine.events import EmitFromPlacer, ShouldStop
 from engine.placers.episodes import best_of, evaluate_as_episodes
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
+from engine.setting_ranges import require_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,7 @@ class Random:
     """placements evaluated at once; the answer does not depend on it, only how often it looks whether to stop"""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.batch, int) and 1 <= self.batch <= 100_000):
-            raise SettingsError(f"{self.batch!r}", where="random batch", allowed="1 to 100000", field="settings")
+        require_ranges(self, {"batch": (1, 100_000)}, {}, "random")
 
     def place(
         self,

@@ -20,7 +20,21 @@ from engine.placers.judge import Judge
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
 from engine.rivals.proposal_choices import Choices, plain_choices, proposals_of
-from engine.search.settings import require_number, require_whole
+from engine.setting_ranges import require_ranges
+
+_WHOLE = {
+    "population": (4, 100_000),
+    "episode_evaluations": (1, 1_000_000),
+    "width": (1, 1024),
+    "message_rounds": (0, 64),
+    "torch_threads": (1, 256),
+}
+_NUMBERS = {
+    "elite_share": (0.0, 1.0),
+    "mutant_share": (0.0, 1.0),
+    "training_share": (0.0, 1.0),
+    "learning_rate": (1e-9, 1.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +61,8 @@ class Regal:
     """threads of torch; the same answer needs the same number"""
 
     def __post_init__(self) -> None:
-        require_whole("regal", "population", self.population, 4, 100_000)
+        require_ranges(self, _WHOLE, _NUMBERS, "regal")
         shares_of("regal", self.population, self.elite_share, self.mutant_share)
-        require_number("regal", "training_share", self.training_share, 0.0, 1.0)
-        require_whole("regal", "episode_evaluations", self.episode_evaluations, 1, 1_000_000)
-        require_whole("regal", "width", self.width, 1, 1024)
-        require_whole("regal", "message_rounds", self.message_rounds, 0, 64)
-        require_number("regal", "learning_rate", self.learning_rate, 1e-9, 1.0)
-        require_whole("regal", "torch_threads", self.torch_threads, 1, 256)
 
     def place(
         self,

@@ -11,6 +11,7 @@ from engine.placers.placer import Placer, PolicyPlacer
 from engine.placeto.settings import PRESETS as PLACETO_PRESETS
 from engine.policies.trained_policy import TrainedPolicy
 from engine.sequence_placers.settings import PRESETS as SEQUENCE_PRESETS
+from engine.setting_ranges import require_known
 
 PLACERS: dict[str, tuple[str, str]] = {
     "auto": ("Auto", "engine.placers.auto:Auto"),
@@ -66,7 +67,7 @@ def make_placer(name: str, settings: Mapping[str, Json], policy: TrainedPolicy |
     """
     made: Any = placer_class(name)
     if dataclasses.is_dataclass(made):
-        _check_known(name, settings, [field.name for field in dataclasses.fields(made)])
+        require_known(name, [field.name for field in dataclasses.fields(made)], settings)
     placer = cast(Placer, made(**settings))
     if policy is not None:
         if name not in TAKE_A_POLICY:
@@ -74,13 +75,6 @@ def make_placer(name: str, settings: Mapping[str, Json], policy: TrainedPolicy |
             raise SettingsError(f"{name} takes no policy", where="policy", allowed=allowed, field="policy")
         cast(PolicyPlacer, placer).use_policy(policy)
     return placer
-
-
-def _check_known(name: str, settings: Mapping[str, Json], known: list[str]) -> None:
-    for key in settings:
-        if key not in known:
-            allowed = ", ".join(known) or "none"
-            raise SettingsError(f"{name} has no setting {key!r}", where="settings", allowed=allowed, field="settings")
 
 
 def settings_of(placer: Placer) -> dict[str, Json]:

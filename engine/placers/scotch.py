@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.child import Limits, run_in_child
-from engine.errors import SettingsError
 from engine.events import EmitFromPlacer, Json, ShouldStop
 from engine.list_scheduling.group_graph import WeightedGraph, weighted_graph
 from engine.placers.episodes import evaluate_as_episodes
 from engine.placers.placer import Placement
 from engine.placers.scotch_library import FREE
 from engine.problem import Budget, PlacementProblem
+from engine.setting_ranges import require_ranges
 
 SPEED_UNITS = 1000
 """weight of the fastest device"""
@@ -40,10 +40,7 @@ class Scotch:
     """share by which the load of a device may be off its part (the library's own default)"""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.imbalance, int | float) and 0 < self.imbalance <= 1):
-            raise SettingsError(
-                f"{self.imbalance!r}", where="scotch imbalance", allowed="above 0, to 1", field="settings"
-            )
+        require_ranges(self, {}, {"imbalance": (1e-9, 1.0)}, "scotch")
 
     def place(
         self,

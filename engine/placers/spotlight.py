@@ -17,10 +17,22 @@ from engine.placers.episodes import best_of
 from engine.placers.judge import Judge
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
-from engine.search.settings import require_number, require_whole
+from engine.setting_ranges import require_ranges
 
 MOST_GROUPS = 1024
 """one decoding step each, and each attends to all the others: memory grows with their square"""
+
+_WHOLE = {
+    "samples": (2, 4096),
+    "ppo_steps": (0, 1000),
+    "width": (1, 1024),
+    "torch_threads": (1, 256),
+}
+_NUMBERS = {
+    "learning_rate": (1e-9, 1.0),
+    "kl_aim": (1e-9, 100.0),
+    "gradient_norm": (1e-6, 1e6),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +55,7 @@ class Spotlight:
     """threads of torch; the same answer needs the same number"""
 
     def __post_init__(self) -> None:
-        require_whole("spotlight", "samples", self.samples, 2, 4096)
-        require_whole("spotlight", "ppo_steps", self.ppo_steps, 0, 1000)
-        require_number("spotlight", "learning_rate", self.learning_rate, 1e-9, 1.0)
-        require_number("spotlight", "kl_aim", self.kl_aim, 1e-9, 100.0)
-        require_number("spotlight", "gradient_norm", self.gradient_norm, 1e-6, 1e6)
-        require_whole("spotlight", "width", self.width, 1, 1024)
-        require_whole("spotlight", "torch_threads", self.torch_threads, 1, 256)
+        require_ranges(self, _WHOLE, _NUMBERS, "spotlight")
 
     def place(
         self,

@@ -4,9 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.errors import SettingsError
 from engine.events import Json
-from engine.placeto.setting_ranges import refused, require_ranges
+from engine.setting_ranges import refused, require_choices, require_known, require_ranges, require_switches
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +100,11 @@ class PlacetoSettings:
     """least time between two states told for going on after an interruption"""
 
     def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise refused(name, getattr(self, name), ", ".join(choices))
+        require_choices(self, _CHOICES)
         require_ranges(self, _WHOLE, _NUMBERS)
         if self.start == "nowhere" and (self.network, self.reward) != ("shared_head", "terminal"):
             raise refused("start", self.start, "nowhere with the network shared_head and the reward terminal alone")
-        for name in _SWITCHES:
-            if not isinstance(getattr(self, name), bool):
-                raise refused(name, getattr(self, name), "true, false")
+        require_switches(self, _SWITCHES)
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -189,12 +184,7 @@ PRESETS: dict[str, dict[str, Json]] = {
 
 def make_settings(settings: Mapping[str, Json]) -> PlacetoSettings:
     """`settings` over those of the preset that they name (`fast` if none). Raises SettingsError."""
-    known = [field.name for field in dataclasses.fields(PlacetoSettings)]
-    for name in settings:
-        if name not in known:
-            raise SettingsError(
-                f"placeto has no setting {name!r}", where="settings", allowed=", ".join(known), field="settings"
-            )
+    require_known("placeto", [field.name for field in dataclasses.fields(PlacetoSettings)], settings)
     preset = settings.get("preset", "fast")
     if not isinstance(preset, str) or preset not in PRESETS:
         raise refused("preset", preset, ", ".join(PRESETS))

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.errors import SettingsError
 from engine.events import EmitFromPlacer, Json, ShouldStop
 from engine.problem import Ledger, PlacementProblem
 from engine.search.annealer import Annealer
 from engine.search.found import chunk_size
 from engine.search.schedule import Schedule, cycles_for
-from engine.search.settings import CHECKPOINT_SECONDS, require_number
+from engine.search.settings import CHECKPOINT_SECONDS
 from engine.search.telling import Telling
+from engine.setting_ranges import refused, require_ranges, require_switches
 from engine.simulator.bound import lower_bound_us
 
 SECONDS_OF_A_CHUNK = 0.1
@@ -39,18 +39,18 @@ class LocalSearchSettings:
     """least time between two states told for going on after an interruption"""
 
     def __post_init__(self) -> None:
-        require_number("local_search", "hot", self.hot, 1e-6, 10.0)
-        require_number("local_search", "cold", self.cold, 1e-9, 10.0)
-        require_number("local_search", "moves_of_shortest_cycle", self.moves_of_shortest_cycle, 1.0, 1e6)
-        require_number("local_search", "checkpoint_seconds", self.checkpoint_seconds, *CHECKPOINT_SECONDS)
-        if not isinstance(self.list_starts, bool):
-            raise SettingsError(
-                f"{self.list_starts!r}", where="local_search list_starts", allowed="true, false", field="settings"
-            )
+        require_ranges(self, {}, _NUMBERS, "local_search")
+        require_switches(self, ("list_starts",), "local_search")
         if self.cold > self.hot:
-            raise SettingsError(
-                f"{self.cold!r}", where="local_search cold", allowed=f"at most hot, {self.hot!r}", field="settings"
-            )
+            raise refused("cold", self.cold, f"at most hot, {self.hot!r}", "local_search")
+
+
+_NUMBERS = {
+    "hot": (1e-6, 10.0),
+    "cold": (1e-9, 10.0),
+    "moves_of_shortest_cycle": (1.0, 1e6),
+    "checkpoint_seconds": CHECKPOINT_SECONDS,
+}
 
 
 def planned_evaluations(

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from engine.errors import SettingsError
 from engine.events import Json
+from engine.setting_ranges import refused, require_choices, require_known, require_ranges, require_switches
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,11 @@ class RnnSettings:
     """threads of torch on the CPU; the same answer needs the same number"""
 
     def __post_init__(self) -> None:
-        _check(self)
+        require_choices(self, _CHOICES)
+        require_switches(self, _SWITCHES)
+        require_ranges(self, _WHOLE, _NUMBERS)
+        if self.hidden_width % 2:
+            raise refused("hidden_width", self.hidden_width, "an even number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,8 @@ class HierarchicalSettings(RnnSettings):
     """the most super-groups, as many as the grouper may use; 0 for 20 a device, at most 256 (published)"""
 
     def __post_init__(self) -> None:
-        _check(self)
+        RnnSettings.__post_init__(self)
+        require_ranges(self, _GROUPER_WHOLE, _GROUPER_NUMBERS)
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -91,7 +96,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "reward_unit": ("reference", "second"),
     "torch_device": ("cpu", "auto", "cuda"),
 }
-_BOOLEANS = ("baseline_starts_failed", "normalise_advantages")
+_SWITCHES = ("baseline_starts_failed", "normalise_advantages")
 _WHOLE: dict[str, tuple[int, int]] = {
     "hidden_width": (2, 4096),
     "noise_updates": (0, 10**9),
@@ -100,9 +105,8 @@ _WHOLE: dict[str, tuple[int, int]] = {
     "decay_every_updates": (1, 10**9),
     "learn_failed_updates": (0, 10**9),
     "torch_threads": (1, 256),
-    "grouper_width": (1, 4096),
-    "super_groups": (0, 4096),
 }
+_GROUPER_WHOLE: dict[str, tuple[int, int]] = {"grouper_width": (1, 4096), "super_groups": (0, 4096)}
 _NUMBERS: dict[str, tuple[float, float]] = {
     "temperature": (1e-3, 1e3),
     "tanh_constant": (0.0, 1e3),
@@ -113,8 +117,8 @@ _NUMBERS: dict[str, tuple[float, float]] = {
     "baseline_decay": (0.0, 1.0),
     "entropy_weight": (0.0, 1e3),
     "failed_time": (1e-6, 1e6),
-    "grouper_gain": (0.0, 1e3),
 }
+_GROUPER_NUMBERS: dict[str, tuple[float, float]] = {"grouper_gain": (0.0, 1e3)}
 
 _PAPER: dict[str, Json] = {
     "hidden_width": 512,
@@ -137,44 +141,10 @@ Settings = TypeVar("Settings", bound=RnnSettings)
 
 def make_settings(method: str, kind: type[Settings], given: Mapping[str, Json]) -> Settings:
     """`given` over the preset that it names (`fast` if none). Raises SettingsError."""
-    known = [field.name for field in dataclasses.fields(kind)]
-    for name in given:
-        if name not in known:
-            raise SettingsError(
-                f"{method} has no setting {name!r}", where="settings", allowed=", ".join(known), field="settings"
-            )
+    require_known(method, [field.name for field in dataclasses.fields(kind)], given)
     preset = given.get("preset", "fast")
     if not isinstance(preset, str) or preset not in PRESETS:
-        raise _refused("preset", preset, ", ".join(PRESETS))
+        raise refused("preset", preset, ", ".join(PRESETS))
     beyond = _HIERARCHICAL_PAPER if preset == "paper" and kind is HierarchicalSettings else {}
     values = {"preset": preset} | PRESETS[preset] | beyond | dict(given)
     return kind(**values)  # type: ignore[arg-type]  # the dataclass checks its values itself
-
-
-def _check(settings: RnnSettings) -> None:
-    for field in dataclasses.fields(settings):
-        value = getattr(settings, field.name)
-        allowed = _what_is_allowed(field.name, value)
-        if allowed is not None:
-            raise _refused(field.name, value, allowed)
-    if settings.hidden_width % 2:
-        raise _refused("hidden_width", settings.hidden_width, "an even number")
-
-
-def _what_is_allowed(name: str, value: object) -> str | None:
-    """None where `value` is."""
-    if name in _CHOICES:
-        return None if value in _CHOICES[name] else ", ".join(_CHOICES[name])
-    if name in _BOOLEANS:
-        return None if isinstance(value, bool) else "true, false"
-    if name in _WHOLE:
-        lowest, highest = _WHOLE[name]
-        whole = isinstance(value, int) and not isinstance(value, bool) and lowest <= value <= highest
-        return None if whole else f"a whole number from {lowest} to {highest}"
-    least, most = _NUMBERS[name]
-    number = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
-    return None if number else f"a number from {least:g} to {most:g}"
-
-
-def _refused(name: str, value: object, allowed: str) -> SettingsError:
-    return SettingsError(f"{value!r}", where=name, allowed=allowed, field=name)

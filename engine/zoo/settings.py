@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from engine.errors import SettingsError, shortened
+from engine.setting_ranges import not_number, not_whole
 
 
 def whole(default: int, lowest: int, highest: int) -> int:
@@ -109,17 +110,14 @@ def _check(name: str, value: object, metadata: object) -> None:
     if "read" in limits:
         limits["read"](name, value)
         return
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not limits:
-        fits, allowed = isinstance(value, bool), "true, false"
+        allowed = None if isinstance(value, bool) else "true, false"
     elif "below" in limits:
-        fits = is_number and 0 <= cast(float, value) < limits["below"]
-        allowed = f"a number from 0, below {limits['below']:g}"
+        fits = not_number(value, 0.0, limits["below"]) is None and value != limits["below"]
+        allowed = None if fits else f"a number from 0, below {limits['below']:g}"
     else:
-        lowest, highest = limits["lowest"], limits["highest"]
-        fits = is_number and isinstance(value, int) and lowest <= value <= highest
-        allowed = f"a whole number from {lowest} to {highest}"
-    if not fits:
+        allowed = not_whole(value, limits["lowest"], limits["highest"])
+    if allowed is not None:
         raise SettingsError(shortened(repr(value)), where=name, allowed=allowed, field="settings")
 
 

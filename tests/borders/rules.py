@@ -42,7 +42,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.clusters",),
     ("engine.child_process", "engine.child"),
     ("engine.json_text",),
-    ("engine.archive", "engine.whole_files", "engine.destinations"),
+    ("engine.archive", "engine.whole_files", "engine.destinations", "engine.setting_ranges"),
     ("engine.events",),
     ("engine.errors",),
 )

@@ -92,7 +92,7 @@ def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]
             f"method: there is no method 'magic'; allowed: {', '.join(PLACERS)}",
         ),
         (["--set", "preset"], "--set: 'preset' has no =; allowed: NAME=JSON, such as preset=paper"),
-        (["--method", "random", "--set", "batch=0"], "random batch: 0; allowed: 1 to 100000"),
+        (["--method", "random", "--set", "batch=0"], "random batch: 0; allowed: a whole number from 1 to 100000"),
         (["--out", "placed.txt"], "--out: 'placed.txt'; allowed: a name that ends in .pb, .pbtxt or .json"),
         (
             ["--out", "/nowhere/a.json"],

@@ -121,5 +121,5 @@ def test_a_large_random_graph_has_one_answer_a_seed() -> None:
 
 @pytest.mark.parametrize("imbalance", [0, -1, 1.5, "much", float("nan")])
 def test_a_senseless_tolerance_is_refused(imbalance: float) -> None:
-    with pytest.raises(SettingsError, match=r"scotch imbalance: .*allowed: above 0, to 1"):
+    with pytest.raises(SettingsError, match=r"scotch imbalance: .*allowed: a number from 1e-09 to 1"):
         Scotch(imbalance=imbalance)
