@@ -3,7 +3,8 @@
 First one device, so that there is an answer after one evaluation; then the list schedulers, the human expert and
 Scotch; then, where the budget suffices for all placements, every one of them. Else short walks of a local search from
 the best of these, the better half of which goes on, until one is left to which the rest belongs. With a trained policy,
-the best of its passes is one of the starts.
+the best of its passes is one of the starts where it is ahead of all others; else the policy costs its evaluations and
+changes nothing else.
 
 Source: this project's own measurements: `python -m engine experiments auto_check`. Each part names its own source.
 """
@@ -59,7 +60,10 @@ class Auto:
         self._state: bytes | None = None
 
     def use_policy(self, policy: TrainedPolicy) -> None:
-        """Take the best pass of `policy` among the starts: one, so that the others keep their places beside it."""
+        """Take the best pass of `policy` among the starts: one, and only where it is ahead of all others.
+
+        There are few starts, two with a small budget: a poor pass would take the place of a better one.
+        """
         self._policy = on_this_machine(policy, PlacetoSettings())
 
     def resume(self, state: bytes) -> None:
@@ -77,7 +81,7 @@ class Auto:
         starts: list[Start] = []
         if self._state is None:
             stage, state, seed = FIRST, None, int(rng.integers(2**63))
-            starts = self._evaluate_what_is_had_at_once(problem, rng, emit, should_stop)
+            starts = self._evaluate_what_is_had_at_once(problem, rng, seed, emit, should_stop)
             if _few_enough(problem):
                 stage = "exhaustive"
         else:
@@ -97,17 +101,28 @@ class Auto:
         return search.place(problem, budget, np.random.default_rng([seed, 1]), hear, should_stop)
 
     def _evaluate_what_is_had_at_once(
-        self, problem: PlacementProblem, rng: np.random.Generator, emit: EmitFromPlacer, should_stop: ShouldStop
+        self,
+        problem: PlacementProblem,
+        rng: np.random.Generator,
+        seed: int,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
     ) -> list[Start]:
         """The starts for a search; told is every improvement."""
         evaluate_one_device(problem, emit)
         starts = [start_of(problem.ledger)]
-        if self._policy is not None and not problem.ledger.spent:
-            first = problem.ledger.used + 1
-            passes = evaluate_passes(self._policy, problem, rng, emit, first_episode=first)
-            starts.append(best_start(problem, passes.placements, passes.evaluations))
+        proposed = self._best_pass(problem, np.random.default_rng([seed, 2]), emit)
         starts += evaluate_methods(problem, _methods(problem), rng, emit, should_stop)
+        if proposed is not None and proposed.rank < min(start.rank for start in starts):
+            starts.append(proposed)
         return starts
+
+    def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator, emit: EmitFromPlacer) -> Start | None:
+        """What the policy proposes; None without one. It has an `rng` of its own: the others draw as without it."""
+        if self._policy is None or problem.ledger.spent:
+            return None
+        passes = evaluate_passes(self._policy, problem, rng, emit, first_episode=problem.ledger.used + 1)
+        return best_start(problem, passes.placements, passes.evaluations)
 
     def _halve(
         self,

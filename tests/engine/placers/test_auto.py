@@ -1,9 +1,11 @@
 """Auto: an answer at once, never behind what it begins with, exhaustive where that can be, the same when resumed."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine.command_line import main
 from engine.errors import SettingsError
@@ -11,7 +13,8 @@ from engine.events import Episode, PlacerState, Progress
 from engine.placers.auto import Auto
 from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Budget, PlacementProblem
-from engine.search.halving import Start
+from engine.search.halving import Halving, Start
+from tests.engine.policies.small_policies import small_policy
 
 from .small_problems import small_problem
 
@@ -106,6 +109,62 @@ def test_it_goes_on_as_if_never_stopped(ops: int, stop_at: int, monkeypatch: pyt
     assert episodes_of(heard) == episodes_of(uncut)
     assert again.ledger.used == whole.ledger.used
     assert again.ledger.answer().tolist() == whole.ledger.answer().tolist()
+
+
+def starts_heard(monkeypatch: pytest.MonkeyPatch) -> list[Start]:
+    """Filled with what Auto's search starts from."""
+    heard: list[Start] = []
+
+    def halving(problem: PlacementProblem, starts: list[Start], *rest: Any) -> Halving:
+        heard[:] = [dataclasses.replace(start) for start in starts]
+        return Halving(problem, starts, *rest)
+
+    monkeypatch.setattr("engine.placers.auto.Halving", halving)
+    return heard
+
+
+def between(problem: PlacementProblem, starts: list[Start]) -> NDArray[np.int32]:
+    """A placement that is behind the best of `starts` and ahead of all others."""
+    first, second = sorted(starts, key=lambda start: start.rank)[:2]
+    groups, devices = np.indices((problem.group_count, problem.device_count)).reshape(2, -1)
+    moved = np.repeat(first.placement[None], len(groups), axis=0)
+    moved[np.arange(len(groups)), groups] = devices
+    times_us = problem.simulator.evaluate(moved).step_time_us
+    found: NDArray[np.int32] = moved[(times_us > first.step_time_us) & (times_us < second.step_time_us)]
+    return found[0]
+
+
+def test_a_policy_behind_what_is_had_at_once_costs_its_evaluations_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    starts = starts_heard(monkeypatch)
+    without, beside = (small_problem(1, ops=30, evaluations=evaluations) for evaluations in (3000, 3017))
+    place(without, Auto())
+    own, pass_ = list(starts), between(without, starts)
+    monkeypatch.setattr("engine.placers.policy_passes.proposals", lambda *_: drawn(pass_, _[2]))
+    placer = Auto()
+    placer.use_policy(small_policy())
+    place(beside, placer)
+    assert [start.rank for start in starts] == [start.rank for start in own]
+    assert beside.ledger.answer().tolist() == without.ledger.answer().tolist()
+
+
+def drawn(placement: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
+    """As many passes as a policy makes, all alike, and some random numbers used."""
+    rng.integers(9)
+    return np.repeat(placement[None], 17, axis=0)
+
+
+def test_a_policy_ahead_of_what_is_had_at_once_is_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = starts_heard(monkeypatch)
+    long, problem = small_problem(1, ops=30, evaluations=3000), small_problem(1, ops=30, evaluations=600)
+    place(long, Auto())
+    best = long.ledger.answer()
+    monkeypatch.setattr("engine.placers.policy_passes.proposals", lambda *_: drawn(best, _[2]))
+    placer = Auto()
+    placer.use_policy(small_policy())
+    place(problem, placer)
+    assert best.tolist() in [start.placement.tolist() for start in starts]
 
 
 @pytest.mark.parametrize(
