@@ -130,8 +130,9 @@ def between(problem: PlacementProblem, starts: list[Start]) -> NDArray[np.int32]
     moved = np.repeat(first.placement[None], len(groups), axis=0)
     moved[np.arange(len(groups)), groups] = devices
     times_us = problem.simulator.evaluate(moved).step_time_us
-    found: NDArray[np.int32] = moved[(times_us > first.step_time_us) & (times_us < second.step_time_us)]
-    return found[0]
+    fits = np.flatnonzero((times_us > first.step_time_us) & (times_us < second.step_time_us))
+    found: NDArray[np.int32] = moved[fits[0]]
+    return found
 
 
 def test_a_policy_behind_what_is_had_at_once_costs_its_evaluations_and_nothing_else(
