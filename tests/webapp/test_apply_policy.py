@@ -9,7 +9,7 @@ from django.test import Client
 from engine import api
 from tests.engine.policies.small_policies import small_policy
 from webapp.graphs.models import Graph
-from webapp.policies import lifecycle
+from webapp.policies import lifecycle, training_plan
 from webapp.policies.models import Policy
 from webapp.policies.training import train_policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
@@ -105,8 +105,11 @@ def test_the_methods_of_a_comparison_that_take_one_begin_from_it(
         Policy.objects.all().delete()
 
 
-def test_trained_on_one_graph_and_applied_zero_shot(client: Client, real_graph: Graph) -> None:
+def test_trained_on_one_graph_and_applied_zero_shot(
+    client: Client, real_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the real engine, from the training to the report."""
+    monkeypatch.setattr(training_plan, "LEAST_SEARCH_SECONDS", 0.2)
     planned = (PlannedGraph(real_graph.id, real_graph.name),)
     policy = lifecycle.start_training("Trained", TrainingPlan((), planned, planned, ("2xK80",), 1.0, 0))
     train_policy(policy.id)

@@ -128,6 +128,12 @@ def test_a_graph_is_trained_on_or_held_out(client: Client, real_graph: Graph) ->
     assert "trained on and held out; allowed: one of the two." in response.content.decode()
 
 
+@pytest.mark.parametrize(("seconds", "search_seconds"), [(1.0, 5.0), (600.0, 6.0), (3600.0, 10.0)])
+def test_what_it_is_compared_with_has_some_seconds_however_short_it_is(seconds: float, search_seconds: float) -> None:
+    settings = TrainingPlan((), (), (), ("2xK80",), seconds, 0).settings()
+    assert settings == {"seconds": seconds, "search_seconds": search_seconds}
+
+
 def test_it_ends_with_its_events_its_file_and_its_card(
     client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

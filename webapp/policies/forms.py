@@ -9,7 +9,7 @@ from django.forms.boundfield import BoundWidget
 from engine import api
 from webapp.graphs.models import Graph
 from webapp.policies.lifecycle import LONGEST_NAME, SUFFIX
-from webapp.policies.training_plan import PlannedGraph, TrainingPlan
+from webapp.policies.training_plan import LEAST_SEARCH_SECONDS, LONGEST_SEARCH_SECONDS, PlannedGraph, TrainingPlan
 from webapp.projects.models import Project
 from webapp.user_errors import add_to_form
 
@@ -57,7 +57,8 @@ class TrainForm(forms.Form):
     seconds = forms.FloatField(
         label="Seconds of training",
         initial=600,
-        help_text="Looking at what is held out comes on top, and building a family the first time.",
+        help_text=f"On top come {LEAST_SEARCH_SECONDS:g} to {LONGEST_SEARCH_SECONDS:g} s of search on each held-out "
+        "graph and cluster, with which it is compared, and building a family the first time.",
     )
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
 
@@ -78,6 +79,11 @@ class TrainForm(forms.Form):
         """A row a graph: the boxes to train on it, or to hold it out."""
         boxes = zip(self._graphs.values(), self["graphs"], self["held_out"], strict=True)
         return [GraphChoice(graph, train, held_out) for graph, train, held_out in boxes]
+
+    def words_on_families(self) -> str:
+        """How many graphs a family has."""
+        splits = [member.split for member in api.family_members(next(iter(api.families())))]
+        return f"{len(splits)} graphs alike each, {splits.count('test')} of them held out"
 
     def clean_name(self) -> str:
         """One printable line."""

@@ -8,7 +8,8 @@ from typing import Any
 from engine import api
 
 LONGEST_SEARCH_SECONDS = 10.0
-LEAST_SEARCH_SECONDS = 0.2
+LEAST_SEARCH_SECONDS = 5.0
+"""what a shorter search finds is so far from good that a gap to it says little"""
 SEARCH_SHARE = 0.01
 """of the training's seconds, for the search that each held-out graph is compared with"""
 
@@ -68,7 +69,11 @@ class TrainingPlan:
             stored["seed"],
         )
 
+    @property
+    def search_seconds(self) -> float:
+        """Of the search that each held-out graph is compared with on each cluster."""
+        return max(LEAST_SEARCH_SECONDS, min(LONGEST_SEARCH_SECONDS, SEARCH_SHARE * self.seconds))
+
     def settings(self) -> dict[str, api.Json]:
         """For the engine."""
-        search_seconds = max(LEAST_SEARCH_SECONDS, min(LONGEST_SEARCH_SECONDS, SEARCH_SHARE * self.seconds))
-        return {"seconds": self.seconds, "search_seconds": search_seconds}
+        return {"seconds": self.seconds, "search_seconds": self.search_seconds}
