@@ -15,7 +15,7 @@ from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.graph_arguments import add_graph, cluster_of, prepared_graph, settings_of_pairs
 from engine.json_text import read_json
 from engine.measuring_commands import add_measure, add_profile
-from engine.policy_arguments import add_policy, policy_of
+from engine.policy_arguments import add_policy, policy_of, tell_fit
 from engine.reading_arguments import add_reading_arguments, reading_options
 from engine.training_command import add_train
 
@@ -171,6 +171,7 @@ def _place(parsed: argparse.Namespace) -> int:
     )
     _check_destination(parsed)
     prepared = prepared_graph(parsed)
+    tell_fit(request.policy, prepared.graph.name, cluster)
     report = api.place(prepared, request, _Console(budget).hear, lambda: False)
     placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
     del report["device_of_group"]

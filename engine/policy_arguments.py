@@ -1,6 +1,7 @@
 """The argument of the command line that names a trained policy."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from engine import api
@@ -21,6 +22,12 @@ def policy_of(parsed: argparse.Namespace) -> bytes | None:
     blob = read_bounded(parsed.policy)
     api.read_policy(blob, shortened(parsed.policy.name))
     return blob
+
+
+def tell_fit(policy: bytes | None, graph_name: str, cluster: api.Cluster) -> None:
+    """Say on stderr how near the training of `policy` is to what it is asked for."""
+    if policy is not None:
+        print(api.policy_fit(api.read_policy(policy, "policy").card, graph_name, cluster).sentences, file=sys.stderr)
 
 
 def read_bounded(path: Path) -> bytes:

@@ -1,8 +1,9 @@
 """A short name of a cluster: its shorthand where it has one."""
 
+import dataclasses
 from itertools import groupby
 
-from engine.clusters.cluster import Cluster
+from engine.clusters.cluster import Cluster, Device
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
 
@@ -13,5 +14,11 @@ def name_of_cluster(cluster: Cluster) -> str:
     """Such as `2xK80+CPU`; what the shorthand does not say, such as slower links, is told after it."""
     runs = [(kind, len(list(run))) for kind, run in groupby(device.kind for device in cluster.devices)]
     name = "+".join(kind if count == 1 else f"{count}x{kind}" for kind, count in runs)
-    same = cluster_to_json(parse_cluster(name)) == cluster_to_json(cluster)
-    return name if same else name + OTHERWISE
+    usual = parse_cluster(name)
+    called_alike = dataclasses.replace(cluster, devices=_with_names_of(usual.devices, cluster.devices))
+    return name if cluster_to_json(called_alike) == cluster_to_json(usual) else name + OTHERWISE
+
+
+def _with_names_of(named: tuple[Device, ...], devices: tuple[Device, ...]) -> tuple[Device, ...]:
+    """What devices are called is neither links nor memory."""
+    return tuple(dataclasses.replace(device, name=other.name) for other, device in zip(named, devices, strict=True))

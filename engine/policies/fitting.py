@@ -1,51 +1,118 @@
-"""Whether a policy's experience reaches a graph and a cluster: it fits any, but was trained on some.
+"""How near a policy's training is to a graph and a cluster: it fits any, but was trained on some.
 
 The shared head scores device by device and group by group, so a policy that could be read can place any graph on any
-cluster. How far from its training that is, people are told.
+cluster. How far from its training that is, people are told, no more precisely than its card knows: the names of its
+training graphs, and of its clusters the kinds and numbers of devices and whether links and memory are the usual ones.
 """
 
+from collections import Counter
 from dataclasses import dataclass
+from enum import Enum
 
 from engine.clusters.cluster import Cluster
 from engine.clusters.naming import OTHERWISE, name_of_cluster
+from engine.clusters.parsing import parse_cluster
+from engine.errors import ClusterError
 from engine.policies.card import PolicyCard
 
 MOST_NAMED = 6
 """graphs and clusters that are named, each"""
 
 
+class GraphFit(Enum):
+    """What the card knows of a graph: its name."""
+
+    NAMED = "One of its training graphs has this graph's name; whether it is the same graph, the card does not tell."
+    HELD_OUT = "A graph of this name was held out of its training."
+    OTHER = "It was not trained on a graph of this name."
+
+
+class ClusterFit(Enum):
+    """How near the nearest training cluster is, the nearest first; in which order devices stand does not count."""
+
+    SAME = "It was trained on this cluster."
+    UNKNOWN_LINKS = (
+        "It was trained on as many devices of these kinds; whether with the same links and memory, the card does not "
+        "tell."
+    )
+    OTHER_LINKS = "It was trained on as many devices of these kinds, but with other links or memory."
+    OTHER_NUMBER = "It was not trained on this cluster: on devices of these kinds, but not in this number or mix."
+    OTHER_KINDS = "It was not trained on this cluster: never on {kinds}."
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyFit:
     """How near a policy's training is to a graph on a cluster."""
 
-    graph_seen: bool
-    """whether a training graph has this name"""
-    cluster_seen: bool
-    """whether it was trained on just such devices and links"""
+    graph: GraphFit
+    cluster: ClusterFit
+    unseen_kinds: tuple[str, ...]
+    """kinds of the cluster's devices that no training cluster had, by name"""
+    all_read: bool
+    """whether all training clusters on the card could be read; one with another name than ours could be this one"""
     trained_on: str
     """families or graphs, and clusters, for people"""
 
     @property
     def sentences(self) -> str:
         """For people."""
-        graph = "A graph of this name was" if self.graph_seen else "This graph was not"
-        cluster = {
-            (True, True): ", and so was this cluster",
-            (True, False): "; this cluster was not",
-            (False, True): "; this cluster was",
-            (False, False): ", nor was this cluster",
-        }[self.graph_seen, self.cluster_seen]
-        return f"Trained on {self.trained_on}. {graph} among them{cluster}."
+        cluster = self.cluster.value.format(kinds=", ".join(self.unseen_kinds))
+        if self.cluster is not ClusterFit.SAME and not self.all_read:
+            cluster = f"As far as its card can be read, {cluster[0].lower()}{cluster[1:]}"
+        return f"Trained on {self.trained_on}. {self.graph.value} {cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a cluster's name tells."""
+
+    kinds: Counter[str]
+    """kind → how many devices"""
+    usual: bool
+    """whether links and memory are those of the shorthand"""
 
 
 def policy_fit(card: PolicyCard, graph_name: str, cluster: Cluster) -> PolicyFit:
     """How near the training of `card` is to a graph of this name on `cluster`."""
-    name = name_of_cluster(cluster)
+    read = [_known(name) for name in card.clusters]
+    trained = [known for known in read if known is not None]
+    kinds = Counter(device.kind for device in cluster.devices)
+    unseen = kinds.keys() - {kind for known in trained for kind in known.kinds}
     return PolicyFit(
-        graph_seen=graph_name in card.graphs,
-        cluster_seen=name in card.clusters and not name.endswith(OTHERWISE),
+        graph=_graph_fit(card, graph_name),
+        cluster=ClusterFit.OTHER_KINDS if unseen else _cluster_fit(trained, kinds, cluster),
+        unseen_kinds=tuple(sorted(unseen)),
+        all_read=len(trained) == len(read),
         trained_on=f"{_listed(card.families or card.graphs)} on {_listed(card.clusters)}",
     )
+
+
+def _graph_fit(card: PolicyCard, name: str) -> GraphFit:
+    if name in card.graphs:
+        return GraphFit.NAMED
+    return GraphFit.HELD_OUT if name in {row.graph for row in card.held_out} else GraphFit.OTHER
+
+
+def _cluster_fit(trained: list[_Known], kinds: Counter[str], cluster: Cluster) -> ClusterFit:
+    """Of a cluster of known kinds."""
+    links = {known.usual for known in trained if known.kinds == kinds}
+    usual = not name_of_cluster(cluster).endswith(OTHERWISE)
+    if not links:
+        return ClusterFit.OTHER_NUMBER
+    if usual and True in links:
+        return ClusterFit.SAME
+    return ClusterFit.UNKNOWN_LINKS if not usual and False in links else ClusterFit.OTHER_LINKS
+
+
+def _known(name: str) -> _Known | None:
+    """None for a name that is no shorthand: a cluster's name was too long, or the card is somebody else's."""
+    shorthand = name.removesuffix(OTHERWISE)
+    try:
+        cluster = parse_cluster(shorthand)
+    except ClusterError:
+        return None
+    same = name_of_cluster(cluster) == shorthand
+    return _Known(Counter(device.kind for device in cluster.devices), name == shorthand) if same else None
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -49,7 +49,9 @@ def trainer(monkeypatch: pytest.MonkeyPatch) -> Trainer:
     return Trainer(monkeypatch)
 
 
-def test_a_policy_is_trained_and_places_what_it_has_not_seen(graphs: list[str], tmp_path: Path) -> None:
+def test_a_policy_is_trained_and_places_what_it_has_not_seen(
+    graphs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, report = tmp_path / "two.safetensors", tmp_path / "report.json"
     few = ["--set", "imitation_steps=2", "--set", "reinforcement_batches=2", "--set", "search_evaluations=100"]
     assert main(["train", graphs[0], *TRAIN, *few, "--held-out", graphs[1], "--out", str(out)]) == 0
@@ -58,6 +60,10 @@ def test_a_policy_is_trained_and_places_what_it_has_not_seen(graphs: list[str], 
     assert [row.graph for row in card.held_out] == ["unseen", "unseen"]
     place = ["place", graphs[1], "--cluster", "K80+2xV100", "--policy", str(out), "--report", str(report)]
     assert main(place) == 0
+    assert (
+        "Trained on five on 2xK80, 4xV100. A graph of this name was held out of its training. It was not trained on "
+        "this cluster: on devices of these kinds, but not in this number or mix.\n"
+    ) in capsys.readouterr().err
     told = json.loads(report.read_text())
     assert (told["method"], told["policy"], told["evaluations"]) == ("placeto", "two", 4)
 

@@ -1,4 +1,4 @@
-"""How near a policy's training is to a graph and a cluster."""
+"""How near a policy's training is to a graph and a cluster, as far as its card tells."""
 
 import dataclasses
 
@@ -6,23 +6,64 @@ import numpy as np
 import pytest
 
 from engine.api import parse_cluster, policy_fit
+from engine.clusters.cluster import Cluster
 from engine.clusters.naming import name_of_cluster
 
 from .small_policies import small_card
 
+NAMED = "One of its training graphs has this graph's name; whether it is the same graph, the card does not tell."
+HELD_OUT = "A graph of this name was held out of its training."
+UNSEEN = "It was not trained on a graph of this name."
+
+
+def slower(text: str, bandwidth: float = 100.0) -> Cluster:
+    cluster = parse_cluster(text)
+    links = np.full_like(cluster.bandwidth_bytes_per_us, bandwidth)
+    return dataclasses.replace(cluster, bandwidth_bytes_per_us=links)
+
+
+@pytest.mark.parametrize(("graph", "words"), [("nmt-00", NAMED), ("nmt-01", HELD_OUT), ("nmt-09", UNSEEN)])
+def test_of_graphs_it_compares_the_names_and_says_so(graph: str, words: str) -> None:
+    fit = policy_fit(small_card(), graph, parse_cluster("2xK80"))
+    assert fit.sentences == f"Trained on nmt on 2xK80, 4xV100+CPU. {words} It was trained on this cluster."
+
+
+OTHER_LINKS = "It was trained on as many devices of these kinds, but with other links or memory."
+UNKNOWN_LINKS = (
+    "It was trained on as many devices of these kinds; whether with the same links and memory, the card does not tell."
+)
+OTHER_NUMBER = "It was not trained on this cluster: on devices of these kinds, but not in this number or mix."
+
 
 @pytest.mark.parametrize(
-    ("graph", "cluster", "words"),
+    ("clusters", "cluster", "words"),
     [
-        ("nmt-00", "2xK80", "A graph of this name was among them, and so was this cluster."),
-        ("nmt-00", "8xK80", "A graph of this name was among them; this cluster was not."),
-        ("nmt-09", "4xv100 + cpu", "This graph was not among them; this cluster was."),
-        ("nmt-09", "K80+V100", "This graph was not among them, nor was this cluster."),
+        (("2xK80", "4xV100+CPU"), parse_cluster("CPU+4xV100"), "It was trained on this cluster."),
+        (("2xK80",), slower("2xK80"), OTHER_LINKS),
+        ((name_of_cluster(slower("2xK80")),), parse_cluster("2xK80"), OTHER_LINKS),
+        ((name_of_cluster(slower("2xK80")),), slower("2xK80"), UNKNOWN_LINKS),
+        (("2xK80", name_of_cluster(slower("2xK80"))), slower("2xK80", 9.0), UNKNOWN_LINKS),
+        (("2xK80", "4xV100"), parse_cluster("8xK80"), OTHER_NUMBER),
+        (("2xK80", "4xV100"), parse_cluster("K80+V100"), OTHER_NUMBER),
+        (("2xK80",), parse_cluster("2xK80+P100+CPU"), "It was not trained on this cluster: never on CPU, P100."),
+        (
+            ("2xK80", "my machine"),
+            parse_cluster("P100"),
+            "As far as its card can be read, it was not trained on this cluster: never on P100.",
+        ),
+        ((), parse_cluster("P100"), "It was not trained on this cluster: never on P100."),
     ],
 )
-def test_it_says_what_was_seen(graph: str, cluster: str, words: str) -> None:
-    fit = policy_fit(small_card(), graph, parse_cluster(cluster))
-    assert fit.sentences == f"Trained on nmt on 2xK80, 4xV100+CPU. {words}"
+def test_of_clusters_it_compares_kinds_numbers_and_whether_links_are_the_usual_ones(
+    clusters: tuple[str, ...], cluster: Cluster, words: str
+) -> None:
+    card = dataclasses.replace(small_card(), clusters=clusters)
+    assert (
+        policy_fit(card, "nmt-09", cluster).sentences.removeprefix(
+            f"Trained on nmt on {', '.join(clusters) or 'nothing that is known'}. {UNSEEN} "
+        )
+        == words
+    )
 
 
 def test_a_long_list_is_cut() -> None:
@@ -36,8 +77,10 @@ def test_a_cluster_is_named_by_its_shorthand(text: str) -> None:
 
 
 def test_a_cluster_with_links_of_its_own_is_not_the_shorthand_s() -> None:
-    slower = parse_cluster("2xK80")
-    slower = dataclasses.replace(slower, bandwidth_bytes_per_us=np.full((2, 2), 100.0))
-    assert name_of_cluster(slower) == "2xK80 (own links or memory)"
-    card = dataclasses.replace(small_card(), clusters=(name_of_cluster(slower),))
-    assert not policy_fit(card, "nmt-00", slower).cluster_seen
+    assert name_of_cluster(slower("2xK80")) == "2xK80 (own links or memory)"
+
+
+def test_how_devices_are_called_is_neither_links_nor_memory() -> None:
+    cluster = parse_cluster("2xK80")
+    swapped = dataclasses.replace(cluster, devices=cluster.devices[::-1])
+    assert name_of_cluster(swapped) == "2xK80"
