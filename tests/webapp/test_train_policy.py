@@ -121,6 +121,31 @@ def test_more_graphs_on_clusters_than_can_be_held_in_memory_are_refused_before_a
     assert broker.messages("gpu") == []
 
 
+def test_training_again_offers_what_was_chosen_then(client: Client, real_graph: Graph, policy: Policy) -> None:
+    Policy.objects.update(status=Policy.FAILED)
+    address = f"/policies/train/?like={policy.id}"
+    assert f'href="{address}"' in client.get(f"/policies/{policy.id}/").content.decode()
+    form = client.get(address).context["form"]
+    again = {name: form[name].value() for name in FORM}
+    chosen = [str(real_graph.id)]
+    assert again == {
+        "name": "Mine",
+        "families": [],
+        "graphs": chosen,
+        "held_out": chosen,
+        "clusters": "2xK80",
+        "seconds": 60.0,
+        "seed": 3,
+    }
+    real_graph.delete()
+    page = client.get(address).content.decode()
+    assert "Chosen then, and no longer offered: My gräph; &quot;1&quot;.pb." in page
+    Policy.objects.update(plan=None)
+    for nothing in (address, "/policies/train/?like=x", f"/policies/train/?like={real_graph.project_id}"):
+        assert client.get(nothing).status_code == 404
+    assert "Train again" not in client.get(f"/policies/{policy.id}/").content.decode()
+
+
 def test_a_graph_is_trained_on_or_held_out(client: Client, real_graph: Graph) -> None:
     both = {"graphs": [str(real_graph.id)], "held_out": [str(real_graph.id)]}
     response = client.post("/policies/train/", FORM | both)

@@ -75,6 +75,11 @@ class TrainForm(forms.Form):
             assert isinstance(field, forms.MultipleChoiceField)
             field.choices = offered
 
+    def missing(self, plan: TrainingPlan) -> list[str]:
+        """Names of the plan's graphs that are not offered any more."""
+        planned = {graph.id: graph for graph in (*plan.graphs, *plan.held_out)}
+        return [graph.name for graph in planned.values() if str(graph.id) not in self._graphs]
+
     def graph_choices(self) -> list[GraphChoice]:
         """A row a graph: the boxes to train on it, or to hold it out."""
         boxes = zip(self._graphs.values(), self["graphs"], self["held_out"], strict=True)

@@ -14,6 +14,7 @@ from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, TrainingState
 from webapp.projects.models import Project
 
+NO_SUCH_POLICY = "This policy does not exist, or it has been deleted."
 POLICIES_A_PAGE = 50
 MOST_OFFERED = 200
 """in a form, beside the release's"""
@@ -24,7 +25,7 @@ def policy_or_404(policy_id: uuid.UUID, *, whole: bool = False) -> Policy:
     rows = Policy.objects.all() if whole else Policy.objects.defer(*Policy.LARGE)
     policy = rows.filter(id=policy_id).first()
     if policy is None:
-        raise Http404("This policy does not exist, or it has been deleted.")
+        raise Http404(NO_SUCH_POLICY)
     return policy
 
 
@@ -82,3 +83,12 @@ def train_page(
 ) -> HttpResponse:
     """Context: project (whose graphs are offered; None: all), form."""
     return render(request, "policies/train.html", {"project": project, "form": form}, status=status)
+
+
+def train_again_page(request: HttpRequest, policy: Policy) -> HttpResponse:
+    """The form with what was chosen for `policy`. Context: form, missing (names). Raises Http404 without a plan."""
+    plan = policy.training_plan
+    if plan is None:
+        raise Http404("This policy was not trained here.")
+    form = TrainForm(None, initial={"name": policy.name, **plan.fields()})
+    return render(request, "policies/train.html", {"form": form, "missing": form.missing(plan)})

@@ -69,6 +69,17 @@ class TrainingPlan:
             stored["seed"],
         )
 
+    def fields(self) -> dict[str, Any]:
+        """The fields of the form that would give it again."""
+        chosen = {"graphs": self.graphs, "held_out": self.held_out}
+        return {
+            "families": list(self.families),
+            **{name: [str(graph.id) for graph in graphs] for name, graphs in chosen.items()},
+            "clusters": "\n".join(self.clusters),
+            "seconds": self.seconds,
+            "seed": self.seed,
+        }
+
     @property
     def search_seconds(self) -> float:
         """Of the search that each held-out graph is compared with on each cluster."""

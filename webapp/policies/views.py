@@ -19,7 +19,14 @@ from webapp.policies import lifecycle
 from webapp.policies.event_log import events_after
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, PolicyFile
-from webapp.policies.pages import policies_page, policy_or_404, train_page, words_on_its_end
+from webapp.policies.pages import (
+    NO_SUCH_POLICY,
+    policies_page,
+    policy_or_404,
+    train_again_page,
+    train_page,
+    words_on_its_end,
+)
 from webapp.projects.models import Project
 from webapp.projects.pages import project_or_404
 from webapp.runs.views import LARGEST_SEQ, MOST_EVENTS_A_PAGE, whole_number
@@ -58,9 +65,14 @@ def upload(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def train(request: HttpRequest) -> HttpResponse:
-    """The form of a training, and what it starts. `?project=` offers the graphs of that project alone."""
+    """The form of a training, and what it starts.
+
+    `?project=` offers the graphs of that project alone, `?like=` what was chosen for another policy.
+    """
     project = _project_of(request)
     if request.method != "POST":
+        if "like" in request.GET:
+            return train_again_page(request, _policy_named(request.GET["like"]))
         return train_page(request, project, TrainForm(project))
     form = TrainForm(project, request.POST)
     if form.is_valid():
@@ -79,6 +91,13 @@ def _project_of(request: HttpRequest) -> Project | None:
         return project_or_404(uuid.UUID(text))
     except ValueError:
         raise Http404("This project does not exist, or it has been deleted.") from None
+
+
+def _policy_named(text: str) -> Policy:
+    try:
+        return policy_or_404(uuid.UUID(text), whole=True)
+    except ValueError:
+        raise Http404(NO_SUCH_POLICY) from None
 
 
 @require_safe
