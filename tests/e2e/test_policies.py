@@ -31,6 +31,9 @@ def test_train_a_policy_and_apply_it(page: Page, training_graph: Path, tmp_path:
     with page.expect_download() as download:
         page.get_by_role("link", name="Download policy").click()
     assert download.value.suggested_filename == "small-ones.safetensors"
+    page.get_by_role("link", name="Train again").click()
+    expect(page.get_by_label("Name of the policy")).to_have_value("Small ones")
+    expect(page.get_by_role("row", name=training_graph.name).first.get_by_label("Train on")).to_be_checked()
 
     page.goto(graph_url)
     zero_shot = page.get_by_label(ZERO_SHOT)
