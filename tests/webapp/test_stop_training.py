@@ -32,7 +32,7 @@ KEPT = "This is what it had learned after {} s of training, as it was last kept.
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
-    monkeypatch.setattr(training_store, "SECONDS_BETWEEN_EVENTS", 0.0)
+    monkeypatch.setattr(training_store, "seconds_between_events", lambda _plan: 0.0)
     monkeypatch.setattr(reaper, "SECOND_LOOK_AFTER_SECONDS", 0.01)
     write_at_once(monkeypatch)
 

@@ -20,6 +20,7 @@ from webapp.policies.lifecycle import start_training
 from webapp.policies.models import Policy, PolicyEvent, PolicyFile, TrainingState
 from webapp.policies.training import request_of, train_policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
+from webapp.policies.training_store import seconds_between_events
 
 JSON = {"accept": "application/json"}
 FORM: dict[str, Any] = {
@@ -36,7 +37,7 @@ FORM: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
-    monkeypatch.setattr(training_store, "SECONDS_BETWEEN_EVENTS", 0.0)
+    monkeypatch.setattr(training_store, "seconds_between_events", lambda _plan: 0.0)
     monkeypatch.setattr(reaper, "SECOND_LOOK_AFTER_SECONDS", 0.01)
 
 
@@ -217,6 +218,11 @@ def test_events_are_there_while_it_is_trained(client: Client, policy: Policy, mo
     train_policy(policy.id)
     [told] = seen
     assert (told["status"], told["stage"]) == ("running", "Learning to imitate them, 20 % of the training")
+
+
+@pytest.mark.parametrize(("seconds", "between"), [(60.0, 0.5), (1800.0, 0.5), (7200.0, 2.0), (86400.0, 10.0)])
+def test_a_long_training_tells_less_often(seconds: float, between: float) -> None:
+    assert seconds_between_events(TrainingPlan((), (), (), ("2xK80",), seconds, 0)) == between
 
 
 def test_a_mistake_is_told_and_a_fault_of_ours_has_a_number(

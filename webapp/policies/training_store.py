@@ -12,10 +12,14 @@ from webapp.jobs.claim import Claim
 from webapp.json_text import to_text
 from webapp.policies.lifecycle import columns_of_file
 from webapp.policies.models import Policy, PolicyEvent, PolicyFile, TrainingState
+from webapp.policies.training_plan import TrainingPlan
 
 EVENT_VERSION = 1
-SECONDS_BETWEEN_EVENTS = 0.5
+LEAST_SECONDS_BETWEEN_EVENTS = 0.5
 """of one stage: a training may tell more often than anybody can see"""
+MOST_SECONDS_BETWEEN_EVENTS = 10.0
+EVENTS_OF_A_STAGE = 3600
+"""about: a long training tells less often, so that its page need not load a day of half seconds"""
 BEGUN_AGAIN = (
     "The training was interrupted and has begun again from the start: its graphs, or the version of the engine, are no "
     "longer those of what had been kept."
@@ -39,6 +43,7 @@ class TrainingStore:
 
     def __init__(self, claim: Claim[Policy], policy: Policy) -> None:
         self._claim = claim
+        self._between_events = seconds_between_events(policy.training_plan)
         self._identity = ""
         """of the training whose states are kept"""
         self._last_seq = policy.last_seq
@@ -73,7 +78,7 @@ class TrainingStore:
         now = time.monotonic()
         with self._memory:
             same = self._last is not None and self._last.stage == progress.stage
-            if same and len(progress.held_out) == self._rows_told and now - self._last_at < SECONDS_BETWEEN_EVENTS:
+            if same and len(progress.held_out) == self._rows_told and now - self._last_at < self._between_events:
                 self._withheld = progress
                 return
             self._last, self._last_at, self._withheld = progress, now, None
@@ -153,6 +158,12 @@ class TrainingStore:
         if batch.state is not None:
             kept = {"state": batch.state, "identity": self._identity}
             TrainingState.objects.update_or_create(policy_id=self._claim.job_id, defaults=kept)
+
+
+def seconds_between_events(plan: TrainingPlan | None) -> float:
+    """The least time between two events of one stage."""
+    wanted = 0.0 if plan is None else plan.seconds / EVENTS_OF_A_STAGE
+    return min(MOST_SECONDS_BETWEEN_EVENTS, max(LEAST_SECONDS_BETWEEN_EVENTS, wanted))
 
 
 STAGE_WORDS = {
