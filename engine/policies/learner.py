@@ -113,6 +113,7 @@ class Learner:
         if self._stage_done >= 1.0:
             following = {"teacher": "imitation", "imitation": "reinforcement", "reinforcement": "done"}
             self.stage, self._stage_began = following[self.stage], self.seconds
+            self._turns = []
 
     def _teach(self) -> None:
         settings, bound = self._settings, self._bound[self.taught]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from engine import api
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.placeto.shared_head_policy import SampledEpisodes
+from engine.policies.bound_problem import BoundProblem
 from engine.policies.card import PolicyCard
 from engine.policies.family_training import train_policy
 from engine.policies.learner import Learner
@@ -151,6 +153,22 @@ def test_what_was_trained_places_a_graph_it_has_not_seen_on_a_cluster_it_has_not
     asked = api.RunRequest(cluster, "placeto", budget, 0, policy=trained[0].to_bytes(), baselines=())
     report = api.place(prepared_graph(16), asked, lambda _: None, lambda: False)
     assert (report["evaluations"], report["policy"]) == (6, "first")
+
+
+def test_the_mean_gap_is_told_when_each_problem_has_been_explored(monkeypatch: pytest.MonkeyPatch) -> None:
+    explored: list[str] = []
+    explore = BoundProblem.explore
+
+    def noted(self: BoundProblem, *arguments: Any) -> int:
+        explored.append(f"{len(self.problem.cluster.devices)} {self.problem.group_count}")
+        return explore(self, *arguments)
+
+    monkeypatch.setattr(BoundProblem, "explore", noted)
+    problems = problems_of((prepared_graph(8), prepared_graph(10)), CLUSTERS)
+    learner = Learner(problems, make_training_settings(COUNTED), 1, lambda: False)
+    while learner.mean_gap is None:
+        learner.step()
+    assert len(explored) == len(set(explored)) == len(problems)
 
 
 @pytest.mark.parametrize("imitated_gap", [0.0, 1e6])
