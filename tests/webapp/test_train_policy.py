@@ -15,7 +15,7 @@ from tests.webapp.scripted_training import LEARNED, Script, events, install, wri
 from webapp.graphs.models import Graph
 from webapp.jobs import keeper, reaper
 from webapp.jobs.claim import Claim
-from webapp.policies import training_store
+from webapp.policies import forms, training_store
 from webapp.policies.lifecycle import start_training
 from webapp.policies.models import Policy, PolicyEvent, PolicyFile, TrainingState
 from webapp.policies.training import request_of, train_policy
@@ -71,6 +71,15 @@ def test_the_form_offers_families_and_the_graphs_that_are_ready(client: Client, 
         assert page.count(f'value="{real_graph.id}"') == 2, "to train on, and to hold out"
         assert str(unread.id) not in page
     assert client.get("/policies/train/?project=x").status_code == 404
+
+
+def test_the_form_says_where_it_does_not_offer_all(
+    client: Client, real_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "The newest 1 are offered."
+    assert words not in client.get("/policies/train/").content.decode()
+    monkeypatch.setattr(forms, "MOST_GRAPHS", 1)
+    assert words in client.get(f"/policies/train/?project={real_graph.project_id}").content.decode()
 
 
 BAD_FIELDS = [

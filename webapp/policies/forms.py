@@ -85,6 +85,10 @@ class TrainForm(forms.Form):
         boxes = zip(self._graphs.values(), self["graphs"], self["held_out"], strict=True)
         return [GraphChoice(graph, train, held_out) for graph, train, held_out in boxes]
 
+    def words_on_a_cut(self) -> str:
+        """Told where not all graphs are offered."""
+        return f"The newest {MOST_GRAPHS} are offered." if len(self._graphs) >= MOST_GRAPHS else ""
+
     def words_on_families(self) -> str:
         """How many graphs a family has."""
         splits = [member.split for member in api.family_members(next(iter(api.families())))]
