@@ -118,6 +118,7 @@ def test_what_was_stored_before_there_were_summaries_gets_one() -> None:
     policies: list[Any] = [kept("a"), lifecycle.start_training("b", TrainingPlan(("nmt",), (), (), ("2xK80",), 9.0, 0))]
     wanted = [policy.summary for policy in policies]
     Policy.objects.update(summary={})
+    assert Policy.objects.all()[0].short == PolicySummary()
     import_module("webapp.policies.migrations.0002_summary").write_summaries(apps, None)
     for policy in policies:
         policy.refresh_from_db()

@@ -81,7 +81,8 @@ class Policy(StagedJob):
     @property
     def short(self) -> PolicySummary:
         """What lists tell of it, typed."""
-        return PolicySummary.from_json(self.summary) if isinstance(self.summary, dict) else PolicySummary()
+        stored = self.summary if isinstance(self.summary, dict) else {}
+        return PolicySummary.from_json(stored) if stored else PolicySummary()
 
     @property
     def known(self) -> dict[str, Any]:
