@@ -4,9 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.errors import SettingsError
 from engine.events import Json
-from engine.placeto.setting_ranges import refused, require_ranges
+from engine.setting_ranges import require_choices, require_known, require_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +66,7 @@ class PolicyTrainingSettings:
 
     def __post_init__(self) -> None:
         require_ranges(self, _WHOLE, _NUMBERS)
-        if self.torch_device not in _TORCH_DEVICES:
-            raise refused("torch_device", self.torch_device, ", ".join(_TORCH_DEVICES))
+        require_choices(self, {"torch_device": _TORCH_DEVICES})
 
 
 _TORCH_DEVICES = ("auto", "cpu", "cuda")
@@ -104,10 +102,5 @@ _NUMBERS: dict[str, tuple[float, float]] = {
 
 def make_training_settings(settings: Mapping[str, Json]) -> PolicyTrainingSettings:
     """`settings` over the defaults. Raises SettingsError."""
-    known = [field.name for field in dataclasses.fields(PolicyTrainingSettings)]
-    for name in settings:
-        if name not in known:
-            raise SettingsError(
-                f"training has no setting {name!r}", where="settings", allowed=", ".join(known), field="settings"
-            )
+    require_known("training", [field.name for field in dataclasses.fields(PolicyTrainingSettings)], settings)
     return PolicyTrainingSettings(**settings)  # type: ignore[arg-type]  # the dataclass checks its values itself
