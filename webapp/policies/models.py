@@ -57,6 +57,7 @@ class Policy(StagedJob):
 
     class Meta:
         ordering = ("-created_at",)
+        indexes: ClassVar[list[models.Index]] = [models.Index(fields=["-created_at"], name="newest_policies_first")]
 
     def __str__(self) -> str:
         return self.name
