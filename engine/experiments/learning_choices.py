@@ -44,6 +44,8 @@ VARIANTS: dict[str, dict[str, Json]] = {
     "no entropy bonus": {"entropy_weight": 0.0},
     "the best never imitated again": {"imitated_gap": 1e6},
     "one order alone": {"usual_order_share": 1.0},
+    "costs never varied": {"varied_share": 0.0},
+    "costs always varied": {"varied_share": 1.0},
     "hidden layers of 64": {"hidden_width": 64},
     "six rounds of messages": {"message_rounds": 6},
 }

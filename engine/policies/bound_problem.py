@@ -17,6 +17,7 @@ from engine.placeto.shared_head_policy import SharedHeadPolicy
 from engine.placeto.training import step_time_penalty
 from engine.policies.imitation import equal_choices, imitation_loss
 from engine.policies.training_problem import TrainingProblem
+from engine.policies.varied_problem import varied_problem
 from engine.problem import MOST_EVALUATIONS, Budget
 from engine.search.symmetry import interchangeable_devices
 
@@ -38,12 +39,22 @@ class BoundProblem:
         """ρ' of `best`"""
         self.gap = 0.0
         """by what share the last batch was behind the best, on average"""
+        self._training = training
         self._graph = group_graph(self.problem)
         self._settings, self._optimiser = settings, optimiser
         self._policy = SharedHeadPolicy(settings, self._graph, network, chosen_device(settings.torch_device))
         self._reinforce = Reinforce(self._policy, settings, optimiser)
         self._penalty = step_time_penalty(settings, self._graph)
         self._classes = interchangeable_devices(self.problem)
+
+    def varied(self, spread: float, rng: np.random.Generator) -> "BoundProblem":
+        """The same graph on the same cluster with varied costs; the best known placement is what it begins with."""
+        assert self.best is not None, "nothing was taught"
+        problem = varied_problem(self.problem, spread, rng)
+        training = dataclasses.replace(self._training, problem=problem)
+        varied = BoundProblem(training, self._settings, self._policy.network, self._optimiser)
+        varied.teach(self.best)
+        return varied
 
     def teach(self, placement: NDArray[np.int32]) -> None:
         """Take `placement` [groups] as the best known."""

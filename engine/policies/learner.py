@@ -3,8 +3,9 @@
     teacher ──(every problem is taught)──▶ imitation ──(its steps or its share)──▶ reinforcement ──▶ done
 
 Each stage ends by its count where the settings give one, else by the clock. Problems take turns, in rounds of a random
-order. In reinforcement all advantages are relative to the batch, which is of one graph and cluster. Where a batch is
-far behind the best placement that is known, the teacher's or a sampled one, that is imitated again, as Post's elite.
+order. In reinforcement all advantages are relative to the batch, which is of one graph and cluster; some batches have
+varied costs, drawn anew each time. Where a batch is far behind the best placement that is known, the teacher's or a
+sampled one, that is imitated again, as Post's elite.
 
 Source: DOPPLER (2026) imitates a scheduler before it learns by reinforcement; here a search is imitated.
 """
@@ -132,9 +133,14 @@ class Learner:
         self.imitation_steps += 1
 
     def _explore(self) -> None:
-        settings, bound, progress = self._settings, self._next(), self._stage_done
+        settings, usual, progress = self._settings, self._next(), self._stage_done
+        bound = usual
+        if self._rng.random() < settings.varied_share:
+            bound = usual.varied(settings.varied_spread, self._rng)
+            self.evaluations += 1
         order = USUAL_ORDER if self._rng.random() < settings.usual_order_share else OTHER_ORDER
         self.evaluations += bound.explore(order, progress, self._rng)
+        usual.gap = bound.gap
         if bound.gap > settings.imitated_gap:
             bound.imitate((order,), falling(settings.learning_rate, settings.learning_rate_end, progress), self._rng)
         self.batches += 1

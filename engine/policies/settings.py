@@ -45,6 +45,11 @@ class PolicyTrainingSettings:
     """where a batch is on average further behind the best known placement than this share, that is imitated once"""
     usual_order_share: float = 0.7
     """of the batches that visit the groups in their own order; the others draw a topological order an episode"""
+    varied_share: float = 0.5
+    """of the batches of reinforcement whose problem has varied costs: what is learned then hangs less on the exact
+    times of a few graphs"""
+    varied_spread: float = 0.3
+    """deviation of the logarithms of the factors by which the times of each op type, and the links, are varied"""
     embedding_width: int = 32
     """width of a group's embedding"""
     hidden_width: int = 32
@@ -95,6 +100,8 @@ _NUMBERS: dict[str, tuple[float, float]] = {
     "entropy_weight": (0.0, 1e3),
     "imitated_gap": (0.0, 1e6),
     "usual_order_share": (0.0, 1.0),
+    "varied_share": (0.0, 1.0),
+    "varied_spread": (0.0, 2.0),
     "search_seconds": (1e-3, 1e5),
     "checkpoint_seconds": (0.0, 3600.0),
 }
