@@ -6,6 +6,7 @@ from django.http import Http404
 from django.urls import reverse
 
 from engine import api
+from webapp.json_text import to_text
 from webapp.runs.downloads import NAMES
 from webapp.runs.models import Run
 
@@ -52,6 +53,15 @@ def _policy(run: Run) -> dict[str, object] | None:
     if not run.policy_digest:
         return None
     return {"id": run.policy_id, "name": run.policy_name, "digest": run.policy_digest}
+
+
+def policy_fit(run: Run) -> str:
+    """How near the training of its policy was to this graph and cluster, in sentences; empty where that is gone."""
+    policy = run.policy if run.policy_id else None
+    if policy is None or policy.digest != run.policy_digest:
+        return ""
+    card = api.PolicyCard.from_json(policy.known, policy.name)
+    return api.policy_fit(card, run.graph.name, api.parse_cluster(to_text(run.cluster))).sentences
 
 
 def _devices(cluster: api.Json) -> list[dict[str, api.Json]]:

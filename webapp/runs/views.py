@@ -19,7 +19,7 @@ from webapp.runs import lifecycle
 from webapp.runs.event_log import events_after
 from webapp.runs.forms import RunForm
 from webapp.runs.models import Run
-from webapp.runs.pages import run_or_404, run_to_json
+from webapp.runs.pages import policy_fit, run_or_404, run_to_json
 from webapp.runs.stream import messages
 from webapp.user_errors import error_answer, form_errors, wants_json
 
@@ -44,9 +44,15 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Context: run, graph, project, run_json (for json_script)."""
+    """Context: run, graph, project, policy_fit (in words), run_json (for json_script)."""
     run = run_or_404(run_id)
-    context = {"run": run, "graph": run.graph, "project": run.graph.project, "run_json": run_to_json(run)}
+    context = {
+        "run": run,
+        "graph": run.graph,
+        "project": run.graph.project,
+        "policy_fit": policy_fit(run),
+        "run_json": run_to_json(run),
+    }
     return render(request, "runs/detail.html", context)
 
 
