@@ -2,20 +2,21 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 from engine.child import no_progress
 from engine.clusters.parsing import parse_cluster
 from engine.experiments.policy_scope import Scope
 from engine.experiments.table1 import prepared_sample
+from engine.families.catalogue import FAMILIES
 from engine.families.family import prepared_family
-from engine.families.members import members
+from engine.families.members import DEFAULT_COUNT, Split, members
 from engine.pins import allowed_devices
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.whole_files import write_whole
 
+SPLITS: tuple[Split, ...] = ("train", "test")
 NamedGraph = tuple[str, PreparedGraph]
 ZOO = "zoo"
 """in the place of a family: graphs of the zoo, all to test with"""
@@ -26,14 +27,15 @@ def held_out_names(scope: Scope, family: str) -> list[str]:
     """The graphs of `family`, or of the zoo, that are looked at and trained on by none."""
     if family == ZOO:
         return list(ZOO_GRAPHS)
-    return [member.name for member in members(family) if member.split == "test"][: scope.graphs]
+    return _members(family, "test", scope.graphs)[1]
 
 
 def prepare_families(scope: Scope, tell: Callable[[str], None]) -> None:
     """Build what the families' cache lacks, before several children look for it."""
     for family in scope.family_names:
         tell(f"the graphs of {family}")
-        prepared_family(family, Path(scope.cache), no_progress)
+        for split in SPLITS:
+            graphs_of(scope, family, split)
 
 
 def prepare_zoo(scope: Scope, tell: Callable[[str], None]) -> None:
@@ -47,15 +49,24 @@ def _zoo_path(scope: Scope, name: str) -> Path:
     return Path(scope.work) / f"zoo-{name}-{scope.key()}.prepared"
 
 
-def graphs_of(scope: Scope, family: str, split: Literal["train", "test"]) -> list[NamedGraph]:
+def graphs_of(scope: Scope, family: str, split: Split) -> list[NamedGraph]:
     """(name, graph) of the first graphs of the split of `family`, as many as `scope` says."""
     if family == ZOO:
         return [(name, PreparedGraph.from_bytes(_zoo_path(scope, name).read_bytes())) for name in ZOO_GRAPHS]
-    names = [member.name for member in members(family) if member.split == split]
-    prepared = prepared_family(family, Path(scope.cache), no_progress, only=split)
+    count, names = _members(family, split, scope.train_graphs if split == "train" else scope.graphs)
+    prepared = prepared_family(family, Path(scope.cache), no_progress, count=count, only=split)
     graphs = prepared.train if split == "train" else prepared.test
-    count = scope.train_graphs if split == "train" else scope.graphs
-    return list(zip(names, graphs, strict=True))[:count]
+    return list(zip(names, graphs, strict=False))
+
+
+def _members(family: str, split: Split, wanted: int) -> tuple[int, list[str]]:
+    """(how many members of `family` hold `wanted` of the split, at least 32 or all; the names of these)."""
+    most, count = FAMILIES[family].most, DEFAULT_COUNT
+    while True:
+        names = [member.name for member in members(family, count=count) if member.split == split]
+        if len(names) >= wanted or count == most:
+            return count, names[:wanted]
+        count = min(most, 2 * count)
 
 
 def problem_of(graph: NamedGraph, cluster_name: str) -> TrainingProblem:

@@ -10,11 +10,14 @@ from engine import VERSION
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.families.catalogue import FAMILIES
+from engine.setting_ranges import require_known, require_ranges
 
 DIGITS = 12
 """of a digest in a file's name"""
 SHORT_SECONDS, MIDDLE_SECONDS = 1.0, 10.0
 """of the searches that are compared with: after proposals, and alone"""
+
+_WHOLE = {"seeds": (1, 1000), "train_graphs": (1, 700), "graphs": (1, 300), "processes": (1, 1000)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Scope:
     train_seconds: float = 3000.0
     """of the processor, for each training"""
     train_graphs: int = 22
-    """of each family, the first ones of its split"""
+    """of each family, the first ones of its split; 32 members have 22, and for more than these more are drawn"""
     graphs: int = 10
     """held out of each family, the first ones of its split"""
     samples: int = 16
@@ -52,10 +55,7 @@ class Scope:
         for name in self.family_names:
             if name not in FAMILIES:
                 raise SettingsError(name, where="families", allowed=", ".join(FAMILIES), field="settings")
-        for field in ("seeds", "train_graphs", "graphs", "processes"):
-            value = getattr(self, field)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SettingsError(f"{value!r}", where=field, allowed="a whole number from 1", field="settings")
+        require_ranges(self, _WHOLE, {})
 
     @property
     def family_names(self) -> tuple[str, ...]:
@@ -85,8 +85,5 @@ class Scope:
 
 def make_scope(settings: Mapping[str, Json]) -> Scope:
     """`settings` over the whole experiment's. Raises SettingsError."""
-    known = [field.name for field in dataclasses.fields(Scope)]
-    for name in settings:
-        if name not in known:
-            raise SettingsError(f"there is no {name!r}", where="settings", allowed=", ".join(known), field="settings")
+    require_known("the experiment", [field.name for field in dataclasses.fields(Scope)], settings)
     return Scope(**settings)  # type: ignore[arg-type]  # the dataclass checks its values itself

@@ -1,19 +1,27 @@
 """The experiments with policies on small graphs: what is made is kept, the page tells what it ran with."""
 
 import dataclasses
+import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import engine.problem
+import engine.search.local_search
 from engine.command_line import main
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.experiments import policy_making, policy_measuring, policy_rnn
+from engine.experiments import policy_making, policy_measuring, policy_problems, policy_rnn
 from engine.experiments.learning_choices import VARIANTS, page
 from engine.experiments.policy_figure import draw_shares
 from engine.experiments.policy_measuring import Compared, Proposed
 from engine.experiments.policy_page import PolicyRows, gaps, tables
 from engine.experiments.policy_scope import Scope, make_scope
+from engine.experiments.processor_clock import count_processor_seconds
+from engine.families.family import PreparedFamily
+from engine.families.members import members
+from engine.problem import Budget, Ledger
 from tests.engine.test_run import prepared_graph
 
 SMALL = Scope(families="nmt", clusters="2xK80,4xK80", seeds=1, graphs=1, search_seconds=60.0, slow_methods=False)
@@ -61,6 +69,11 @@ def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
     graphs = {"train": [("nmt-00", prepared_graph(10))], "test": [("nmt-02", prepared_graph(9))]}
     for module in (policy_making, policy_measuring, policy_rnn):
         monkeypatch.setattr(module, "graphs_of", lambda _scope, _family, split: graphs[split])
+    for module in (
+        policy_making,
+        policy_measuring,
+    ):  # else it would last beyond this test
+        monkeypatch.setattr(module, "count_processor_seconds", lambda *_: None)
     monkeypatch.setattr(policy_measuring, "SHORT_SECONDS", 0.05)
     monkeypatch.setattr(policy_measuring, "MIDDLE_SECONDS", 0.05)
     settings: dict[str, Json] = {
@@ -105,11 +118,43 @@ def test_a_scope_depends_on_what_it_is_asked() -> None:
     assert Scope().key("train_seconds") != dataclasses.replace(SMALL, train_seconds=1.0).key("train_seconds")
 
 
+def test_more_graphs_than_a_family_s_32_are_further_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def prepared(family: str, *_: object, count: int, only: str) -> PreparedFamily:
+        asked.append((family, count, only))
+        kept = sum(member.split == only for member in members(family, count=count))
+        graphs = tuple(prepared_graph(8) for _ in range(kept))
+        return PreparedFamily(family, graphs, graphs)
+
+    monkeypatch.setattr(policy_problems, "prepared_family", prepared)
+    few, many = Scope(train_graphs=22, graphs=10), Scope(train_graphs=40, graphs=10)
+    assert len(policy_problems.graphs_of(few, "cifar10", "train")) == 22
+    more = [name for name, _ in policy_problems.graphs_of(many, "cifar10", "train")]
+    assert len(more) == 40 and more[:22] == [name for name, _ in policy_problems.graphs_of(few, "cifar10", "train")]
+    assert len(policy_problems.graphs_of(Scope(train_graphs=700), "nmt", "train")) == 72
+    assert asked[:2] == [("cifar10", 32, "train"), ("cifar10", 64, "train")]
+    held_out = [name for name, _ in policy_problems.graphs_of(many, "cifar10", "test")]
+    assert held_out == policy_problems.held_out_names(many, "cifar10") and not set(held_out) & set(more)
+
+
+def test_processor_seconds_count_in_the_place_of_those_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = ModuleType("measured")
+    monkeypatch.setattr(engine.problem, "time", time)
+    monkeypatch.setattr(engine.search.local_search, "time", time)
+    count_processor_seconds(measured)
+    ledger = Ledger(Budget(10, seconds=0.02))
+    time.sleep(0.05)
+    assert not ledger.spent and measured.time.monotonic is time.process_time
+    while not ledger.spent:
+        pass
+
+
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
         ({"families": "nmt,rnn"}, "families: rnn; allowed: nmt, ptb, cifar10"),
-        ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1"),
+        ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1 to 1000"),
     ],
 )
 def test_a_scope_that_cannot_be_is_refused(settings: dict[str, Json], line: str) -> None:
