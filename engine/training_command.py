@@ -46,6 +46,13 @@ def add_train(commands: Commands) -> None:
         "--groups", type=group_count, default=128, help="of a graph's file: at most N groups (default 128), or all"
     )
     parser.add_argument(
+        "--count",
+        type=int,
+        default=api.FAMILY_COUNT,
+        metavar="N",
+        help="of a family: how many graphs, those that it holds out included (default %(default)s)",
+    )
+    parser.add_argument(
         "--cache",
         type=Path,
         default=Path(".cache/families"),
@@ -112,7 +119,7 @@ def _prepared(
     trained_on = [_read(path, parsed.groups) for path in files]
     held_out = [_read(path, parsed.groups) for path in parsed.held_out]
     for name in families:
-        family = api.prepared_family(name, parsed.cache, print_progress)
+        family = api.prepared_family(name, parsed.cache, print_progress, count=parsed.count)
         trained_on += family.train
         held_out += family.test
     return tuple(trained_on), tuple(held_out)

@@ -122,17 +122,19 @@ def test_the_state_of_another_training_is_refused(
 
 
 def test_a_family_brings_its_own_split(tmp_path: Path, trainer: Trainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, Path]] = []
+    asked: list[tuple[str, Path, int]] = []
 
-    def prepared_family(name: str, cache: Path, _report_progress: Any) -> api.PreparedFamily:
-        asked.append((name, cache))
+    def prepared_family(name: str, cache: Path, _report_progress: Any, count: int) -> api.PreparedFamily:
+        asked.append((name, cache, count))
         graph = api.PreparedGraph.from_bytes(_prepared(tmp_path))
         return api.PreparedFamily(name, (graph, graph), (graph,))
 
     monkeypatch.setattr(api, "prepared_family", prepared_family)
     out = tmp_path / "policy.safetensors"
     assert main(["train", "ptb", "nmt", "ptb", *TRAIN, "--cache", str(tmp_path), "--out", str(out)]) == 0
-    assert asked == [("ptb", tmp_path), ("nmt", tmp_path)]
+    assert asked == [("ptb", tmp_path, 32), ("nmt", tmp_path, 32)]
+    assert main(["train", "ptb", *TRAIN, "--count", "96", "--cache", str(tmp_path), "--out", str(out)]) == 0
+    assert asked[-1] == ("ptb", tmp_path, 96)
     request = trainer.requests[0]
     assert (len(request.graphs), len(request.held_out), request.families) == (4, 2, ("ptb", "nmt"))
 
