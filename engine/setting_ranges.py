@@ -1,8 +1,13 @@
 """What settings may be, checked alike wherever there are some: names, ranges of numbers, choices, switches."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from engine.errors import SettingsError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 WholeRanges = Mapping[str, tuple[int, int]]
 """field → the smallest and the largest whole number that it takes"""
@@ -35,9 +40,9 @@ def require_switches(settings: object, names: Iterable[str], method: str = "") -
         _require(name, value, None if isinstance(value, bool) else "true, false", method)
 
 
-def require_known(method: str, known: Iterable[str], given: Iterable[str]) -> None:
-    """Raise SettingsError unless all names in `given` are `known`."""
-    names = list(known)
+def require_fields(method: str, kind: "DataclassInstance | type[DataclassInstance]", given: Iterable[str]) -> None:
+    """Raise SettingsError unless all names in `given` are fields of the dataclass `kind`."""
+    names = [field.name for field in dataclasses.fields(kind)]
     for name in given:
         if name not in names:
             allowed = ", ".join(names) or "none"

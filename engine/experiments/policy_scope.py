@@ -1,6 +1,5 @@
 """What an experiment with trained policies covers: one dataclass, a sentence a field."""
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from engine import VERSION
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.families.catalogue import FAMILIES
-from engine.setting_ranges import require_known, require_ranges
+from engine.setting_ranges import require_fields, require_ranges
 
 DIGITS = 12
 """of a digest in a file's name"""
@@ -85,5 +84,5 @@ class Scope:
 
 def make_scope(settings: Mapping[str, Json]) -> Scope:
     """`settings` over the whole experiment's. Raises SettingsError."""
-    require_known("the experiment", [field.name for field in dataclasses.fields(Scope)], settings)
+    require_fields("the experiment", Scope, settings)
     return Scope(**settings)  # type: ignore[arg-type]  # the dataclass checks its values itself

@@ -11,7 +11,7 @@ from engine.placers.placer import Placer, PolicyPlacer
 from engine.placeto.settings import PRESETS as PLACETO_PRESETS
 from engine.policies.trained_policy import TrainedPolicy
 from engine.sequence_placers.settings import PRESETS as SEQUENCE_PRESETS
-from engine.setting_ranges import require_known
+from engine.setting_ranges import require_fields
 
 PLACERS: dict[str, tuple[str, str]] = {
     "auto": ("Auto", "engine.placers.auto:Auto"),
@@ -67,7 +67,7 @@ def make_placer(name: str, settings: Mapping[str, Json], policy: TrainedPolicy |
     """
     made: Any = placer_class(name)
     if dataclasses.is_dataclass(made):
-        require_known(name, [field.name for field in dataclasses.fields(made)], settings)
+        require_fields(name, made, settings)
     placer = cast(Placer, made(**settings))
     if policy is not None:
         if name not in TAKE_A_POLICY:

@@ -1,11 +1,10 @@
 """Placeto's settings: one dataclass, a sentence a field, and two presets by name. Free of torch."""
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.events import Json
-from engine.setting_ranges import refused, require_choices, require_known, require_ranges, require_switches
+from engine.setting_ranges import refused, require_choices, require_fields, require_ranges, require_switches
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +183,7 @@ PRESETS: dict[str, dict[str, Json]] = {
 
 def make_settings(settings: Mapping[str, Json]) -> PlacetoSettings:
     """`settings` over those of the preset that they name (`fast` if none). Raises SettingsError."""
-    require_known("placeto", [field.name for field in dataclasses.fields(PlacetoSettings)], settings)
+    require_fields("placeto", PlacetoSettings, settings)
     preset = settings.get("preset", "fast")
     if not isinstance(preset, str) or preset not in PRESETS:
         raise refused("preset", preset, ", ".join(PRESETS))

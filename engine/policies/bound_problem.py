@@ -16,9 +16,8 @@ from engine.placeto.shared_head import SharedHead
 from engine.placeto.shared_head_policy import SharedHeadPolicy
 from engine.placeto.training import step_time_penalty
 from engine.policies.imitation import equal_choices, imitation_loss
-from engine.policies.training_problem import TrainingProblem
 from engine.policies.varied_problem import varied_problem
-from engine.problem import MOST_EVALUATIONS, Budget
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.search.symmetry import interchangeable_devices
 
 SPREAD_FLOOR = 0.01
@@ -30,16 +29,15 @@ class BoundProblem:
     """Imitates and explores on its problem. All episodes start nowhere."""
 
     def __init__(
-        self, training: TrainingProblem, settings: PlacetoSettings, network: SharedHead, optimiser: Optimiser
+        self, problem: PlacementProblem, settings: PlacetoSettings, network: SharedHead, optimiser: Optimiser
     ) -> None:
-        self.problem = training.problem.with_budget(Budget(MOST_EVALUATIONS))
+        self.problem = problem.with_budget(Budget(MOST_EVALUATIONS))
         self.best: NDArray[np.int32] | None = None
         """[groups] the best known placement: the teacher's, or a better one that was sampled"""
         self.best_value = np.inf
         """ρ' of `best`"""
         self.gap = 0.0
         """by what share the last batch was behind the best, on average"""
-        self._training = training
         self._graph = group_graph(self.problem)
         self._settings, self._optimiser = settings, optimiser
         self._policy = SharedHeadPolicy(settings, self._graph, network, chosen_device(settings.torch_device))
@@ -51,8 +49,7 @@ class BoundProblem:
         """The same graph on the same cluster with varied costs; the best known placement is what it begins with."""
         assert self.best is not None, "nothing was taught"
         problem = varied_problem(self.problem, spread, rng)
-        training = dataclasses.replace(self._training, problem=problem)
-        varied = BoundProblem(training, self._settings, self._policy.network, self._optimiser)
+        varied = BoundProblem(problem, self._settings, self._policy.network, self._optimiser)
         varied.teach(self.best)
         return varied
 

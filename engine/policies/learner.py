@@ -50,7 +50,8 @@ class Learner:
         self._network = fresh_network(self.placeto_settings, self._rng, chosen_device(settings.torch_device))
         self._optimiser = Optimiser(self._network, settings.learning_rate)
         self._bound = [
-            BoundProblem(problem, self.placeto_settings, self._network, self._optimiser) for problem in problems
+            BoundProblem(training.problem, self.placeto_settings, self._network, self._optimiser)
+            for training in problems
         ]
         self._turns: list[int] = []
         """which problems are left of this round, the next one last"""

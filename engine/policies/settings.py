@@ -1,11 +1,10 @@
 """How a policy is trained on many problems: one dataclass, a sentence a field. Free of torch."""
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.events import Json
-from engine.setting_ranges import require_choices, require_known, require_ranges
+from engine.setting_ranges import require_choices, require_fields, require_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,5 +108,5 @@ _NUMBERS: dict[str, tuple[float, float]] = {
 
 def make_training_settings(settings: Mapping[str, Json]) -> PolicyTrainingSettings:
     """`settings` over the defaults. Raises SettingsError."""
-    require_known("training", [field.name for field in dataclasses.fields(PolicyTrainingSettings)], settings)
+    require_fields("training", PolicyTrainingSettings, settings)
     return PolicyTrainingSettings(**settings)  # type: ignore[arg-type]  # the dataclass checks its values itself

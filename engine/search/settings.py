@@ -1,11 +1,10 @@
 """Settings of the searches: made from names and values as users give them; each dataclass checks its values."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from engine.events import Json
-from engine.setting_ranges import require_known
+from engine.setting_ranges import require_fields
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -17,5 +16,5 @@ CHECKPOINT_SECONDS = (0.0, 3600.0)
 
 def make_settings(method: str, kind: type[Settings], given: Mapping[str, Json]) -> Settings:
     """`kind` with `given` over its defaults. Raises SettingsError for a name that it has not."""
-    require_known(method, [field.name for field in dataclasses.fields(kind)], given)
+    require_fields(method, kind, given)
     return kind(**given)

@@ -1,12 +1,11 @@
 """Settings of the sequence placers: a sentence a field, presets by name. Free of torch."""
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from engine.events import Json
-from engine.setting_ranges import refused, require_choices, require_known, require_ranges, require_switches
+from engine.setting_ranges import refused, require_choices, require_fields, require_ranges, require_switches
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ Settings = TypeVar("Settings", bound=RnnSettings)
 
 def make_settings(method: str, kind: type[Settings], given: Mapping[str, Json]) -> Settings:
     """`given` over the preset that it names (`fast` if none). Raises SettingsError."""
-    require_known(method, [field.name for field in dataclasses.fields(kind)], given)
+    require_fields(method, kind, given)
     preset = given.get("preset", "fast")
     if not isinstance(preset, str) or preset not in PRESETS:
         raise refused("preset", preset, ", ".join(PRESETS))

@@ -10,7 +10,6 @@ from engine.placeto.shared_head_policy import fresh_network
 from engine.policies.bound_problem import BoundProblem, batch_advantages
 from engine.policies.imitation import equal_choices, imitation_loss
 from engine.policies.teacher import taught_placement
-from engine.policies.training_problem import TrainingProblem
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains
@@ -23,7 +22,7 @@ def bound(problem: PlacementProblem, **sizes: int) -> BoundProblem:
         {"start": "nowhere", "stay_weight": 0.0, "exploration": 0.0, "torch_device": "cpu", "epochs": 2, **sizes}
     )
     network = fresh_network(settings, np.random.default_rng(0), CPU)
-    return BoundProblem(TrainingProblem("drawn", "2xGPU", problem), settings, network, Optimiser(network, 1e-3))
+    return BoundProblem(problem, settings, network, Optimiser(network, 1e-3))
 
 
 def test_an_empty_device_is_one_choice_with_all_that_are_alike() -> None:
