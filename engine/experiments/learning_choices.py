@@ -28,8 +28,8 @@ from engine.whole_files import write_whole
 COMMAND = "python -m engine experiments learning_choices"
 COUNTS: dict[str, Json] = {
     "teacher_evaluations": 3000,
-    "imitation_steps": 3000,
-    "reinforcement_batches": 1500,
+    "imitation_steps": 2000,
+    "reinforcement_batches": 1000,
     "torch_device": "cpu",
 }
 """of every variant, where it does not say otherwise: a batch has 16 evaluations"""
@@ -47,6 +47,7 @@ VARIANTS: dict[str, dict[str, Json]] = {
     "costs never varied": {"varied_share": 0.0},
     "costs always varied": {"varied_share": 1.0},
     "hidden layers of 64": {"hidden_width": 64},
+    "no messages": {"message_rounds": 0},
     "six rounds of messages": {"message_rounds": 6},
 }
 """what differs from the settings' defaults"""
