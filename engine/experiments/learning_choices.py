@@ -7,6 +7,7 @@ and `--set` makes it smaller, as with `zero_shot`. Counts instead of seconds: th
 import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -18,7 +19,7 @@ from engine.child import ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.experiments.policy_making import LIMITS
 from engine.experiments.policy_problems import graphs_of, prepare_families, problem_of
-from engine.experiments.policy_scope import Scope, make_scope
+from engine.experiments.policy_scope import Scope, digest, make_scope
 from engine.policies.family_training import train_policy
 from engine.policies.proposals import proposals
 from engine.policies.settings import make_training_settings
@@ -111,7 +112,8 @@ def _problems(scope: Scope, *, train: bool) -> list[TrainingProblem]:
 
 
 def _path(scope: Scope, variant: str, seed: int) -> Path:
-    key = scope.key("families", "clusters", "train_graphs", "graphs", "samples")
+    own = scope.key("families", "clusters", "train_graphs", "graphs", "samples")
+    key = digest([own, asdict(make_training_settings(COUNTS | VARIANTS[variant]))])
     return Path(scope.work) / f"choice-{variant.replace(' ', '-')}-{seed}-{key}.json"
 
 

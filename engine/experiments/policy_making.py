@@ -9,7 +9,6 @@ from engine.experiments.policy_problems import graphs_of, problem_of
 from engine.experiments.policy_scope import Scope, make_scope
 from engine.experiments.processor_clock import count_processor_seconds
 from engine.policies.family_training import train_policy
-from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from engine.whole_files import write_whole
@@ -20,8 +19,7 @@ LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
 
 def policy_path(scope: Scope, families: tuple[str, ...], seed: int) -> Path:
     """Where the policy of `families` with `seed` is, or will be."""
-    key = scope.key("clusters", "train_seconds", "train_graphs")
-    return Path(scope.work) / f"{'-'.join(families)}-{seed}-{key}.safetensors"
+    return Path(scope.work) / f"{'-'.join(families)}-{seed}-{scope.training_key(families)}.safetensors"
 
 
 def make_policy(scope: Scope, settings: dict[str, Json], families: tuple[str, ...], seed: int) -> None:
@@ -42,7 +40,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     problems = [
         problem_of(graph, cluster)
         for family in families
-        for graph in graphs_of(scope, family, "train")
+        for graph in graphs_of(scope.of(families), family, "train")
         for cluster in scope.cluster_names
     ]
     path = policy_path(scope, families, seed)
@@ -52,7 +50,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
         gap = "" if progress.mean_gap is None else f", {progress.mean_gap:+.1%} of the best known"
         log.write_text(f"{progress.stage} {progress.done:.0%} {progress.seconds:.0f} s{gap}\n")
 
-    settings = make_training_settings({"seconds": scope.train_seconds, "torch_device": "cpu"})
+    settings = scope.of(families).training_settings()
     state = checkpoint.read_bytes() if checkpoint.exists() else None
     policy = train_policy(
         problems, (), settings, seed, tell, lambda: False, state, lambda kept: write_whole(checkpoint, kept)

@@ -63,7 +63,7 @@ def compared_path(scope: Scope, graph: str, cluster: str) -> Path:
 
 def proposed_path(scope: Scope, graph: str, cluster: str, families: tuple[str, ...], seed: int) -> Path:
     """Where the row is, or will be."""
-    key = scope.key("clusters", "train_seconds", "train_graphs", "samples")
+    key = scope.training_key(families, "samples")
     return Path(scope.work) / f"proposed-{'-'.join(families)}-{seed}-{graph}-{cluster}-{key}.json"
 
 

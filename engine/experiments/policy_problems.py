@@ -10,10 +10,10 @@ from engine.experiments.table1 import prepared_sample
 from engine.families.catalogue import FAMILIES
 from engine.families.family import prepared_family
 from engine.families.members import DEFAULT_COUNT, Split, members
-from engine.pins import allowed_devices
 from engine.policies.training_problem import TrainingProblem
+from engine.policy_training import problems_of
 from engine.prepared import PreparedGraph
-from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from engine.problem import MOST_EVALUATIONS, Budget
 from engine.whole_files import write_whole
 
 SPLITS: tuple[Split, ...] = ("train", "test")
@@ -72,9 +72,6 @@ def _members(family: str, split: Split, wanted: int) -> tuple[int, list[str]]:
 def problem_of(graph: NamedGraph, cluster_name: str) -> TrainingProblem:
     """One graph on one cluster; its budget has no end."""
     name, prepared = graph
-    cluster = parse_cluster(cluster_name)
-    allowed = allowed_devices(prepared.graph, prepared.costs, prepared.grouping, cluster)
-    problem = PlacementProblem(
-        prepared.graph, prepared.costs, prepared.grouping, cluster, allowed, Budget(MOST_EVALUATIONS)
-    )
+    (training,) = problems_of([prepared], [parse_cluster(cluster_name)])
+    problem = training.problem.with_budget(Budget(MOST_EVALUATIONS))
     return TrainingProblem(name, cluster_name, problem)

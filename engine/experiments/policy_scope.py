@@ -1,15 +1,17 @@
 """What an experiment with trained policies covers: one dataclass, a sentence a field."""
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 
 from engine import VERSION
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.families.catalogue import FAMILIES
-from engine.setting_ranges import require_fields, require_ranges
+from engine.policies.settings import PolicyTrainingSettings, make_training_settings
+from engine.setting_ranges import refused, require_fields, require_ranges
 
 DIGITS = 12
 """of a digest in a file's name"""
@@ -17,6 +19,7 @@ SHORT_SECONDS, MIDDLE_SECONDS = 1.0, 10.0
 """of the searches that are compared with: after proposals, and alone"""
 
 _WHOLE = {"seeds": (1, 1000), "train_graphs": (1, 700), "graphs": (1, 300), "processes": (1, 1000)}
+_NUMBERS = {"train_seconds": (1e-3, 1e7)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Scope:
     """of the processor, for each training"""
     train_graphs: int = 22
     """of each family, the first ones of its split; 32 members have 22, and for more than these more are drawn"""
+    of_family: dict[str, dict[str, int | float]] = field(default_factory=dict)
+    """`train_seconds` and `train_graphs` of the policies of one family, where that family's are others"""
     graphs: int = 10
     """held out of each family, the first ones of its split"""
     samples: int = 16
@@ -54,7 +59,11 @@ class Scope:
         for name in self.family_names:
             if name not in FAMILIES:
                 raise SettingsError(name, where="families", allowed=", ".join(FAMILIES), field="settings")
-        require_ranges(self, _WHOLE, {})
+        require_ranges(self, _WHOLE, _NUMBERS)
+        if not _is_of_families(self.of_family, self.family_names):
+            raise refused("of_family", self.of_family, f"{' and '.join(_OF_FAMILY)} of families that are covered")
+        for name in self.of_family:
+            self.of((name,))
 
     @property
     def family_names(self) -> tuple[str, ...]:
@@ -66,20 +75,51 @@ class Scope:
         """In their order."""
         return tuple(self.clusters.split(","))
 
+    def of(self, families: tuple[str, ...]) -> "Scope":
+        """How the policies of `families` are trained: as the family's are, where there is but one."""
+        own = self.of_family.get(families[0], {}) if len(families) == 1 else {}
+        return dataclasses.replace(self, of_family={}, **own)  # type: ignore[arg-type]  # ranges are checked
+
+    def training_settings(self) -> PolicyTrainingSettings:
+        """The defaults, on the processor, for the seconds of this scope."""
+        return make_training_settings({"seconds": float(self.train_seconds), "torch_device": "cpu"})
+
     def key(self, *fields: str) -> str:
         """A digest of the version and `fields`: of what a file in the work folder depends on."""
-        known = [VERSION, *([field, getattr(self, field)] for field in fields)]
-        return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:DIGITS]
+        return digest([VERSION, *([name, getattr(self, name)] for name in fields)])
+
+    def training_key(self, families: tuple[str, ...], *fields: str) -> str:
+        """The same for what depends on a training on `families`, with all that can be set of it."""
+        own = self.of(families)
+        return digest([own.key("clusters", "train_graphs", *fields), asdict(own.training_settings())])
 
     def told(self, *, with_rnn: bool = False) -> str:
         """For the page: what it ran with."""
         rnn = f"; the RNN has {self.rnn_seconds:g} s of training for each family and cluster" * with_rnn
+        others = "".join(
+            f" ({family}: {self.of((family,)).train_seconds:g} s on {self.of((family,)).train_graphs} graphs)"
+            for family in self.of_family
+        )
         return (
             f"seeds 0 to {self.seeds - 1}, {self.train_seconds:g} s of training for each policy on "
-            f"{self.train_graphs} graphs of a family on {self.clusters.replace(',', ', ')}; {self.graphs} held-out "
-            f"graphs of each family; {self.samples} sampled passes; the search has {self.search_seconds:g} s{rnn}; "
-            "all seconds are of one core's time"
+            f"{self.train_graphs} graphs of a family on {self.clusters.replace(',', ', ')}{others}; "
+            f"{self.graphs} held-out graphs of each family; {self.samples} sampled passes; the search has "
+            f"{self.search_seconds:g} s{rnn}; all seconds are of one core's time"
         )
+
+
+_OF_FAMILY = ("train_seconds", "train_graphs")
+
+
+def _is_of_families(value: object, families: tuple[str, ...]) -> bool:
+    return isinstance(value, dict) and all(
+        name in families and isinstance(own, dict) and own.keys() <= set(_OF_FAMILY) for name, own in value.items()
+    )
+
+
+def digest(known: Json) -> str:
+    """Of a JSON value, for a file's name."""
+    return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:DIGITS]
 
 
 def make_scope(settings: Mapping[str, Json]) -> Scope:

@@ -12,7 +12,7 @@ import engine.search.local_search
 from engine.command_line import main
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.experiments import policy_making, policy_measuring, policy_problems, policy_rnn
+from engine.experiments import policy_making, policy_measuring, policy_problems, policy_rnn, policy_scope
 from engine.experiments.learning_choices import VARIANTS, page
 from engine.experiments.policy_figure import draw_shares
 from engine.experiments.policy_measuring import Compared, Proposed
@@ -21,6 +21,7 @@ from engine.experiments.policy_scope import Scope, make_scope
 from engine.experiments.processor_clock import count_processor_seconds
 from engine.families.family import PreparedFamily
 from engine.families.members import members
+from engine.policies.settings import PolicyTrainingSettings
 from engine.problem import Budget, Ledger
 from tests.engine.test_run import prepared_graph
 
@@ -118,6 +119,19 @@ def test_a_scope_depends_on_what_it_is_asked() -> None:
     assert Scope().key("train_seconds") != dataclasses.replace(SMALL, train_seconds=1.0).key("train_seconds")
 
 
+def test_what_one_family_has_of_its_own_changes_its_policies_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    own: dict[str, dict[str, int | float]] = {"nmt": {"train_seconds": 7.0, "train_graphs": 30}}
+    plain, scope = Scope(), Scope(of_family=own)
+    assert scope.training_key(("nmt",)) == Scope(train_seconds=7, train_graphs=30).training_key(("nmt",))
+    for others in (("ptb",), ("nmt", "ptb")):
+        assert scope.training_key(others) == plain.training_key(others) != scope.training_key(("nmt",))
+    assert "(nmt: 7 s on 30 graphs)" in scope.told()
+    before = scope.training_key(("ptb",))
+    changed = PolicyTrainingSettings(epochs=3)
+    monkeypatch.setattr(policy_scope, "make_training_settings", lambda _given: changed)
+    assert scope.training_key(("ptb",)) != before  # a default that changes makes other policies
+
+
 def test_more_graphs_than_a_family_s_32_are_further_members(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -155,6 +169,17 @@ def test_processor_seconds_count_in_the_place_of_those_on_the_wall(monkeypatch: 
     [
         ({"families": "nmt,rnn"}, "families: rnn; allowed: nmt, ptb, cifar10"),
         ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1 to 1000"),
+        ({"train_seconds": "long"}, "train_seconds: 'long'; allowed: a number from 0.001 to 1e+07"),
+        ({"of_family": 3}, "of_family: 3; allowed: train_seconds and train_graphs of families that are covered"),
+        (
+            {"families": "ptb", "of_family": {"nmt": {}}},
+            "of_family: {'nmt': {}}; allowed: train_seconds and train_graphs of families that are covered",
+        ),
+        (
+            {"of_family": {"nmt": {"seeds": 3}}},
+            "of_family: {'nmt': {'seeds': 3}}; allowed: train_seconds and train_graphs of families that are covered",
+        ),
+        ({"of_family": {"nmt": {"train_graphs": 0}}}, "train_graphs: 0; allowed: a whole number from 1 to 700"),
     ],
 )
 def test_a_scope_that_cannot_be_is_refused(settings: dict[str, Json], line: str) -> None:
