@@ -17,7 +17,7 @@ from engine import VERSION
 from engine.child import Limits, ReportProgress, Results, run_in_child
 from engine.comparing.curve import BestSoFar
 from engine.events import Episode, Json
-from engine.experiments.training_speed import problem_on, regrouped
+from engine.experiments.problems import problem_on, regrouped
 from engine.families.family import prepared_family
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph

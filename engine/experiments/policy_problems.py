@@ -4,16 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.child import no_progress
-from engine.clusters.parsing import parse_cluster
 from engine.experiments.policy_scope import Scope
+from engine.experiments.problems import problem_on
 from engine.experiments.table1 import prepared_sample
 from engine.families.catalogue import FAMILIES
 from engine.families.family import prepared_family
 from engine.families.members import DEFAULT_COUNT, Split, members
 from engine.policies.training_problem import TrainingProblem
-from engine.policy_training import problems_of
 from engine.prepared import PreparedGraph
-from engine.problem import MOST_EVALUATIONS, Budget
+from engine.problem import MOST_EVALUATIONS
 from engine.whole_files import write_whole
 
 SPLITS: tuple[Split, ...] = ("train", "test")
@@ -72,6 +71,4 @@ def _members(family: str, split: Split, wanted: int) -> tuple[int, list[str]]:
 def problem_of(graph: NamedGraph, cluster_name: str) -> TrainingProblem:
     """One graph on one cluster; its budget has no end."""
     name, prepared = graph
-    (training,) = problems_of([prepared], [parse_cluster(cluster_name)])
-    problem = training.problem.with_budget(Budget(MOST_EVALUATIONS))
-    return TrainingProblem(name, cluster_name, problem)
+    return TrainingProblem(name, cluster_name, problem_on(prepared, cluster_name, MOST_EVALUATIONS))

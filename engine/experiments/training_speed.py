@@ -3,7 +3,6 @@
 `python -m engine bench training`
 """
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -12,11 +11,9 @@ from unittest import mock
 
 import numpy as np
 
-from engine import api
 from engine.events import Episode, Json
 from engine.experiments.learning_curve import CLUSTER, GRAPH, prepared_graph
-from engine.graphs.grouping import group_ops
-from engine.pins import allowed_devices
+from engine.experiments.problems import problem_on, regrouped
 from engine.placers.registry import make_placer
 from engine.placeto.episodes import fastest_device_placement, make_plan
 from engine.placeto.features import group_graph
@@ -102,20 +99,6 @@ def run_benchmark() -> str:
     ]
     foot = ["", f"One greedy pass of an untrained shared head, median of {PASSES}, one thread:"]
     return "\n".join([*head, *rows, *foot, *passes])
-
-
-def regrouped(prepared: api.PreparedGraph, groups: int) -> api.PreparedGraph:
-    """The same graph in at most `groups` groups."""
-    return dataclasses.replace(prepared, grouping=group_ops(prepared.graph, prepared.costs, groups))
-
-
-def problem_on(prepared: api.PreparedGraph, cluster: str, evaluations: int = 1) -> PlacementProblem:
-    """The graph on the cluster of that shorthand."""
-    parsed = api.parse_cluster(cluster)
-    allowed = allowed_devices(prepared.graph, prepared.costs, prepared.grouping, parsed)
-    return PlacementProblem(
-        prepared.graph, prepared.costs, prepared.grouping, parsed, allowed, Budget(evaluations), None
-    )
 
 
 def _row(problem: PlacementProblem, run: Measured) -> str:

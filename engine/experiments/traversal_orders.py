@@ -7,18 +7,22 @@ section 4.
 """
 
 import json
+import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION
+from engine.child import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
+from engine.experiments.problems import problem_on
 from engine.experiments.table1 import prepared_sample
-from engine.experiments.training_speed import problem_on
 from engine.placeto.episodes import Plan, fastest_device_placement
 from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.policy import Policy
@@ -26,12 +30,17 @@ from engine.placeto.settings import make_settings
 from engine.placeto.torch_threads import torch_threads
 from engine.placeto.training import Training
 from engine.placeto.traversals import visiting_orders
+from engine.prepared import PreparedGraph
 from engine.problem import PlacementProblem
 
 COMMAND = "python -m engine experiments traversal_orders"
 GRAPHS = ("inception_v3", "nmt", "nasnet")
 CLUSTER = "2xK80"
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1, 2, 3, 4)
+CHILDREN = 2
+"""trained in at a time"""
+LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=6 * 3600.0)
+"""of a child"""
 EVALUATIONS = 6000
 TRAINED = ("topological", "mixed")
 TESTED = {"topological": 1, "random_topological": 3, "least_urgent_first": 1, "reversed": 1, "random": 3}
@@ -61,14 +70,37 @@ def run(folder: Path, tell: Callable[[str], None]) -> str:
     """Train and test on each graph, write `folder`/traversal_orders.{md,json}, and return the page."""
     folder.mkdir(parents=True, exist_ok=True)
     placed: list[Placed] = []
-    prepared = {name: prepared_sample(name, tell) for name in GRAPHS}
-    for seed in SEEDS:
+    turns = [(seed, name) for seed in SEEDS for name in GRAPHS]
+    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(CHILDREN) as pool:
         for name in GRAPHS:
-            placed += placed_in_orders(name, problem_on(prepared[name], CLUSTER, EVALUATIONS), seed)
-            tell(f"{name}, seed {seed}: " + _told([each for each in placed if (each.graph, each.seed) == (name, seed)]))
+            _prepared_path(work, name).write_bytes(prepared_sample(name, tell).to_bytes())
+        for (seed, name), own in zip(turns, pool.map(lambda turn: _in_child(work, *turn), turns), strict=True):
+            placed += own
+            tell(f"{name}, seed {seed}: {_told(own)}")
             (folder / "traversal_orders.json").write_text(json.dumps([asdict(each) for each in placed]) + "\n")
             (folder / "traversal_orders.md").write_text(page(placed))
     return page(placed)
+
+
+def _prepared_path(work: str, name: str) -> Path:
+    return Path(work) / f"{name}.prepared"
+
+
+def _in_child(work: str, seed: int, name: str) -> list[Placed]:
+    order: dict[str, Json] = {"work": work, "seed": seed, "graph": name}
+    task = f"{name}, seed {seed}"
+    _, texts = run_in_child("engine.experiments.traversal_orders:place_in_child", order, LIMITS, task=task)
+    rows = texts["placed"]
+    assert isinstance(rows, list)
+    return [Placed(**row) for row in rows]  # type: ignore[arg-type]  # what place_in_child has written
+
+
+def place_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """One graph with one seed; the child's side."""
+    told: dict[str, Any] = dict(order)
+    prepared = PreparedGraph.from_bytes(_prepared_path(told["work"], told["graph"]).read_bytes())
+    problem = problem_on(prepared, CLUSTER, EVALUATIONS)
+    return {}, {"placed": [asdict(each) for each in placed_in_orders(told["graph"], problem, told["seed"])]}
 
 
 def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Placed]:
