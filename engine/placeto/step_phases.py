@@ -28,7 +28,7 @@ def phases_of_groups(problem: PlacementProblem) -> tuple[NDArray[np.float64], ND
     """([groups, PHASES] the profile, [groups] the slack): see `GroupGraph`.
 
     When ops could run were every op on its fastest device and nothing sent; a phase is an equal share of the work in
-    the order of these times.
+    the order of these times. Ops that could run at once are in one phase, however the graph numbers them.
     """
     graph, group_of_op, groups = problem.graph, problem.grouping.group_of_op, problem.group_count
     time_us = np.nan_to_num(np.nanmin(problem.op_time_us, axis=0))
@@ -39,11 +39,12 @@ def phases_of_groups(problem: PlacementProblem) -> tuple[NDArray[np.float64], ND
     longest = float((begin + after).max()) or 1.0
     slack = np.full(groups, np.inf)
     np.minimum.at(slack, group_of_op, (longest - begin - after) / longest)
-    by_time = np.lexsort((np.arange(len(begin)), begin))
-    end = np.cumsum(time_us[by_time])
-    phase = np.minimum((end - time_us[by_time] / 2) / (float(end[-1]) or 1.0) * PHASES, PHASES - 1).astype(np.int64)
+    begins, of_begin = np.unique(begin, return_inverse=True)
+    work = np.bincount(of_begin, weights=time_us, minlength=len(begins))
+    end = np.cumsum(work)
+    phase = np.minimum((end - work / 2) / (float(end[-1]) or 1.0) * PHASES, PHASES - 1).astype(np.int64)
     profile = np.zeros((groups, PHASES))
-    np.add.at(profile, (group_of_op[by_time], phase), time_us[by_time])
+    np.add.at(profile, (group_of_op, phase[of_begin]), time_us)
     return profile / profile.sum(axis=1, keepdims=True).clip(1e-9), slack
 
 
