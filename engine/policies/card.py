@@ -31,7 +31,9 @@ class HeldOut:
     search_us: float
     """step time that the search found"""
     search_seconds: float
-    """what the search was given"""
+    """what the search was given; 0 where it was given evaluations instead"""
+    search_evaluations: int
+    """what the search has made of it"""
 
     @property
     def gap(self) -> float:
@@ -130,6 +132,7 @@ def _held_out(value: Json, where: str) -> HeldOut:
         samples=read.whole("samples"),
         search_us=read.number("search_us", LEAST_US),
         search_seconds=read.number("search_seconds", 0.0),
+        search_evaluations=read.whole("search_evaluations"),
     )
 
 

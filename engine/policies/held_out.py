@@ -23,7 +23,10 @@ def measure_held_out(
     seconds: float,
     should_stop: ShouldStop,
 ) -> tuple[HeldOut, ...]:
-    """A row for each problem of which both the policy and the search have found a feasible placement."""
+    """A row for each problem of which both the policy and the search have found a feasible placement.
+
+    Where `should_stop` ends a search before its budget, there is no row: a gap to it would flatter.
+    """
     rows: list[HeldOut] = []
     for index, problem in enumerate(held_out):
         if should_stop():
@@ -47,8 +50,8 @@ def _row(
     placements = proposals(policy, problem, rng, settings.samples)
     evaluations = problem.simulator.evaluate(placements)
     step_time_us = np.where(problem.feasible(evaluations), evaluations.step_time_us, np.inf)
-    search_us = _searched_us(problem, settings, rng, should_stop)
-    if not np.isfinite(step_time_us[0]) or search_us is None:
+    search_us, search_evaluations = _searched(problem, settings, rng, should_stop)
+    if not np.isfinite(step_time_us[0]) or search_us is None or should_stop():
         return None
     return HeldOut(
         graph=held_out.name,
@@ -57,19 +60,20 @@ def _row(
         best_of_us=float(step_time_us.min()),
         samples=settings.samples,
         search_us=search_us,
-        search_seconds=settings.search_seconds,
+        search_seconds=0.0 if settings.search_evaluations else settings.search_seconds,
+        search_evaluations=search_evaluations,
     )
 
 
-def _searched_us(
+def _searched(
     problem: PlacementProblem,
     settings: PolicyTrainingSettings,
     rng: np.random.Generator,
     should_stop: ShouldStop,
-) -> float | None:
-    """Step time of the best feasible placement that the search finds."""
+) -> tuple[float | None, int]:
+    """(step time of the best feasible placement that the search finds, its evaluations)."""
     by_count = settings.search_evaluations
     budget = Budget(by_count or MOST_EVALUATIONS, None if by_count else settings.search_seconds)
-    placement, _ = taught_placement(problem, budget, rng, should_stop)
+    placement, used = taught_placement(problem, budget, rng, should_stop)
     evaluations = problem.simulator.evaluate(placement[None, :])
-    return float(evaluations.step_time_us[0]) if problem.feasible(evaluations)[0] else None
+    return (float(evaluations.step_time_us[0]) if problem.feasible(evaluations)[0] else None), used

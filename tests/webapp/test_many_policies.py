@@ -105,6 +105,7 @@ def test_a_summary_says_what_lists_show() -> None:
         mean_gap=small_card().mean_gap,
         worst_gap=small_card().worst_gap,
         search_seconds=1.0,
+        search_evaluations=50,
     )
     planned = TrainingPlan(("nmt", "ptb"), (PlannedGraph(Policy().id, "mine"),), (), ("2xK80",), 60.0, 3)
     waiting = lifecycle.start_training("Waits", planned).short

@@ -32,7 +32,9 @@ class PolicySummary:
     """None where nothing was held out"""
     worst_gap: float | None = None
     search_seconds: float | None = None
-    """the least that a search had to which a gap is; None where nothing was held out"""
+    """the least that a search had to which a gap is; None where nothing was held out, 0 where it had evaluations"""
+    search_evaluations: int | None = None
+    """the least that a search made to which a gap is; None where nothing was held out"""
 
     @property
     def more_families(self) -> int:
@@ -79,6 +81,7 @@ def summary_of_card(card: Mapping[str, Any]) -> PolicySummary:
         mean_gap=card["mean_gap"],
         worst_gap=card["worst_gap"],
         search_seconds=min((row["search_seconds"] for row in card["held_out"]), default=None),
+        search_evaluations=min((row["search_evaluations"] for row in card["held_out"]), default=None),
     )
 
 

@@ -9,8 +9,8 @@ from engine.placeto.features import GroupGraph, group_features, group_graph
 from engine.placeto.step_phases import PHASES, phases_of_groups
 from engine.problem import PlacementProblem
 from tests.engine.graphs.graph_samples import permuted
-from tests.engine.placeto.problems import graph_of, problem_of
 from tests.engine.placers.small_problems import small_cluster, small_problem
+from tests.engine.placeto.problems import graph_of, problem_of
 
 
 def ops_numbered_anew(problem: PlacementProblem, order: np.ndarray) -> PlacementProblem:

@@ -29,10 +29,24 @@ def small_card() -> PolicyCard:
         seconds=2.5,
         held_out=(
             HeldOut(
-                "nmt-01", "2xK80", greedy_us=110.0, best_of_us=99.0, samples=16, search_us=100.0, search_seconds=1.0
+                "nmt-01",
+                "2xK80",
+                greedy_us=110.0,
+                best_of_us=99.0,
+                samples=16,
+                search_us=100.0,
+                search_seconds=1.0,
+                search_evaluations=50,
             ),
             HeldOut(
-                "nmt-02", "2xK80", greedy_us=200.0, best_of_us=200.0, samples=16, search_us=160.0, search_seconds=1.0
+                "nmt-02",
+                "2xK80",
+                greedy_us=200.0,
+                best_of_us=200.0,
+                samples=16,
+                search_us=160.0,
+                search_seconds=1.0,
+                search_evaluations=50,
             ),
         ),
     )

@@ -14,6 +14,7 @@ from engine.placeto.shared_head_policy import SampledEpisodes
 from engine.policies.bound_problem import BoundProblem
 from engine.policies.card import PolicyCard
 from engine.policies.family_training import train_policy
+from engine.policies.held_out import measure_held_out
 from engine.policies.learner import Learner
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
@@ -69,6 +70,7 @@ def test_the_card_says_what_it_was_trained_on(
     assert [(row.cluster, row.samples) for row in card.held_out] == [(name, 3) for name in card.clusters]
     for row in card.held_out:
         assert row.best_of_us <= row.greedy_us
+        assert row.search_seconds == 0.0 and 3 < row.search_evaluations <= 200
     assert card.worst_gap is not None and card.mean_gap is not None and card.worst_gap >= card.mean_gap
 
 
@@ -143,6 +145,20 @@ def test_a_stopped_training_gives_what_was_learned_until_then() -> None:
     looks = iter([False, False])
     policy = api.read_policy(api.train(request(), lambda _: None, lambda: next(looks, True)), "stopped")
     assert policy.card.held_out == ()
+
+
+def test_a_search_that_is_stopped_is_no_measure_of_a_gap(
+    trained: Trained,
+) -> None:
+    settings = make_training_settings(COUNTED)
+    held_out = problems_of(request().held_out, CLUSTERS)
+
+    def rows(stopped_after: int) -> int:
+        looks = iter([False] * stopped_after)
+        found = measure_held_out(trained[0], held_out, settings, 0, lambda _: None, 0.0, lambda: next(looks, True))
+        return len(found)
+
+    assert [rows(looks) for looks in (0, 1, 2, 1000)] == [0, 0, 0, len(CLUSTERS)]
 
 
 def test_what_was_trained_places_a_graph_it_has_not_seen_on_a_cluster_it_has_not_seen(

@@ -154,7 +154,9 @@ def test_a_gap_that_the_file_claims_is_computed_anew() -> None:
 
 
 def test_a_row_s_gaps() -> None:
-    row = HeldOut("g", "2xK80", greedy_us=3.0, best_of_us=2.0, samples=1, search_us=2.0, search_seconds=1.0)
+    row = HeldOut(
+        "g", "2xK80", greedy_us=3.0, best_of_us=2.0, samples=1, search_us=2.0, search_seconds=1.0, search_evaluations=50
+    )
     assert (row.gap, row.best_of_gap) == (0.5, 0.0)
 
 
