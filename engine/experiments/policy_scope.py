@@ -13,6 +13,8 @@ from engine.families.catalogue import FAMILIES
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.setting_ranges import refused, require_fields, require_ranges
 
+RECIPE = 1
+"""raised by whoever changes within one version of the engine what a method finds, so that what is kept is made anew"""
 DIGITS = 12
 """of a digest in a file's name"""
 SHORT_SECONDS, MIDDLE_SECONDS = 1.0, 10.0
@@ -85,8 +87,8 @@ class Scope:
         return make_training_settings({"seconds": float(self.train_seconds), "torch_device": "cpu"})
 
     def key(self, *fields: str) -> str:
-        """A digest of the version and `fields`: of what a file in the work folder depends on."""
-        return digest([VERSION, *([name, getattr(self, name)] for name in fields)])
+        """A digest of the versions and `fields`: of what a file in the work folder depends on."""
+        return digest([VERSION, RECIPE, *([name, _number_or_text(getattr(self, name))] for name in fields)])
 
     def training_key(self, families: tuple[str, ...], *fields: str) -> str:
         """The same for what depends on a training on `families`, with all that can be set of it."""
@@ -115,6 +117,11 @@ def _is_of_families(value: object, families: tuple[str, ...]) -> bool:
     return isinstance(value, dict) and all(
         name in families and isinstance(own, dict) and own.keys() <= set(_OF_FAMILY) for name, own in value.items()
     )
+
+
+def _number_or_text(value: str | float) -> str | float:
+    """60 and 60.0 are the same number."""
+    return value if isinstance(value, str) else float(value)
 
 
 def digest(known: Json) -> str:

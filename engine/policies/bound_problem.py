@@ -36,8 +36,8 @@ class BoundProblem:
         """[groups] the best known placement: the teacher's, or a better one that was sampled"""
         self.best_value = np.inf
         """ρ' of `best`"""
-        self.gap = 0.0
-        """by what share the last batch was behind the best, on average"""
+        self.gap: float | None = None
+        """by what share the last batch was behind the best, on average; None before the first"""
         self._graph = group_graph(self.problem)
         self._settings, self._optimiser = settings, optimiser
         self._policy = SharedHeadPolicy(settings, self._graph, network, chosen_device(settings.torch_device))

@@ -83,8 +83,12 @@ class Learner:
 
     @property
     def mean_gap(self) -> float | None:
-        """By what share the latest batches were behind the best known, on average; None before reinforcement."""
-        return fmean(bound.gap for bound in self._bound) if self.batches >= len(self._bound) else None
+        """By what share the latest batches were behind the best known, on average, each with its problem's own costs.
+
+        None until half of the problems have had one: with varied costs the best is not known.
+        """
+        gaps = [bound.gap for bound in self._bound if bound.gap is not None]
+        return fmean(gaps) if 2 * len(gaps) >= len(self._bound) else None
 
     @property
     def _stage_done(self) -> float:
@@ -141,8 +145,7 @@ class Learner:
             self.evaluations += 1
         order = USUAL_ORDER if self._rng.random() < settings.usual_order_share else OTHER_ORDER
         self.evaluations += bound.explore(order, progress, self._rng)
-        usual.gap = bound.gap
-        if bound.gap > settings.imitated_gap:
+        if bound.gap is not None and bound.gap > settings.imitated_gap:
             bound.imitate((order,), falling(settings.learning_rate, settings.learning_rate_end, progress), self._rng)
         self.batches += 1
 
@@ -180,7 +183,7 @@ class Learner:
         arrays, texts = unpack_tensors(state, STATE)
         set_weights(self._network, under(WEIGHTS, arrays), STATE)
         self._optimiser.restore(under("optimiser.", arrays))
-        values, gaps = cast(list[float], texts["best_values"]), cast(list[float], texts["gaps"])
+        values, gaps = cast(list[float], texts["best_values"]), cast(list[float | None], texts["gaps"])
         for index, bound in enumerate(self._bound):
             if f"best.{index}" in arrays:
                 bound.best, bound.best_value = arrays[f"best.{index}"].astype(np.int32), values[index]

@@ -35,7 +35,7 @@ class TrainingProgress:
     """since it began, earlier calls included"""
     mean_gap: float | None = None
     """by what share what was sampled last on the training graphs is behind the best placements known, on average; None
-    until each has had its turn of reinforcement"""
+    until half of them have had a turn of reinforcement with their own costs"""
     held_out: tuple[HeldOut, ...] = ()
     """those that are known"""
 

@@ -116,6 +116,7 @@ def test_the_choices_are_compared_with_the_best_that_any_found() -> None:
 
 def test_a_scope_depends_on_what_it_is_asked() -> None:
     assert Scope().key("clusters", "train_seconds") == Scope(seeds=2).key("clusters", "train_seconds")
+    assert Scope(search_seconds=7).key("search_seconds") == Scope(search_seconds=7.0).key("search_seconds")
     assert Scope().key("train_seconds") != dataclasses.replace(SMALL, train_seconds=1.0).key("train_seconds")
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import gc
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from engine import api
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.placeto.shared_head_policy import SampledEpisodes
-from engine.policies.bound_problem import BoundProblem
 from engine.policies.card import PolicyCard
 from engine.policies.family_training import train_policy
 from engine.policies.held_out import measure_held_out
@@ -171,20 +169,14 @@ def test_what_was_trained_places_a_graph_it_has_not_seen_on_a_cluster_it_has_not
     assert (report["evaluations"], report["policy"]) == (6, "first")
 
 
-def test_the_mean_gap_is_told_when_each_problem_has_been_explored(monkeypatch: pytest.MonkeyPatch) -> None:
-    explored: list[str] = []
-    explore = BoundProblem.explore
-
-    def noted(self: BoundProblem, *arguments: Any) -> int:
-        explored.append(f"{len(self.problem.cluster.devices)} {self.problem.group_count}")
-        return explore(self, *arguments)
-
-    monkeypatch.setattr(BoundProblem, "explore", noted)
+@pytest.mark.parametrize(("varied_share", "explored"), [(0.0, 2), (1.0, None)])
+def test_the_mean_gap_is_of_problems_with_their_own_costs(varied_share: float, explored: int | None) -> None:
     problems = problems_of((prepared_graph(8), prepared_graph(10)), CLUSTERS)
-    learner = Learner(problems, make_training_settings(COUNTED), 1, lambda: False)
-    while learner.mean_gap is None:
+    settings = make_training_settings({**COUNTED, "reinforcement_batches": 20, "varied_share": varied_share})
+    learner = Learner(problems, settings, 1, lambda: False)
+    while learner.done < 1.0 and learner.mean_gap is None:
         learner.step()
-    assert len(explored) == len(set(explored)) == len(problems)
+    assert (None if learner.mean_gap is None else learner.batches) == explored, "half of four problems"
 
 
 @pytest.mark.parametrize("imitated_gap", [0.0, 1e6])

@@ -79,7 +79,7 @@ def test_exploring_keeps_the_best_and_counts_evaluations() -> None:
     learner.teach(np.zeros(10, np.int32))
     before = learner.best_value
     assert [learner.explore("topological", 0.0, rng) for _ in range(3)] == [16, 16, 16]
-    assert learner.best_value < before and learner.gap >= 0
+    assert learner.best_value < before and learner.gap is not None and learner.gap >= 0
     assert learner.problem.ledger.used == 3 * 16 + 1
 
 
