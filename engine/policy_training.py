@@ -14,8 +14,11 @@ from engine.archive import fields_of
 from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.naming import name_of_cluster
+from engine.costs.costs import Costs
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json, ShouldStop
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.grouping import Grouping
 from engine.pins import allowed_devices
 from engine.policies.card import MOST_TEXT, is_text
 from engine.policies.family_training import train_policy
@@ -40,7 +43,7 @@ class TrainRequest:
     graphs: tuple[PreparedGraph, ...]
     """learned on"""
     held_out: tuple[PreparedGraph, ...]
-    """looked at once, after the training, on every cluster"""
+    """looked at once, after the training, on every cluster; none that is learned on too"""
     clusters: tuple[Cluster, ...]
     name: str
     """the policy's, for people"""
@@ -56,6 +59,7 @@ class TrainRequest:
             if not rows:
                 raise _refused("there is none", what, f"at least one of the {what} to train on")
         check_counts(len(self.graphs), len(self.held_out), len(self.clusters))
+        _check_unseen(self.held_out, self.graphs)
 
 
 def check_training(name: str, seed: int, settings: Mapping[str, Json]) -> PolicyTrainingSettings:
@@ -73,6 +77,18 @@ def check_counts(graphs: int, held_out: int, clusters: int) -> None:
         if count * clusters > MOST_PROBLEMS:
             what = f"{count} × {clusters} clusters are {count * clusters}"
             raise _refused(what, field_name, f"at most {MOST_PROBLEMS}")
+
+
+def _check_unseen(held_out: Sequence[PreparedGraph], learned_on: Sequence[PreparedGraph]) -> None:
+    """Raise SettingsError for a graph that is held out and learned on, whatever its name and its groups."""
+    names = {_content(prepared): prepared.graph.name for prepared in learned_on} if held_out else {}
+    for prepared in held_out:
+        name, known = prepared.graph.name, names.get(_content(prepared))
+        if known is not None:
+            what = "trained on and held out"
+            if known != name:
+                what = f"trained on, named {shortened(known)!r}, and held out"
+            raise SettingsError(what, where=shortened(name), allowed="one of the two", field="held_out")
 
 
 def train(
@@ -106,15 +122,28 @@ def training_identity(request: TrainRequest) -> str:
     for graphs in (request.graphs, request.held_out):
         for prepared in graphs:
             for part in (prepared.graph, prepared.costs, prepared.grouping):
-                arrays, texts = fields_of(part)
-                for name, array in arrays.items():
-                    digest.update(f"{name} {array.dtype} {array.shape}".encode())
-                    digest.update(np.ascontiguousarray(array).tobytes())
-                digest.update(_encoded(texts))
+                _add_part(digest, part)
         digest.update(b"end")
     clusters: list[Json] = [cluster_to_json(cluster) for cluster in request.clusters]
     digest.update(_encoded([clusters, request.seed, dict(request.settings)]))
     return digest.hexdigest()
+
+
+def _content(prepared: PreparedGraph) -> bytes:
+    """A digest of the ops, their edges and their costs."""
+    digest = hashlib.sha256()
+    for part in (dataclasses.replace(prepared.graph, name=""), prepared.costs):
+        _add_part(digest, part)
+    return digest.digest()
+
+
+def _add_part(digest: "hashlib._Hash", part: ComputationGraph | Costs | Grouping) -> None:
+    """Every field of `part`."""
+    arrays, texts = fields_of(part)
+    for name, array in arrays.items():
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(_encoded(texts))
 
 
 def _encoded(value: Json) -> bytes:

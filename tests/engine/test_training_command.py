@@ -20,9 +20,17 @@ TRAIN = ["--cluster", "2xK80", "--cluster", "4xV100", "--set", "torch_device=cpu
 def graphs(tmp_path: Path) -> list[str]:
     """Two files of node-link graphs."""
     paths = [tmp_path / "five.json", tmp_path / "unseen.json"]
-    for path in paths:
-        path.write_text(json.dumps(GRAPH | {"graph": {"name": path.stem}}))
+    for path, bytes_ in zip(paths, (50, 60), strict=True):
+        write_graph(path, bytes_)
     return [str(path) for path in paths]
+
+
+def write_graph(path: Path, persistent_bytes: int) -> None:
+    """A graph of the file's name, each of its ops with so many bytes of its own."""
+    described: dict[str, Any] = json.loads(json.dumps(GRAPH | {"graph": {"name": path.stem}}))
+    for node in described["nodes"]:
+        node["persistent_bytes"] = persistent_bytes
+    path.write_text(json.dumps(described))
 
 
 class Trainer:
@@ -126,8 +134,8 @@ def test_a_family_brings_its_own_split(tmp_path: Path, trainer: Trainer, monkeyp
 
     def prepared_family(name: str, cache: Path, _report_progress: Any, count: int) -> api.PreparedFamily:
         asked.append((name, cache, count))
-        graph = api.PreparedGraph.from_bytes(_prepared(tmp_path))
-        return api.PreparedFamily(name, (graph, graph), (graph,))
+        graph, other = (api.PreparedGraph.from_bytes(_prepared(tmp_path, size)) for size in (50, 60))
+        return api.PreparedFamily(name, (graph, graph), (other,))
 
     monkeypatch.setattr(api, "prepared_family", prepared_family)
     out = tmp_path / "policy.safetensors"
@@ -139,9 +147,9 @@ def test_a_family_brings_its_own_split(tmp_path: Path, trainer: Trainer, monkeyp
     assert (len(request.graphs), len(request.held_out), request.families) == (4, 2, ("ptb", "nmt"))
 
 
-def _prepared(folder: Path) -> bytes:
+def _prepared(folder: Path, persistent_bytes: int) -> bytes:
     path = folder / "one.json"
-    path.write_text(json.dumps(GRAPH))
+    write_graph(path, persistent_bytes)
     return api.prepare(path, ".json", lambda *_: None, api.Limits()).to_bytes()
 
 
@@ -169,6 +177,21 @@ def test_a_mistake_is_one_line_before_any_work(
         command = ["train", *arguments, *command[2:-1]]
     assert main(command) == 2
     assert capsys.readouterr().err == line + "\n"
+
+
+def test_a_graph_that_is_trained_on_is_not_held_out_whatever_its_name(
+    graphs: list[str], tmp_path: Path, trainer: Trainer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy.json"
+    write_graph(copy, 50)
+    command = ["train", graphs[0], *TRAIN, "--out", str(tmp_path / "policy.safetensors"), "--held-out", graphs[1]]
+    assert main([*command, graphs[0]]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said == "five: trained on and held out; allowed: one of the two"
+    assert main([*command, "--groups", "3", "--held-out", str(copy)]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said == "copy: trained on, named 'five', and held out; allowed: one of the two"
+    assert trainer.requests == []
 
 
 def test_a_graph_that_a_cluster_cannot_take_is_named(

@@ -1,5 +1,6 @@
 """The fixed cast: a project, a graph that waits, a graph that is ready, a run on it; and a broker in memory."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -128,4 +129,15 @@ def real_graph(project: Project, data_folder: Path, prepared_blob: bytes) -> Gra
     graph.source_path.parent.mkdir()
     graph.source_path.write_bytes(graphdef())
     PreparedBlob.objects.create(graph=graph, blob=prepared_blob, view="{}")
+    return graph
+
+
+@pytest.fixture
+def slower_graph(project: Project, prepared_blob: bytes) -> Graph:
+    """Another one, ready: its ops take twice as long."""
+    prepared = api.PreparedGraph.from_bytes(prepared_blob)
+    costs = dataclasses.replace(prepared.costs, time_us=2.0 * prepared.costs.time_us)
+    graph = Graph.objects.create(project=project, name="slower.pb", suffix=".pb", status=Graph.READY)
+    blob = dataclasses.replace(prepared, costs=costs).to_bytes()
+    PreparedBlob.objects.create(graph=graph, blob=blob, view="{}")
     return graph

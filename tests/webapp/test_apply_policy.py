@@ -115,12 +115,12 @@ def test_the_methods_of_a_comparison_that_take_one_begin_from_it(
 
 
 def test_trained_on_one_graph_and_applied_zero_shot(
-    client: Client, real_graph: Graph, monkeypatch: pytest.MonkeyPatch
+    client: Client, real_graph: Graph, slower_graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the real engine, from the training to the report."""
     monkeypatch.setattr(training_plan, "LEAST_SEARCH_SECONDS", 0.2)
-    planned = (PlannedGraph(real_graph.id, real_graph.name),)
-    policy = lifecycle.start_training("Trained", TrainingPlan((), planned, planned, ("2xK80",), 1.0, 0))
+    learned_on, held_out = (PlannedGraph(graph.id, graph.name) for graph in (real_graph, slower_graph))
+    policy = lifecycle.start_training("Trained", TrainingPlan((), (learned_on,), (held_out,), ("2xK80",), 1.0, 0))
     train_policy(policy.id)
     policy.refresh_from_db()
     assert (policy.status, policy.error) == (Policy.DONE, "")

@@ -38,10 +38,10 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def policy(real_graph: Graph) -> Policy:
+def policy(real_graph: Graph, slower_graph: Graph) -> Policy:
     """One that waits to be trained on one graph."""
-    planned = (PlannedGraph(real_graph.id, real_graph.name),)
-    return start_training("Mine", TrainingPlan((), planned, planned, ("2xK80",), 60.0, 3))
+    learned_on, held_out = (PlannedGraph(graph.id, graph.name) for graph in (real_graph, slower_graph))
+    return start_training("Mine", TrainingPlan((), (learned_on,), (held_out,), ("2xK80",), 60.0, 3))
 
 
 def die_in_second(second: int) -> Any:
@@ -250,8 +250,8 @@ def test_a_state_is_never_applied_to_another_training(
     script = lose_worker(policy, monkeypatch, 3)
     reaper.reap(Policy)
     prepared = api.PreparedGraph.from_bytes(bytes(real_graph.prepared.blob))
-    slower = replace(prepared.costs, time_us=prepared.costs.time_us * 2.0)
-    PreparedBlob.objects.update(blob=replace(prepared, costs=slower).to_bytes())
+    slower = replace(prepared.costs, time_us=prepared.costs.time_us * 3.0)
+    PreparedBlob.objects.filter(graph=real_graph).update(blob=replace(prepared, costs=slower).to_bytes())
     train_policy(policy.id)
     assert script.begun_from == [0, 0]
     policy.refresh_from_db()

@@ -42,10 +42,10 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def policy(real_graph: Graph) -> Policy:
+def policy(real_graph: Graph, slower_graph: Graph) -> Policy:
     """One that waits to be trained on one graph."""
-    planned = (PlannedGraph(real_graph.id, real_graph.name),)
-    return start_training("Mine", TrainingPlan((), planned, planned, ("2xK80",), 60.0, 3))
+    learned_on, held_out = (PlannedGraph(graph.id, graph.name) for graph in (real_graph, slower_graph))
+    return start_training("Mine", TrainingPlan((), (learned_on,), (held_out,), ("2xK80",), 60.0, 3))
 
 
 def test_it_is_queued_as_it_was_asked_for(client: Client, real_graph: Graph, broker: MemoryBroker) -> None:
@@ -131,18 +131,19 @@ def test_more_graphs_on_clusters_than_can_be_held_in_memory_are_refused_before_a
     assert broker.messages("gpu") == []
 
 
-def test_training_again_offers_what_was_chosen_then(client: Client, real_graph: Graph, policy: Policy) -> None:
+def test_training_again_offers_what_was_chosen_then(
+    client: Client, real_graph: Graph, slower_graph: Graph, policy: Policy
+) -> None:
     Policy.objects.update(status=Policy.FAILED)
     address = f"/policies/train/?like={policy.id}"
     assert f'href="{address}"' in client.get(f"/policies/{policy.id}/").content.decode()
     form = client.get(address).context["form"]
     again = {name: form[name].value() for name in FORM}
-    chosen = [str(real_graph.id)]
     assert again == {
         "name": "Mine",
         "families": [],
-        "graphs": chosen,
-        "held_out": chosen,
+        "graphs": [str(real_graph.id)],
+        "held_out": [str(slower_graph.id)],
         "clusters": "2xK80",
         "seconds": 60.0,
         "seed": 3,
@@ -193,9 +194,9 @@ def test_it_ends_with_its_events_its_file_and_its_card(
 
 
 def test_families_come_out_of_their_cache(
-    policy: Policy, real_graph: Graph, monkeypatch: pytest.MonkeyPatch, data_folder: Path
+    real_graph: Graph, slower_graph: Graph, monkeypatch: pytest.MonkeyPatch, data_folder: Path
 ) -> None:
-    graph = api.PreparedGraph.from_bytes(bytes(real_graph.prepared.blob))
+    graph, other = (api.PreparedGraph.from_bytes(bytes(row.prepared.blob)) for row in (real_graph, slower_graph))
     asked = []
 
     def prepared_family(
@@ -203,7 +204,7 @@ def test_families_come_out_of_their_cache(
     ) -> api.PreparedFamily:
         asked.append((family, cache))
         report_progress("preparing nmt", 3, 32)
-        return api.PreparedFamily(family, (graph, graph), (graph,))
+        return api.PreparedFamily(family, (graph, graph), (other,))
 
     monkeypatch.setattr(api, "prepared_family", prepared_family)
     stages: list[tuple[str, int, int]] = []
