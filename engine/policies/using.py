@@ -23,6 +23,13 @@ def settings_with_policy(policy: TrainedPolicy, given: Mapping[str, Json]) -> Pl
         value = getattr(policy.settings, name)
         if name in given and given[name] != value:
             raise _refused(name, given[name], f"{value}, as in the policy")
+    if policy.settings.start == "nowhere" and asked.reward != "terminal" and "start" not in given:
+        raise SettingsError(
+            f"{asked.reward!r} with a policy whose episodes start from nowhere",
+            where="reward",
+            allowed="terminal, or a start too: best, fastest_device, random",
+            field="reward",
+        )
     values: dict[str, Json] = dataclasses.asdict(policy.settings)
     return make_settings({name: value for name, value in values.items() if name not in OF_THE_MACHINE} | dict(given))
 

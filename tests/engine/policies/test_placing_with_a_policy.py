@@ -179,6 +179,21 @@ def test_settings_that_do_not_go_with_the_policy_are_refused(settings: dict[str,
     assert str(caught.value).startswith(line)
 
 
+def test_a_reward_of_every_step_needs_a_start_where_the_policy_has_none() -> None:
+    """The line is on what was given: nobody has asked for that start."""
+    policy = small_policy({**SMALL, "start": "nowhere"}).to_bytes()
+    asked = dataclasses.replace(request("placeto", 60), policy=policy)
+    with pytest.raises(SettingsError) as caught:
+        dataclasses.replace(asked, settings={**ON_CPU, "reward": "intermediate"})
+    assert (str(caught.value), caught.value.field) == (
+        "reward: 'intermediate' with a policy whose episodes start from nowhere; "
+        "allowed: terminal, or a start too: best, fastest_device, random",
+        "reward",
+    )
+    both: dict[str, Json] = {**ON_CPU, "reward": "intermediate", "start": "best"}
+    assert told(dataclasses.replace(asked, settings=both))[0]["evaluations"] == 60
+
+
 def test_a_file_that_is_no_policy_is_refused_before_any_work() -> None:
     with pytest.raises(SettingsError) as caught:
         dataclasses.replace(request("placeto", 5), policy=b"no policy")
