@@ -1,10 +1,13 @@
 """What each choice in the training of policies brings: variants with equal evaluations, on graphs they have not seen.
 
 `python -m engine experiments learning_choices` writes docs/results/learning_choices.{md,json}; a second call goes on,
-and `--set` makes it smaller, as with `zero_shot`. Counts instead of seconds: the answer depends on no clock.
+and `--set` makes it smaller, as with `zero_shot`. Counts instead of seconds: the answer depends on no clock. Choices
+are made by graphs of the training split that were left out here; those that are held out of all trainings stay unseen.
 """
 
+import dataclasses
 import json
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -13,6 +16,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine import VERSION
 from engine.child import ReportProgress, Results, run_in_child
@@ -23,20 +27,19 @@ from engine.experiments.policy_scope import Scope, digest, make_scope
 from engine.policies.family_training import train_policy
 from engine.policies.proposals import proposals
 from engine.policies.settings import make_training_settings
+from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProblem
+from engine.problem import PlacementProblem
 from engine.whole_files import write_whole
 
 COMMAND = "python -m engine experiments learning_choices"
-COUNTS: dict[str, Json] = {
-    "teacher_evaluations": 3000,
-    "imitation_steps": 2000,
-    "reinforcement_batches": 1000,
-    "torch_device": "cpu",
-}
-"""of every variant, where it does not say otherwise: a batch has 16 evaluations"""
+EVALUATIONS = 4500
+"""of every variant, for each graph and cluster it learns on, teacher and reinforcement together"""
+COUNTS: dict[str, Json] = {"teacher_evaluations": 3000, "imitation_steps": 2000, "torch_device": "cpu"}
+"""of every variant, where it does not say otherwise"""
 VARIANTS: dict[str, dict[str, Json]] = {
     "as it is": {},
-    "imitation alone": {"reinforcement_batches": 1},
+    "imitation alone": {"teacher_evaluations": EVALUATIONS - 1},
     "reinforcement alone": {"imitation_steps": 1},
     "a hasty teacher": {"teacher_evaluations": 50},
     "one update a batch": {"epochs": 1},
@@ -53,7 +56,8 @@ VARIANTS: dict[str, dict[str, Json]] = {
 }
 """what differs from the settings' defaults"""
 Found = dict[str, list[float]]
-"""`greedy` and `best_of`: [held-out graphs on clusters] step times in µs"""
+"""`greedy` and `best_of`: [graphs on clusters] step times in µs; `evaluations` and `seconds` of the training: [1]"""
+ANSWERS = ("greedy", "best_of")
 
 
 def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
@@ -85,35 +89,47 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     """Train one variant and keep what it reaches."""
     told: dict[str, Any] = dict(arguments)
     scope, variant, seed = make_scope(told["settings"]), str(told["variant"]), int(told["seed"])
-    policy = train_policy(
-        _problems(scope, train=True),
-        (),
-        make_training_settings(COUNTS | VARIANTS[variant]),
-        seed,
-        lambda _: None,
-        lambda: False,
-    )
-    found: Found = {"greedy": [], "best_of": []}
-    for each in _problems(scope, train=False):
-        placements = proposals(policy, each.problem, np.random.default_rng(seed), scope.samples)
-        evaluations = each.problem.simulator.evaluate(placements)
-        times = np.where(each.problem.feasible(evaluations), evaluations.step_time_us, 2 * evaluations.step_time_us)
-        found["greedy"].append(float(times[0]))
-        found["best_of"].append(float(times.min()))
+    problems, unseen = _problems(scope)
+    settings = make_training_settings(counted(len(problems), VARIANTS[variant]))
+    began = time.process_time()
+    policy = train_policy(problems, (), settings, seed, lambda _: None, lambda: False)
+    found: Found = {"evaluations": [policy.card.evaluations], "seconds": [time.process_time() - began]}
+    times = [_step_times_us(policy, each.problem, seed, scope.samples) for each in unseen]
+    found |= {"greedy": [float(each[0]) for each in times], "best_of": [float(each.min()) for each in times]}
     write_whole(_path(scope, variant, seed), json.dumps(found).encode())
     return {}, {}
 
 
-def _problems(scope: Scope, *, train: bool) -> list[TrainingProblem]:
-    graphs = [
-        graph for family in scope.family_names for graph in graphs_of(scope, family, "train" if train else "test")
-    ]
-    return [problem_of(graph, cluster) for graph in graphs for cluster in scope.cluster_names]
+def counted(problems: int, changes: Mapping[str, Json]) -> dict[str, Json]:
+    """Settings with which a training on so many problems makes EVALUATIONS for each, whatever else `changes` says."""
+    own = {**COUNTS, **changes}
+    settings = make_training_settings(own)
+    left = problems * (EVALUATIONS - settings.teacher_evaluations)
+    return own | {"reinforcement_batches": max(1, left // settings.batch_episodes)}
+
+
+def _step_times_us(policy: TrainedPolicy, problem: PlacementProblem, seed: int, samples: int) -> NDArray[np.float64]:
+    """[1 + samples] the greedy pass first; what does not fit counts double."""
+    placements = proposals(policy, problem, np.random.default_rng(seed), samples)
+    evaluations = problem.simulator.evaluate(placements)
+    return np.where(problem.feasible(evaluations), evaluations.step_time_us, 2 * evaluations.step_time_us)
+
+
+def _problems(scope: Scope) -> tuple[list[TrainingProblem], list[TrainingProblem]]:
+    """(to learn on, to look at): the first graphs of each family's training split, and those after them."""
+    own = dataclasses.replace(scope, train_graphs=scope.train_graphs + scope.graphs)
+    learned: list[TrainingProblem] = []
+    unseen: list[TrainingProblem] = []
+    for family in scope.family_names:
+        for index, graph in enumerate(graphs_of(own, family, "train")):
+            part = learned if index < scope.train_graphs else unseen
+            part += [problem_of(graph, cluster) for cluster in scope.cluster_names]
+    return learned, unseen
 
 
 def _path(scope: Scope, variant: str, seed: int) -> Path:
     own = scope.key("families", "clusters", "train_graphs", "graphs", "samples")
-    key = digest([own, asdict(make_training_settings(COUNTS | VARIANTS[variant]))])
+    key = digest([own, EVALUATIONS, asdict(make_training_settings(COUNTS | VARIANTS[variant]))])
     return Path(scope.work) / f"choice-{variant.replace(' ', '-')}-{seed}-{key}.json"
 
 
@@ -123,18 +139,21 @@ def page(found: Mapping[tuple[str, int], Found], scope: Scope) -> str:
     counts = ", ".join(f"{name}={value}" for name, value in COUNTS.items() if name != "torch_device")
     head = f"""# What each choice brings
 
-`{COMMAND}`; Placeto Explorer {VERSION}. {counts}; one policy for {scope.families.replace(",", ", ")} on
-{scope.clusters.replace(",", ", ")}, trained on {scope.train_graphs} graphs and tested on {scope.graphs} others of each
-family, seeds 0 to {scope.seeds - 1}. By what share a step is longer than the best that any variant found there: the
-mean over graphs and clusters, and over the seeds, with the range of the seeds in brackets. A placement that does not
-fit counts double. Best of {1 + scope.samples}: the greedy pass and the sampled ones.
+`{COMMAND}`; Placeto Explorer {VERSION}. {EVALUATIONS:,} evaluations for each graph and cluster, teacher and
+reinforcement together; {counts} where a variant says nothing else. One policy for
+{scope.families.replace(",", ", ")} on {scope.clusters.replace(",", ", ")}, trained on {scope.train_graphs} graphs of
+each family and tried on {scope.graphs} others of its training split, seeds 0 to {scope.seeds - 1}. By what share a step
+is longer than the best that any variant found there: the mean over graphs and clusters, and over the seeds, with the
+range of the seeds in brackets. A placement that does not fit counts double. Best of {1 + scope.samples}: the greedy
+pass and the sampled ones. Evaluations and seconds of the processor: of a training, the mean over the seeds.
 
-| variant | what differs | greedy | best of {1 + scope.samples} |
-| --- | --- | --- | --- |"""
+| variant | what differs | greedy | best of {1 + scope.samples} | evaluations | s |
+| --- | --- | --- | --- | --- | --- |"""
     lines = []
     for variant, changes in VARIANTS.items():
         own = [each for (name, _), each in found.items() if name == variant]
-        cells = [_cell([float(np.mean(np.array(each[answer]) / best - 1)) for each in own]) for answer in own[0]]
+        cells = [_cell([float(np.mean(np.array(each[answer]) / best - 1)) for each in own]) for answer in ANSWERS]
+        cells += [f"{fmean(each[spent][0] for each in own):,.0f}" for spent in ("evaluations", "seconds")]
         differs = ", ".join(f"{name}={value}" for name, value in changes.items())
         lines.append(f"| {variant} | {differs} | {' | '.join(cells)} |")
     return "\n".join([head, *lines, ""])

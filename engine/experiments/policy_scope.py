@@ -88,7 +88,8 @@ class Scope:
 
     def key(self, *fields: str) -> str:
         """A digest of the versions and `fields`: of what a file in the work folder depends on."""
-        return digest([VERSION, RECIPE, *([name, _number_or_text(getattr(self, name))] for name in fields)])
+        known: list[Json] = [[name, _number_or_text(getattr(self, name))] for name in fields]
+        return digest([VERSION, RECIPE, *known])
 
     def training_key(self, families: tuple[str, ...], *fields: str) -> str:
         """The same for what depends on a training on `families`, with all that can be set of it."""

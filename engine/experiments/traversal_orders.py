@@ -41,7 +41,7 @@ CHILDREN = 2
 """trained in at a time"""
 LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=6 * 3600.0)
 """of a child"""
-EVALUATIONS = 6000
+EVALUATIONS = 12_000
 TRAINED = ("topological", "mixed")
 TESTED = {"topological": 1, "random_topological": 3, "least_urgent_first": 1, "reversed": 1, "random": 3}
 """traversal → how many orders of it"""
@@ -152,7 +152,7 @@ def page(placed: Sequence[Placed]) -> str:
     given = ", ".join(f"{name}={value}" for name, value in SETTINGS.items() if name != "torch_device")
     head = f"""# Orders of visiting that the policy has not seen
 
-`{COMMAND}`; Placeto Explorer {VERSION}; {CLUSTER}, 128 groups, {EVALUATIONS} evaluations of training,
+`{COMMAND}`; Placeto Explorer {VERSION}; {CLUSTER}, 128 groups, {EVALUATIONS:,} evaluations of training,
 seeds {seeds}. Preset `fast` with {given}.
 
 How much longer a step takes than with the best placement that either training found. Orders a seed: {unseen};

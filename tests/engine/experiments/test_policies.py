@@ -13,7 +13,7 @@ from engine.command_line import main
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.experiments import policy_making, policy_measuring, policy_problems, policy_rnn, policy_scope
-from engine.experiments.learning_choices import VARIANTS, page
+from engine.experiments.learning_choices import EVALUATIONS, VARIANTS, counted, page
 from engine.experiments.policy_figure import draw_shares
 from engine.experiments.policy_measuring import Compared, Proposed
 from engine.experiments.policy_page import PolicyRows, gaps, tables
@@ -21,7 +21,7 @@ from engine.experiments.policy_scope import Scope, make_scope
 from engine.experiments.processor_clock import count_processor_seconds
 from engine.families.family import PreparedFamily
 from engine.families.members import members
-from engine.policies.settings import PolicyTrainingSettings
+from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.problem import Budget, Ledger
 from tests.engine.test_run import prepared_graph
 
@@ -104,14 +104,26 @@ def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
 
 def test_the_choices_are_compared_with_the_best_that_any_found() -> None:
     found = {
-        (variant, seed): {"greedy": [110.0, 220.0 + 20 * seed], "best_of": [100.0, 200.0]}
+        (variant, seed): {
+            "greedy": [110.0, 220.0 + 20 * seed],
+            "best_of": [100.0, 200.0],
+            "evaluations": [4000.0 + seed],
+            "seconds": [7.0],
+        }
         for variant in VARIANTS
         for seed in (0, 1)
     }
     found["as it is", 0]["best_of"] = [100.0, 160.0]
     text = page(found, SMALL)
-    assert "| as it is |  | 26.9% (23.8%–30.0%) | 6.2% (0.0%–12.5%) |" in text
-    assert "| one update a batch | epochs=1 | 26.9% (23.8%–30.0%) | 12.5% (12.5%–12.5%) |" in text
+    assert "| as it is |  | 26.9% (23.8%–30.0%) | 6.2% (0.0%–12.5%) | 4,000 | 7 |" in text
+    assert "| one update a batch | epochs=1 | 26.9% (23.8%–30.0%) | 12.5% (12.5%–12.5%) | 4,000 | 7 |" in text
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_choice_has_the_same_evaluations(variant: str) -> None:
+    settings = make_training_settings(counted(10, VARIANTS[variant]))
+    made = 10 * settings.teacher_evaluations + settings.reinforcement_batches * settings.batch_episodes
+    assert abs(made - 10 * EVALUATIONS) <= settings.batch_episodes
 
 
 def test_a_scope_depends_on_what_it_is_asked() -> None:
