@@ -1,11 +1,11 @@
 """How many evaluations a policy trained on one graph of the zoo needs to pass the human expert and the RNN's best.
 
 `python -m engine experiments zoo_samples` writes docs/results/zoo_samples.{md,json}; a second call goes on where the
-first was stopped, and takes what `table1` has found already. Beside it Post and local search with the same evaluations,
-and what the paper needed.
-Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1.
+first was stopped. Beside it Post and local search with the same evaluations, and what the paper needed.
+Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1; of the memory: its published sample settings.
 """
 
+import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +17,8 @@ from engine.experiments.table1 import ROWS, Row, prepared_sample, tell_standing,
 COMMAND = "python -m engine experiments zoo_samples"
 EVALUATIONS = 2000
 SEEDS = 5
+MEMORY_BYTES = 8 * 10**9
+"""of a device: beyond it the paper's step times have a penalty, so that a larger model needs more than one"""
 COMPARED = ("placeto", "post", "local_search")
 METHODS = ("human_expert", "rnn", *COMPARED)
 PAPERS_SAMPLES = {
@@ -46,8 +48,13 @@ def run(folder: Path, tell: Callable[[str], None]) -> str:
 
 
 def _outcomes(prepared: api.PreparedGraph, row: Row) -> list[api.Outcome]:
-    request = api.ComparisonRequest(api.parse_cluster(f"{row.gpus}xK80"), METHODS, api.Budget(EVALUATIONS), SEEDS)
-    return api.compare(prepared, request, work_folder(row), tell_standing)
+    cluster = api.parse_cluster(f"{row.gpus}xK80")
+    devices = tuple(dataclasses.replace(device, memory_bytes=MEMORY_BYTES) for device in cluster.devices)
+    request = api.ComparisonRequest(
+        dataclasses.replace(cluster, devices=devices), METHODS, api.Budget(EVALUATIONS), SEEDS
+    )
+    work = work_folder(row)
+    return api.compare(prepared, request, work.with_name(f"{work.name}-samples"), tell_standing)
 
 
 def _raw(row: Row, outcome: api.Outcome) -> dict[str, api.Json]:
@@ -68,7 +75,7 @@ def page(found: dict[Row, list[api.Outcome]]) -> str:
     head = f"""# Evaluations to pass the human expert and the RNN
 
 `{COMMAND}`; Placeto Explorer {VERSION}; {EVALUATIONS} evaluations a seed, seeds 0 to {seeds - 1}, default settings, 128
-groups, K80s with all of their memory, estimated costs. Each method is trained or run on that graph alone.
+groups, K80s with {MEMORY_BYTES / 1e9:g} GB each, estimated costs. Each method is trained or run on that graph alone.
 
 Evaluations until the best placement so far was better than the human expert's, and than the best that the RNN found
 with any of its seeds in {EVALUATIONS} evaluations: the mean over the seeds, the range in brackets. The paper's figure
