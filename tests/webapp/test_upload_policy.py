@@ -13,6 +13,7 @@ from pytest_django import Settings
 from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
 from webapp.graphs.door import upload_limit_bytes
+from webapp.graphs.models import Graph
 from webapp.policies import default_policy
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.pages import usable_policies
@@ -138,7 +139,7 @@ def test_what_does_not_exist_is_told(client: Client, policy: Policy) -> None:
 
 
 def test_the_release_s_policy_is_offered_without_anybody_s_doing(
-    client: Client, settings: Settings, tmp_path: Path
+    client: Client, settings: Settings, tmp_path: Path, real_graph: Graph
 ) -> None:
     path = tmp_path / "default.safetensors"
     settings.DEFAULT_POLICY = path
@@ -147,6 +148,8 @@ def test_the_release_s_policy_is_offered_without_anybody_s_doing(
     [default] = usable_policies()
     assert (default.name, default.source) == ("Default policy", Policy.DEFAULT)
     assert usable_policies() == [default], "no second one"
+    chosen = f'<option value="{default.id}" selected>'
+    assert chosen in client.get(f"/graphs/{real_graph.id}/").content.decode(), "Auto takes it in unless one says none"
     refused = client.post(f"/policies/{default.id}/delete/", headers=JSON)
     assert (refused.status_code, Policy.objects.count()) == (409, 1)
     path.write_bytes(changed("card.seed", 8))

@@ -128,6 +128,8 @@ class RunForm(ProblemForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._choices("method", [(method.name, method.label) for method in api.methods()])
+        release_s = next((policy for policy in self.policies if policy.source == Policy.DEFAULT), None)
+        self.fields["policy"].initial = str(release_s.id) if release_s else ""
         if self.is_bound and self.data.get("zero_shot"):
             self.fields["evaluations"].required = False
 
