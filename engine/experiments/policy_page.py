@@ -100,6 +100,21 @@ Estimated costs, simulated steps. Mean over graphs, clusters and seeds; in brack
     return "\n".join([head, *lines, "", *(_reading(name, of, scope) for name, of in rows.items()), ""])
 
 
+def tables_by_graph(rows: Mapping[str, PolicyRows], scope: Scope) -> str:
+    """A further table: each graph by itself, over all clusters and seeds."""
+    lines: list[str] = []
+    for name, of in rows.items():
+        for graph in dict.fromkeys(row.graph for row in of.compared):
+            own = PolicyRows(
+                [row for row in of.compared if row.graph == graph], [row for row in of.proposed if row.graph == graph]
+            )
+            found = gaps(own, scope)
+            lines = lines or ["| | graph | " + " | ".join(each.label for each in found) + " |"]
+            lines += ["| --- " * (2 + len(found)) + "|"] * (len(lines) == 1)
+            lines.append(f"| {name} | {graph} | " + " | ".join(_cell(each) for each in found) + " |")
+    return "\n".join([*lines, ""])
+
+
 def _cell(own: Gaps) -> str:
     if not own.values:
         return "none fits"

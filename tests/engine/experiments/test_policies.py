@@ -16,7 +16,7 @@ from engine.experiments import policy_making, policy_measuring, policy_problems,
 from engine.experiments.learning_choices import EVALUATIONS, VARIANTS, counted, page
 from engine.experiments.policy_figure import draw_shares
 from engine.experiments.policy_measuring import Compared, Proposed
-from engine.experiments.policy_page import PolicyRows, gaps, tables
+from engine.experiments.policy_page import PolicyRows, gaps, tables, tables_by_graph
 from engine.experiments.policy_scope import Scope, make_scope
 from engine.experiments.processor_clock import count_processor_seconds
 from engine.families.family import PreparedFamily
@@ -60,6 +60,9 @@ def test_the_page_and_its_picture(tmp_path: Path) -> None:
     assert "`a command`" in text and SMALL.told() in text
     assert "| nmt | all | +15.0% (+19.0%) | +5.0% (+5.0%) | -1.0% (-1.0%) | +20.0% (+20.0%) |" in text
     assert "| none fits |" in text
+    by_graph = tables_by_graph({"nmt": rows()}, SMALL).splitlines()
+    assert by_graph[0].startswith("| | graph | greedy pass | best of 17 |") and by_graph[1].startswith("| --- | --- ")
+    assert by_graph[2].startswith("| nmt | nmt-02 | +15.0% (+19.0%) | +5.0% (+5.0%) |") and len(by_graph) == 3
     draw_shares({"nmt": rows()}, SMALL, tmp_path / "shares.png")
     assert (tmp_path / "shares.png").stat().st_size > 1000
 

@@ -97,7 +97,8 @@ def test_cross_family(tmp_path: Path, settings: dict[str, Json], monkeypatch: py
     for name, of in rows.items():
         tested, trained = name.split(", trained on ")
         assert tested != trained and {tuple(row["families"]) for row in of["proposed"]} == {(trained,)}
-    assert {name.split(",")[0] for name in rows} >= {"nmt", "ptb"}
+    assert {name.split(",")[0] for name in rows} == {"nmt", "ptb", "zoo"}
+    assert "| zoo, trained on ptb | nasnet | " in (tmp_path / "cross_family.md").read_text()
     nothing_is_made_again(cross_family.run, tmp_path, settings, monkeypatch)
 
 
