@@ -80,13 +80,25 @@ def log_probabilities(scores: Tensor, allowed: Tensor, explore: float) -> Tensor
     return logarithms.masked_fill(~allowed, lowest)
 
 
+def scores_overflow() -> SettingsError:
+    """To be raised where a network's scores are no finite numbers, so that there is nothing to choose by."""
+    return SettingsError(
+        "its scores are no finite numbers",
+        where="the network",
+        allowed="smaller weights: another policy, or a smaller learning_rate",
+        field="settings",
+    )
+
+
 def choose(
     logarithms: NDArray[np.float64], uniforms: NDArray[np.float64], greedy: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
     """[batch] a device by its probability from `logarithms` [batch, devices], the most probable where `greedy`.
 
-    A device of probability 0 is never taken, whatever the rounding.
+    A device of probability 0 is never taken, whatever the rounding. Raises SettingsError where one is no number.
     """
+    if np.isnan(logarithms).any():
+        raise scores_overflow()
     probabilities = np.exp(logarithms)
     upper = np.cumsum(probabilities, axis=1)
     drawn = (upper <= (uniforms * upper[:, -1])[:, None]).sum(axis=1)

@@ -49,7 +49,7 @@ def sample_episodes(
     """(actions [batch, steps], views [batch, steps, devices, DEVICE_FEATURES]) from `starts` [batch, groups].
 
     `orders` [batch, steps] is the traversal, `uniforms` [batch, steps] in [0, 1) choose, `greedy` [batch] takes the
-    most probable device instead.
+    most probable device instead. All actions are NOWHERE if scores are no finite numbers.
     """
     batch, steps = orders.shape
     groups, devices = graph.time.shape
@@ -67,6 +67,9 @@ def sample_episodes(
             look(graph, state, group, (step % groups) / groups, view)
             _score(graph, head, state.placement, on_device, group, view, scores)
             device = choose_device(graph.allowed[group], scores, uniforms[episode, step], greedy[episode], explore)
+            if device == NOWHERE:
+                actions[:] = NOWHERE
+                return actions, views
             if state.placement[group] != NOWHERE:
                 on_device[state.placement[group]] -= head.parallel[group]
             on_device[device] += head.parallel[group]
@@ -183,9 +186,18 @@ def _add_relatives(
 def choose_device(
     allowed: NDArray[np.bool_], scores: NDArray[np.float32], uniform: float, greedy: bool, explore: float
 ) -> int:
-    """A device by the softmax of `scores` over the allowed ones, mixed with uniform; or the most probable one."""
-    if greedy:
-        return _most_probable(allowed, scores)
+    """A device by the softmax of `scores` over the allowed ones, mixed with uniform; or the most probable one.
+
+    NOWHERE if one of these scores is no finite number.
+    """
+    for device in range(len(scores)):
+        if allowed[device] and not np.isfinite(scores[device]):
+            return NOWHERE
+    return _most_probable(allowed, scores) if greedy else _drawn(allowed, scores, uniform, explore)
+
+
+@compiled
+def _drawn(allowed: NDArray[np.bool_], scores: NDArray[np.float32], uniform: float, explore: float) -> int:
     best, count = -1, 0
     for device in range(len(scores)):
         if allowed[device]:

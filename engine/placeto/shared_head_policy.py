@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from engine.placeto.checkpoints import set_weights
 from engine.placeto.device_view import FINISH_LATER, HERE
+from engine.placeto.episode_state import NOWHERE
 from engine.placeto.episodes import Episodes, Plan
 from engine.placeto.evaluation import Check
 from engine.placeto.features import GroupGraph, group_features
-from engine.placeto.policy import Policy, ScoredDecisions, index_tensor, initialise
+from engine.placeto.policy import Policy, ScoredDecisions, index_tensor, initialise, scores_overflow
 from engine.placeto.reachability import relatives
 from engine.placeto.sampling import members_on_devices, replay_episodes, sample_episodes
 from engine.placeto.settings import PlacetoSettings
@@ -89,7 +90,7 @@ class SharedHeadPolicy(Policy):
         """what was scored last: with one part a batch, every epoch asks for the same"""
 
     def sample(self, plan: Plan, check: Check) -> SampledEpisodes:
-        """Decide episode after episode in compiled code."""
+        """Decide episode after episode in compiled code. Raises SettingsError where scores are no finite numbers."""
         with torch.no_grad():
             head = self.network.arrays(self.network.project(self._features, self._edges))
         actions, views = [], []
@@ -105,6 +106,8 @@ class SharedHeadPolicy(Policy):
                 plan.greedy[part],
                 plan.explore,
             )
+            if np.any(decided[0] == NOWHERE):
+                raise scores_overflow()
             actions.append(decided[0])
             views.append(decided[1])
         return SampledEpisodes(plan, np.concatenate(actions), np.concatenate(views))

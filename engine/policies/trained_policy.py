@@ -21,6 +21,9 @@ NETWORK = "shared_head"
 """the one whose weights fit any graph and any cluster"""
 MOST_POLICY_BYTES = 64 * 1024**2
 """of a file; the default network needs a thousandth of it"""
+LARGEST_WEIGHT = 1e6
+"""A training never comes near: the largest weights that settings can begin with are 1e3, most begin below 1, and a step
+moves none by more than about the learning rate. Far beyond it the network's sums overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def _settings(value: Json, where: str) -> PlacetoSettings:
 
 
 def _check_weights(weights: Mapping[str, NDArray[np.generic]], settings: PlacetoSettings, where: str) -> None:
-    """Raise SettingsError unless they are finite numbers, and those of the network that `settings` name."""
+    """Raise SettingsError unless they are such numbers as a training gives, for the network that `settings` name."""
     wanted = weight_shapes(settings)
     for name in sorted(wanted.keys() | weights.keys()):
         called = f"the weights {shortened(name)!r}"
@@ -91,6 +94,10 @@ def _check_weights(weights: Mapping[str, NDArray[np.generic]], settings: Placeto
             raise _refused(f"{called} are {shortened(found)}", where, f"float32 {list(wanted[name])}")
         if not np.isfinite(array).all():
             raise _refused(f"{called} are not all finite", where, "finite numbers")
+        largest = float(array.flat[np.argmax(np.abs(array))])
+        if abs(largest) > LARGEST_WEIGHT:
+            allowed = f"numbers from {-LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+            raise _refused(f"{called} reach {largest:g}", where, allowed)
 
 
 def _refused(what: str, where: str, allowed: str) -> SettingsError:

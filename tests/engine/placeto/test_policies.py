@@ -113,6 +113,16 @@ def test_greedy_takes_equal_devices_together() -> None:
     assert choose_device(allowed, scores, none, False, none) == 0
 
 
+@pytest.mark.parametrize("greedy", [False, True])
+@pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
+def test_nothing_is_chosen_by_scores_that_are_no_numbers(greedy: bool, score: float) -> None:
+    scores = np.array([score, 1.0, 2.0], np.float32)
+    assert choose_device(np.array([True, True, False]), scores, 0.5, greedy, 0.0) == NOWHERE
+    assert choose_device(np.array([False, True, False]), scores, 0.5, greedy, 0.0) == 1
+    with pytest.raises(SettingsError, match="the network: its scores are no finite numbers; allowed: smaller weights"):
+        choose(np.array([[-0.5, -0.9, -1.2], [np.nan, -1.0, -2.0]]), np.array([0.5, 0.5]), np.array([greedy] * 2))
+
+
 def no_check() -> None:
     """Nothing interrupts."""
 

@@ -200,6 +200,20 @@ def test_a_file_that_is_no_policy_is_refused_before_any_work() -> None:
     assert str(caught.value) == "policy: this is no file of Placeto; allowed: a file written by Placeto"
 
 
+@pytest.mark.parametrize("samples", [0, 2])
+def test_a_policy_whose_scores_overflow_is_one_line(samples: int) -> None:
+    """Its file is right, but so many rounds with such weights leave no number."""
+    deep = small_policy({**SMALL, "message_rounds": 16})
+    weights = {name: np.copysign(np.float32(1e6), array) for name, array in deep.weights.items()}
+    blob = dataclasses.replace(deep, weights=weights).to_bytes()
+    with pytest.raises(SettingsError) as caught:
+        told(dataclasses.replace(request("placeto", 4 + samples), policy=blob))
+    assert str(caught.value) == (
+        "the network: its scores are no finite numbers; allowed: smaller weights: another policy, or a smaller "
+        "learning_rate"
+    )
+
+
 @pytest.mark.parametrize(("devices", "pins"), [(1, False), (2, True), (7, False)])
 def test_proposals_fit_any_number_of_devices_and_every_pin(devices: int, pins: bool) -> None:
     problem = small_problem(3, ops=9, devices=devices, cpu=False, pins=pins)

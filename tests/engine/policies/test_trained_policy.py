@@ -58,6 +58,10 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
         changed_weights("score.weight", np.full((1, 8), np.nan, np.float32)),
         "the weights 'score.weight' are not all finite; allowed: finite numbers",
     ),
+    "weights that no training reaches": (
+        changed_weights("score.weight", np.full((1, 8), -1e38, np.float32)),
+        "the weights 'score.weight' reach -1e+38; allowed: numbers from -1e+06 to 1e+06",
+    ),
     "no card": (changed("card", None), "the card is nothing; allowed: a JSON object"),
     "a card without a name": (
         changed("card.name", None),
