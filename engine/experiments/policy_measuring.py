@@ -21,7 +21,6 @@ from engine.placers.registry import make_placer
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
-from engine.search.local_search import LocalSearch, LocalSearchSettings
 from engine.whole_files import write_whole
 
 QUICK, SLOW = ("m_etf", "heft"), ("m_sct", "scotch")
@@ -51,7 +50,7 @@ class Proposed:
     greedy_us: float | None
     best_of_us: float | None
     searched_us: float | None
-    """proposals and a short search from the best of them"""
+    """Auto with the policy and SHORT_SECONDS in all, the passes included"""
     greedy_seconds: float
     """of the greedy pass alone, features included"""
 
@@ -136,7 +135,7 @@ def _random_us(problem: PlacementProblem) -> float:
 def _proposed(
     problem: PlacementProblem, policy: TrainedPolicy, samples: int, seed: int
 ) -> tuple[float | None, float | None, float | None, float]:
-    """(greedy, best of all, after a short search: step times in µs; seconds of the greedy pass)."""
+    """(greedy, best of all, Auto with the policy: step times in µs; seconds of the greedy pass)."""
     proposals(policy, problem, np.random.default_rng(0), 0)  # loads torch and what is compiled
     began = time.process_time()
     proposals(policy, problem, np.random.default_rng(0), 0)
@@ -144,8 +143,8 @@ def _proposed(
     placements = proposals(policy, problem, np.random.default_rng(seed), samples)
     greedy_us, best_us = _best_us(problem, placements[:1]), _best_us(problem, placements)
     own = problem.with_budget(Budget(MOST_EVALUATIONS, SHORT_SECONDS))
-    own.evaluate(placements)
-    LocalSearch(own, LocalSearchSettings(), np.random.default_rng(seed), lambda _: None, lambda: False).run()
+    auto = make_placer(SEARCH, {}, policy)
+    auto.place(own, own.ledger.budget, np.random.default_rng(seed), lambda _: None, lambda: False)
     return greedy_us, best_us, own.ledger.best_step_time_us, seconds
 
 

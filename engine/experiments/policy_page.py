@@ -44,7 +44,7 @@ def gaps(rows: PolicyRows, scope: Scope, cluster: str = EVERY) -> list[Gaps]:
     measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
     found = []
     answers = (("greedy pass", "greedy_us"), (f"best of {1 + scope.samples}", "best_of_us"))
-    for label, field in (*answers, (f"these + {SHORT_SECONDS:g} s of search", "searched_us")):
+    for label, field in (*answers, (f"{PLACERS[SEARCH][0]} with it, {SHORT_SECONDS:g} s", "searched_us")):
         pairs = [(row, getattr(row, field)) for row in rows.proposed if cluster in (EVERY, row.cluster)]
         found.append(_gaps(label, [(time, measure[row.graph, row.cluster]) for row, time in pairs]))
     for method in methods(rows, scope):
