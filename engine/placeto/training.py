@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import EmitFromPlacer, Episode, Json, PlacerState, ShouldStop
 from engine.placeto.checkpoints import set_weights, weights_of
-from engine.placeto.episodes import fastest_device_placement, make_plan
+from engine.placeto.episodes import Episodes, fastest_device_placement, make_plan
 from engine.placeto.evaluation import Evaluator, InterruptedTrainingError, Outcome, make_check
 from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.policy import Policy, chosen_device
@@ -129,11 +129,18 @@ class Training:
         self._tell_episodes(outcome)
         self._take_best(outcome.best_end, progress)
         if outcome.returns is not None:
-            normalise = settings.normalise_advantages
-            advantages = self._baseline.advantages(outcome.returns, normalise=normalise)
-            self._reinforce.update(outcome.episodes, advantages, progress, self._check)
-            self._baseline.add(outcome.returns)
+            self._learn(outcome.episodes, outcome.returns, progress)
         self._batches += 1
+
+    def _learn(self, episodes: Episodes, returns: NDArray[np.float64], progress: float) -> None:
+        """From all but the greedy ones, which are no part of the return baseline either."""
+        teach = ~episodes.plan.greedy
+        if not teach.any():
+            return
+        advantages = np.zeros_like(returns)
+        advantages[teach] = self._baseline.advantages(returns[teach], normalise=self._settings.normalise_advantages)
+        self._reinforce.update(episodes, advantages, progress, self._check)
+        self._baseline.add(returns[teach])
 
     def _take_best(self, end: tuple[float, NDArray[np.int32]], progress: float) -> None:
         """Keep the best `end` (ρ', placement) of a batch if it is the best of all, or good enough to start from."""

@@ -13,6 +13,8 @@ from engine.errors import SettingsError
 from engine.events import Episode, Json, PlacerState, Progress
 from engine.placers.placeto import Placeto
 from engine.placers.registry import make_placer
+from engine.placeto.episodes import Episodes
+from engine.placeto.evaluation import Evaluator, Outcome
 from engine.placeto.rewards import ReturnBaseline
 from engine.problem import PlacementProblem
 
@@ -228,6 +230,33 @@ def test_a_diverged_training_says_so(preset: str, monkeypatch: pytest.MonkeyPatc
         train(random_problem(8), {"preset": preset})
     assert str(caught.value).startswith("learning_rate: the training diverged: its gradient is not finite; allowed: ")
     assert caught.value.field == "learning_rate"
+
+
+@pytest.mark.parametrize("batch_episodes", [1, 4])
+@pytest.mark.parametrize("normalise", [False, True])
+def test_a_greedy_episode_teaches_nothing(
+    batch_episodes: int, normalise: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it came to, and where a batch is no other, the same is learned."""
+    settings: dict[str, Json] = {
+        "preset": "paper",
+        "greedy_every_batches": 2,
+        "batch_episodes": batch_episodes,
+        "normalise_advantages": normalise,
+        "learning_rate": 0.05,
+        "message_rounds": 1,
+    }
+    as_it_was = told(train(random_problem(3, groups=6, evaluations=150), settings))
+    evaluate = Evaluator.evaluate
+
+    def spoiled(self: Evaluator, episodes: Episodes) -> Outcome:
+        outcome = evaluate(self, episodes)
+        if outcome.returns is not None:
+            outcome.returns[outcome.episodes.plan.greedy] += 1000.0
+        return outcome
+
+    monkeypatch.setattr(Evaluator, "evaluate", spoiled)
+    assert told(train(random_problem(3, groups=6, evaluations=150), settings)) == as_it_was
 
 
 @pytest.mark.parametrize(
