@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 from engine import VERSION
 from engine.child import ReportProgress, Results, run_in_child
 from engine.events import Json
+from engine.experiments.blinded import blinded
 from engine.experiments.policy_making import LIMITS
 from engine.experiments.policy_problems import graphs_of, prepare_families, problem_of
 from engine.experiments.policy_scope import Scope, digest, make_scope
+from engine.placeto import device_view
 from engine.policies.family_training import train_policy
 from engine.policies.proposals import proposals
 from engine.policies.settings import make_training_settings
@@ -53,8 +55,19 @@ VARIANTS: dict[str, dict[str, Json]] = {
     "hidden layers of 64": {"hidden_width": 64},
     "no messages": {"message_rounds": 0},
     "six rounds of messages": {"message_rounds": 6},
+    "batches of 8": {"batch_episodes": 8},
+    "batches of 32": {"batch_episodes": 32},
+    "twice the learning rate": {"learning_rate": 2e-3},
+    "half the learning rate": {"learning_rate": 5e-4},
+    "no earliest finish": {},
+    "no phases": {},
 }
 """what differs from the settings' defaults"""
+UNSEEN: dict[str, tuple[int, ...]] = {
+    "no earliest finish": (device_view.FINISH_LATER, device_view.START_LATER, device_view.FINISH_LATER_SHARE),
+    "no phases": (device_view.CLASH, device_view.BACK_SHARE, device_view.CUT_BACK),
+}
+"""which features of a device the head of a variant does not see"""
 Found = dict[str, list[float]]
 """`greedy` and `best_of`: [graphs on clusters] step times in µs; `evaluations` and `seconds` of the training: [1]"""
 ANSWERS = ("greedy", "best_of")
@@ -92,7 +105,8 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     problems, unseen = _problems(scope)
     settings = make_training_settings(counted(len(problems), VARIANTS[variant]))
     began = time.process_time()
-    policy = train_policy(problems, (), settings, seed, lambda _: None, lambda: False)
+    with blinded(UNSEEN.get(variant, ())):
+        policy = train_policy(problems, (), settings, seed, lambda _: None, lambda: False)
     found: Found = {"evaluations": [policy.card.evaluations], "seconds": [time.process_time() - began]}
     times = [_step_times_us(policy, each.problem, seed, scope.samples) for each in unseen]
     found |= {"greedy": [float(each[0]) for each in times], "best_of": [float(each.min()) for each in times]}
@@ -129,7 +143,9 @@ def _problems(scope: Scope) -> tuple[list[TrainingProblem], list[TrainingProblem
 
 def _path(scope: Scope, variant: str, seed: int) -> Path:
     own = scope.key("families", "clusters", "train_graphs", "graphs", "samples")
-    key = digest([own, EVALUATIONS, asdict(make_training_settings(COUNTS | VARIANTS[variant]))])
+    key = digest(
+        [own, EVALUATIONS, list(UNSEEN.get(variant, ())), asdict(make_training_settings(COUNTS | VARIANTS[variant]))]
+    )
     return Path(scope.work) / f"choice-{variant.replace(' ', '-')}-{seed}-{key}.json"
 
 
@@ -155,6 +171,7 @@ pass and the sampled ones. Evaluations and seconds of the processor: of a traini
         cells = [_cell([float(np.mean(np.array(each[answer]) / best - 1)) for each in own]) for answer in ANSWERS]
         cells += [f"{fmean(each[spent][0] for each in own):,.0f}" for spent in ("evaluations", "seconds")]
         differs = ", ".join(f"{name}={value}" for name, value in changes.items())
+        differs += f"{len(UNSEEN[variant])} features of a device are not seen" if variant in UNSEEN else ""
         lines.append(f"| {variant} | {differs} | {' | '.join(cells)} |")
     return "\n".join([head, *lines, ""])
 

@@ -1,0 +1,33 @@
+"""Networks that do not see some of what they are shown of a device: what would these features be missed for?"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import torch
+
+from engine.placeto.shared_head import SharedHead
+from engine.placeto.shared_head_policy import fresh_network
+
+
+@contextmanager
+def blinded(columns: tuple[int, ...]) -> Iterator[None]:
+    """Whatever policy is trained here never learns a weight for `columns` of the device view (`DEVICE_FEATURES`)."""
+    from engine.policies import learner
+
+    def blind(*arguments: Any) -> SharedHead:
+        network = fresh_network(*arguments)
+        for layer in (network.view, network.view_score):
+            _hold_at_zero(layer.weight, columns)
+        return network
+
+    with mock.patch.object(learner, "fresh_network", blind):
+        yield
+
+
+def _hold_at_zero(weight: torch.Tensor, columns: tuple[int, ...]) -> None:
+    index = torch.tensor(columns, dtype=torch.long, device=weight.device)
+    with torch.no_grad():
+        weight.index_fill_(1, index, 0.0)
+    weight.register_hook(lambda gradient: gradient.index_fill(1, index, 0.0))  # type: ignore[no-untyped-call]  # torch's own
