@@ -85,6 +85,14 @@ class Ledger:
         late = self.budget.seconds is not None and self.elapsed_seconds >= self.budget.seconds
         return self.remaining <= 0 or late
 
+    @property
+    def share_spent(self) -> float:
+        """[0, 1] of the evaluations or, where more of them is gone, of the seconds: how far what falls has fallen."""
+        share = self.used / self.budget.evaluations
+        if self.budget.seconds is not None:
+            share = max(share, min(1.0, self.elapsed_seconds / self.budget.seconds))
+        return share
+
     def begin(self) -> None:
         """Start the clock anew: what came before this is not the run's."""
         self._started = time.monotonic()

@@ -84,10 +84,15 @@ class Regal:
         return best_of(problem)
 
     def _trained(self, episodes: int, problem: PlacementProblem, judge: Judge, rng: np.random.Generator) -> Choices:
-        """The most probable choices of a policy that learned from so many searches, the plain one among them."""
+        """The most probable choices of a policy that learned from so many searches, the plain one among them.
+
+        Of fewer, where the training's share of the seconds is over before.
+        """
         from engine.placeto.torch_threads import torch_threads  # torch takes seconds to load
         from engine.rivals.proposal_policy import ProposalPolicy
 
+        spent = problem.ledger.share_spent
+        enough = spent + self.training_share * (1.0 - spent)
         plain = plain_choices(problem.group_count, problem.device_count)
         scores = [self._search(plain, self.episode_evaluations, problem, judge, rng)]
         with torch_threads(self.torch_threads):
@@ -99,7 +104,7 @@ class Regal:
                 learning_rate=self.learning_rate,
             )
             for _ in range(episodes - 1):
-                if judge.over():
+                if judge.over() or problem.ledger.share_spent >= enough:
                     break
                 choices = policy.sample(rng)
                 score = self._search(choices, self.episode_evaluations, problem, judge, rng)

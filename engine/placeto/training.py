@@ -121,8 +121,7 @@ class Training:
                 return
 
     def _run_batch(self) -> None:
-        settings, ledger = self._settings, self._problem.ledger
-        progress = ledger.used / ledger.budget.evaluations
+        settings, progress = self._settings, self._problem.ledger.share_spent
         greedy = bool(settings.greedy_every_batches) and self._batches % settings.greedy_every_batches == 0
         plan = make_plan(settings, self._graph, self._start, greedy, self._rng)
         outcome = self._evaluator.evaluate(self._policy.sample(plan, self._check))

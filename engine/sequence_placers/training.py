@@ -114,8 +114,7 @@ class Training:
         logarithms, entropy = self._model.log_probability(sampled)
         self._check()
         weight_of_row = torch.from_numpy(weights.astype(np.float32)).to(logarithms.device)
-        ledger = self._problem.ledger
-        bonus = self._settings.entropy_weight * (1.0 - ledger.used / ledger.budget.evaluations)
+        bonus = self._settings.entropy_weight * (1.0 - self._problem.ledger.share_spent)
         loss: Tensor = (logarithms * weight_of_row).sum() - bonus * entropy
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
         norm = torch.nn.utils.clip_grad_norm_(self._model.network.parameters(), self._settings.gradient_norm)

@@ -54,6 +54,25 @@ def test_the_ledger_keeps_the_first_of_the_best(rows: list[tuple[int, int]], bat
     assert ledger.best_step_time_us == (rows[best][1] if rows[best][0] == 0 else None)
 
 
+@pytest.mark.parametrize(
+    ("budget", "used", "elapsed_seconds", "share"),
+    [
+        (Budget(3), 1, 1e9, 1 / 3),
+        (Budget(3), 3, 0.0, 1.0),
+        (Budget(100, 10.0), 20, 5.0, 0.5),
+        (Budget(100, 10.0), 70, 5.0, 0.7),
+        (Budget(100, 10.0), 20, 1e9, 1.0),
+    ],
+)
+def test_the_share_that_is_spent_is_of_what_is_nearer_to_its_end(
+    budget: Budget, used: int, elapsed_seconds: float, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Ledger, "elapsed_seconds", elapsed_seconds)
+    ledger = Ledger(budget)
+    ledger.charge(used)
+    assert ledger.share_spent == share
+
+
 def test_a_restored_ledger_goes_on_as_if_never_stopped() -> None:
     problem = small_problem(2)
     problem.evaluate(np.ones((5, problem.group_count), np.int32))

@@ -1,12 +1,13 @@
 """Small problems for tests of placers: random graphs of a few groups, with pins, co-location and tight memory."""
 
 import numpy as np
+import pytest
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.costs.costs import Costs, Source
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, Ledger, PlacementProblem
 
 
 def small_cluster(devices: int, *, memory_bytes: int = 10**9, cpu: bool = False, latency_us: float = 0.0) -> Cluster:
@@ -64,6 +65,12 @@ def one_group_an_op(graph: ComputationGraph, costs: Costs) -> Grouping:
         edge_bytes=np.where(graph.edge_output[first] < 0, 0, costs.output_bytes[pairs[0]]),
         feedback_edges=np.zeros((0, 2), np.int32),
     )
+
+
+def clock_of_evaluations(monkeypatch: pytest.MonkeyPatch, evaluations_a_second: int) -> None:
+    """From now on every evaluation takes so long, and nothing else takes any time."""
+    elapsed_seconds = property(lambda ledger: ledger.used / evaluations_a_second)
+    monkeypatch.setattr(Ledger, "elapsed_seconds", elapsed_seconds)
 
 
 def small_problem(

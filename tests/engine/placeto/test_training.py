@@ -16,7 +16,8 @@ from engine.placers.registry import make_placer
 from engine.placeto.episodes import Episodes
 from engine.placeto.evaluation import Evaluator, Outcome
 from engine.placeto.rewards import ReturnBaseline
-from engine.problem import PlacementProblem
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from tests.engine.placers.small_problems import clock_of_evaluations
 
 from .problems import random_problem, two_chains
 
@@ -96,6 +97,19 @@ def test_the_same_seed_gives_the_same_episodes(preset: str, reward: str) -> None
     settings: dict[str, Json] = {"preset": preset, "reward": reward, "traversal": "random"}
     heard = [told(train(random_problem(1, evaluations=150), settings, seed=seed)) for seed in (7, 7, 8)]
     assert heard[0] == heard[1] != heard[2]
+
+
+@BOTH_PRESETS
+@BOTH_REWARDS
+def test_seconds_are_spent_as_evaluations_are(preset: str, reward: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What falls with the budget falls alike: here each of 400 evaluations takes its share."""
+    settings: dict[str, Json] = {"preset": preset, "reward": reward, "learning_rate": 0.05}
+    clock_of_evaluations(monkeypatch, 400)
+    counted = told(train(random_problem(1, groups=6, evaluations=400), settings))
+    problem = random_problem(1, groups=6)
+    timed = told(train(problem.with_budget(Budget(MOST_EVALUATIONS, 1.0)), settings))
+    whole = len(counted) - 16
+    assert whole >= 16 and timed[:whole] == counted[:whole]
 
 
 @BOTH_PRESETS

@@ -1,12 +1,15 @@
 """REGAL's proposals and the policy that chooses them; with plain proposals REGAL is BRKGA."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from engine.events import Episode, PlacerState, Progress
-from engine.placers.regal import advantage_of
+from engine.placers.regal import Regal, advantage_of
 from engine.placers.registry import make_placer
 from engine.placeto.features import group_graph
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.rivals.proposal_choices import (
     DISTRIBUTIONS,
     ELITE_BIASES,
@@ -16,8 +19,28 @@ from engine.rivals.proposal_choices import (
 )
 from engine.rivals.proposal_policy import ProposalPolicy
 from engine.rivals.random_keys import newcomers, uniform_proposals
-from tests.engine.placers.small_problems import small_problem
+from tests.engine.placers.small_problems import clock_of_evaluations, small_problem
 from tests.engine.placeto.problems import two_chains
+
+
+@pytest.mark.parametrize("seconds", [None, 1.0])
+def test_half_of_the_budget_is_the_training_s_and_half_the_search_s(
+    seconds: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the seconds too: here each evaluation takes a thousandth of them."""
+    clock_of_evaluations(monkeypatch, 1000)
+    begun: list[int] = []
+    search = Regal._search
+
+    def noted(self: Regal, choices: Choices, evaluations: int, problem: PlacementProblem, *rest: Any) -> float:
+        begun.append(problem.ledger.used)
+        return search(self, choices, evaluations, problem, *rest)
+
+    monkeypatch.setattr(Regal, "_search", noted)
+    budget = Budget(1000) if seconds is None else Budget(MOST_EVALUATIONS, seconds)
+    problem = small_problem(1).with_budget(budget)
+    make_placer("regal", {}).place(problem, budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    assert 440 < begun[-1] < 560 and problem.ledger.used >= 1000
 
 
 def make_policy(seed: int = 0, learning_rate: float = 0.01) -> ProposalPolicy:

@@ -7,15 +7,17 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine.errors import SettingsError
 from engine.events import Episode, Json, PlacerState, Progress
 from engine.placers.registry import make_placer, settings_of
-from engine.problem import PlacementProblem
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.sequence_placers.embedding import MOST_OUTPUTS, group_contents, group_embedding
 from engine.sequence_placers.settings import HierarchicalSettings, RnnSettings, make_settings
 from engine.sequence_placers.training import MovingAverage, learning_rate
-from tests.engine.placers.small_problems import small_problem
+from engine.simulator import Evaluations
+from tests.engine.placers.small_problems import clock_of_evaluations, small_problem
 from tests.engine.placeto.problems import two_chains
 
 METHODS = pytest.mark.parametrize("method", ["rnn", "hierarchical"])
@@ -66,6 +68,24 @@ def test_two_chains_are_placed_better_than_at_random(method: str, seed: int) -> 
         assert learned.ledger.best_step_time_us < 0.8 * drawn.ledger.best_step_time_us
     late = [event.step_time_us for event in told if isinstance(event, Episode)][-100:]
     assert np.mean(late) < 0.8 * drawn.ledger.mean_step_time_us
+
+
+@METHODS
+def test_seconds_are_spent_as_evaluations_are(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What falls with the budget falls alike: here each of 160 evaluations takes its share."""
+    clock_of_evaluations(monkeypatch, 160)
+    drawn: list[list[list[int]]] = []
+    evaluate = PlacementProblem.evaluate
+
+    def noted(self: PlacementProblem, placements: NDArray[np.int32]) -> Evaluations:
+        drawn[-1].extend(placements.tolist())
+        return evaluate(self, placements)
+
+    monkeypatch.setattr(PlacementProblem, "evaluate", noted)
+    for budget in (Budget(160), Budget(MOST_EVALUATIONS, 1.0)):
+        drawn.append([])
+        place(method, small_problem(2).with_budget(budget))
+    assert drawn[0] == drawn[1] and len(drawn[0]) == 160
 
 
 @METHODS
