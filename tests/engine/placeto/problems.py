@@ -109,3 +109,17 @@ def renumbered(problem: PlacementProblem, new_of_old: NDArray[np.int64]) -> Plac
     return PlacementProblem(
         problem.graph, problem.costs, problem.grouping, changed, problem.allowed[:, old_of_new], problem.ledger.budget
     )
+
+
+def slower(problem: PlacementProblem, times: float) -> PlacementProblem:
+    """The same problem where everything takes so many times as long."""
+    cluster, costs = problem.cluster, problem.costs
+    changed = dataclasses.replace(
+        cluster,
+        bandwidth_bytes_per_us=cluster.bandwidth_bytes_per_us / times,
+        latency_us=cluster.latency_us * times,
+        link_rest_us=cluster.link_rest_us * times,
+        op_rest_us=cluster.op_rest_us * times,
+    )
+    slow = dataclasses.replace(costs, time_us=costs.time_us * times)
+    return PlacementProblem(problem.graph, slow, problem.grouping, changed, problem.allowed, problem.ledger.budget)

@@ -20,8 +20,9 @@ from engine.placeto.shared_head_policy import SampledEpisodes, SharedHeadPolicy
 from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.training import make_policy, start_times_for
 from engine.problem import PlacementProblem
+from tests.engine.placers.small_problems import small_problem
 
-from .problems import another_topological_order, random_problem, renumbered, reordered
+from .problems import another_topological_order, random_problem, renumbered, reordered, slower
 
 BOTH = pytest.mark.parametrize("preset", ["fast", "paper"])
 NETWORKS = pytest.mark.parametrize("network", ["shared_head", "published", "simple_partitioner", "simple_aggregator"])
@@ -291,10 +292,14 @@ def test_the_start_times_seen_are_those_of_the_states() -> None:
 
 
 def test_features_are_free_of_the_unit_of_time() -> None:
-    problem = random_problem(4, groups=15, cpu=True)
-    graph = group_graph(problem)
-    features = group_features(graph)
+    quick = small_problem(4, ops=15, devices=3, latency_us=3.0)
+    slow = slower(quick, 1024.0)
+    placement = np.arange(15, dtype=np.int32)[None, :] % 4
+    step_times_us = [problem.simulator.evaluate(placement).step_time_us[0] for problem in (quick, slow)]
+    assert step_times_us[1] == 1024.0 * step_times_us[0]
+    features, others = (group_features(group_graph(problem)) for problem in (quick, slow))
     assert features.shape == (15, GROUP_FEATURES) and np.isfinite(features).all()
+    assert np.array_equal(features, others)
 
 
 def test_too_many_groups_for_the_published_network_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Whole trainings: the toy is solved, a seed is an answer, going on equals never stopped, the budget is kept."""
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Mapping
 
@@ -19,7 +18,7 @@ from engine.placeto.rewards import ReturnBaseline
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from tests.engine.placers.small_problems import clock_of_evaluations
 
-from .problems import random_problem, two_chains
+from .problems import random_problem, slower, two_chains
 
 Heard = list[Episode | Progress | PlacerState]
 BOTH_PRESETS = pytest.mark.parametrize("preset", ["fast", "paper"])
@@ -304,20 +303,3 @@ def test_the_unit_of_time_does_not_count() -> None:
     told_quick, told_slow = told(train(quick)), told(train(slow))
     assert [row[5] for row in told_quick] == [row[5] for row in told_slow]
     assert [1024.0 * row[1] for row in told_quick] == [row[1] for row in told_slow]
-
-
-def slower(problem: PlacementProblem, times: float) -> PlacementProblem:
-    cluster, costs = problem.cluster, problem.costs
-    return PlacementProblem(
-        problem.graph,
-        dataclasses.replace(costs, time_us=costs.time_us * times),
-        problem.grouping,
-        dataclasses.replace(
-            cluster,
-            bandwidth_bytes_per_us=cluster.bandwidth_bytes_per_us / times,
-            link_rest_us=cluster.link_rest_us * times,
-            op_rest_us=cluster.op_rest_us * times,
-        ),
-        problem.allowed,
-        problem.ledger.budget,
-    )
