@@ -15,7 +15,7 @@ from engine.events import Episode, Json
 from engine.experiments.learning_curve import CLUSTER, GRAPH, prepared_graph
 from engine.experiments.problems import problem_on, regrouped
 from engine.placers.registry import make_placer
-from engine.placeto.episodes import fastest_device_placement, make_plan
+from engine.placeto.episodes import make_plan
 from engine.placeto.features import group_graph
 from engine.placeto.published import PublishedPolicy
 from engine.placeto.reinforce import Reinforce
@@ -142,8 +142,8 @@ def _train(problem: PlacementProblem, settings: Mapping[str, Json]) -> int:
 
 
 def _pass_row(problem: PlacementProblem) -> str:
-    """From the problem, simulator and all, to a placement: what a trained policy takes for a new graph."""
-    settings = make_settings({"torch_device": "cpu", "batch_episodes": 1})
+    """From a problem that is made, its simulator included, to a placement: a trained policy's pass over a new graph."""
+    settings = make_settings({"torch_device": "cpu", "batch_episodes": 1, "start": "nowhere"})
     seconds = []
     with torch_threads(1):
         for _ in range(1 + PASSES):
@@ -151,7 +151,7 @@ def _pass_row(problem: PlacementProblem) -> str:
             began = time.perf_counter()
             graph = group_graph(problem)
             policy = make_policy(settings, graph, rng)
-            plan = make_plan(settings, graph, fastest_device_placement(graph), True, rng)
+            plan = make_plan(settings, graph, np.zeros(0, np.int32), True, rng)
             policy.sample(plan, lambda: None)
             seconds.append(time.perf_counter() - began)
     return f"{problem.group_count:5} groups: {float(np.median(seconds[1:])):.3f} s"
