@@ -45,5 +45,10 @@ def unpack_tensors(blob: bytes, where: str) -> tuple[dict[str, NDArray[np.generi
     return arrays, texts
 
 
+def under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
+    """Those whose names begin with `prefix`, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
 def _no_file(where: str) -> SettingsError:
     return SettingsError("this is no file of Placeto", where=where, allowed="a file written by Placeto", field="policy")

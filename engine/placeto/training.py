@@ -21,7 +21,7 @@ from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalt
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head_policy import SharedHeadPolicy, fresh_network, trained_network
 from engine.placeto.start_times import GroupStartTimes
-from engine.placeto.tensor_file import pack_tensors, unpack_tensors
+from engine.placeto.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
 from engine.simulator import Evaluations
@@ -199,14 +199,10 @@ class Training:
                 allowed=f"version {texts['version']} with {texts['settings']}",
                 field="settings",
             )
-        set_weights(self._policy.network, _under("weights.", arrays), "placeto's state")
-        self._reinforce.restore(_under("optimiser.", arrays))
+        set_weights(self._policy.network, under("weights.", arrays), "placeto's state")
+        self._reinforce.restore(under("optimiser.", arrays))
         self._baseline.window = arrays["return_baseline"].astype(np.float64)
         self._best, self._start = arrays["best"].astype(np.int32), arrays["start"].astype(np.int32)
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
         self._best_value, self._start_value = cast(float, texts["best_value"]), cast(float, texts["start_value"])
         self._batches, self._episodes = cast(int, texts["batches"]), cast(int, texts["episodes"])
-
-
-def _under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,10 +1,6 @@
 """The state that a training keeps on its way, as far as it can be read without the training. Loads no torch."""
 
-from collections.abc import Mapping
-
-import numpy as np
-from numpy.typing import NDArray
-
+from engine.placeto.tensor_file import under as under
 from engine.placeto.tensor_file import unpack_tensors
 from engine.policies.trained_policy import TrainedPolicy
 
@@ -17,8 +13,3 @@ def learned_in(state: bytes) -> TrainedPolicy:
     """The policy as it was when `state` was kept. Raises SettingsError for a state that is damaged."""
     arrays, texts = unpack_tensors(state, STATE)
     return TrainedPolicy.from_parts(under(WEIGHTS, arrays), texts, STATE)
-
-
-def under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
-    """Those whose names begin with `prefix`, by the rest of their names."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
