@@ -14,8 +14,7 @@ _WORD_BITS = 64
 class Relatives:
     """For each group, its parents and its children as lists (two-level: `offset` into `index`).
 
-    `reachable`: the lists hold all groups that reach it and all that it reaches (the paper's sets), else only direct
-    neighbours. Everything else but the group itself is parallel to it.
+    Everything else but the group itself is parallel to it.
     """
 
     parent_offset: NDArray[np.int64]
@@ -24,7 +23,6 @@ class Relatives:
     child_offset: NDArray[np.int64]
     """[groups + 1]"""
     child_index: NDArray[np.int32]
-    reachable: bool
 
 
 def reachability(edge_source: NDArray[np.int32], edge_target: NDArray[np.int32], groups: int) -> NDArray[np.bool_]:
@@ -52,7 +50,10 @@ def _reach_words(source: NDArray[np.int32], target: NDArray[np.int32], groups: i
 def relatives(
     edge_source: NDArray[np.int32], edge_target: NDArray[np.int32], groups: int, *, most_reachable_groups: int
 ) -> Relatives:
-    """The sets by reachability up to `most_reachable_groups` groups; beyond, direct neighbours stand for them."""
+    """Up to `most_reachable_groups` groups all that reach a group and all that it reaches, the paper's sets.
+
+    Beyond, its direct neighbours stand for them.
+    """
     if groups <= most_reachable_groups:
         pairs = np.argwhere(reachability(edge_source, edge_target, groups))
     else:
@@ -60,7 +61,7 @@ def relatives(
     before, after = pairs[:, 0], pairs[:, 1]
     parent_offset, parent_index = neighbour_lists(after, before, groups)
     child_offset, child_index = neighbour_lists(before, after, groups)
-    return Relatives(parent_offset, parent_index, child_offset, child_index, groups <= most_reachable_groups)
+    return Relatives(parent_offset, parent_index, child_offset, child_index)
 
 
 def neighbour_lists(

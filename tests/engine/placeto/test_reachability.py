@@ -45,10 +45,8 @@ def test_sets_of_a_drawn_graph() -> None:
     children = [related.child_index[related.child_offset[g] : related.child_offset[g + 1]].tolist() for g in range(5)]
     assert parents == [[], [0], [0], [0, 1, 2], []]
     assert children == [[1, 2, 3], [3], [3], [], []]
-    assert related.reachable
 
 
 def test_beyond_the_limit_direct_neighbours_stand_for_the_sets() -> None:
     related = relatives(*as_arrays([(0, 1), (1, 2)]), 3, most_reachable_groups=2)
     assert related.parent_index.tolist() == [0, 1] and related.child_index.tolist() == [1, 2]
-    assert not related.reachable
