@@ -1,6 +1,6 @@
 """Message passing over the group graph in both directions, each with its own parameters, shared by nodes and rounds.
 
-x_v ← g(Σ_{u before v} f(x_u)) + h(x⁰_v), top-down over parents and bottom-up over children, concatenated. A group
+x_v ← g(mean_{u before v} f(x_u)) + h(x⁰_v), top-down over parents and bottom-up over children, concatenated. A group
 without neighbours in a direction keeps h(x⁰_v) alone. This is the shared head's form, after Addanki et al. 2019,
 section 3.2; what the published code itself computes is in `published_network`.
 """
@@ -32,11 +32,9 @@ def two_layers(width_in: int, width_out: int) -> nn.Sequential:
 class DirectedRounds(nn.Module):
     """Rounds of message passing along the edges as given: [groups, ..., width_in] → [groups, ..., width]."""
 
-    def __init__(self, width_in: int, width: int, rounds: int, aggregator: str) -> None:
-        """`aggregator` is `sum` or `mean`."""
+    def __init__(self, width_in: int, width: int, rounds: int) -> None:
         super().__init__()
         self.rounds = rounds
-        self.aggregator = aggregator
         self.own = two_layers(width_in, width)
         self.message_network = two_layers(width, width)
         self.update_network = two_layers(width, width)
@@ -47,7 +45,7 @@ class DirectedRounds(nn.Module):
         mask = has_neighbour.reshape(-1, *([1] * (features.dim() - 1)))
         state: Tensor = own
         for _ in range(self.rounds):
-            gathered = arriving(self.message_network(state), edges, self.aggregator)
+            gathered = arriving(self.message_network(state), edges, "mean")
             state = own + mask * self.update_network(gathered)
         return state
 
@@ -55,10 +53,10 @@ class DirectedRounds(nn.Module):
 class TwoWayRounds(nn.Module):
     """Both directions: [groups, ..., width_in] → [groups, ..., 2 · width]."""
 
-    def __init__(self, width_in: int, width: int, rounds: int, aggregator: str) -> None:
+    def __init__(self, width_in: int, width: int, rounds: int) -> None:
         super().__init__()
-        self.top_down = DirectedRounds(width_in, width, rounds, aggregator)
-        self.bottom_up = DirectedRounds(width_in, width, rounds, aggregator)
+        self.top_down = DirectedRounds(width_in, width, rounds)
+        self.bottom_up = DirectedRounds(width_in, width, rounds)
 
     def forward(self, features: Tensor, edges: Tensor) -> Tensor:
         """`edges` [2, edges]: producer, consumer."""

@@ -62,7 +62,7 @@ class SharedHead(nn.Module):
     def __init__(self, width: int, hidden: int, rounds: int) -> None:
         super().__init__()
         self.hidden = hidden
-        self.rounds = TwoWayRounds(GROUP_FEATURES, width, rounds, "mean")
+        self.rounds = TwoWayRounds(GROUP_FEATURES, width, rounds)
         self.embedding = nn.Linear(GROUP_FEATURES + 2 * width, width)
         self.own = nn.Linear(width, hidden)
         self.roles = nn.Linear(width, 3 * hidden, bias=False)

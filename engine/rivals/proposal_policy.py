@@ -22,7 +22,7 @@ class ProposalNetwork(nn.Module):
 
     def __init__(self, devices: int, width: int, rounds: int) -> None:
         super().__init__()
-        self.rounds = TwoWayRounds(GROUP_FEATURES, width, rounds, "mean")
+        self.rounds = TwoWayRounds(GROUP_FEATURES, width, rounds)
         self.hidden = nn.Linear(GROUP_FEATURES + 2 * width, width)
         self.scores = nn.Linear(width, devices * DISTRIBUTIONS + BIASES)
 
