@@ -1,8 +1,8 @@
 """Evaluations for methods that learn from scores: charged, told as episodes, and judged on one scale.
 
 A score is the step time as a share of the reference time (all groups on the fastest device, without transfers), with
-`memory_penalty` times the missing share of the fullest device's memory on top, and at most `HIGHEST_SCORE`: Placeto's
-penalty. In a ranking every feasible placement stands before every infeasible one.
+`memory_penalty` times the missing share of the fullest device's memory on top, and at most `penalised_cap`: Placeto's
+penalty with its defaults. In a ranking every feasible placement stands before every infeasible one.
 Source: Addanki et al. 2019, section 4.1, for the penalty.
 """
 
@@ -15,12 +15,8 @@ from engine.events import EmitFromPlacer, ShouldStop
 from engine.placers.episodes import evaluate_and_tell
 from engine.placeto.features import group_graph
 from engine.placeto.rewards import StepTimePenalty
+from engine.placeto.settings import PlacetoSettings
 from engine.problem import PlacementProblem
-
-MEMORY_PENALTY = 2.0
-"""references per device memory that is missing, as in Placeto"""
-HIGHEST_SCORE = 10.0
-"""references"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,13 @@ class Judge:
     def __init__(self, problem: PlacementProblem, emit: EmitFromPlacer, should_stop: ShouldStop) -> None:
         self._problem, self._emit, self._should_stop = problem, emit, should_stop
         self.graph = group_graph(problem)
-        self._penalty = StepTimePenalty(self.graph.reference_us, MEMORY_PENALTY, HIGHEST_SCORE, per_device_memory=True)
+        as_in_placeto = PlacetoSettings()
+        self._penalty = StepTimePenalty(
+            self.graph.reference_us,
+            as_in_placeto.memory_penalty,
+            as_in_placeto.penalised_cap,
+            per_device_memory=True,
+        )
         self._evaluated = 0
 
     def over(self) -> bool:
