@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from engine import api
+from engine.experiments.problems import problem_on
 from engine.experiments.random_graphs import SHAPES, random_graph
-from engine.pins import allowed_devices
 from engine.problem import Budget, PlacementProblem
 
 RANDOM_GRAPHS = 50
@@ -49,9 +49,7 @@ class Case:
 
     def problem(self, budget: Budget) -> PlacementProblem:
         """To be placed with `budget`."""
-        prepared, cluster = self.prepared, api.parse_cluster(self.cluster)
-        allowed = allowed_devices(prepared.graph, prepared.costs, prepared.grouping, cluster)
-        return PlacementProblem(prepared.graph, prepared.costs, prepared.grouping, cluster, allowed, budget)
+        return problem_on(self.prepared, self.cluster).with_budget(budget)
 
 
 def cases(tell: Callable[[str], None]) -> Iterator[Case]:

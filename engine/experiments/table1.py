@@ -85,8 +85,9 @@ def _outcomes(prepared: api.PreparedGraph, row: Row) -> list[api.Outcome]:
 
 
 def tell_standing(standing: api.Standing) -> None:
-    """One line on a terminal, which the next one overwrites."""
-    print(f"\r{standing.done}/{standing.total} ", end="", file=sys.stderr, flush=True)
+    """One line on a terminal, which the next one overwrites; nothing elsewhere."""
+    if sys.stderr.isatty():
+        print(f"\r{standing.done}/{standing.total} ", end="", file=sys.stderr, flush=True)
 
 
 def _page(found: dict[tuple[str, int], list[api.Outcome]]) -> str:
