@@ -1,7 +1,6 @@
 """The state that a training keeps on its way, as far as it can be read without the training. Loads no torch."""
 
-from engine.placeto.tensor_file import under as under
-from engine.placeto.tensor_file import unpack_tensors
+from engine.placeto.tensor_file import under, unpack_tensors
 from engine.policies.trained_policy import TrainedPolicy
 
 STATE = "the state of the training"

@@ -25,10 +25,10 @@ from engine.placeto.policy import chosen_device
 from engine.placeto.reinforce import falling
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_policy import fresh_network
-from engine.placeto.tensor_file import pack_tensors, unpack_tensors
+from engine.placeto.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
 from engine.policies.bound_problem import BoundProblem
-from engine.policies.kept_state import STATE, WEIGHTS, under
+from engine.policies.kept_state import STATE, WEIGHTS
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement
 from engine.policies.training_problem import TrainingProblem
