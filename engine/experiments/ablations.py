@@ -176,8 +176,8 @@ seeds {seeds}.
 
 Step times as shares of one device's, the mean over graphs and seeds with the range in brackets: the best placement
 found after {EARLY:,} evaluations and after all, and what the policy itself does at the end, the mean of the last tenth
-of its episodes. Worse: than the published network with as many evaluations and the same seeds. The published networks have
-{given}, but for the line that says otherwise.
+of its episodes. Worse: than the published network with as many evaluations and the same seeds. The published networks
+have {given}, but for the line that says otherwise.
 """
     lines = [
         f"| variant | evaluations | trainings | after {EARLY:,} | after all | last episodes | episodes | worse "
