@@ -33,7 +33,7 @@ class HeldOut:
     search_seconds: float
     """what the search was given; 0 where it was given evaluations instead"""
     search_evaluations: int
-    """what the search has made of it"""
+    """what the search has made of it; 0 where the file does not tell"""
 
     @property
     def gap(self) -> float:
@@ -132,7 +132,7 @@ def _held_out(value: Json, where: str) -> HeldOut:
         samples=read.whole("samples"),
         search_us=read.number("search_us", LEAST_US),
         search_seconds=read.number("search_seconds", 0.0),
-        search_evaluations=read.whole("search_evaluations"),
+        search_evaluations=read.whole("search_evaluations") if read.has("search_evaluations") else 0,
     )
 
 
@@ -152,6 +152,9 @@ class _Reader:
 
     def __init__(self, where: str, values: Mapping[str, Json]) -> None:
         self._where, self._values = where, values
+
+    def has(self, name: str) -> bool:
+        return name in self._values
 
     def text(self, name: str) -> str:
         value = self._values.get(name)

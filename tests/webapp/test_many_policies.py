@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
-from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -113,14 +110,3 @@ def test_a_summary_says_what_lists_show() -> None:
     cut = kept("large", large_card()).short
     assert (len(cut.clusters), cut.cluster_count, cut.graph_count) == (MOST_NAMED, 1000, 4000)
     assert max(map(len, cut.clusters)) == 40
-
-
-def test_what_was_stored_before_there_were_summaries_gets_one() -> None:
-    policies: list[Any] = [kept("a"), lifecycle.start_training("b", TrainingPlan(("nmt",), (), (), ("2xK80",), 9.0, 0))]
-    wanted = [policy.summary for policy in policies]
-    Policy.objects.update(summary={})
-    assert Policy.objects.all()[0].short == PolicySummary()
-    import_module("webapp.policies.migrations.0002_summary").write_summaries(apps, None)
-    for policy in policies:
-        policy.refresh_from_db()
-    assert [policy.summary for policy in policies] == wanted

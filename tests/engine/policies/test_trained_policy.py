@@ -153,6 +153,13 @@ def test_where_nothing_was_held_out_there_is_no_gap() -> None:
     assert card.mean_gap is card.worst_gap is card.mean_best_of_gap is None
 
 
+def test_a_file_that_does_not_tell_a_search_s_evaluations_is_read() -> None:
+    card = read_policy(changed("card.held_out.0.search_evaluations", None), "older").card
+    assert [row.search_evaluations for row in card.held_out] == [0, 50]
+    with pytest.raises(SettingsError, match="the card's search_evaluations is -1; allowed: a whole number from 0"):
+        read_policy(changed("card.held_out.0.search_evaluations", -1), "odd")
+
+
 def test_a_gap_that_the_file_claims_is_computed_anew() -> None:
     assert read_policy(changed("card.mean_gap", -0.9), "proud").card.mean_gap == small_card().mean_gap
 

@@ -5,8 +5,10 @@ from typing import Any
 from django.db import migrations
 
 import webapp.json_text
-from webapp.policies.summary import summary_of_card, summary_of_plan
-from webapp.policies.training_plan import TrainingPlan
+
+# What a summary was when this was written: the application's own may change, and a migration must not change with it.
+MOST_NAMED = 6
+LONGEST_CLUSTER = 40
 
 
 def write_summaries(apps: Any, _schema: object) -> None:
@@ -14,9 +16,43 @@ def write_summaries(apps: Any, _schema: object) -> None:
     policies = apps.get_model("policies", "Policy").objects
     for policy_id in list(policies.values_list("id", flat=True)):
         policy = policies.get(id=policy_id)  # one by one: a card may be large
-        plan = {} if policy.plan is None else summary_of_plan(TrainingPlan.from_json(policy.plan)).to_json()
-        summary = plan if policy.card is None else summary_of_card(policy.card).to_json()
-        policies.filter(id=policy_id).update(summary=summary)
+        if policy.card is not None:
+            policies.filter(id=policy_id).update(summary=_of_card(policy.card))
+        elif policy.plan is not None:
+            policies.filter(id=policy_id).update(summary=_of_trained_on(policy.plan))
+
+
+def _of_card(card: dict[str, Any]) -> dict[str, Any]:
+    """What an older card does not tell is 0 in a held-out row, and nothing elsewhere."""
+    rows = card.get("held_out") or []
+    return _of_trained_on(card) | {
+        "seconds": card.get("seconds"),
+        "mean_gap": card.get("mean_gap"),
+        "worst_gap": card.get("worst_gap"),
+        "search_seconds": min((row.get("search_seconds", 0) for row in rows), default=None),
+        "search_evaluations": min((row.get("search_evaluations", 0) for row in rows), default=None),
+    }
+
+
+def _of_trained_on(stored: dict[str, Any]) -> dict[str, Any]:
+    """Of a plan, or the same of a card."""
+    families, graphs, clusters = (stored.get(name) or [] for name in ("families", "graphs", "clusters"))
+    return {
+        "families": families[:MOST_NAMED],
+        "family_count": len(families),
+        "graph_count": len(graphs),
+        "clusters": [_short(name) for name in clusters[:MOST_NAMED]],
+        "cluster_count": len(clusters),
+        "seconds": None,
+        "mean_gap": None,
+        "worst_gap": None,
+        "search_seconds": None,
+        "search_evaluations": None,
+    }
+
+
+def _short(cluster: str) -> str:
+    return cluster if len(cluster) <= LONGEST_CLUSTER else f"{cluster[: LONGEST_CLUSTER - 1]}…"
 
 
 class Migration(migrations.Migration):

@@ -1,0 +1,87 @@
+"""An application that is brought up to date finds what an older one has stored."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from tests.engine.policies.small_policies import small_card
+from webapp.policies import lifecycle
+from webapp.policies.models import Policy
+from webapp.policies.summary import PolicySummary
+from webapp.policies.training_plan import TrainingPlan
+
+PLAN: dict[str, Any] = {
+    "families": ["nmt"],
+    "graphs": [],
+    "held_out": [],
+    "clusters": ["2xK80", "c" * 50],
+    "seconds": 9.0,
+    "seed": 0,
+}
+MIGRATIONS = sorted(Path(lifecycle.__file__).parents[1].glob("*/migrations/0*.py"))
+
+
+@pytest.fixture
+def before_summaries() -> Iterator[Any]:
+    """The policies of a database from before there were summaries."""
+    executor = MigrationExecutor(connection)
+    executor.migrate([("policies", "0001_initial")])
+    policies = executor.loader.project_state([("policies", "0001_initial")]).apps.get_model("policies", "Policy")
+    yield policies.objects
+    if MigrationExecutor(connection).recorder.migration_qs.filter(app="policies", name="0002_summary").exists():
+        return
+    policies.objects.all().delete()  # what it stumbles over is not in the way of the other tests
+    _bring_up_to_date()
+
+
+def _bring_up_to_date() -> None:
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+def older_card(*, without: tuple[str, ...]) -> dict[str, Any]:
+    """The small card, its held-out rows (and itself) without some fields."""
+    card: dict[str, Any] = small_card().to_json()
+    card["held_out"] = [_without(row, without) for row in card["held_out"]]
+    return _without(card, without)
+
+
+def _without(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}
+
+
+def test_cards_and_plans_of_every_age_get_their_summaries(before_summaries: Any) -> None:
+    made: dict[str, dict[str, Any]] = {
+        "today's": {"card": older_card(without=())},
+        "without evaluations": {"card": older_card(without=("search_evaluations",))},
+        "with less": {"card": older_card(without=("search_evaluations", "search_seconds", "mean_gap", "families"))},
+        "with little": {"card": {}},
+        "a plan": {"plan": PLAN},
+        "nothing": {},
+    }
+    for name, columns in made.items():
+        before_summaries.create(name=name, **columns)
+    _bring_up_to_date()
+    found = {policy.name: policy.short for policy in Policy.objects.all()}
+    today_s = lifecycle.keep_file("now", Policy.UPLOADED, b"", small_card().to_json()).short
+    assert found["today's"] == today_s
+    assert (found["without evaluations"].search_evaluations, found["without evaluations"].search_seconds) == (0, 1.0)
+    assert found["without evaluations"].mean_gap == today_s.mean_gap
+    assert (found["with less"].mean_gap, found["with less"].families) == (None, ())
+    assert found["with little"] == PolicySummary()
+    assert found["a plan"] == lifecycle.start_training("now", TrainingPlan.from_json(PLAN)).short
+    assert found["nothing"] == PolicySummary()
+
+
+@pytest.mark.parametrize("path", MIGRATIONS, ids=lambda path: f"{path.parents[1].name}/{path.stem}")
+def test_a_migration_needs_no_code_that_may_change_after_it(path: Path) -> None:
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    own = {name for name in imported if name.split(".")[0] in ("webapp", "engine")}
+    assert own <= {"webapp.json_text"}, "columns of JSON, which Django writes into migrations by their name"
