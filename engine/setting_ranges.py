@@ -40,6 +40,13 @@ def require_switches(settings: object, names: Iterable[str], method: str = "") -
         _require(name, value, None if isinstance(value, bool) else "true, false", method)
 
 
+def require_texts(settings: object, names: Iterable[str], method: str = "") -> None:
+    """Raise SettingsError unless each field of `names` is a text."""
+    for name in names:
+        value = getattr(settings, name)
+        _require(name, value, None if isinstance(value, str) else "a text", method)
+
+
 def require_fields(method: str, kind: "DataclassInstance | type[DataclassInstance]", given: Iterable[str]) -> None:
     """Raise SettingsError unless all names in `given` are fields of the dataclass `kind`."""
     names = [field.name for field in dataclasses.fields(kind)]

@@ -11,7 +11,7 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.families.catalogue import FAMILIES
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
-from engine.setting_ranges import refused, require_fields, require_ranges
+from engine.setting_ranges import refused, require_fields, require_ranges, require_switches, require_texts
 
 RECIPE = 2
 """raised by whoever changes within one version of the engine what a method finds, so that what is kept is made anew"""
@@ -20,8 +20,14 @@ DIGITS = 12
 SHORT_SECONDS, MIDDLE_SECONDS = 1.0, 10.0
 """of the searches that are compared with: after proposals, and alone"""
 
-_WHOLE = {"seeds": (1, 1000), "train_graphs": (1, 700), "graphs": (1, 300), "processes": (1, 1000)}
-_NUMBERS = {"train_seconds": (1e-3, 1e7)}
+_WHOLE = {
+    "seeds": (1, 1000),
+    "train_graphs": (1, 700),
+    "graphs": (1, 300),
+    "samples": (0, 4096),
+    "processes": (1, 1000),
+}
+_NUMBERS = {"train_seconds": (1e-3, 1e7), "search_seconds": (1e-3, 1e7), "rnn_seconds": (0.0, 1e7)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +64,10 @@ class Scope:
     """folder of what has been made already: a second call goes on from there"""
 
     def __post_init__(self) -> None:
-        for name in self.family_names:
-            if name not in FAMILIES:
-                raise SettingsError(name, where="families", allowed=", ".join(FAMILIES), field="settings")
+        _require_families(self.families)
         require_ranges(self, _WHOLE, _NUMBERS)
+        require_switches(self, ("slow_methods",))
+        require_texts(self, ("clusters", "cache", "work"))
         if not _is_of_families(self.of_family, self.family_names):
             raise refused("of_family", self.of_family, f"{' and '.join(_OF_FAMILY)} of families that are covered")
         for name in self.of_family:
@@ -112,6 +118,13 @@ class Scope:
 
 
 _OF_FAMILY = ("train_seconds", "train_graphs")
+
+
+def _require_families(value: object) -> None:
+    """Raise SettingsError unless `value` is names of families, with commas."""
+    for name in value.split(",") if isinstance(value, str) else [repr(value)]:
+        if name not in FAMILIES:
+            raise SettingsError(name, where="families", allowed=", ".join(FAMILIES), field="settings")
 
 
 def _is_of_families(value: object, families: tuple[str, ...]) -> bool:

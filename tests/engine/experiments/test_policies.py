@@ -185,6 +185,12 @@ def test_processor_seconds_count_in_the_place_of_those_on_the_wall(monkeypatch: 
     ("settings", "line"),
     [
         ({"families": "nmt,rnn"}, "families: rnn; allowed: nmt, ptb, cifar10"),
+        ({"families": ["nmt"]}, "families: ['nmt']; allowed: nmt, ptb, cifar10"),
+        ({"clusters": 2}, "clusters: 2; allowed: a text"),
+        ({"cache": None}, "cache: None; allowed: a text"),
+        ({"samples": -1}, "samples: -1; allowed: a whole number from 0 to 4096"),
+        ({"rnn_seconds": "0"}, "rnn_seconds: '0'; allowed: a number from 0 to 1e+07"),
+        ({"slow_methods": 0}, "slow_methods: 0; allowed: true, false"),
         ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1 to 1000"),
         ({"train_seconds": "long"}, "train_seconds: 'long'; allowed: a number from 0.001 to 1e+07"),
         ({"of_family": 3}, "of_family: 3; allowed: train_seconds and train_graphs of families that are covered"),
