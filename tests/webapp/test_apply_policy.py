@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 
 from engine import api
-from tests.engine.policies.small_policies import small_policy
+from tests.engine.policies.small_policies import changed, small_policy
 from webapp.graphs.models import Graph
 from webapp.policies import lifecycle, training_plan
-from webapp.policies.models import Policy
+from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.training import train_policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
 from webapp.runs.models import Run
@@ -60,6 +60,28 @@ def test_the_run_s_page_tells_how_near_the_policy_s_training_was(
     assert "It was not trained on this cluster: never on P100." in client.get(address).content.decode()
     Policy.objects.all().delete()
     assert "training</dt>" not in client.get(address).content.decode()
+
+
+def test_pages_of_what_has_happened_do_without_reading_the_policy_again(
+    client: Client, real_graph: Graph, policy: Policy
+) -> None:
+    form = FORM | {"methods": ["auto", "random"], "seeds": "1", "policy": str(policy.id)}
+    comparison = client.post(f"/graphs/{real_graph.id}/compare/", form).headers["Location"]
+    run = Run.objects.get(method="auto")
+    Policy.objects.update(card={**policy.known, "seed": "of another version"})
+    PolicyFile.objects.update(blob=changed("version", 99))
+    page = client.get(f"/runs/{run.id}/").content.decode()
+    assert "the policy’s card cannot be read by this version." in page
+    for address in (
+        f"{comparison}comparison.json",
+        f"{comparison}comparison.svg",
+        comparison,
+        f"/policies/{policy.id}/",
+    ):
+        assert client.get(address).status_code == 200, address
+    rows = json.loads(client.get(f"{comparison}comparison.json").content)["rows"]
+    assert [(row["method"], row["policy"]) for row in rows] == [("auto", "Small"), ("random", None)]
+    assert client.post(f"/runs/{run.id}/cancel/").status_code == 302
 
 
 BAD_FIELDS = [

@@ -11,7 +11,6 @@ from webapp.comparisons.listing import ComparisonLine, RunLine, comparison_lines
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.json_text import to_text
-from webapp.policies.models import PolicyFile
 from webapp.runs.models import Run
 
 
@@ -66,9 +65,23 @@ def comparison_to_json(runs: Sequence[Run], outcomes: Sequence[api.Outcome]) -> 
     }
 
 
+def report_of(comparison: Comparison) -> dict[str, api.Json]:
+    """The report of `python -m engine compare`. What it tells of policies is what the rows have kept of them."""
+    prepared = api.PreparedGraph.from_bytes(bytes(comparison.graph.prepared.blob))
+    runs = runs_of(comparison)
+    report = api.comparison_report(prepared, request_of(comparison), [outcome_of(run) for run in runs])
+    rows = report["rows"]
+    assert isinstance(rows, list)
+    for row, run in zip(rows, runs, strict=True):
+        assert isinstance(row, dict)
+        row["policy"] = run.policy_name or None
+    if comparison.policy_digest:
+        report |= {"policy": comparison.policy_name, "policy_digest": comparison.policy_digest}
+    return report
+
+
 def request_of(comparison: Comparison) -> api.ComparisonRequest:
-    """The engine's request for it, with its policy as long as that is there."""
-    file = PolicyFile.objects.filter(policy=comparison.policy_id, policy__digest=comparison.policy_digest).first()
+    """The engine's request for it without its policy: what has happened is told without reading that again."""
     assert isinstance(comparison.methods, list)
     return api.ComparisonRequest(
         cluster=api.parse_cluster(to_text(comparison.cluster)),
@@ -77,5 +90,4 @@ def request_of(comparison: Comparison) -> api.ComparisonRequest:
         seeds=comparison.seeds,
         settings=comparison.settings_of_methods,
         drop_devices=comparison.drop_devices,
-        policy=None if file is None else bytes(file.blob),
     )

@@ -17,7 +17,15 @@ from engine import api
 from webapp.comparisons import lifecycle
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.pages import comparison_or_404, comparison_to_json, context_of, line_of, outcomes_of, request_of
+from webapp.comparisons.pages import (
+    comparison_or_404,
+    comparison_to_json,
+    context_of,
+    line_of,
+    outcomes_of,
+    report_of,
+    request_of,
+)
 from webapp.graphs.models import Graph
 from webapp.graphs.pages import graph_or_404
 from webapp.user_errors import error_answer, form_errors, wants_json
@@ -106,11 +114,8 @@ def table(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
 def report(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     """The report of `python -m engine compare`."""
     comparison = comparison_or_404(comparison_id)
-    prepared = api.PreparedGraph.from_bytes(bytes(comparison.graph.prepared.blob))
-    made = api.comparison_report(prepared, request_of(comparison), outcomes_of(comparison))
-    if comparison.policy_digest:
-        made |= {"policy": comparison.policy_name, "policy_digest": comparison.policy_digest}
-    return _attachment(comparison, "comparison.json", json.dumps(made, indent=1), "application/json")
+    text = json.dumps(report_of(comparison), indent=1)
+    return _attachment(comparison, "comparison.json", text, "application/json")
 
 
 @require_safe

@@ -56,11 +56,17 @@ def _policy(run: Run) -> dict[str, object] | None:
 
 
 def policy_fit(run: Run) -> str:
-    """How near the training of its policy was to this graph and cluster, in sentences; empty where that is gone."""
+    """How near the training of its policy was to this graph and cluster, in sentences; empty where that is gone.
+
+    A run's page tells what has happened: a card that this version cannot read is a sentence, and no error.
+    """
     policy = run.policy if run.policy_id else None
     if policy is None or policy.digest != run.policy_digest:
         return ""
-    card = api.PolicyCard.from_json(policy.known, policy.name)
+    try:
+        card = api.PolicyCard.from_json(policy.known, policy.name)
+    except api.SettingsError:
+        return "How near it was is not known: the policy’s card cannot be read by this version."
     return api.policy_fit(card, run.graph.name, api.parse_cluster(to_text(run.cluster))).sentences
 
 
