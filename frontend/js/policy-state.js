@@ -22,6 +22,7 @@ import { formatGap } from "./format.js";
  * @property {number} seconds since it began
  * @property {number | null} mean_gap of the latest samples on training graphs to the best placements known
  * @property {HeldOutRow[]} held_out those that are new
+ * @property {number} [held_out_from] the position of the first of them among all; trainings of before do not tell it
  *
  * @typedef {object} Point
  * @property {number} seconds
@@ -90,9 +91,9 @@ function apply(draft, event) {
   if (event.mean_gap !== null && (last?.gap !== event.mean_gap || event.stage !== "held_out")) {
     draft.points.push({ seconds: event.seconds, gap: event.mean_gap });
   }
-  for (const row of event.held_out) {
-    const known = draft.heldOut.findIndex(({ graph, cluster }) => graph === row.graph && cluster === row.cluster);
-    draft.heldOut.splice(known < 0 ? draft.heldOut.length : known, known < 0 ? 0 : 1, row);
+  if (event.held_out.length > 0) {
+    // by position: graphs and clusters of one name are not one row
+    draft.heldOut.splice(event.held_out_from ?? draft.heldOut.length, Infinity, ...event.held_out);
   }
 }
 

@@ -38,12 +38,20 @@ test("after a lost worker the seconds that are told again take the place of the 
   assert.equal(state.seconds, 4);
 });
 
-test("a held-out row that is told again is there once", () => {
+test("held-out rows stand at their positions: told again they are there once, of one name they are two", () => {
   const rows = [row("a", 0.1), row("b", 0.3)];
-  const again = event(2, 6, { stage: "held_out", held_out: [row("a", 0.2)] });
-  const state = reduce(initialState(), [event(1, 5, { stage: "held_out", held_out: rows }), again]);
-  assert.deepEqual(state.heldOut, [row("a", 0.2), row("b", 0.3)]);
-  assert.equal(stageSentence(state), "Looking at graphs that it has not seen: 2 so far, mean gap +25.0 %");
+  const first = event(1, 5, { stage: "held_out", held_out: rows, held_out_from: 0 });
+  const third = event(2, 5, { stage: "held_out", held_out: [row("a", 0.5)], held_out_from: 2 });
+  const state = reduce(initialState(), [first, third]);
+  assert.deepEqual(state.heldOut, [...rows, row("a", 0.5)]);
+  assert.equal(stageSentence(state), "Looking at graphs that it has not seen: 3 so far, mean gap +30.0 %");
+  const again = event(3, 5, { stage: "held_out", held_out: [row("a", 0.2)], held_out_from: 0 });
+  assert.deepEqual(reduce(state, [again]).heldOut, [row("a", 0.2)], "a worker that takes it up begins with the first");
+});
+
+test("rows of events that do not say where they stand come after those that are there", () => {
+  const told = [event(1, 5, { stage: "held_out", held_out: [row("a", 0.1)] }), event(2, 5, { held_out: [row("a", 0.3)] })];
+  assert.deepEqual(reduce(initialState(), told).heldOut, [row("a", 0.1), row("a", 0.3)]);
 });
 
 test("an event of a newer server is counted and told", () => {

@@ -183,6 +183,7 @@ def test_it_ends_with_its_events_its_file_and_its_card(
     assert [event["seq"] for event in told["events"]] == list(range(1, 7))
     assert [event["stage"] for event in told["events"]] == ["imitation"] * 4 + ["held_out"] * 2
     assert [len(event["held_out"]) for event in told["events"]] == [0, 0, 0, 0, 1, 1], "each row once"
+    assert [event["held_out_from"] for event in told["events"]] == [0, 0, 0, 0, 0, 1]
     assert (told["status"], told["last_seq"]) == ("done", 6)
     assert not TrainingState.objects.exists()
     [request] = script.requests

@@ -126,7 +126,7 @@ class TrainingStore:
         if len(rows) < self._rows_told:  # a training that has gone on from a state looks at them again
             self._rows_told = 0
         event = told | {"type": "progress", "version": EVENT_VERSION, "seq": self._last_seq}
-        data = to_text(event | {"held_out": rows[self._rows_told :]})
+        data = to_text(event | {"held_out": rows[self._rows_told :], "held_out_from": self._rows_told})
         self._rows_told = len(rows)
         self._batch.events.append(PolicyEvent(policy_id=self._claim.job_id, seq=self._last_seq, data=data))
         words = f"{STAGE_WORDS.get(progress.stage, progress.stage)}, {100 * progress.done:.0f} % of the training"
