@@ -55,7 +55,8 @@ export function comparisonModel(state) {
   const all = series.flatMap(({ band }) => band.high_us);
   const one = state.one_device_us === null ? [] : [state.one_device_us];
   const near = [...all, ...one].filter((time) => time <= best * FAR);
-  const high = Math.max(...near);
+  const bestLine = Math.min(...series.map(({ lastUs }) => lastUs)); // in the range, however far above the least it ends
+  const high = Math.max(bestLine, ...near);
   const margin = Math.max((high - best) * MARGIN, high * 0.01);
   const positions = series.flatMap(({ band }) => band.evaluations);
   return {
@@ -71,6 +72,9 @@ export function comparisonModel(state) {
  * @returns {string}
  */
 export function stateWords({ total, ended, running }) {
+  if (total === 0) {
+    return "All runs of this comparison have been deleted";
+  }
   if (ended === total) {
     return total === 1 ? "The run has ended" : `All ${total} runs have ended`;
   }

@@ -44,6 +44,15 @@ test("the range holds all bands and the line of one device, but not what is far 
   assert.deepEqual(model.evaluations, [1, 10]);
 });
 
+test("where all is far above the least, and one device is not known, the best line is still in the range", () => {
+  const wide = { evaluations: [1, 10], median_us: [120, 80], low_us: [90, 10], high_us: [300, 200] };
+  const model = comparisonModel({ ...state(wide, band([500])), one_device_us: null });
+  assert.ok(model);
+  const [low, high] = model.rangeUs;
+  assert.ok(low >= 0 && low < 10);
+  assert.ok(high > 80 && high < 100);
+});
+
 test("one placement alone still has an axis", () => {
   assert.deepEqual(comparisonModel(state(band([100])))?.evaluations, [1, 2]);
 });
@@ -53,6 +62,7 @@ test("how far it is, in words", () => {
   assert.equal(stateWords({ ...state(), total: 4, ended: 1, running: 0 }), "1 of 4 runs ended; the rest waits for a free worker");
   assert.equal(stateWords({ ...state(), total: 4, ended: 4, running: 0 }), "All 4 runs have ended");
   assert.equal(stateWords({ ...state(), total: 1, ended: 1, running: 0 }), "The run has ended");
+  assert.equal(stateWords({ ...state(), total: 0, ended: 0, running: 0 }), "All runs of this comparison have been deleted");
 });
 
 test("what will be started, in words", () => {
