@@ -39,7 +39,7 @@ export function geometry(graph, aspect) {
     const strength = (Math.log1p(Math.max(0, bytes)) / most) ** 2;
     const layers = Math.abs(graph.groups[target].y - graph.groups[source].y) / down;
     const bend = layers > 1.5 ? room * Math.min(0.4 + layers * 0.25, MOST_BEND) * (index % 2 ? 1 : -1) : 0;
-    return { width: room * (0.02 + 0.06 * strength), opacity: 0.12 + 0.78 * strength, bend };
+    return { width: room * (0.02 + 0.06 * strength), opacity: 0.2 + 0.8 * strength, bend };
   });
   return { stretch, room, sizes, edges };
 }
