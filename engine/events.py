@@ -1,4 +1,4 @@
-"""What a run tells while it works. Events are numbered from 1 a run, typed and versioned; JSON is their only form."""
+"""What a run tells while it works: docs/formats.md. Events are numbered from 1 a run, typed and versioned; JSON is their only form."""
 
 import dataclasses
 from collections.abc import Callable
@@ -76,7 +76,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The run has ended by itself; the report of design.md, its placement included."""
+    """The run has ended by itself; the report of docs/formats.md, its placement as the device of each group."""
 
     type: ClassVar[str] = "finished"
     report: dict[str, Json]

@@ -1,4 +1,4 @@
-"""The formats of design.md by suffix: checking an upload, reading, costing and grouping it, writing it placed."""
+"""The formats of docs/formats.md by suffix: checking an upload, reading, costing and grouping it, writing it placed."""
 
 import dataclasses
 from collections.abc import Mapping

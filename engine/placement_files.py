@@ -33,7 +33,7 @@ def placement_to_json(prepared: PreparedGraph, cluster: Cluster, device_of_group
 
 
 def simulate(prepared: PreparedGraph, cluster: Cluster, placements: list[Json]) -> list[Json]:
-    """A report of design.md for each of `placements`, {op: device} of all ops. Raises PlacementError."""
+    """A report (docs/formats.md) for each of `placements`, {op: device} of all ops. Raises PlacementError."""
     if not placements:
         raise PlacementError("an empty list", where="placement", allowed="at least one placement")
     device_of_op = np.stack([_device_of_op(prepared, cluster, placement) for placement in placements])

@@ -111,7 +111,7 @@ class Run:
         return report
 
     def report(self) -> dict[str, Json]:
-        """The report of design.md, with the placement as the device of each group."""
+        """The report of docs/formats.md, with the placement as the device of each group."""
         ledger = self._problem.ledger
         answer = ledger.answer()
         evaluation = self._problem.simulator.evaluate(answer[None, :])

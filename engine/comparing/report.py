@@ -18,7 +18,7 @@ LABELS: Mapping[str, str] = {name: label for name, (label, _) in PLACERS.items()
 
 
 def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Sequence[Outcome]) -> dict[str, Json]:
-    """What was compared, `methods` (a summary each) and `rows` (a report of design.md each, with its curve)."""
+    """What was compared, `methods` (a summary each) and `rows` (a report each, with its curve): docs/formats.md."""
     policy = request.trained_policy()
     name = None if policy is None else policy.card.name
     return {

@@ -20,7 +20,7 @@ class Comparison(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="comparisons")
     cluster = JsonTextField()
-    """cluster JSON of design.md"""
+    """cluster JSON of docs/formats.md"""
     methods = JsonTextField()
     """[names], as they were chosen"""
     seeds = models.PositiveIntegerField()

@@ -32,7 +32,7 @@ class Run(Job):
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="runs")
     cluster = JsonTextField()
-    """cluster JSON of design.md"""
+    """cluster JSON of docs/formats.md"""
     method = models.CharField(max_length=64)
     settings = JsonTextField()
     """the method's settings, such as {"preset": "paper"}"""
