@@ -1,4 +1,4 @@
-"""What a run tells while it works: docs/formats.md. Events are numbered from 1 a run, typed and versioned; JSON is their only form."""
+"""What a run tells while it works, by docs/formats.md: numbered from 1, typed and versioned; JSON is the only form."""
 
 import dataclasses
 from collections.abc import Callable
