@@ -1,9 +1,12 @@
 """The reaper gives back what dead workers left, and publishes what has no message."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -11,6 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from tests.webapp.conftest import MemoryBroker
 from webapp.graphs.models import Graph
 from webapp.jobs import reaper
+from webapp.jobs.cancelling import cancel
 from webapp.jobs.claim import WORKER_VARIABLE, Claim, ClaimLostError
 from webapp.jobs.publishing import publish
 from webapp.policies.models import Policy
@@ -82,6 +86,65 @@ def test_a_run_that_was_to_be_cancelled_is_cancelled(run: Run) -> None:
     reaper.reap(Run)
     run.refresh_from_db()
     assert run.status == Run.CANCELLED
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], *, before: bool) -> None:
+    """`act` once, just before (or just after) the next statement that changes rows."""
+    change = QuerySet.update
+
+    def update(rows: QuerySet[Any], **columns: Any) -> int:
+        monkeypatch.setattr(QuerySet, "update", change)
+        if before:
+            act()
+        changed = change(rows, **columns)
+        if not before:
+            act()
+        return changed
+
+    monkeypatch.setattr(QuerySet, "update", update)
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("attempts", [1, settings.MOST_ATTEMPTS])
+def test_a_run_that_is_cancelled_while_it_is_given_back_never_runs_again(
+    run: Run, monkeypatch: pytest.MonkeyPatch, before: bool, attempts: int
+) -> None:
+    claimed(run, STALE, attempts=attempts)
+    heard: list[bool] = []
+    meanwhile(monkeypatch, lambda: heard.append(cancel(run)), before=before)
+    reaper.reap(Run)
+    run.refresh_from_db()
+    failed_first = not before and attempts == settings.MOST_ATTEMPTS
+    assert heard == [not failed_first]
+    assert run.status == (Run.FAILED if failed_first else Run.CANCELLED)
+    assert run.finished_at is not None
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_run_that_is_given_back_while_it_is_cancelled_never_runs_again(
+    run: Run, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    claimed(run, STALE)
+    meanwhile(monkeypatch, lambda: reaper.reap(Run), before=before)
+    assert cancel(run), "it had not ended"
+    run.refresh_from_db()
+    assert run.status == Run.CANCELLED
+
+
+def test_a_run_that_is_taken_while_it_is_cancelled_is_asked_to_stop(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    meanwhile(monkeypatch, lambda: Claim.take(Run, run.id), before=True)
+    assert cancel(run)
+    run.refresh_from_db()
+    assert (run.status, run.cancel_requested, run.finished_at) == (Run.RUNNING, True, None)
+
+
+def test_what_waits_although_it_was_to_be_cancelled_is_cancelled(run: Run, broker: MemoryBroker) -> None:
+    Run.objects.update(cancel_requested=True)
+    reaper.reap(Run)
+    run.refresh_from_db()
+    assert run.status == Run.CANCELLED
+    assert run.finished_at is not None
+    assert reaper.publish_queued(Run) == 0
 
 
 def test_graphs_are_given_back_too(graph: Graph) -> None:

@@ -1,13 +1,21 @@
 """Cancelling a job."""
 
+from django.db.models import BooleanField, Case, CharField, DateTimeField, F, Value, When
 from django.db.models.functions import Now
 
 from webapp.jobs.job import Job
 
 
 def cancel(job: Job) -> bool:
-    """Cancel a queued job at once; ask the worker of a working one to. False if it has ended already."""
-    row = type(job)._default_manager.filter(id=job.id)
-    if row.filter(status=job.QUEUED).update(status=job.CANCELLED, finished_at=Now()) == 1:
-        return True
-    return row.filter(status=job.WORKING).update(cancel_requested=True) == 1
+    """Cancel a queued job at once; ask the worker of a working one to. False if it has ended already.
+
+    One statement: between two, the job could be given back, or taken, and be missed by both.
+    """
+    row = type(job)._default_manager.filter(id=job.id, status__in=(job.QUEUED, job.WORKING))
+    waits = {"status": job.QUEUED}
+    changed = row.update(
+        status=Case(When(**waits, then=Value(job.CANCELLED)), default=F("status"), output_field=CharField()),
+        finished_at=Case(When(**waits, then=Now()), default=F("finished_at"), output_field=DateTimeField()),
+        cancel_requested=Case(When(**waits, then=Value(False)), default=Value(True), output_field=BooleanField()),
+    )
+    return changed == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, CharField, DateTimeField, F, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Now
 
 from webapp.jobs.job import Job
@@ -37,6 +37,7 @@ def reap(model: type[Job]) -> int:
     if stale.exists():
         time.sleep(min(SECOND_LOOK_AFTER_SECONDS, settings.HEARTBEAT_SECONDS))
         given_back = _give_back(model, stale, crashed=True)
+    _end_cancelled(model)
     model.settle()
     return given_back
 
@@ -64,20 +65,37 @@ def publish_queued(model: type[Job]) -> int:
 
 
 def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
-    """working → queued, cancelled (if that was asked for) or, after too many attempts, failed."""
-    free = {"claim": None, "worker": "", "heartbeat_at": None}
+    """working → queued, cancelled (if that was asked for) or, after too many attempts, failed.
+
+    One statement: whoever asks to cancel one does so before it or after it, and is heard either way.
+    """
     working = rows.filter(status=model.WORKING)
-    cancelled = working.filter(cancel_requested=True).update(status=model.CANCELLED, finished_at=Now(), **free)
-    failed = 0
-    if crashed:
-        failed = working.filter(attempts__gte=settings.MOST_ATTEMPTS).update(
-            status=model.FAILED,
-            error=f"Its worker stopped without a word {settings.MOST_ATTEMPTS} times; it is not tried again.",
-            finished_at=Now(),
-            **free,
-        )
-    attempts = F("attempts") if crashed else F("attempts") - 1
-    queued = working.update(status=model.QUEUED, attempts=attempts, **free)
-    if cancelled or failed or queued:
-        log.info("%s: %d queued again, %d cancelled, %d failed", model.__name__, queued, cancelled, failed)
-    return int(cancelled + failed + queued)
+    ids = list(working.values_list("id", flat=True))
+    asked_for = Q(cancel_requested=True)
+    too_many = ~asked_for & Q(attempts__gte=settings.MOST_ATTEMPTS) if crashed else Q(pk__in=())
+    sentence = f"Its worker stopped without a word {settings.MOST_ATTEMPTS} times; it is not tried again."
+    changed = working.filter(id__in=ids).update(
+        status=Case(
+            When(asked_for, then=Value(model.CANCELLED)),
+            When(too_many, then=Value(model.FAILED)),
+            default=Value(model.QUEUED),
+            output_field=CharField(),
+        ),
+        error=Case(When(too_many, then=Value(sentence)), default=F("error"), output_field=TextField()),
+        finished_at=Case(When(asked_for | too_many, then=Now()), default=None, output_field=DateTimeField()),
+        attempts=F("attempts") if crashed else F("attempts") - 1,
+        claim=None,
+        worker="",
+        heartbeat_at=None,
+    )
+    if changed:
+        log.info("%s: %d given back", model.__name__, changed)
+    return changed
+
+
+def _end_cancelled(model: type[Job]) -> None:
+    """Cancel what is queued although somebody has asked to cancel it, which no worker takes: older versions left it."""
+    stranded = model._default_manager.filter(status=model.QUEUED, cancel_requested=True)
+    ended = stranded.update(status=model.CANCELLED, finished_at=Now())
+    if ended:
+        log.info("%s: %d cancelled that nobody would have taken", model.__name__, ended)
