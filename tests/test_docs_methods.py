@@ -1,0 +1,41 @@
+"""docs/methods.md has every method of the registry, and says of each what the registry says."""
+
+import re
+from pathlib import Path
+
+from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS, TAKE_A_POLICY
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "methods.md").read_text()
+LABEL, DOES, SOURCE, DETERMINED, TAKES, WHEN = range(6)
+
+
+def rows() -> dict[str, list[str]]:
+    """Name → the cells behind it."""
+    found = re.findall(r"^\| `(\w+)` \|(.*)\|$", PAGE, flags=re.MULTILINE)
+    return {name: [cell.strip() for cell in rest.split("|")] for name, rest in found}
+
+
+def test_every_method_stands_there_in_the_order_of_the_registry() -> None:
+    assert {name: cells[LABEL] for name, cells in rows().items()} == {
+        name: label for name, (label, _) in PLACERS.items()
+    }
+    assert list(rows()) == list(PLACERS)
+    for cells in rows().values():
+        assert cells[DOES] and cells[SOURCE] and cells[WHEN]
+
+
+def test_what_draws_nothing_at_random_is_told() -> None:
+    assert {name for name, cells in rows().items() if cells[DETERMINED] == "yes"} == DETERMINISTIC
+    assert {cells[DETERMINED] for cells in rows().values()} == {"yes", "no"}
+
+
+def test_presets_and_policies_are_told() -> None:
+    assert {name for name, cells in rows().items() if "policy" in cells[TAKES]} == set(TAKE_A_POLICY)
+    for name, cells in rows().items():
+        assert tuple(re.findall(r"`(\w+)`", cells[TAKES])) == PRESETS.get(name, ())
+
+
+def test_the_first_lines_name_methods_alone() -> None:
+    choice = PAGE.partition("## All methods")[0].partition("## Which")[2]
+    named = set(re.findall(r"`(\w+)`", choice))
+    assert named - set(PLACERS) == {"compare"}
