@@ -80,6 +80,18 @@ def test_compose_starts_everything_the_supervisor_does(services: dict[str, Any])
         assert "data:/data" in services[name]["volumes"]
 
 
+def test_compose_passes_on_what_the_table_of_settings_lists(services: dict[str, Any]) -> None:
+    listed = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "README.md").read_text(), flags=re.MULTILINE))
+    of_the_image = {"HOST", "PORT", "PLACETO_DATA", "PLACETO_CHROMIUM"}
+    of_compose = {"DATABASE_URL", "REDIS_URL"}
+    for name in ("web", "database", "worker-gpu", "worker-cpu"):
+        passed = dict(services[name]["environment"])
+        assert passed.keys() == listed - of_the_image
+        assert {each: value for each, value in passed.items() if each not in of_compose} == {
+            each: f"${{{each}:-}}" for each in passed.keys() - of_compose
+        }
+
+
 def test_every_lasting_service_is_restarted_and_watched(services: dict[str, Any]) -> None:
     for name, service in services.items():
         if name == "database":
