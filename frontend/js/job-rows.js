@@ -38,7 +38,8 @@ async function refreshRow(row, onEnd) {
   for (const [name, text] of Object.entries(rowTexts(news))) {
     const part = row.querySelector(`[data-part=${name}]`);
     if (part && text !== null) {
-      setText(part, text);
+      const waiting = name === "stage" && status === "queued" ? (part.getAttribute("data-waiting") ?? "") : "";
+      setText(part, text || waiting);
     }
   }
   const bar = row.querySelector("[data-part=bar]");
@@ -61,7 +62,7 @@ async function refreshRow(row, onEnd) {
 export function rowTexts(news) {
   return {
     status: statusWords(String(news.status)),
-    stage: stageWords(news) || (news.status === "queued" ? null : ""),
+    stage: stageWords(news),
     error: String(news.error ?? ""),
     used: typeof news.evaluations_used === "number" ? formatCount(news.evaluations_used) : null,
     best: "best_step_time_us" in news ? formatTime(/** @type {number | null} */ (news.best_step_time_us)) : null,

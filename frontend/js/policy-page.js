@@ -7,11 +7,11 @@ import { formatDuration } from "./format.js";
 import { watchRows } from "./job-rows.js";
 import { fillNumbers } from "./page-numbers.js";
 import { PolicyChart } from "./policy-chart.js";
-import { chartSentence, initialState, reduce, stageName, stageSentence } from "./policy-state.js";
+import { chartSentence, initialState, progressWords, reduce, stageName } from "./policy-state.js";
 import { poll } from "./poll.js";
 import { hasEnded } from "./run-state.js";
 import { getJson } from "./server.js";
-import { stageWords, statusWords } from "./words.js";
+import { statusWords } from "./words.js";
 
 /**
  * @typedef {object} Page
@@ -74,14 +74,12 @@ class TrainingView {
     setText(this.#part("chart-words"), chartSentence(this.#state));
     setText(this.#part("time"), seconds > 0 ? `${formatDuration(seconds)} of training` : "");
     if (!ended) {
-      this.#announcer.say(stageName(this.#state));
-      const preparing = page.total > 0; // a family is being built
-      const words = preparing ? stageWords({ ...page }) : stageSentence(this.#state) || page.stage;
-      const waiting = page.status === "queued" ? "It waits for a free worker and starts by itself." : "Loading the graphs…";
-      setText(this.#part("stage"), words || waiting);
+      const waiting = page.status === "queued";
+      this.#announcer.say(waiting ? statusWords(page.status) : stageName(this.#state));
+      setText(this.#part("stage"), progressWords(this.#state, page));
       const bar = find(this.#root, "[data-part=bar]", HTMLProgressElement);
-      const known = this.#state.lastSeq > 0 ? { max: 1, value: done } : { max: 1, value: null };
-      setAttributes(bar, preparing ? { max: page.total, value: page.done } : known);
+      const known = { max: 1, value: this.#state.lastSeq > 0 && !waiting ? done : null };
+      setAttributes(bar, page.total > 0 ? { max: page.total, value: page.done } : known);
     }
   }
 

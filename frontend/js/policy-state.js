@@ -6,6 +6,7 @@
  */
 
 import { formatGap } from "./format.js";
+import { stageWords } from "./words.js";
 
 /**
  * @typedef {object} HeldOutRow
@@ -120,6 +121,23 @@ export function stageSentence(state) {
     return `${words}: ${heldOut.length} so far, mean gap ${formatGap(mean)}`;
   }
   return `${words}, ${Math.round(done * 100)} % of the training`;
+}
+
+/**
+ * The line under the bar of a training that has not ended. What an earlier worker was at counts for nothing while it is
+ * queued again.
+ *
+ * @param {PolicyState} state
+ * @param {{ status: string, stage: string, done: number, total: number }} row as the server has it; a total: a family is
+ *   being built
+ * @returns {string}
+ */
+export function progressWords(state, row) {
+  if (row.status === "queued") {
+    return "It waits for a free worker and starts by itself.";
+  }
+  const words = row.total > 0 ? stageWords({ ...row }) : stageSentence(state) || row.stage;
+  return words || "Loading the graphs…";
 }
 
 /**

@@ -11,7 +11,8 @@ test("a row tells what the answer tells, and leaves alone what it says nothing o
     used: null,
     best: null,
   });
-  assert.equal(rowTexts({ status: "queued", stage: "", done: 0, total: 0 }).stage, null, "the page says what it waits for");
+  assert.equal(rowTexts({ status: "queued", stage: "", done: 0, total: 0 }).stage, "", "also where it was further before");
+  assert.equal(rowTexts({ status: "queued", stage: "0 of 3 ended" }).stage, "0 of 3 ended");
   assert.equal(rowTexts({ status: "done", stage: "" }).stage, "");
   assert.equal(rowTexts({ status: "running", best_step_time_us: null }).best, "–");
   assert.equal(rowTexts({ status: "running", evaluations_used: 1200 }).used, "1,200");

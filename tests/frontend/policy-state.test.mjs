@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { formatGap } from "../../frontend/js/format.js";
-import { chartSentence, initialState, reduce, stageSentence } from "../../frontend/js/policy-state.js";
+import { chartSentence, initialState, progressWords, reduce, stageSentence } from "../../frontend/js/policy-state.js";
 
 /**
  * @param {number} seq
@@ -66,6 +66,17 @@ test("stage and chart in words", () => {
   assert.equal(stageSentence(state), "Learning to imitate them, 46 % of the training");
   assert.equal(chartSentence(state), "At first +50.0 %, least +20.0 %, last +20.0 %.");
   assert.equal(stageSentence({ ...state, stage: "dreaming" }), "dreaming, 46 % of the training");
+});
+
+test("while it is queued, again or for the first time, it tells of no stage", () => {
+  const state = reduce(initialState(), [event(1, 5, { stage: "reinforcement", done: 0.43 })]);
+  const waiting = "It waits for a free worker and starts by itself.";
+  const row = { status: "queued", stage: "Improving by reinforcement, 43 %", done: 0, total: 0 };
+  assert.equal(progressWords(state, row), waiting);
+  assert.equal(progressWords(initialState(), { ...row, stage: "building ptb", done: 3, total: 32 }), waiting);
+  assert.equal(progressWords(state, { ...row, status: "running" }), "Improving by reinforcement, 43 % of the training");
+  assert.equal(progressWords(state, { status: "running", stage: "building ptb", done: 3, total: 32 }), "building ptb: 3 of 32");
+  assert.equal(progressWords(initialState(), { ...row, status: "running", stage: "" }), "Loading the graphs…");
 });
 
 test("gaps", () => {

@@ -70,11 +70,12 @@ class StagedJob(Job):
         abstract = True
 
     def progress(self) -> dict[str, str | int]:
-        """How far it is, for scripts."""
+        """How far it is, for scripts; a stage only while it works: one that was given back still has its last."""
+        working = self.status == self.WORKING
         return {
             "status": self.status,
-            "stage": self.stage,
-            "done": self.stage_done,
-            "total": self.stage_total,
+            "stage": self.stage if working else "",
+            "done": self.stage_done if working else 0,
+            "total": self.stage_total if working else 0,
             "error": self.error,
         }
