@@ -175,6 +175,35 @@ def test_it_publishes_nothing_while_messages_wait(run: Run, broker: MemoryBroker
     assert broker.messages("gpu") == [[str(run.id)]]
 
 
+def test_what_is_given_back_is_published_though_other_messages_wait(run: Run, broker: MemoryBroker) -> None:
+    other = Run.objects.create(
+        graph=run.graph, cluster=run.cluster, method="random", settings={}, evaluations=1, seed=0
+    )
+    publish(Run, other.id)
+    claimed(run, STALE)
+    reaper.reap(Run)
+    assert broker.messages("gpu") == [[str(other.id)], [str(run.id)]]
+    assert Claim.take(Run, run.id) is not None
+    assert Claim.take(Run, run.id) is None, "a message that comes twice does no harm"
+
+
+def test_what_ends_with_its_worker_is_not_published(run: Run, broker: MemoryBroker) -> None:
+    claimed(run, STALE, cancel_requested=True)
+    reaper.reap(Run)
+    assert broker.messages("gpu") == []
+
+
+def test_what_is_given_back_without_a_broker_is_published_once_it_is_there(
+    run: Run, broker: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed(run, STALE)
+    with monkeypatch.context() as away:
+        away.setattr(reaper, "publish", lambda *_: False)
+        assert reaper.reap(Run) == 1
+    assert reaper.publish_queued(Run) == 1
+    assert broker.messages("gpu") == [[str(run.id)]]
+
+
 def test_it_publishes_nothing_that_is_not_queued(run: Run, broker: MemoryBroker) -> None:
     claimed(run, FRESH)
     assert reaper.publish_queued(Run) == 0

@@ -90,7 +90,18 @@ def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
     )
     if changed:
         log.info("%s: %d given back", model.__name__, changed)
+        _publish_at_once(model, model._default_manager.filter(id__in=ids, status=model.QUEUED))
     return changed
+
+
+def _publish_at_once(model: type[Job], rows: QuerySet[Any]) -> None:
+    """Give `rows` a message each: their first one may be lost, or come back only once its time at the broker is over.
+
+    One that comes twice does no harm: a job is claimed once. Where the broker is away, a later round publishes them.
+    """
+    for job_id in rows.order_by("created_at").values_list("id", flat=True):
+        if not publish(model, job_id):
+            return
 
 
 def _end_cancelled(model: type[Job]) -> None:
