@@ -4,11 +4,11 @@ import { Announcer } from "./announcer.js";
 import { ComparisonChart } from "./comparison-chart.js";
 import { stateWords } from "./comparison-model.js";
 import { confirmDeletion } from "./confirm.js";
-import { find, setText } from "./dom.js";
+import { find } from "./dom.js";
 import { watchRows } from "./job-rows.js";
 import { fillNumbers } from "./page-numbers.js";
 import { renewPart } from "./page-part.js";
-import { poll } from "./poll.js";
+import { failureWords, poll } from "./poll.js";
 import { getJson } from "./server.js";
 
 /** @typedef {import("./comparison-model.js").ComparisonState} ComparisonState */
@@ -56,6 +56,11 @@ if (works(begin)) {
       return works(state);
     },
     EVERY_MILLISECONDS,
-    (failures) => failures > 1 && setText(words, "The server cannot be reached, trying again…"),
+    (failures, error) => {
+      const told = failures === 0 ? stateWords(JSON.parse(shown)) : failureWords("This comparison", failures, error);
+      if (told) {
+        announcer.say(told, { urgent: true });
+      }
+    },
   );
 }

@@ -6,9 +6,9 @@ import { GraphPanel } from "./graph-panel.js";
 import { watchRows } from "./job-rows.js";
 import { fillNumbers } from "./page-numbers.js";
 import { renewPart } from "./page-part.js";
-import { poll } from "./poll.js";
+import { failureWords, poll } from "./poll.js";
 import { enhanceRunForm } from "./run-form.js";
-import { getJson, showFailure } from "./server.js";
+import { getJson, isGone, showFailure } from "./server.js";
 import { stageWords, statusWords } from "./words.js";
 
 const EVERY_MILLISECONDS = 1000;
@@ -30,7 +30,10 @@ function watchReading(root) {
       return true;
     },
     EVERY_MILLISECONDS,
-    (failures) => failures > 1 && setText(words, "The server cannot be reached, trying again…"),
+    (failures, error) => {
+      setText(words, failureWords("This graph", failures, error) || String(words.textContent));
+      bar.hidden = isGone(error);
+    },
   );
 }
 

@@ -8,9 +8,9 @@ import { watchRows } from "./job-rows.js";
 import { fillNumbers } from "./page-numbers.js";
 import { PolicyChart } from "./policy-chart.js";
 import { chartSentence, initialState, progressWords, reduce, stageName } from "./policy-state.js";
-import { poll } from "./poll.js";
+import { failureWords, poll } from "./poll.js";
 import { hasEnded } from "./run-state.js";
-import { getJson } from "./server.js";
+import { getJson, isGone } from "./server.js";
 import { statusWords } from "./words.js";
 
 /**
@@ -58,8 +58,17 @@ class TrainingView {
     return !ended;
   }
 
-  tellFailure() {
-    setText(this.#part("stage"), "The server cannot be reached, trying again…");
+  /**
+   * @param {number} failures in a row
+   * @param {unknown} error
+   */
+  tellFailure(failures, error) {
+    const words = failureWords("This policy", failures, error);
+    if (words) {
+      setText(this.#part("stage"), words);
+      this.#announcer.say(words, { urgent: true });
+    }
+    this.#root.querySelector("[data-part=bar]")?.toggleAttribute("hidden", isGone(error));
   }
 
   /**
@@ -95,5 +104,5 @@ confirmDeletion(document);
 watchRows(document, () => undefined);
 if (root.querySelector("[data-part=training]")) {
   const view = new TrainingView(root);
-  poll(() => view.look(), EVERY_MILLISECONDS, (failures) => failures > 1 && view.tellFailure());
+  poll(() => view.look(), EVERY_MILLISECONDS, (failures, error) => view.tellFailure(failures, error));
 }

@@ -16,25 +16,54 @@ export class ServerError extends Error {
 }
 
 /**
+ * Whether what was asked for is not there any more, so that asking again is of no use.
+ *
+ * @param {unknown} error
+ * @returns {boolean}
+ */
+export function isGone(error) {
+  return error instanceof ServerError && (error.status === 404 || error.status === 410);
+}
+
+/**
  * @param {string} url
  * @returns {Promise<unknown>}
  */
 export async function getJson(url) {
-  let answer;
-  try {
-    answer = await fetch(url, { headers: { Accept: "application/json" }, cache: "no-store" });
-  } catch {
-    throw new ServerError("The server cannot be reached.", 0);
-  }
-  if (!answer.ok) {
-    const gone = answer.status === 404 || answer.status === 410;
-    throw new ServerError(gone ? "This does not exist any more." : `The server answered ${answer.status}.`, answer.status);
-  }
+  const answer = await ask(url, "application/json");
   try {
     return await answer.json();
   } catch {
     throw new ServerError("The server's answer could not be read.", answer.status);
   }
+}
+
+/**
+ * @param {string} url
+ * @returns {Promise<Document>} a page, or a part of one
+ */
+export async function getPage(url) {
+  const answer = await ask(url, "text/html");
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+/**
+ * @param {string} url
+ * @param {string} accept
+ * @returns {Promise<Response>}
+ */
+async function ask(url, accept) {
+  let answer;
+  try {
+    answer = await fetch(url, { headers: { Accept: accept }, cache: "no-store" });
+  } catch {
+    throw new ServerError("The server cannot be reached.", 0);
+  }
+  if (!answer.ok) {
+    const error = new ServerError(`The server answered ${answer.status}.`, answer.status);
+    throw isGone(error) ? new ServerError("This does not exist any more.", answer.status) : error;
+  }
+  return answer;
 }
 
 /**
