@@ -39,7 +39,8 @@ class PlacetoSettings:
     passes: int = 1
     """how often an episode places every group (the paper's n; published code: 1)"""
     start: str = "best"
-    """placement at an episode's start (published: arbitrary): `fastest_device`, `random`, or the `best` found so far"""
+    """placement at an episode's start (published: arbitrary): `fastest_device`, `random`, the `best` found so far, or
+    `nowhere`, no group having a device yet (with the network `shared_head` and the reward `terminal` alone)"""
     start_tolerance: float = 0.02
     """with the start `best`: by what share the next start may be worse than the best found, at the start; falls
     linearly to 0. The best end of each batch is the next start while it is within that"""

@@ -30,7 +30,7 @@ class LocalSearchSettings:
     hot: float = 0.005
     """heat at the begin of a cycle of the shortest length; others begin hotter or colder by the root of their length"""
     cold: float = 0.0002
-    """heat at the end of a cycle"""
+    """heat at the end of a cycle; at most `hot`"""
     moves_of_shortest_cycle: float = 12.0
     """evaluations in the first cycle, in moves of one group that there are; what is left doubles from cycle to cycle"""
     list_starts: bool = True

@@ -19,7 +19,7 @@ class RnnSettings:
     preset: str = "fast"
     """the preset that these settings started from: `fast` or `paper`"""
     hidden_width: int = 64
-    """width of the decoder's state; each direction of the encoder has half of it (published: 512)"""
+    """width of the decoder's state; each direction of the encoder has half of it, so it is even (published: 512)"""
     temperature: float = 1.0
     """divides the devices' scores (published: 1)"""
     tanh_constant: float = 5.0
