@@ -5,6 +5,7 @@ Everything that touches an untrusted file or TensorFlow runs in a bounded child 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from engine.child import Limits, ReportProgress
@@ -55,10 +56,10 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.placement_files import apply, device_of_group, placement_to_json, simulate, trace
-from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS, TAKE_A_POLICY
+from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS, TAKE_A_POLICY, make_method_settings
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.fitting import PolicyFit, policy_fit
-from engine.policies.settings import PolicyTrainingSettings
+from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import MOST_POLICY_BYTES, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from engine.policies.upload import check_policy
@@ -73,6 +74,7 @@ from engine.policy_training import (
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run, RunRequest
+from engine.setting_list import MakeSettings, Setting, list_settings
 from engine.zoo import ZOO, build_graph
 
 
@@ -105,6 +107,15 @@ def methods() -> list[MethodInfo]:
         MethodInfo(name, label, PRESETS.get(name, ()), name in DETERMINISTIC, name in TAKE_A_POLICY)
         for name, (label, _) in PLACERS.items()
     ]
+
+
+def what_has_settings() -> dict[str, MakeSettings]:
+    """Methods, `training` and samples: name → what `list_settings` asks. Methods without a setting are among them."""
+    return {
+        **{method: partial(make_method_settings, method) for method in PLACERS},
+        "training": make_training_settings,
+        **{name: model.settings for name, model in ZOO.items()},
+    }
 
 
 def device_kinds() -> list[KindInfo]:
@@ -201,6 +212,7 @@ __all__ = [
     "KindInfo",
     "LimitError",
     "Limits",
+    "MakeSettings",
     "Member",
     "MethodInfo",
     "MethodSummary",
@@ -217,6 +229,7 @@ __all__ = [
     "ReadingOptions",
     "ReportProgress",
     "RunRequest",
+    "Setting",
     "SettingsError",
     "ShouldStop",
     "Standing",
@@ -244,6 +257,7 @@ __all__ = [
     "families",
     "family_members",
     "learned_until",
+    "list_settings",
     "measure",
     "methods",
     "parse_cluster",
@@ -259,6 +273,7 @@ __all__ = [
     "trace",
     "train",
     "training_identity",
+    "what_has_settings",
     "write_placed",
     "zero_shot_evaluations",
 ]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from engine import api
 from engine.errors import SettingsError
-from engine.graph_arguments import print_progress, settings_of_pairs
+from engine.graph_arguments import add_settings, print_progress, settings_of_pairs
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 GRAPH_SUFFIX = ".pb"
@@ -26,13 +26,7 @@ def add_build(commands: Commands) -> None:
         "with the family",
     )
     parser.add_argument("--inference", action="store_true", help="of a graph: the forward pass alone, no training step")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=JSON",
-        help="of a graph: a setting of the model, such as batch=32",
-    )
+    add_settings(parser, "of a graph: a setting of the model, such as batch=32", "NAME")
     parser.add_argument("--count", type=int, metavar="N", help=f"of a family: how many (default {api.FAMILY_COUNT})")
     parser.add_argument("--seed", type=int, metavar="S", help="of a family: what is drawn (default 0)")
     parser.set_defaults(command=_build)

@@ -10,7 +10,14 @@ from typing import TypeAlias
 from engine import api
 from engine.destinations import require_folder, require_writable
 from engine.errors import SettingsError
-from engine.graph_arguments import add_graph, cluster_of, prepared_graph, settings_of_pairs
+from engine.graph_arguments import (
+    DEFAULT_EVALUATIONS,
+    add_graph,
+    add_settings,
+    cluster_of,
+    prepared_graph,
+    settings_of_pairs,
+)
 from engine.policy_arguments import add_policy, policy_of
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -23,18 +30,18 @@ def add_compare(commands: Commands) -> None:
     parser = commands.add_parser("compare", help="compare methods over seeds, with the same budget")
     add_graph(parser)
     parser.add_argument("--methods", required=True, metavar="A,B,C", help="see `methods`")
-    parser.add_argument("--evaluations", type=int, default=2000, help="the budget of each (default 2000)")
-    parser.add_argument("--seconds", type=float, help="stop each after these seconds too")
-    parser.add_argument("--seeds", type=int, default=3, metavar="K", help="how many seeds each has (default 3)")
     parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="METHOD.NAME=JSON",
-        help="a setting of a method, such as placeto.preset=paper",
+        "--evaluations", type=int, default=DEFAULT_EVALUATIONS, help="the budget of each (default %(default)s)"
     )
+    parser.add_argument("--seconds", type=float, help="stop each after these seconds too")
+    parser.add_argument(
+        "--seeds", type=int, default=3, metavar="K", help="how many seeds each has (default %(default)s)"
+    )
+    add_settings(parser, "a setting of a method, such as placeto.preset=paper", "METHOD", "METHOD.NAME=JSON")
     add_policy(parser, f"a trained policy, for those of the methods that take one: {', '.join(_takers())}")
-    parser.add_argument("--processes", type=int, default=0, metavar="N", help="at once (default: one a core)")
+    parser.add_argument(
+        "--processes", type=int, default=0, metavar="N", help="at once; 0: one a core (default %(default)s)"
+    )
     parser.add_argument(
         "--out",
         type=Path,

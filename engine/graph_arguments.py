@@ -13,20 +13,50 @@ from engine.reading_arguments import add_reading_arguments, reading_options
 
 UNKNOWN_SHOWN = 10
 """ops of unknown cost that are named"""
+NO_MERGING = "all"
+DEFAULT_EVALUATIONS = 2000
+"""the budget of a method, unless told otherwise"""
 
 
-def add_graph(parser: argparse.ArgumentParser) -> None:
-    """The graph, its cluster, groups and costs; where the report goes."""
+def add_graph(parser: argparse.ArgumentParser, *, groups: int | str = api.DEFAULT_GROUPS) -> None:
+    """The graph, its cluster, groups (unless told otherwise so many) and costs; where the report goes."""
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     parser.add_argument("--cluster", required=True, help="2xK80, 4xV100+cpu, or a file of cluster JSON")
-    parser.add_argument(
-        "--groups", type=group_count, default=128, help="at most N groups (default 128), or all: no merging"
-    )
+    add_groups(parser, "", groups)
     add_reading_arguments(parser)
     parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
     parser.add_argument("--profile", type=Path, metavar="RUN_METADATA", help="measured op times of a run of the graph")
     parser.add_argument("--profile-kind", metavar="KIND", help="the device kind on which they were measured")
     parser.add_argument("--report", type=Path, help="write the report here, as JSON")
+
+
+def add_groups(parser: argparse.ArgumentParser, of_what: str, default: int | str) -> None:
+    """`--groups`."""
+    parser.add_argument(
+        "--groups",
+        type=group_count,
+        default=default,
+        metavar="N",
+        help=f"{of_what}at most N groups, or {NO_MERGING}: no merging (default %(default)s)",
+    )
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """`--seed`."""
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="what is drawn at random follows from it (default %(default)s)"
+    )
+
+
+def add_settings(parser: argparse.ArgumentParser, words: str, of_what: str, metavar: str = "NAME=JSON") -> None:
+    """`--set`."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar=metavar,
+        help=f"{words}; `python -m engine settings {of_what}` lists them",
+    )
 
 
 def cluster_of(parsed: argparse.Namespace) -> api.Cluster:
@@ -57,9 +87,23 @@ def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
         run_metadata=parsed.profile,
         profile_kind=parsed.profile_kind,
     )
-    for line in (*prepared.origin.notes, *_left_to_people(prepared)):
+    for line in notes_on(prepared):
         print(line, file=sys.stderr)
     return prepared
+
+
+def notes_on(prepared: api.PreparedGraph) -> list[str]:
+    """What had to be done to the graph, and what of it is not known."""
+    return [*prepared.origin.notes, *_left_to_people(prepared)]
+
+
+def write_report(path: Path | None, report: api.Json) -> None:
+    """To `path`, or to stdout without the long placement."""
+    if path is not None:
+        path.write_text(json.dumps(report, indent=1) + "\n")
+        return
+    shown = {key: value for key, value in report.items() if key != "placement"} if isinstance(report, dict) else report
+    print(json.dumps(shown, indent=1))
 
 
 def settings_of_pairs(pairs: Sequence[str]) -> dict[str, api.Json]:
@@ -101,8 +145,8 @@ def _left_to_people(prepared: api.PreparedGraph) -> Iterator[str]:
 
 def group_count(text: str) -> int | None:
     """The type of `--groups`: a number, or None for `all`."""
-    if text == "all":
+    if text == NO_MERGING:
         return None
     if not (text.isdecimal() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text!r}; allowed: a whole number from 1, or all")
+        raise argparse.ArgumentTypeError(f"{text!r}; allowed: a whole number from 1, or {NO_MERGING}")
     return int(text)

@@ -11,9 +11,11 @@ SHAPE_RULE = "NAME=LENGTHS, such as images=8,224,224,3"
 _SHAPE = re.compile(r"\[?\s*((?:[0-9]{1,10}\s*,\s*)*[0-9]{1,10})?\s*,?\s*\]?\Z", re.ASCII)
 
 
-def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
+def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """`--signature`, `--batch-size`, `--input-shape`."""
-    parser.add_argument("--signature", default="", metavar="NAME", help="of a SavedModel (default serving_default)")
+    parser.add_argument(
+        "--signature", default="", metavar="NAME", help="of a SavedModel (default serving_default, or the only one)"
+    )
     parser.add_argument("--batch-size", type=int, metavar="N", help="for inputs whose first dimension is unknown")
     parser.add_argument(
         "--input-shape",

@@ -9,8 +9,17 @@ from typing import TypeAlias
 from engine import api
 from engine.destinations import require_writable
 from engine.errors import SettingsError, shortened
-from engine.graph_arguments import cluster_named, group_count, print_progress, settings_of_pairs
+from engine.graph_arguments import (
+    add_groups,
+    add_seed,
+    add_settings,
+    cluster_named,
+    notes_on,
+    print_progress,
+    settings_of_pairs,
+)
 from engine.policy_arguments import SUFFIX
+from engine.reading_arguments import add_reading_arguments, reading_options
 from engine.training_state import TrainingState
 from engine.whole_files import write_whole
 
@@ -31,8 +40,9 @@ def add_train(commands: Commands) -> None:
     )
     parser.add_argument("--out", type=Path, required=True, metavar=f"POLICY{SUFFIX}", help="write the policy here")
     parser.add_argument("--name", default="", help="the policy's name (default: that of the file)")
-    parser.add_argument("--seconds", type=float, help="of training (default 3600)")
-    parser.add_argument("--seed", type=int, default=0)
+    usual_seconds = api.PolicyTrainingSettings().seconds
+    parser.add_argument("--seconds", type=float, help=f"of training (default {usual_seconds:g})")
+    add_seed(parser)
     parser.add_argument(
         "--held-out",
         action="extend",
@@ -42,9 +52,8 @@ def add_train(commands: Commands) -> None:
         metavar="GRAPH",
         help="graphs to test the policy on, beside those that a family holds out",
     )
-    parser.add_argument(
-        "--groups", type=group_count, default=128, help="of a graph's file: at most N groups (default 128), or all"
-    )
+    add_groups(parser, "of the graphs' files: ", api.DEFAULT_GROUPS)
+    add_reading_arguments(parser.add_argument_group("how the graphs' files are read, all of them alike"))
     parser.add_argument(
         "--count",
         type=int,
@@ -59,13 +68,7 @@ def add_train(commands: Commands) -> None:
         metavar="FOLDER",
         help="of families (default %(default)s)",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=JSON",
-        help="a setting of the training, see docs/policies.md",
-    )
+    add_settings(parser, "a setting of the training, such as imitation_steps=2000", "training")
     parser.set_defaults(command=_train)
 
 
@@ -78,7 +81,8 @@ def _train(parsed: argparse.Namespace) -> int:
     name = parsed.name or parsed.out.stem
     api.check_training(name, parsed.seed, settings)
     families, files = _families_and_files(parsed.graphs)
-    trained_on, held_out = _prepared(parsed, families, files)
+    options = _options(parsed, files)
+    trained_on, held_out = _prepared(parsed, families, files, options)
     request = api.TrainRequest(trained_on, held_out, clusters, name, parsed.seed, settings, tuple(families))
     return _carried_out(request, parsed.out)
 
@@ -112,12 +116,21 @@ def _families_and_files(words: list[str]) -> tuple[list[str], list[Path]]:
     return families, files
 
 
+def _options(parsed: argparse.Namespace, files: list[Path]) -> api.ReadingOptions:
+    """Raises SettingsError for options without a file that they are for."""
+    options = reading_options(parsed)
+    if options != api.ReadingOptions() and not (files or parsed.held_out):
+        where = "--signature, --batch-size, --input-shape"
+        raise SettingsError("a family's graphs leave nothing open", where=where, allowed="them beside a graph's file")
+    return options
+
+
 def _prepared(
-    parsed: argparse.Namespace, families: list[str], files: list[Path]
+    parsed: argparse.Namespace, families: list[str], files: list[Path], options: api.ReadingOptions
 ) -> tuple[tuple[api.PreparedGraph, ...], tuple[api.PreparedGraph, ...]]:
     """The graphs to train on, and those to hold out."""
-    trained_on = [_read(path, parsed.groups) for path in files]
-    held_out = [_read(path, parsed.groups) for path in parsed.held_out]
+    trained_on = [_read(path, parsed.groups, options) for path in files]
+    held_out = [_read(path, parsed.groups, options) for path in parsed.held_out]
     for name in families:
         family = api.prepared_family(name, parsed.cache, print_progress, count=parsed.count)
         trained_on += family.train
@@ -125,8 +138,12 @@ def _prepared(
     return tuple(trained_on), tuple(held_out)
 
 
-def _read(path: Path, groups: int | None) -> api.PreparedGraph:
-    return api.prepare(path, path.suffix, print_progress, api.Limits(), groups)
+def _read(path: Path, groups: int | None, options: api.ReadingOptions) -> api.PreparedGraph:
+    """What had to be done to the graph is told."""
+    prepared = api.prepare(path, path.suffix, print_progress, api.Limits(), groups, options=options)
+    for line in notes_on(prepared):
+        print(f"{shortened(path.name)}: {line}", file=sys.stderr)
+    return prepared
 
 
 def _check_destination(path: Path) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 import importlib
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from engine.errors import SettingsError
 from engine.events import Json
@@ -12,6 +12,9 @@ from engine.placeto.settings import PRESETS as PLACETO_PRESETS
 from engine.policies.trained_policy import TrainedPolicy
 from engine.sequence_placers.settings import PRESETS as SEQUENCE_PRESETS
 from engine.setting_ranges import require_fields
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 PLACERS: dict[str, tuple[str, str]] = {
     "auto": ("Auto", "engine.placers.auto:Auto"),
@@ -52,6 +55,11 @@ TAKE_A_POLICY = ("placeto", "auto")
 """methods that can begin from a trained policy"""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _NoSettings:
+    """Of a placer without any."""
+
+
 def placer_class(name: str) -> type[Placer]:
     """The class of method `name`. Raises SettingsError for a name that is not in `PLACERS`."""
     if name not in PLACERS:
@@ -77,9 +85,19 @@ def make_placer(name: str, settings: Mapping[str, Json], policy: TrainedPolicy |
     return placer
 
 
+def make_method_settings(name: str, given: Mapping[str, Json]) -> "DataclassInstance":
+    """The settings with which method `name` would run. Raises SettingsError as `make_placer`."""
+    return settings_dataclass_of(make_placer(name, given))
+
+
 def settings_of(placer: Placer) -> dict[str, Json]:
     """The settings that `placer` runs with, defaults included: stored with every result."""
+    return dataclasses.asdict(settings_dataclass_of(placer))
+
+
+def settings_dataclass_of(placer: Placer) -> "DataclassInstance":
+    """The same as they were made: the placer itself, or what it keeps as `settings`."""
     settings: object = placer if dataclasses.is_dataclass(placer) else getattr(placer, "settings", None)
     if not dataclasses.is_dataclass(settings) or isinstance(settings, type):
-        return {}
-    return dataclasses.asdict(settings)
+        return _NoSettings()
+    return settings

@@ -7,14 +7,24 @@ from collections.abc import Iterator
 from tests.borders.python_source import PythonSource
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("webapp", "engine.__main__", "engine.command_line", "engine.experiments"),
+    (
+        "webapp",
+        "engine.__main__",
+        "engine.command_line",
+        "engine.experiments_commands",
+        "engine.listing_commands",
+        "engine.experiments",
+    ),
     (
         "engine.measuring_commands",
         "engine.building_command",
         "engine.comparing_command",
+        "engine.placing_command",
+        "engine.simulating_commands",
         "engine.training_command",
         "engine.training_state",
         "engine.graph_arguments",
+        "engine.placement_arguments",
         "engine.policy_arguments",
         "engine.reading_arguments",
     ),
@@ -42,7 +52,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.clusters",),
     ("engine.child_process", "engine.child"),
     ("engine.json_text",),
-    ("engine.archive", "engine.whole_files", "engine.destinations", "engine.setting_ranges"),
+    ("engine.archive", "engine.whole_files", "engine.destinations"),
+    ("engine.setting_ranges", "engine.setting_list", "engine.setting_sentences"),
     ("engine.events",),
     ("engine.errors",),
 )

@@ -1,5 +1,6 @@
 """The commands around a policy's file: `train`, also after an interruption, and `place --policy`."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,37 @@ def test_a_family_brings_its_own_split(tmp_path: Path, trainer: Trainer, monkeyp
     assert (len(request.graphs), len(request.held_out), request.families) == (4, 2, ("ptb", "nmt"))
 
 
+def test_all_files_are_read_as_the_options_say_those_held_out_too(
+    graphs: list[str],
+    tmp_path: Path,
+    trainer: Trainer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    read: list[tuple[str, int | None, api.ReadingOptions]] = []
+    prepared = [api.PreparedGraph.from_bytes(_prepared(tmp_path, bytes_)) for bytes_ in (50, 60)]
+    noted = [dataclasses.replace(each, origin=dataclasses.replace(each.origin, notes=("so",))) for each in prepared]
+
+    def prepare(path: Path, _suffix: str, _progress: Any, _limits: Any, groups: int | None, **more: Any) -> Any:
+        read.append((path.name, groups, more["options"]))
+        return noted[len(read) - 1]
+
+    monkeypatch.setattr(api, "prepare", prepare)
+    options = ["--batch-size", "8", "--signature", "train", "--input-shape", "x=8,3", "--groups", "all"]
+    out = ["--out", str(tmp_path / "policy.safetensors")]
+    assert main(["train", "a.zip", "--held-out", "b.pb", *TRAIN, *options, *out]) == 0
+    wanted = api.ReadingOptions("train", 8, {"x": (8, 3)})
+    assert read == [("a.zip", None, wanted), ("b.pb", None, wanted)]
+    assert {"a.zip: so", "b.pb: so"} <= set(capsys.readouterr().err.splitlines())
+
+
+def test_how_files_are_read_is_asked_of_files_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["train", "ptb", *TRAIN, "--out", str(tmp_path / "policy.safetensors"), "--batch-size", "8"]
+    assert main(command) == 2
+    line = "--signature, --batch-size, --input-shape: a family's graphs leave nothing open"
+    assert capsys.readouterr().err == f"{line}; allowed: them beside a graph's file\n"
+
+
 def _prepared(folder: Path, persistent_bytes: int) -> bytes:
     path = folder / "one.json"
     write_graph(path, persistent_bytes)
@@ -166,6 +198,11 @@ def _prepared(folder: Path, persistent_bytes: int) -> bytes:
         (["--seed", "-1"], f"seed: -1; allowed: a whole number from 0 to {2**63 - 1}"),
         (["--seconds", "0"], "seconds: 0.0; allowed: a number from 0.001 to 1e+07"),
         (["--name", "\n"], "name: '\ufffd'; allowed: 1 to 200 printable characters"),
+        (
+            ["--batch-size", "8"],
+            "five.json: node-link JSON has neither signatures nor shapes; allowed: no options",
+        ),
+        (["--batch-size", "0"], "batch size: 0; allowed: a whole number from 1 to 2147483647"),
         (["--set", "torch_threads=0"], "torch_threads: 0; allowed: a whole number from 1 to 256"),
     ],
 )

@@ -1,0 +1,79 @@
+"""The commands that say what there is to choose: `methods` and `settings`."""
+
+import argparse
+import json
+from typing import TypeAlias
+
+from engine import api
+from engine.errors import SettingsError, shortened
+from engine.experiments.policy_scope import make_scope
+from engine.experiments_commands import SCOPED
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+NAME_WIDTH = 18
+
+
+def add_methods(commands: Commands) -> None:
+    """`methods`"""
+    parser = commands.add_parser("methods", help="list the methods")
+    parser.set_defaults(command=_methods)
+
+
+def add_settings_list(commands: Commands) -> None:
+    """`settings [NAME]`"""
+    parser = commands.add_parser("settings", help="list what --set takes: defaults, what is allowed, what it means")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="of a method, of training, of an experiment or a sample; none: the names",
+    )
+    parser.add_argument("--preset", help="with the defaults of this preset (see `methods`)")
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.set_defaults(command=_settings)
+
+
+def what_has_settings() -> dict[str, api.MakeSettings]:
+    """Everything that `settings` knows."""
+    return api.what_has_settings() | dict.fromkeys(SCOPED, make_scope)
+
+
+def _methods(_parsed: argparse.Namespace) -> int:
+    for method in api.methods():
+        presets = f"  presets: {', '.join(method.presets)}" if method.presets else ""
+        policy = "  takes a policy" if method.takes_a_policy else ""
+        print(f"{method.name:16}{method.label}{presets}{policy}")
+    return 0
+
+
+def _settings(parsed: argparse.Namespace) -> int:
+    if parsed.name is None:
+        return _names(parsed)
+    known = what_has_settings()
+    if parsed.name not in known:
+        raise SettingsError("there is no such name", where=shortened(parsed.name), allowed=", ".join(known))
+    settings = api.list_settings(known[parsed.name], {} if parsed.preset is None else {"preset": parsed.preset})
+    if parsed.json:
+        print(json.dumps([setting.to_json() for setting in settings], indent=1, ensure_ascii=False))
+        return 0
+    for setting in settings:
+        print(setting.line())
+    if not settings:
+        print(f"{parsed.name} has no settings")
+    return 0
+
+
+def _names(parsed: argparse.Namespace) -> int:
+    """What has any settings, and of what kind it is."""
+    if parsed.preset is not None:
+        raise SettingsError("no name is given", where="--preset", allowed="it with the name of a method")
+    labels = {method.name: f"method {method.label}" for method in api.methods()}
+    labels |= {name: f"experiment, for `experiments {name}`" for name in SCOPED}
+    labels |= {name: f"sample, for `build {name}`" for name in api.samples()} | {"training": "for `train`"}
+    names = [name for name, make in what_has_settings().items() if api.list_settings(make, {})]
+    if parsed.json:
+        print(json.dumps(names, indent=1))
+        return 0
+    for name in names:
+        print(f"{name:{NAME_WIDTH}}{labels[name]}")
+    return 0

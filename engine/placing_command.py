@@ -1,0 +1,142 @@
+"""The command `place`: one method on one graph; a report, a placement, the placed graph."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TypeAlias
+
+from engine import api
+from engine.destinations import require_writable
+from engine.errors import SettingsError
+from engine.graph_arguments import (
+    DEFAULT_EVALUATIONS,
+    add_graph,
+    add_seed,
+    add_settings,
+    cluster_of,
+    prepared_graph,
+    settings_of_pairs,
+    write_report,
+)
+from engine.placement_arguments import PLACED_FORMATS
+from engine.policy_arguments import add_policy, policy_of, tell_fit
+from engine.reading_arguments import reading_options
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+WITH_A_POLICY = "placeto"
+"""the method that a policy is for, unless another one is named"""
+PLACEMENT_FORMAT = ".json"
+
+
+def add_place(commands: Commands) -> None:
+    """`place GRAPH --cluster C --method M`"""
+    parser = commands.add_parser("place", help="place a graph")
+    add_graph(parser)
+    parser.add_argument("--method", help=f"see `methods` (default {_default_method()}; with a policy {WITH_A_POLICY})")
+    add_policy(parser, "a trained policy: placed in one pass, or with --evaluations as the start of the method")
+    add_settings(parser, "a setting of the method, such as preset=paper", "METHOD")
+    parser.add_argument(
+        "--evaluations",
+        type=int,
+        help=f"the budget (default {DEFAULT_EVALUATIONS}; with --policy and {WITH_A_POLICY} what its one pass takes)",
+    )
+    parser.add_argument("--seconds", type=float, help="stop after these seconds too")
+    add_seed(parser)
+    parser.add_argument(
+        "--out", type=Path, help="write the placed graph here (.pb, .pbtxt; .json: the placement alone)"
+    )
+    parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
+    parser.set_defaults(command=_place)
+
+
+def _default_method() -> str:
+    """The first in the registry."""
+    return api.methods()[0].name
+
+
+def _place(parsed: argparse.Namespace) -> int:
+    cluster = cluster_of(parsed)
+    method = parsed.method or (_default_method() if parsed.policy is None else WITH_A_POLICY)
+    budget = api.Budget(_evaluations(parsed, method, cluster), parsed.seconds)
+    request = api.RunRequest(
+        cluster,
+        method,
+        budget,
+        parsed.seed,
+        settings_of_pairs(parsed.set),
+        parsed.drop_devices,
+        policy=policy_of(parsed),
+    )
+    _check_destination(parsed)
+    prepared = prepared_graph(parsed)
+    tell_fit(request.policy, prepared.graph.name, cluster)
+    report = api.place(prepared, request, _Console(budget).hear, lambda: False)
+    placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
+    del report["device_of_group"]
+    write_report(parsed.report, report | {"placement": dict(placement)})
+    if parsed.out is not None and parsed.out.suffix == PLACEMENT_FORMAT:
+        parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
+    elif parsed.out is not None:
+        api.write_placed(
+            parsed.graph,
+            parsed.graph.suffix,
+            placement,
+            parsed.out,
+            api.Limits(),
+            reading_options(parsed),
+            short=parsed.short_devices,
+        )
+    return 0
+
+
+def _evaluations(parsed: argparse.Namespace, method: str, cluster: api.Cluster) -> int:
+    """What was asked; without that, of a policy its greedy pass alone."""
+    if parsed.evaluations is not None:
+        return int(parsed.evaluations)
+    zero_shot = parsed.policy is not None and method == WITH_A_POLICY
+    return api.zero_shot_evaluations(cluster) if zero_shot else DEFAULT_EVALUATIONS
+
+
+def _check_destination(parsed: argparse.Namespace) -> None:
+    """Refuse what could not be written before hours of work, not after."""
+    require_writable("--out", parsed.out)
+    require_writable("--report", parsed.report)
+    if parsed.out is None:
+        return
+    if parsed.out.suffix not in (*PLACED_FORMATS, PLACEMENT_FORMAT):
+        raise SettingsError(f"{parsed.out.name!r}", where="--out", allowed="a name that ends in .pb, .pbtxt or .json")
+    if parsed.out.suffix != PLACEMENT_FORMAT and parsed.graph.suffix == ".json":
+        raise SettingsError("node-link JSON holds no GraphDef", where="--out", allowed="a name that ends in .json")
+
+
+class _Console:
+    """Tells a run's events in a line now and then."""
+
+    SECONDS_BETWEEN_LINES = 2.0
+
+    def __init__(self, budget: api.Budget) -> None:
+        self._budget = budget
+        self._last_line_seconds = 0.0
+
+    def hear(self, item: api.NumberedEvent | api.Checkpoint) -> None:
+        event = item.event if isinstance(item, api.NumberedEvent) else None
+        if isinstance(event, api.Baseline):
+            told = _seconds(event.step_time_us) if event.step_time_us is not None else event.note
+            mean = f" (mean {_seconds(event.mean_step_time_us)})" if event.method == "random" else ""
+            print(f"{event.method}: {told}{mean}", file=sys.stderr)
+        elif isinstance(event, api.Episode) and self._is_time(event):
+            self._last_line_seconds = event.elapsed_seconds
+            print(
+                f"episode {event.episode}: {_seconds(event.step_time_us)}, best {_seconds(event.best_step_time_us)}, "
+                f"{event.evaluations}/{self._budget.evaluations} evaluations, {event.elapsed_seconds:.0f} s",
+                file=sys.stderr,
+            )
+
+    def _is_time(self, event: api.Episode) -> bool:
+        waited = event.elapsed_seconds - self._last_line_seconds >= self.SECONDS_BETWEEN_LINES
+        return waited or event.evaluations == self._budget.evaluations
+
+
+def _seconds(step_time_us: float | None) -> str:
+    return "none" if step_time_us is None else f"{step_time_us / 1e6:.4f} s"

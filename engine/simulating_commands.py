@@ -1,0 +1,68 @@
+"""The commands that take a placement as it is: `simulate` and `apply`."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TypeAlias
+
+from engine import api
+from engine.destinations import require_writable
+from engine.errors import SettingsError
+from engine.graph_arguments import NO_MERGING, add_graph, cluster_of, prepared_graph, write_report
+from engine.placement_arguments import PLACED_FORMATS, read_placements
+from engine.reading_arguments import add_reading_arguments, reading_options
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def add_simulate(commands: Commands) -> None:
+    """`simulate GRAPH --cluster C --placement placement.json`"""
+    parser = commands.add_parser("simulate", help="simulate a placement, or a list of them")
+    add_graph(parser, groups=NO_MERGING)
+    parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}, or a list of them")
+    parser.add_argument("--trace", type=Path, help="write a Chrome trace of the timeline here")
+    parser.set_defaults(command=_simulate)
+
+
+def add_apply(commands: Commands) -> None:
+    """`apply GRAPH --placement placement.json --out placed.pb`"""
+    parser = commands.add_parser("apply", help="write a graph with the devices of a placement")
+    parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
+    add_reading_arguments(parser)
+    parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}")
+    parser.add_argument("--out", type=Path, required=True, help="write the placed graph here (.pb, .pbtxt)")
+    parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
+    parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
+    parser.set_defaults(command=_apply)
+
+
+def _simulate(parsed: argparse.Namespace) -> int:
+    cluster = cluster_of(parsed)
+    require_writable("--trace", parsed.trace)
+    require_writable("--report", parsed.report)
+    placements = read_placements(parsed.placement)
+    rows: list[api.Json] = list(placements) if isinstance(placements, list) else [placements]
+    if parsed.trace is not None and len(rows) != 1:
+        raise SettingsError(f"{len(rows)} placements", where="--trace", allowed="one placement")
+    prepared = prepared_graph(parsed)
+    reports = api.simulate(prepared, cluster, rows)
+    if parsed.trace is not None:
+        parsed.trace.write_text(json.dumps(api.trace(prepared, cluster, rows[0])) + "\n")
+    write_report(parsed.report, reports if isinstance(placements, list) else reports[0])
+    return 0
+
+
+def _apply(parsed: argparse.Namespace) -> int:
+    if parsed.out.suffix not in PLACED_FORMATS:
+        raise SettingsError(f"{parsed.out.name!r}", where="--out", allowed="a name that ends in .pb or .pbtxt")
+    api.apply(
+        parsed.graph,
+        parsed.graph.suffix,
+        read_placements(parsed.placement),
+        parsed.out,
+        api.Limits(),
+        reading_options(parsed),
+        short=parsed.short_devices,
+        keep_pins=not parsed.drop_devices,
+    )
+    return 0

@@ -1,0 +1,136 @@
+"""What can be set is told, of everything that has settings, and as it is."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine import api
+from engine.command_line import main
+from engine.experiments_commands import SCOPED
+from engine.graph_arguments import settings_of_pairs
+from engine.listing_commands import what_has_settings
+from engine.placers.registry import PLACERS
+from engine.setting_sentences import sentences_of
+from engine.zoo import ZOO
+
+PRESETS = {method.name: method.presets for method in api.methods() if method.presets}
+
+
+def every_owner() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Names, and what is given: each preset where there are some."""
+    for name in what_has_settings():
+        for given in [{"preset": preset} for preset in PRESETS.get(name, ())] or [{}]:
+            yield name, given
+
+
+def test_the_names_are_those_of_the_registries_each_once() -> None:
+    assert list(what_has_settings()) == [*PLACERS, "training", *ZOO, *SCOPED]
+
+
+@pytest.mark.parametrize("name", what_has_settings())
+def test_each_setting_has_a_sentence_under_it(name: str) -> None:
+    kind: type = type(what_has_settings()[name]({}))
+    fields = [field.name for field in dataclasses.fields(kind)]
+    assert [field for field in fields if not sentences_of(kind).get(field)] == [], f"{kind.__qualname__} says nothing"
+
+
+@pytest.mark.parametrize(("name", "given"), list(every_owner()))
+def test_what_is_told_is_what_counts(name: str, given: dict[str, Any]) -> None:
+    make = what_has_settings()[name]
+    settings = api.list_settings(make, given)
+    assert {each.name: each.default for each in settings} == dataclasses.asdict(make(given))
+    for each in settings:
+        assert each.allowed and each.sentence
+        assert settings_of_pairs([f"{each.name}={json.dumps(each.default)}"]) == {each.name: each.default}
+        assert make({**given, each.name: each.default}) == make(given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["placeto"],
+            'reward_unit="reference"; allowed: reference, second; what a reward of 1 is: `second` (published), or '
+            "`reference`, the step time on the fastest single device without transfers",
+        ),
+        (
+            ["placeto", "--preset", "paper"],
+            "message_rounds=8; allowed: a whole number from 0 to 64; rounds of message passing in each direction "
+            "(published: 8)",
+        ),
+        (
+            ["hierarchical", "--preset", "paper"],
+            "grouper_width=64; allowed: a whole number from 1 to 4096; width of the grouper's hidden layer "
+            "(published: 64)",
+        ),
+        (
+            ["rnn", "--preset", "paper"],
+            "normalise_advantages=false; allowed: true, false; whether a batch's advantages are divided by their root "
+            "mean square (published: false)",
+        ),
+        (["m_sct"], "iterations=50000; allowed: a whole number from 1 to 1000000000; of the simplex method, at most"),
+        (
+            ["training"],
+            "samples=16; allowed: a whole number from 0 to 4096; passes sampled on a held-out graph beside the greedy "
+            "one",
+        ),
+        (["zero_shot"], 'cache=".cache/families"; allowed: a text; folder of the families\' graphs'),
+        (["nmt_4_layers"], "batch=128; allowed: a whole number from 1 to 65536; sentences in one step"),
+        (["heft"], "heft has no settings"),
+        ([], "random            method Random"),
+        ([], "cross_family      experiment, for `experiments cross_family`"),
+    ],
+)
+def test_a_line_a_setting(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["settings", *arguments]) == 0
+    assert line in capsys.readouterr().out.splitlines()
+
+
+def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["settings", "m_sct", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {
+            "name": "threshold",
+            "default": 0.5,
+            "allowed": "a number from 0 to 0.5",
+            "sentence": "an edge whose x lies below is one to a favourite child",
+        },
+        {
+            "name": "iterations",
+            "default": 50000,
+            "allowed": "a whole number from 1 to 1000000000",
+            "sentence": "of the simplex method, at most",
+        },
+    ]
+    assert main(["settings", "--json"]) == 0
+    names = json.loads(capsys.readouterr().out)
+    assert {"auto", "training", "tiny_cnn", "zero_shot"} <= set(names) <= set(what_has_settings())
+    assert "heft" not in names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["magic"], f"magic: there is no such name; allowed: {', '.join([*PLACERS, 'training', *ZOO, *SCOPED])}"),
+        (["rnn", "--preset", "slow"], "preset: 'slow'; allowed: fast, paper"),
+        (["random", "--preset", "paper"], "settings: random has no setting 'preset'; allowed: batch"),
+        (["--preset", "paper"], "--preset: no name is given; allowed: it with the name of a method"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["settings", *arguments]) == 2
+    assert capsys.readouterr().err == line + "\n"
+
+
+def test_who_reads_the_first_line_alone_gets_no_error() -> None:
+    command = [sys.executable, "-m", "engine", "settings", "placeto"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
