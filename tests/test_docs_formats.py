@@ -19,8 +19,8 @@ from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.grouping import group_ops
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "formats.md").read_text()
-CLOCK = {"wall_seconds", "elapsed_seconds"}
-"""fields that a clock decides"""
+VARIES = {"wall_seconds", "elapsed_seconds", "engine_version"}
+"""fields that a clock or the next release decides"""
 
 
 def examples(words: str) -> list[str]:
@@ -34,11 +34,11 @@ def example(words: str) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """Without what a clock decides, and without the last digits, which another processor may round otherwise."""
+    """Without the values that vary, and without the last digits, which another processor may round otherwise."""
     if isinstance(value, list):
         return [comparable(item) for item in value]
     if isinstance(value, dict):
-        return {name: comparable(item) for name, item in value.items() if name not in CLOCK}
+        return {name: None if name in VARIES else comparable(item) for name, item in value.items()}
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
