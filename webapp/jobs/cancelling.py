@@ -11,11 +11,13 @@ def cancel(job: Job) -> bool:
 
     One statement: between two, the job could be given back, or taken, and be missed by both.
     """
-    row = type(job)._default_manager.filter(id=job.id, status__in=(job.QUEUED, job.WORKING))
+    model = type(job)
+    row = model._default_manager.filter(id=job.id, status__in=(job.QUEUED, job.WORKING))
     waits = {"status": job.QUEUED}
     changed = row.update(
         status=Case(When(**waits, then=Value(job.CANCELLED)), default=F("status"), output_field=CharField()),
         finished_at=Case(When(**waits, then=Now()), default=F("finished_at"), output_field=DateTimeField()),
         cancel_requested=Case(When(**waits, then=Value(False)), default=Value(True), output_field=BooleanField()),
     )
+    model.settle()  # one that waited to go on has ended by this, and has left something
     return changed == 1

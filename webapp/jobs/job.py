@@ -49,7 +49,10 @@ class Job(models.Model):
 
     @classmethod
     def settle(cls) -> None:
-        """See to what jobs have left that ended without their worker; a reaper calls it in each round."""
+        """See to what jobs have left that have ended, however they did: whoever ends one calls it, and a reaper does.
+
+        Anybody may call it at any time; it does nothing where nothing is left.
+        """
 
     @property
     def has_ended(self) -> bool:

@@ -140,7 +140,6 @@ def cancel(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     policy = policy_or_404(policy_id)
     if not cancel_job(policy):
         return _conflict(request, policy, "This training had already ended.")
-    Policy.settle()  # one that waited to go on has ended by this, and has something to keep
     return redirect("policies:detail", policy_id=policy_id)
 
 

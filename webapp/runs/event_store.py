@@ -120,7 +120,6 @@ class EventStore:
             self._take_batch().write(self._claim)
             if report is not None and report["feasible"]:
                 _write_report(self._claim, report)
-            Checkpoint.objects.filter(run_id=self._claim.job_id).delete()
             self._claim.end(status)
 
     def _take_batch(self) -> Batch:

@@ -60,6 +60,11 @@ class Run(Job):
     def __str__(self) -> str:
         return f"{self.method} on {self.graph.name}"
 
+    @classmethod
+    def settle(cls) -> None:
+        """Away with the checkpoints of runs that have ended: nobody goes on from them."""
+        Checkpoint.objects.exclude(run__status__in=(cls.QUEUED, cls.RUNNING)).delete()
+
     @property
     def method_label(self) -> str:
         """The method for people; its name where the registry no longer has it."""

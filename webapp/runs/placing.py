@@ -25,6 +25,7 @@ def place_run(run_id: uuid.UUID) -> None:
         store = EventStore(claim, run)
         with Keeper(claim, chore=store.write) as keeper:
             _place(run, store, keeper)
+    Run.settle()
 
 
 def _place(run: Run, store: EventStore, keeper: Keeper) -> None:
