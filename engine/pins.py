@@ -83,11 +83,12 @@ def _require_somewhere(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph
     if len(lost):
         op = int(lost[0])
         fixed = f", where it is fixed to {shortened(graph.devices[op])}" if graph.devices[op] else ""
-        kinds = sorted({device.kind for device in cluster.devices})
+        kinds = {device.kind for device in cluster.devices}
+        known = sorted(kinds | set(map(class_of_kind, kinds)))
         raise GraphError(
             f"it has no time on the cluster's devices{fixed}",
             where=shortened(graph.op_names[op]),
-            allowed=f"a time on {', '.join(kinds)}, or on {', '.join(sorted(set(map(class_of_kind, kinds))))}",
+            allowed=f"a time on one of {', '.join(known)}",
             field="cluster",
         )
 

@@ -113,14 +113,14 @@ def test_merging_takes_nothing_to_the_cpu_that_a_gpu_can_run() -> None:
             make_graph(list("ab")),
             make_costs(2, {"V100": [1, 1], "CPU": [1, NAN]}),
             "K80+cpu",
-            "b: it has no time on the cluster's devices; allowed: a time on CPU, K80, or on CPU, GPU",
+            "b: it has no time on the cluster's devices; allowed: a time on one of CPU, GPU, K80",
         ),
         (
             make_graph(["a"], devices={"a": "/gpu:0"}),
             make_costs(1, {"CPU": [1]}),
             "K80+cpu",
             "a: it has no time on the cluster's devices, where it is fixed to /gpu:0; "
-            "allowed: a time on CPU, K80, or on CPU, GPU",
+            "allowed: a time on one of CPU, GPU, K80",
         ),
         (
             make_graph(list("abcd"), colocation={name: ["x"] for name in "bcd"}),
