@@ -32,6 +32,7 @@ from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProblem
 from engine.problem import PlacementProblem
+from engine.setting_ranges import refused
 from engine.whole_files import write_whole
 
 COMMAND = "python -m engine experiments learning_choices"
@@ -71,11 +72,15 @@ UNSEEN: dict[str, tuple[int, ...]] = {
 Found = dict[str, list[float]]
 """`greedy` and `best_of`: [graphs on clusters] step times in µs; `evaluations` and `seconds` of the training: [1]"""
 ANSWERS = ("greedy", "best_of")
+OF_OTHERS = {"train_seconds", "of_family", "search_seconds", "slow_methods", "rnn_seconds"}
+"""settings of the scope that mean nothing here"""
 
 
 def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
     """Train every variant with every seed, write `folder`/learning_choices.{md,json}, and return the page."""
     given = dict(settings or {})
+    for name in OF_OTHERS & given.keys():
+        raise refused(name, given[name], "nothing: choices are compared by counts, whatever the seconds")
     scope = make_scope(given)
     Path(scope.work).mkdir(parents=True, exist_ok=True)
     prepare_families(scope, tell)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from engine.child import Results
+from engine.errors import SettingsError
 from engine.events import Json
 from engine.experiments import (
     cross_family,
@@ -112,6 +113,10 @@ def test_learning_choices(tmp_path: Path, settings: dict[str, Json], monkeypatch
         {"teacher_evaluations": 100, "imitation_steps": 3, "torch_device": "cpu", "embedding_width": 4},
     )
     monkeypatch.setitem(few, "imitation alone", {"teacher_evaluations": 199})
+    with pytest.raises(SettingsError, match="search_seconds: 0.1; allowed: nothing: choices are compared by counts"):
+        learning_choices.run(tmp_path, lambda _: None, {"search_seconds": 0.1})
+    for name in learning_choices.OF_OTHERS:
+        settings.pop(name, None)
     learning_choices.run(tmp_path, lambda _: None, settings)
     rows = json.loads((tmp_path / "learning_choices.json").read_text())
     assert [(row["variant"], row["seed"]) for row in rows] == [(variant, seed) for seed in (0, 1) for variant in few]
