@@ -50,8 +50,8 @@ class Cifar10Settings(ModelSettings):
     cells: int = whole(5, 1, 32)
     """normal cells in each of the three stages (ENAS: 2 to search with, 5 to train)"""
     filters: int = whole(36, 2, 4096)
-    """channels of a cell's blocks in the first stage, an even number; twice and four times as many in the next (ENAS: 20
-    and 36)"""
+    """channels of a cell's blocks in the first stage, an even number; twice and four times as many in the next (ENAS:
+    20 and 36)"""
     image_size: int = whole(32, 4, 2048)
     """height and width of the images, a multiple of 4"""
     classes: int = whole(10, 2, 1_000_000)

@@ -73,8 +73,8 @@ class NasnetSettings(ModelSettings):
     cells: int = whole(4, 1, 32)
     """normal cells in each of the three stages: the paper's N (mobile: 4, large: 6)"""
     filters: int = whole(44, 4, 4096)
-    """filters of a cell's branches in the first stage, a multiple of 4; the last layer has 24 times as many (mobile: 44,
-    large: 168)"""
+    """filters of a cell's branches in the first stage, a multiple of 4; the last layer has 24 times as many (mobile:
+    44, large: 168)"""
     stem_filters: int = whole(32, 1, 4096)
     """filters of the first convolution (mobile: 32, large: 96)"""
     auxiliary: bool = True

@@ -113,7 +113,7 @@ def test_learning_choices(tmp_path: Path, settings: dict[str, Json], monkeypatch
         {"teacher_evaluations": 100, "imitation_steps": 3, "torch_device": "cpu", "embedding_width": 4},
     )
     monkeypatch.setitem(few, "imitation alone", {"teacher_evaluations": 199})
-    with pytest.raises(SettingsError, match="search_seconds: 0.1; allowed: nothing: choices are compared by counts"):
+    with pytest.raises(SettingsError, match=r"search_seconds: 0\.1; allowed: nothing: choices are compared by counts"):
         learning_choices.run(tmp_path, lambda _: None, {"search_seconds": 0.1})
     for name in learning_choices.OF_OTHERS:
         settings.pop(name, None)
