@@ -10,7 +10,7 @@ from pathlib import Path
 
 from engine.child import Limits, ReportProgress
 from engine.clusters.catalogue import CATALOGUE
-from engine.clusters.cluster import Cluster
+from engine.clusters.cluster import MOST_MEMORY_BYTES, Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
 from engine.comparing.comparison import Comparison, ComparisonRequest, Standing, TellStanding
@@ -192,6 +192,7 @@ __all__ = [
     "FAMILY_COUNT",
     "FORMATS",
     "MEASURING_LIMITS",
+    "MOST_MEMORY_BYTES",
     "MOST_POLICY_BYTES",
     "Baseline",
     "Budget",

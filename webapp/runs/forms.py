@@ -13,6 +13,8 @@ from webapp.user_errors import add_to_form
 MOST_DEVICES = 64
 LARGEST_SEED = 2**63 - 1
 GIBIBYTE = 1024**3
+LEAST_MEMORY_GIB = 1e-6
+MOST_MEMORY_GIB = api.MOST_MEMORY_BYTES // GIBIBYTE
 ZERO_SHOT_METHOD = "placeto"
 """evaluates the policy's greedy pass first"""
 
@@ -74,6 +76,14 @@ class ProblemForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
         field.initial = choices[0][0]
+
+    def clean_memory_gib(self) -> float | None:
+        """As much as a cluster's description may say."""
+        memory_gib: float | None = self.cleaned_data["memory_gib"]
+        if memory_gib is not None and not LEAST_MEMORY_GIB <= memory_gib <= MOST_MEMORY_GIB:
+            allowed = f"{LEAST_MEMORY_GIB:g} to {MOST_MEMORY_GIB}"
+            raise forms.ValidationError(f"{memory_gib:g} GiB of memory; allowed: {allowed}.")
+        return memory_gib
 
     def chosen_cluster(self) -> api.Cluster | None:
         """The cluster of the fields, or None where one of them is wrong."""
