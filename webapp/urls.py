@@ -3,9 +3,11 @@
 from django.urls import include, path
 
 from webapp.health import health
+from webapp.states import states
 
 urlpatterns = [
     path("health/", health, name="health"),
+    path("states.json", states, name="states"),
     path("", include("webapp.projects.urls")),
     path("", include("webapp.graphs.urls")),
     path("", include("webapp.profiles.urls")),

@@ -19,6 +19,7 @@ const words = find(document, "[data-part=state]", HTMLElement);
 const chart = new ComparisonChart(find(document, "[data-part=chart]", HTMLElement));
 const announcer = new Announcer(words);
 let shown = "";
+let inTable = "";
 
 /** @param {ComparisonState} state */
 async function show(state) {
@@ -26,16 +27,17 @@ async function show(state) {
   if (text === shown) {
     return;
   }
-  const first = shown === "";
-  shown = text;
   chart.update(state);
   announcer.say(stateWords(state), { urgent: state.ended === state.total });
-  if (!first) {
-    await renewPart("table");
+  const table = JSON.stringify(state.methods.map((row) => ({ ...row, band: null })));
+  if (inTable !== "" && inTable !== table) {
+    await renewPart("table", "table.html");
   }
-  if (!first && state.ended === state.total) {
+  inTable = table;
+  if (shown !== "" && !works(state)) {
     await renewPart("cancel");
   }
+  shown = text; // at last: what could not be renewed is renewed at the next look
 }
 
 /** @param {ComparisonState} state */
@@ -45,7 +47,7 @@ function works(state) {
 
 fillNumbers(document);
 confirmDeletion(document);
-watchRows(document, () => undefined);
+watchRows(document, undefined, () => undefined);
 const begin = /** @type {ComparisonState} */ (JSON.parse(find(document, "#comparison", HTMLScriptElement).text));
 show(begin);
 if (works(begin)) {

@@ -19,7 +19,7 @@ function watchReading(root) {
   const words = find(root, "[data-part=stage]", HTMLElement);
   poll(
     async () => {
-      const news = /** @type {import("./contracts.js").GraphStatus} */ (await getJson("status.json"));
+      const news = /** @type {import("./contracts.js").GraphStatus} */ (await getJson(`${root.dataset.address}status.json`));
       if (news.status === "ready" || news.status === "failed") {
         location.reload();
         return false;
@@ -40,7 +40,7 @@ function watchReading(root) {
 /** @param {HTMLElement} root */
 async function showGraph(root) {
   try {
-    const graph = /** @type {import("./contracts.js").GraphOfGroups} */ (await getJson("view.json"));
+    const graph = /** @type {import("./contracts.js").GraphOfGroups} */ (await getJson(`${root.dataset.address}view.json`));
     const panel = new GraphPanel(root, graph, [], []);
     const kind = find(root, "select[data-part=kind]", HTMLSelectElement);
     kind.addEventListener("change", () => panel.showKind(kind.value));
@@ -49,18 +49,6 @@ async function showGraph(root) {
   } catch (error) {
     showFailure(find(root, "[data-part=canvas]", HTMLElement), "The graph cannot be shown.", error, () => showGraph(root));
   }
-}
-
-/** @param {ParentNode} part in which measurements stand */
-function watchProfiles(part) {
-  watchRows(part, async () => {
-    const renewed = await renewPart("profiles");
-    if (renewed) {
-      watchProfiles(renewed);
-    } else {
-      location.reload();
-    }
-  });
 }
 
 const root = find(document, "[data-page=graph]", HTMLElement);
@@ -73,7 +61,11 @@ if (root.dataset.status === "ready") {
     }
   }
   showGraph(root);
-  watchProfiles(root);
+  watchRows(root, async (rows) => {
+    if (rows.some(({ dataset }) => dataset.job === "profile")) {
+      await renewPart("profiles");
+    }
+  });
 } else if (root.dataset.status !== "failed") {
   watchReading(root);
 }

@@ -3,10 +3,11 @@
 import { find, setText } from "./dom.js";
 import { watchRows } from "./job-rows.js";
 import { fillNumbers } from "./page-numbers.js";
+import { renewPart } from "./page-part.js";
 import { faultOf } from "./upload.js";
 
 fillNumbers(document);
-watchRows(document, () => location.reload()); // the row has more to tell than its status
+watchRows(document, () => renewPart("policies")); // a row that has ended has more to tell than its status
 const form = find(document, "form[data-policy-upload]", HTMLFormElement);
 form.addEventListener("submit", (event) => {
   const input = find(form, "input[type=file]", HTMLInputElement);

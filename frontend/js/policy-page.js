@@ -101,7 +101,7 @@ class TrainingView {
 const root = find(document, "[data-page=policy]", HTMLElement);
 fillNumbers(document);
 confirmDeletion(document);
-watchRows(document, () => undefined);
+watchRows(document, undefined, () => undefined);
 if (root.querySelector("[data-part=training]")) {
   const view = new TrainingView(root);
   poll(() => view.look(), EVERY_MILLISECONDS, (failures, error) => view.tellFailure(failures, error));

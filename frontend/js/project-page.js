@@ -3,6 +3,7 @@
 import { confirmDeletion } from "./confirm.js";
 import { watchRows } from "./job-rows.js";
 import { fillNumbers } from "./page-numbers.js";
+import { renewPart } from "./page-part.js";
 import { enhanceUpload } from "./upload.js";
 
 fillNumbers(document);
@@ -12,8 +13,8 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
     enhanceUpload(form);
   }
 }
-watchRows(document, (row) => {
-  if (row.dataset.reload !== undefined) {
-    location.reload(); // the row has more to tell than its status
+watchRows(document, async (rows) => {
+  if (rows.some(({ dataset }) => dataset.job === "graph")) {
+    await renewPart("graphs"); // a graph that has been read has more to tell than its status
   }
 });

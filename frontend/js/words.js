@@ -11,6 +11,7 @@ const STATUS_WORDS = {
   done: "Done",
   failed: "Failed",
   cancelled: "Cancelled",
+  deleted: "Deleted",
 };
 
 /**

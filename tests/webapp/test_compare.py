@@ -107,6 +107,15 @@ def test_what_is_shown_while_a_run_works_grows_with_its_events(client: Client, c
     assert state["one_device_us"] >= state["methods"][0]["least_us"]
 
 
+def test_the_table_is_there_by_itself_to_be_renewed(client: Client, comparison: Comparison) -> None:
+    address = f"/comparisons/{comparison.id}/"
+    before = client.get(f"{address}table.html").content.decode()
+    carry_out(comparison)
+    after = client.get(f"{address}table.html").content.decode()
+    assert before != after
+    assert after.strip() in client.get(address).content.decode()
+
+
 def test_report_and_table_are_those_of_the_command_line(client: Client, comparison: Comparison) -> None:
     carry_out(comparison)
     answer = client.get(f"/comparisons/{comparison.id}/comparison.json")
@@ -155,7 +164,7 @@ def test_a_list_of_runs_has_one_line_for_all_of_it(client: Client, comparison: C
     graph = comparison.graph
     for address in (f"/graphs/{graph.id}/", f"/projects/{graph.project_id}/"):
         page = client.get(address).content.decode()
-        assert page.count(f"/comparisons/{comparison.id}/status.json") == 1
+        assert page.count(f'data-job-id="{comparison.id.hex}"') == 1
         assert "0 of 3 ended" in page
         assert "/runs/" not in page.partition('id="runs-title"')[2]
     status = f"/comparisons/{comparison.id}/status.json"

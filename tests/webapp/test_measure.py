@@ -85,7 +85,7 @@ def test_it_is_queued_and_its_page_tells_of_it(client: Client, graph: Graph, bro
     assert broker.messages("cpu") == [[str(profile.id)]]
     told = {"status": "queued", "stage": "", "done": 0, "total": 0, "error": ""}
     assert client.get(f"/profiles/{profile.id}/status.json").json() == told
-    assert f"/profiles/{profile.id}/status.json" in client.get(response.url).content.decode()
+    assert f'data-job-id="{profile.id.hex}"' in client.get(response.url).content.decode()
 
 
 def test_it_needs_consent(client: Client, graph: Graph, broker: MemoryBroker) -> None:

@@ -75,6 +75,14 @@ def state(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
 
 @require_safe
 @never_cache
+def table_part(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
+    """The page's table alone. Context: summaries."""
+    summaries = api.comparison_summaries(outcomes_of(comparison_or_404(comparison_id)))
+    return render(request, "comparisons/table.html", {"summaries": summaries})
+
+
+@require_safe
+@never_cache
 def status(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
     """How far it is, for a line in a list."""
     return JsonResponse(line_of(comparison_or_404(comparison_id)).to_json())

@@ -1,0 +1,79 @@
+"""How far jobs are: one answer for all rows of a page."""
+
+import uuid
+from collections.abc import Callable, Collection
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from engine import api
+from webapp.comparisons.listing import comparison_lines
+from webapp.comparisons.models import Comparison
+from webapp.graphs.models import Graph
+from webapp.jobs.job import StagedJob
+from webapp.policies.models import Policy
+from webapp.profiles.models import Profile
+from webapp.runs.models import Run
+
+MOST_AT_ONCE = 200
+"""jobs; their ids make an address of less than the 8 KiB that proxies take"""
+MOST_QUOTED = 40
+
+Ids = Collection[uuid.UUID]
+States = dict[uuid.UUID, dict[str, Any]]
+STAGED = ("id", "status", "stage", "stage_done", "stage_total", "error")
+RUN = ("status", "error", "evaluations_used", "best_step_time_us")
+
+
+def _staged(model: type[StagedJob]) -> Callable[[Ids], States]:
+    def states(ids: Ids) -> States:
+        return {job.id: job.progress() for job in model._default_manager.filter(id__in=ids).only(*STAGED)}
+
+    return states
+
+
+def _runs(ids: Ids) -> States:
+    return {row.pop("id"): row for row in Run.objects.filter(id__in=ids).values("id", *RUN)}
+
+
+def _comparisons(ids: Ids) -> States:
+    lines = comparison_lines(Comparison.objects.filter(id__in=ids))
+    return {line.comparison.id: line.to_json() for line in lines}
+
+
+KINDS: dict[str, Callable[[Ids], States]] = {
+    "graph": _staged(Graph),
+    "profile": _staged(Profile),
+    "policy": _staged(Policy),
+    "run": _runs,
+    "comparison": _comparisons,
+}
+"""kind of job → the states of those that are there"""
+
+
+@require_safe
+@never_cache
+def states(request: HttpRequest) -> JsonResponse:
+    """`?run=ID,ID&graph=ID`: kind → id → state. What has been deleted has none. A query a kind."""
+    asked = {kind: _ids(kind, request.GET[kind]) for kind in KINDS if request.GET.get(kind)}
+    count = sum(map(len, asked.values()))
+    if count > MOST_AT_ONCE:
+        raise api.SettingsError(f"{count} ids", where="states.json", allowed=f"at most {MOST_AT_ONCE} at once")
+    return JsonResponse(
+        {kind: {key.hex: state for key, state in KINDS[kind](ids).items()} for kind, ids in asked.items()}
+    )
+
+
+def _ids(kind: str, text: str) -> list[uuid.UUID]:
+    """The ids of the address. Raises SettingsError, which becomes a 4xx answer."""
+    found = []
+    for word in text.split(",", MOST_AT_ONCE + 1):
+        try:
+            found.append(uuid.UUID(word))
+        except ValueError:
+            raise api.SettingsError(
+                repr(word[:MOST_QUOTED]), where=kind, allowed="ids with commas between", field=kind
+            ) from None
+    return found
