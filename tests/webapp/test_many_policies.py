@@ -7,11 +7,13 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
 
 from engine import api
 from tests.engine.policies.small_policies import small_card, small_policy
 from webapp.graphs.models import Graph
 from webapp.policies import lifecycle, pages
+from webapp.policies.default_policy import NAME
 from webapp.policies.models import Policy
 from webapp.policies.summary import MOST_NAMED, PolicySummary
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
@@ -20,9 +22,9 @@ LARGE_COLUMNS = ('"policies_policy"."card"', '"policies_policy"."plan"', '"polic
 BLOB = small_policy().to_bytes()
 
 
-def kept(name: str, card: api.PolicyCard | None = None, source: str = Policy.UPLOADED) -> Policy:
+def kept(name: str, card: api.PolicyCard | None = None) -> Policy:
     """One that is there."""
-    return lifecycle.keep_file(name, source, BLOB, (card or small_card()).to_json())
+    return lifecycle.keep_file(name, Policy.UPLOADED, BLOB, (card or small_card()).to_json())
 
 
 def large_card() -> api.PolicyCard:
@@ -79,13 +81,14 @@ def test_the_list_has_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_form_offers_the_newest_and_the_release_s(
-    client: Client, real_graph: Graph, monkeypatch: pytest.MonkeyPatch
+    client: Client, real_graph: Graph, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     monkeypatch.setattr(pages, "MOST_OFFERED", 2)
-    kept("the release's", source=Policy.DEFAULT)
+    settings.DEFAULT_POLICY.write_bytes(BLOB)
+    pages.offered_policies()
     for number in range(4):
         kept(f"number {number}")
-    assert [policy.name for policy in pages.usable_policies()] == ["the release's", "number 3", "number 2"]
+    assert [policy.name for policy in pages.offered_policies().policies] == [NAME, "number 3", "number 2"]
     page = client.get(f"/graphs/{real_graph.id}/").content.decode()
     assert "The newest 2 are offered" in page
 

@@ -1,22 +1,17 @@
-"""A person uploads a policy, takes it away, deletes it; one may come with the release."""
+"""A person uploads a policy, takes it away, deletes it."""
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from pytest_django import Settings
 
 from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
 from webapp.graphs.door import upload_limit_bytes
-from webapp.graphs.models import Graph
-from webapp.policies import default_policy
 from webapp.policies.models import Policy, PolicyFile
-from webapp.policies.pages import usable_policies
 from webapp.runs.models import Run
 
 JSON = {"accept": "application/json"}
@@ -136,27 +131,3 @@ def test_what_does_not_exist_is_told(client: Client, policy: Policy) -> None:
     for path in ("cancel/", "delete/"):
         assert client.post(f"/policies/{policy_id}/{path}").status_code == 404
     assert "No policy yet" in client.get("/policies/").content.decode()
-
-
-def test_the_release_s_policy_is_offered_without_anybody_s_doing(
-    client: Client, settings: Settings, tmp_path: Path, real_graph: Graph
-) -> None:
-    path = tmp_path / "default.safetensors"
-    settings.DEFAULT_POLICY = path
-    assert usable_policies() == []
-    path.write_bytes(small_policy().to_bytes())
-    [default] = usable_policies()
-    assert (default.name, default.source) == ("Default policy", Policy.DEFAULT)
-    assert usable_policies() == [default], "no second one"
-    chosen = f'<option value="{default.id}" selected>'
-    assert chosen in client.get(f"/graphs/{real_graph.id}/").content.decode(), "Auto takes it in unless one says none"
-    refused = client.post(f"/policies/{default.id}/delete/", headers=JSON)
-    assert (refused.status_code, Policy.objects.count()) == (409, 1)
-    path.write_bytes(changed("card.seed", 8))
-    os.utime(path, ns=(1, 1))
-    [newer] = usable_policies()
-    assert newer.id != default.id, "a newer release's takes its place"
-    path.write_bytes(b"broken")
-    os.utime(path, ns=(2, 2))
-    assert default_policy.bring_up_to_date().startswith("The default policy cannot be used: default.safetensors: ")
-    assert "cannot be used" in client.get("/policies/").content.decode()

@@ -34,18 +34,22 @@ _guard = threading.Lock()
 def bring_up_to_date() -> str:
     """See to it that the file that the settings name is a row, read anew only when it has changed.
 
-    Returns why it cannot be used; an empty string where it can, or where there is none.
+    Rows of other files are the release's no longer: whatever a run still uses of them stays until that has ended, and
+    where no file can be used, they stay for whoever wants them. Returns why the file cannot be used; an empty string
+    where it can, or where there is none.
     """
     global _seen
     path = Path(settings.DEFAULT_POLICY)
-    try:
-        changed_ns = path.stat().st_mtime_ns
-    except OSError:
-        return ""
     with _guard:
+        try:
+            changed_ns = path.stat().st_mtime_ns
+        except OSError:
+            _retire("")
+            return ""
         seen = _seen
         if seen is None or (seen.path, seen.changed_ns) != (path, changed_ns) or not (seen.fault or _is_kept(seen)):
             seen = _seen = _look_at(path, changed_ns)
+        _retire(seen.digest)
         return seen.fault
 
 
@@ -57,9 +61,18 @@ def _look_at(path: Path, changed_ns: int) -> _Seen:
         return _Seen(path, changed_ns, "", f"The default policy cannot be used: {error}")
     digest = hashlib.sha256(blob).hexdigest()
     kept = lifecycle.keep_file(NAME, Policy.DEFAULT, blob, card, uuid.uuid5(_NAMESPACE, digest))
-    for older in Policy.objects.filter(source=Policy.DEFAULT).exclude(id=kept.id):
-        lifecycle.delete(older)  # one that a run still uses goes at a later look
+    Policy.objects.filter(id=kept.id).update(source=Policy.DEFAULT)  # it may have been that of a release before
     return _Seen(path, changed_ns, digest, "")
+
+
+def _retire(digest: str) -> None:
+    """The rows of other files than that of `digest`: away with what nobody uses, where that is there instead."""
+    others = Policy.objects.filter(source__in=(Policy.DEFAULT, Policy.FORMER)).exclude(digest=digest)
+    for former in others.defer(*Policy.LARGE):
+        if former.source == Policy.DEFAULT:
+            Policy.objects.filter(id=former.id).update(source=Policy.FORMER)
+        if digest:
+            lifecycle.delete(former)  # one that a run still uses goes at a later look
 
 
 def _is_kept(seen: _Seen) -> bool:

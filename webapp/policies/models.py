@@ -34,13 +34,14 @@ class Policy(StagedJob):
     TRAINED: ClassVar[str] = "trained"
     UPLOADED: ClassVar[str] = "uploaded"
     DEFAULT: ClassVar[str] = "default"
+    FORMER: ClassVar[str] = "former"
 
     LARGE: ClassVar[tuple[str, ...]] = ("plan", "card")
     """columns that only the page of one policy needs"""
 
     name = models.CharField(max_length=200)
     source = models.CharField(max_length=16, default=TRAINED)
-    """trained here, uploaded, or the release's default"""
+    """trained here, uploaded, the release's default, or one that was the default before"""
     plan = JsonTextField(null=True)
     """TrainingPlan.to_json(); None where it was not trained here"""
     card = JsonTextField(null=True)

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from django.core.paginator import InvalidPage, Page, Paginator
@@ -42,12 +43,22 @@ def words_on_its_end(policy: Policy) -> str:
     return "" if policy.note else f"{stopped} before it had learned anything."
 
 
-def usable_policies() -> list[Policy]:
-    """Those that a form offers: the release's, then the newest; without plans and cards."""
-    default_policy.bring_up_to_date()
+@dataclass(frozen=True, slots=True)
+class OfferedPolicies:
+    """What a form offers."""
+
+    policies: list[Policy]
+    """the release's, then the newest; without plans and cards"""
+    default_fault: str
+    """why the release's is not among them; empty where it is, or where there is none"""
+
+
+def offered_policies() -> OfferedPolicies:
+    """Those that can be used now."""
+    default_fault = default_policy.bring_up_to_date()
     usable = Policy.objects.defer(*Policy.LARGE).exclude(digest="")
     release_s = usable.filter(source=Policy.DEFAULT)
-    return [*release_s, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]]
+    return OfferedPolicies([*release_s, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]], default_fault)
 
 
 def words_on_a_cut(policies: Sequence[Policy]) -> str:

@@ -7,7 +7,7 @@ from django import forms
 
 from engine import api
 from webapp.policies.models import Policy, PolicyFile
-from webapp.policies.pages import usable_policies, words_on_a_cut
+from webapp.policies.pages import offered_policies, words_on_a_cut
 from webapp.user_errors import add_to_form
 
 MOST_DEVICES = 64
@@ -42,12 +42,16 @@ class ProblemForm(forms.Form):
 
     policy_row: Policy | None = None
     """the chosen policy"""
+    default_fault: str
+    """why the release's policy is not offered; empty where it is, or where there is none"""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         kinds = [(kind.name, kind.name) for kind in api.device_kinds()]
         self._choices("device_kind", kinds)
-        self._policies = {str(policy.id): policy for policy in usable_policies()}
+        offered = offered_policies()
+        self.default_fault = offered.default_fault
+        self._policies = {str(policy.id): policy for policy in offered.policies}
         self._choices("policy", [("", "none"), *((key, policy.name) for key, policy in self._policies.items())])
 
     @property

@@ -1,0 +1,114 @@
+"""A policy may come with the release: it is offered without anybody's doing, as long as its file is there and good."""
+
+import os
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from tests.engine.policies.small_policies import changed, small_policy
+from webapp.graphs.models import Graph
+from webapp.policies.models import Policy
+from webapp.policies.pages import offered_policies
+from webapp.runs.models import Run
+
+JSON = {"accept": "application/json"}
+FIRST, SECOND = small_policy().to_bytes(), changed("card.seed", 8)
+
+
+@pytest.fixture
+def path(settings: Settings) -> Path:
+    """Where the release's file is, once there is one."""
+    return Path(settings.DEFAULT_POLICY)
+
+
+def write(path: Path, content: bytes, when: int) -> None:
+    """Another file in its place."""
+    path.write_bytes(content)
+    os.utime(path, ns=(when, when))
+
+
+def offered() -> list[Policy]:
+    """To a form."""
+    return offered_policies().policies
+
+
+@pytest.fixture
+def default(path: Path) -> Policy:
+    """The release's, offered once."""
+    assert offered() == []
+    write(path, FIRST, 1)
+    [policy] = offered()
+    return policy
+
+
+def chosen(client: Client, graph: Graph, policy: Policy) -> bool:
+    """Whether the form of a run begins with it."""
+    return f'<option value="{policy.id}" selected>' in client.get(f"/graphs/{graph.id}/").content.decode()
+
+
+def use(run: Run, policy: Policy) -> None:
+    """A run that has not ended applies it."""
+    Run.objects.filter(id=run.id).update(policy=policy, policy_name=policy.name, policy_digest=policy.digest)
+
+
+def test_it_is_offered_without_anybody_s_doing(client: Client, default: Policy, real_graph: Graph) -> None:
+    assert (default.name, default.source) == ("Default policy", Policy.DEFAULT)
+    assert offered() == [default], "no second one"
+    assert chosen(client, real_graph, default), "Auto takes it in unless one says none"
+    refused = client.post(f"/policies/{default.id}/delete/", headers=JSON)
+    assert (refused.status_code, Policy.objects.count()) == (409, 1)
+
+
+def test_a_newer_release_s_takes_its_place(default: Policy, path: Path) -> None:
+    write(path, SECOND, 2)
+    [newer] = offered()
+    assert newer.source == Policy.DEFAULT
+    assert list(Policy.objects.all()) == [newer] != [default]
+
+
+def test_one_that_a_run_uses_goes_once_that_has_ended(client: Client, default: Policy, path: Path, run: Run) -> None:
+    use(run, default)
+    write(path, SECOND, 2)
+    newer, older = offered()
+    assert (newer.source, older.id, older.source) == (Policy.DEFAULT, default.id, Policy.FORMER)
+    assert not chosen(client, run.graph, older)
+    assert client.post(f"/policies/{older.id}/delete/", headers=JSON).status_code == 409
+    Run.objects.update(status=Run.DONE)
+    assert offered() == [newer], "the file has not changed again"
+    run.refresh_from_db()
+    assert (run.policy_id, run.policy_name) == (None, "Default policy")
+
+
+def test_one_whose_file_has_gone_is_like_any_other(client: Client, default: Policy, path: Path, run: Run) -> None:
+    use(run, default)
+    Run.objects.update(status=Run.DONE)
+    path.unlink()
+    assert not chosen(client, run.graph, default)
+    assert [policy.source for policy in offered()] == [Policy.FORMER]
+    run.refresh_from_db()
+    assert run.policy_id == default.id
+    assert "Delete policy" in client.get(f"/policies/{default.id}/").content.decode()
+    assert "came with a release before" in client.get("/policies/").content.decode()
+    write(path, FIRST, 1)
+    assert chosen(client, run.graph, default), "it is there again"
+    path.unlink()
+    offered()
+    assert client.post(f"/policies/{default.id}/delete/").status_code == 302
+    assert not Policy.objects.exists()
+
+
+def test_one_whose_file_is_broken_is_not_chosen_and_the_form_says_why(
+    client: Client, default: Policy, path: Path, ready_graph: Graph
+) -> None:
+    write(path, b"broken", 2)
+    fault = "The default policy cannot be used: no-policy.safetensors: "
+    for address in ("/policies/", f"/graphs/{ready_graph.id}/", f"/graphs/{ready_graph.id}/compare/"):
+        assert fault in client.get(address).content.decode(), address
+    assert not chosen(client, ready_graph, default)
+    assert offered_policies().default_fault.startswith(fault)
+    assert client.post(f"/policies/{default.id}/delete/").status_code == 302
+    write(path, SECOND, 3)
+    assert [policy.source for policy in offered()] == [Policy.DEFAULT]
+    assert offered_policies().default_fault == ""
