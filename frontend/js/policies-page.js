@@ -9,6 +9,7 @@ import { faultOf } from "./upload.js";
 fillNumbers(document);
 watchRows(document, () => renewPart("policies")); // a row that has ended has more to tell than its status
 const form = find(document, "form[data-policy-upload]", HTMLFormElement);
+const button = find(form, "button[type=submit]", HTMLButtonElement);
 form.addEventListener("submit", (event) => {
   const input = find(form, "input[type=file]", HTMLInputElement);
   const fault = faultOf(input.files?.[0], Number(form.dataset.limitBytes), input.accept, "a policy");
@@ -17,5 +18,12 @@ form.addEventListener("submit", (event) => {
   setText(box, fault);
   if (fault !== "") {
     event.preventDefault();
+    return;
   }
+  button.disabled = true; // pressed twice is meant once
+  setText(button, "Uploading…");
+});
+addEventListener("pageshow", () => {
+  button.disabled = false;
+  setText(button, "Upload policy");
 });

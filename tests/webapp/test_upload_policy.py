@@ -11,6 +11,7 @@ from django.test import Client
 from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
 from webapp.graphs.door import upload_limit_bytes
+from webapp.policies import lifecycle
 from webapp.policies.models import Policy, PolicyFile
 from webapp.runs.models import Run
 
@@ -42,6 +43,34 @@ def test_it_is_kept_with_its_card_and_can_be_taken_away(client: Client, data_fol
     answer = client.get(f"/policies/{policy.id}/policy.safetensors")
     assert answer.content == blob
     assert answer.headers["Content-Disposition"] == 'attachment; filename="small.safetensors"'
+
+
+def test_a_file_that_is_sent_twice_is_one_policy(client: Client, policy: Policy) -> None:
+    response = upload(client, "again.safetensors", small_policy().to_bytes())
+    assert (response.status_code, response.url) == (302, f"/policies/{policy.id}/")
+    assert "This file was there already" in client.get(response.url).content.decode()
+    assert list(Policy.objects.all()) == [policy]
+    assert upload(client, "other.safetensors", changed("card.seed", 8)).url != response.url
+    assert Policy.objects.count() == 2
+
+
+def test_a_file_that_is_sent_twice_at_once_is_one_policy(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep, blob = lifecycle.keep_file, small_policy().to_bytes()
+
+    def keep_second(*arguments: Any) -> Policy:
+        keep(*arguments)  # the other one's, after both have looked whether there is one
+        return keep(*arguments)
+
+    monkeypatch.setattr(lifecycle, "keep_file", keep_second)
+    assert upload(client, "small.safetensors", blob).status_code == 302
+    assert (Policy.objects.count(), PolicyFile.objects.count()) == (1, 1)
+
+
+def test_a_file_of_a_policy_that_was_deleted_is_kept_anew(client: Client, policy: Policy) -> None:
+    client.post(f"/policies/{policy.id}/delete/")
+    response = upload(client, "small.safetensors", small_policy().to_bytes())
+    assert "This file was there already" not in client.get(response.url).content.decode()
+    assert (Policy.objects.count(), PolicyFile.objects.count()) == (1, 1)
 
 
 def test_its_pages_tell_its_card(client: Client, policy: Policy) -> None:

@@ -4,7 +4,7 @@ import hashlib
 from functools import partial
 from pathlib import PurePath
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4, uuid5
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -18,6 +18,7 @@ from webapp.policies.training_plan import TrainingPlan
 
 SUFFIX = ".safetensors"
 LONGEST_NAME = 200
+_UPLOADS = UUID("1f0c7a52-6f9b-4d0e-8a3e-2b8f3f0a9c41")
 
 
 def start_training(name: str, plan: TrainingPlan) -> Policy:
@@ -29,8 +30,11 @@ def start_training(name: str, plan: TrainingPlan) -> Policy:
     return policy
 
 
-def accept_upload(file: IncomingFile) -> Policy:
-    """Check the file in a child and keep it. Raises a PlacetoError; then nothing is kept."""
+def accept_upload(file: IncomingFile) -> tuple[Policy, bool]:
+    """Check the file in a child and keep it; the policy, and whether it is a new one: the same file is kept once.
+
+    Raises a PlacetoError; then nothing is kept.
+    """
     name = file.name or "policy"
     suffix = PurePath(name).suffix.lower()
     if suffix != SUFFIX:
@@ -43,7 +47,14 @@ def accept_upload(file: IncomingFile) -> Policy:
         )
     card = api.check_policy(file.path, name)
     known = card["name"] if isinstance(card["name"], str) else ""
-    return keep_file(known.strip() or PurePath(name).stem, Policy.UPLOADED, file.path.read_bytes(), card)
+    blob = file.path.read_bytes()
+    digest = hashlib.sha256(blob).hexdigest()
+    there = Policy.objects.defer(*Policy.LARGE).filter(digest=digest).last()  # the oldest
+    if there is not None:
+        return there, False
+    # An id that follows from the file: where it is sent twice at once, the second one finds the first one's row.
+    policy_id = uuid5(_UPLOADS, digest)
+    return keep_file(known.strip() or PurePath(name).stem, Policy.UPLOADED, blob, card, policy_id), True
 
 
 def keep_file(name: str, source: str, blob: bytes, card: dict[str, api.Json], policy_id: UUID | None = None) -> Policy:
@@ -55,10 +66,7 @@ def keep_file(name: str, source: str, blob: bytes, card: dict[str, api.Json], po
         **columns_of_file(blob, card),
     }
     with transaction.atomic():
-        if policy_id is None:
-            policy = Policy.objects.create(**values, finished_at=Now())
-        else:
-            policy, _ = Policy.objects.get_or_create(id=policy_id, defaults=values)
+        policy, _ = Policy.objects.get_or_create(id=policy_id or uuid4(), defaults=values | {"finished_at": Now()})
         PolicyFile.objects.get_or_create(policy=policy, defaults={"blob": blob})
     return policy
 

@@ -35,6 +35,7 @@ from webapp.user_errors import add_to_form, error_answer, form_errors, status_of
 MOST_RUNS = 50
 IN_USE = "A run that has not ended uses this policy; it can be deleted once that has ended or is cancelled."
 OF_THE_RELEASE = "This policy came with the release; it cannot be deleted."
+THERE_ALREADY = "This file was there already: it is this policy."
 NO_FILE = "This policy has no file: its training has not ended, or not well."
 
 
@@ -54,10 +55,14 @@ def upload(request: HttpRequest) -> HttpResponse:
         file = form.cleaned_data["file"]
         assert isinstance(file, IncomingFile)
         try:
-            return redirect("policies:detail", policy_id=lifecycle.accept_upload(file).id)
+            policy, is_new = lifecycle.accept_upload(file)
         except api.PlacetoError as error:
             add_to_form(form, error, "file")
             status = status_of(error)
+        else:
+            if not is_new:
+                notices.info(request, THERE_ALREADY)
+            return redirect("policies:detail", policy_id=policy.id)
     if wants_json(request):
         return error_answer(request, status, form_errors(form))
     return policies_page(request, form, status)
