@@ -74,8 +74,9 @@ def page(found: dict[Row, list[api.Outcome]]) -> str:
     seeds = 1 + max(outcome.seed for outcomes in found.values() for outcome in outcomes)
     head = f"""# Evaluations to pass the human expert and the RNN
 
-`{COMMAND}`; Placeto Explorer {VERSION}; {EVALUATIONS:,} evaluations a seed, seeds 0 to {seeds - 1}, default settings,
-128 groups, K80s with {MEMORY_BYTES / 1e9:g} GB each, estimated costs. Each method is trained or run on that graph alone.
+`{COMMAND}`; Placeto Explorer {VERSION}; {EVALUATIONS:,} evaluations a seed,
+seeds 0 to {seeds - 1}, default settings, 128 groups, K80s with {MEMORY_BYTES / 1e9:g} GB each, estimated costs. Each
+method is trained or run on that graph alone.
 
 Evaluations until the best placement so far was better than the human expert's, and than the best that the RNN found
 with any of its seeds in {EVALUATIONS:,} evaluations: the mean over the seeds, the range in brackets. The paper's figure
