@@ -1,15 +1,21 @@
 """Lists of runs, with the runs of a comparison folded into one line."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
+from uuid import UUID
 
-from django.db.models import Count, Min, Q, QuerySet, Sum
+from django.core.paginator import Page
+from django.db.models import CharField, Count, Min, Q, QuerySet, Sum, Value
+from django.http import HttpRequest
 
 from engine import api
 from webapp.comparisons.models import Comparison
+from webapp.list_pages import page_of
 from webapp.runs.models import Run
 
 ENDED = Q(members__run__status__in=(Run.DONE, Run.FAILED, Run.CANCELLED))
+LARGE = "graph__summary"
+"""of each row's graph; no list shows it"""
 BEGUN = Q(members__run__status=Run.RUNNING) | ENDED
 
 
@@ -20,9 +26,9 @@ class RunLine:
     run: Run
 
     @property
-    def created_at(self) -> datetime:
-        """For the order."""
-        return self.run.created_at
+    def id(self) -> UUID:
+        """Of the run."""
+        return self.run.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +46,9 @@ class ComparisonLine:
     """the budgets of all runs"""
 
     @property
-    def created_at(self) -> datetime:
-        """For the order."""
-        return self.comparison.created_at
+    def id(self) -> UUID:
+        """Of the comparison."""
+        return self.comparison.id
 
     @property
     def status(self) -> str:
@@ -66,11 +72,31 @@ class ComparisonLine:
         }
 
 
-def lines_of(runs: QuerySet[Run], comparisons: QuerySet[Comparison]) -> list[RunLine | ComparisonLine]:
-    """The newest first: `runs` that belong to no comparison, and `comparisons`."""
-    lines: list[RunLine | ComparisonLine] = [RunLine(run) for run in runs.filter(member=None).select_related("graph")]
-    lines += comparison_lines(comparisons.select_related("graph"))
-    return sorted(lines, key=lambda line: line.created_at, reverse=True)
+def page_of_runs(runs: QuerySet[Run], request: HttpRequest) -> Page[RunLine]:
+    """A page of lines, one for each run. Raises Http404."""
+    page = page_of(runs.select_related("graph").defer(LARGE), request)
+    page.object_list = [RunLine(run) for run in page.object_list]
+    return page
+
+
+def page_of_lines(
+    runs: QuerySet[Run], comparisons: QuerySet[Comparison], request: HttpRequest
+) -> Page[RunLine | ComparisonLine]:
+    """A page of lines, the newest first: `runs` that belong to no comparison, and `comparisons`. Raises Http404."""
+    keys = _keys(runs.filter(member=None), "run").union(_keys(comparisons, "comparison"), all=True)
+    page = page_of(keys.order_by("-created_at", "id"), request)
+    order = {key: place for place, (_, key, _) in enumerate(page.object_list)}
+    own_runs = runs.filter(id__in=[key for _, key, kind in page.object_list if kind == "run"])
+    own_comparisons = comparisons.filter(id__in=[key for _, key, kind in page.object_list if kind == "comparison"])
+    lines: list[RunLine | ComparisonLine] = [RunLine(run) for run in own_runs.select_related("graph").defer(LARGE)]
+    lines += comparison_lines(own_comparisons.select_related("graph").defer(LARGE))
+    page.object_list = sorted(lines, key=lambda line: order[line.id])
+    return page
+
+
+def _keys(rows: QuerySet[Any], kind: str) -> QuerySet[Any, Any]:
+    """What tells the place of each in a list: when it was made, its id, `kind`."""
+    return rows.order_by().values_list("created_at", "id", Value(kind, output_field=CharField()))
 
 
 def comparison_lines(comparisons: QuerySet[Comparison]) -> list[ComparisonLine]:

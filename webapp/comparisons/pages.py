@@ -7,7 +7,7 @@ from django.http import Http404
 
 from engine import api
 from webapp.comparisons.lifecycle import runs_of
-from webapp.comparisons.listing import ComparisonLine, RunLine, comparison_lines
+from webapp.comparisons.listing import LARGE, ComparisonLine, RunLine, comparison_lines
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.json_text import to_text
@@ -16,7 +16,7 @@ from webapp.runs.models import Run
 
 def comparison_or_404(comparison_id: uuid.UUID) -> Comparison:
     """The comparison with its graph and project; raises Http404 with a sentence."""
-    found = Comparison.objects.select_related("graph__project").filter(id=comparison_id).first()
+    found = Comparison.objects.select_related("graph__project").defer(LARGE).filter(id=comparison_id).first()
     if found is None:
         raise Http404("This comparison does not exist, or it has been deleted.")
     return found
@@ -51,6 +51,12 @@ def context_of(comparison: Comparison) -> dict[str, object]:
         "to_cancel": any(not run.has_ended and not run.cancel_requested for run in runs),
         "comparison_json": comparison_to_json(runs, outcomes),
     }
+
+
+def state_of(comparison: Comparison) -> dict[str, object]:
+    """`comparison_to_json` of its runs as they are now."""
+    runs = runs_of(comparison)
+    return comparison_to_json(runs, [outcome_of(run) for run in runs])
 
 
 def comparison_to_json(runs: Sequence[Run], outcomes: Sequence[api.Outcome]) -> dict[str, object]:

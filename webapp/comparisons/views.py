@@ -19,12 +19,12 @@ from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.pages import (
     comparison_or_404,
-    comparison_to_json,
     context_of,
     line_of,
     outcomes_of,
     report_of,
     request_of,
+    state_of,
 )
 from webapp.graphs.models import Graph
 from webapp.graphs.pages import graph_or_404
@@ -69,8 +69,7 @@ def detail(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
 @never_cache
 def state(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
     """The same for scripts."""
-    comparison = comparison_or_404(comparison_id)
-    return JsonResponse(comparison_to_json(lifecycle.runs_of(comparison), outcomes_of(comparison)))
+    return JsonResponse(state_of(comparison_or_404(comparison_id)))
 
 
 @require_safe

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
-from webapp.comparisons.listing import lines_of
+from webapp.comparisons.listing import page_of_lines
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
 from webapp.graphs.what_was_read import cpu_ops_of, reading_facts, row_facts, shares_of, unknown_ops_of
@@ -31,9 +31,9 @@ def graph_page(
     measure_form: MeasureForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: graph, project, progress, lines (of runs), run_count, upload_limit_bytes; the forms run_form (with
-    methods, for the presets of each, and device_kinds), again_form, measure_form; profiles, can_be_measured; and what
-    was read: summary, facts, shares, unknown, cpu_ops.
+    """Context: graph, project, progress, lines (a page of runs), run_count, upload_limit_bytes; the forms run_form
+    (with methods, for the presets of each, and device_kinds), again_form, measure_form; profiles, can_be_measured; and
+    what was read: summary, facts, shares, unknown, cpu_ops.
     """
     summary = graph.summary if isinstance(graph.summary, dict) else {}
     context = {
@@ -51,7 +51,7 @@ def graph_page(
         "profiles": graph.profiles.all(),
         "can_be_measured": graph.suffix != NODE_LINK_SUFFIX,
         "upload_limit_bytes": UploadForm.limit_bytes(),
-        "lines": lines_of(graph.runs.all(), graph.comparisons.all()),
+        "lines": page_of_lines(graph.runs.all(), graph.comparisons.all(), request),
         "run_count": graph.runs.count(),
         "methods": api.methods(),
         "device_kinds": api.device_kinds(),

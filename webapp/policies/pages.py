@@ -5,18 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from django.core.paginator import InvalidPage, Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
+from webapp.list_pages import page_of
 from webapp.policies import default_policy
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, TrainingState
 from webapp.projects.models import Project
 
 NO_SUCH_POLICY = "This policy does not exist, or it has been deleted."
-POLICIES_A_PAGE = 50
 MOST_OFFERED = 200
 """in a form, beside the release's"""
 
@@ -74,19 +73,11 @@ def policies_page(
     default_fault = default_policy.bring_up_to_date()
     context = {
         "default_fault": default_fault,
-        "page": _page_of(request.GET.get("page", "1")),
+        "page": page_of(Policy.objects.defer(*Policy.LARGE), request),
         "upload_form": upload_form or PolicyUploadForm(),
         "upload_limit_bytes": api.MOST_POLICY_BYTES,
     }
     return render(request, "policies/list.html", context, status=status)
-
-
-def _page_of(number: str) -> Page[Policy]:
-    """A page of the list, the newest first; raises Http404 where there is none such."""
-    try:
-        return Paginator(Policy.objects.defer(*Policy.LARGE), POLICIES_A_PAGE).page(number)
-    except InvalidPage:
-        raise Http404("This list has no such page.") from None
 
 
 def train_page(

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
-from webapp.comparisons.listing import RunLine
+from webapp.comparisons.listing import page_of_runs
 from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.json_text import to_text
@@ -32,7 +32,6 @@ from webapp.projects.pages import project_or_404
 from webapp.runs.views import LARGEST_SEQ, MOST_EVENTS_A_PAGE, whole_number
 from webapp.user_errors import add_to_form, error_answer, form_errors, status_of, wants_json
 
-MOST_RUNS = 50
 IN_USE = "A run that has not ended uses this policy; it can be deleted once that has ended or is cancelled."
 OF_THE_RELEASE = "This policy came with the release; it cannot be deleted."
 THERE_ALREADY = "This file was there already: it is this policy."
@@ -108,14 +107,14 @@ def _policy_named(text: str) -> Policy:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Context: policy, card, plan, ending (in words), lines (of the newest runs that apply it)."""
+    """Context: policy, card, plan, ending (in words), lines (a page of the runs that apply it)."""
     policy = policy_or_404(policy_id, whole=True)
     context = {
         "policy": policy,
         "card": policy.known,
         "plan": policy.training_plan,
         "ending": words_on_its_end(policy),
-        "lines": [RunLine(run) for run in policy.runs.select_related("graph")[:MOST_RUNS]],
+        "lines": page_of_runs(policy.runs.all(), request),
     }
     return render(request, "policies/detail.html", context)
 

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from webapp.comparisons.listing import lines_of
+from webapp.comparisons.listing import page_of_lines
 from webapp.comparisons.models import Comparison
 from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.projects.forms import ProjectForm
@@ -35,14 +35,14 @@ def project_page(
     rename_form: ProjectForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: project, graphs, lines (of runs), run_count, upload_limit_bytes, and the forms upload_form, sample_form,
-    rename_form.
+    """Context: project, graphs, lines (a page of runs), run_count, upload_limit_bytes, and the forms upload_form,
+    sample_form, rename_form.
     """
     runs = Run.objects.filter(graph__project=project)
     context = {
         "project": project,
         "graphs": project.graphs.all(),
-        "lines": lines_of(runs, Comparison.objects.filter(graph__project=project)),
+        "lines": page_of_lines(runs, Comparison.objects.filter(graph__project=project), request),
         "run_count": runs.count(),
         "upload_form": upload_form or UploadForm(),
         "sample_form": sample_form or SampleForm(),
