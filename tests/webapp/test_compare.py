@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils.timezone import localtime
 
 from engine import api
 from tests.webapp.conftest import MemoryBroker
@@ -166,6 +167,7 @@ def test_a_list_of_runs_has_one_line_for_all_of_it(client: Client, comparison: C
         page = client.get(address).content.decode()
         assert page.count(f'data-job-id="{comparison.id.hex}"') == 1
         assert "0 of 3 ended" in page
+        assert f'<time datetime="{localtime(comparison.created_at).isoformat()}"' in page
         assert "/runs/" not in page.partition('id="runs-title"')[2]
     status = f"/comparisons/{comparison.id}/status.json"
     assert client.get(status).json()["status"] == "queued"
