@@ -9,6 +9,7 @@ from django.utils.timezone import localtime
 
 from engine import api
 from tests.webapp.conftest import MemoryBroker
+from tests.webapp.states import state_of
 from webapp.comparisons import lifecycle
 from webapp.comparisons.models import Comparison, Member
 from webapp.comparisons.pages import request_of
@@ -169,15 +170,14 @@ def test_a_list_of_runs_has_one_line_for_all_of_it(client: Client, comparison: C
         assert "0 of 3 ended" in page
         assert f'<time datetime="{localtime(comparison.created_at).isoformat()}"' in page
         assert "/runs/" not in page.partition('id="runs-title"')[2]
-    status = f"/comparisons/{comparison.id}/status.json"
-    assert client.get(status).json()["status"] == "queued"
+    assert state_of(client, "comparison", comparison.id)["status"] == "queued"
     [first, *_] = Member.objects.filter(comparison=comparison)
     place_run(first.run_id)
     [best_us] = Run.objects.filter(id=first.run_id).values_list("best_step_time_us", flat=True)
     told = {"status": "running", "stage": "1 of 3 ended", "best_step_time_us": best_us, "evaluations_used": 30}
-    assert client.get(status).json() == told
+    assert state_of(client, "comparison", comparison.id) == told
     carry_out(comparison)
-    done = client.get(status).json()
+    done = state_of(client, "comparison", comparison.id)
     assert (done["status"], done["stage"], done["evaluations_used"]) == ("done", "", 60)
 
 

@@ -62,8 +62,8 @@ def test_no_page_that_lists_policies_loads_their_cards(client: Client, address: 
 
 def test_what_is_asked_for_again_and_again_loads_no_card(client: Client) -> None:
     policy = kept("large", large_card())
-    for path in ("status.json", "events.json"):
-        queries, _ = asked(client, f"/policies/{policy.id}/{path}")
+    for path in (f"/states.json?policy={policy.id.hex}", f"/policies/{policy.id}/events.json"):
+        queries, _ = asked(client, path)
         assert not [sql for sql in queries for column in LARGE_COLUMNS if column in sql]
 
 

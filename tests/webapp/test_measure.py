@@ -13,6 +13,7 @@ from django.test import Client
 from engine import api
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef
+from tests.webapp.states import state_of
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.leftovers import remove_leftovers
 from webapp.graphs.models import Graph
@@ -84,7 +85,7 @@ def test_it_is_queued_and_its_page_tells_of_it(client: Client, graph: Graph, bro
     assert response.url == f"/graphs/{graph.id}/"
     assert broker.messages("cpu") == [[str(profile.id)]]
     told = {"status": "queued", "stage": "", "done": 0, "total": 0, "error": ""}
-    assert client.get(f"/profiles/{profile.id}/status.json").json() == told
+    assert state_of(client, "profile", profile.id) == told
     assert f'data-job-id="{profile.id.hex}"' in client.get(response.url).content.decode()
 
 
@@ -180,7 +181,7 @@ def test_progress_is_shown(client: Client, profile: Profile, monkeypatch: pytest
 
     def profiling(*arguments: Any) -> dict[str, api.Json]:
         arguments[5]("running the graph", 3, 12)
-        seen.append(client.get(f"/profiles/{profile.id}/status.json").json())
+        seen.append(state_of(client, "profile", profile.id))
         raise api.GraphError("enough")
 
     carry_out(profile, monkeypatch, profiling)
@@ -252,8 +253,8 @@ def test_the_reaper_gives_back_what_a_dead_worker_left(profile: Profile, monkeyp
 def test_what_does_not_exist_is_told(client: Client, profile: Profile) -> None:
     profile_id = profile.id
     profile.delete()
-    for path, method in (("status.json", client.get), ("cancel/", client.post), ("use/", client.post)):
-        response = method(f"/profiles/{profile_id}/{path}", headers=JSON)
+    for path in ("cancel/", "use/"):
+        response = client.post(f"/profiles/{profile_id}/{path}", headers=JSON)
         assert response.status_code == 404
         assert response.json()["errors"][""] == ["This measurement does not exist, or it has been deleted."]
     assert client.get(f"/profiles/{profile_id}/use/").status_code == 405

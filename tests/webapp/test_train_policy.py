@@ -12,6 +12,7 @@ from tests.engine.policies.small_policies import small_card
 from tests.supervisor.started import eventually
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.scripted_training import LEARNED, Script, events, install, write_at_once
+from tests.webapp.states import state_of
 from webapp.graphs.models import Graph
 from webapp.jobs import keeper, reaper
 from webapp.jobs.claim import Claim
@@ -60,7 +61,7 @@ def test_it_is_queued_as_it_was_asked_for(client: Client, real_graph: Graph, bro
     assert "It waits for a free worker" in page
     assert "nmt and 1 graph" in page
     assert "Download policy" not in page
-    assert client.get(f"/policies/{policy.id}/status.json").json()["status"] == "queued"
+    assert state_of(client, "policy", policy.id)["status"] == "queued"
 
 
 def test_the_form_offers_families_and_the_graphs_that_are_ready(client: Client, real_graph: Graph) -> None:
@@ -223,7 +224,7 @@ def test_events_are_there_while_it_is_trained(client: Client, policy: Policy, mo
     def look(second: int) -> None:
         if second == 3:
             eventually(lambda: len(events(client, policy)["events"]) == 2, "all that was told is stored")
-            seen.append(client.get(f"/policies/{policy.id}/status.json").json())
+            seen.append(state_of(client, "policy", policy.id))
 
     install(monkeypatch, Script(before_second=look))
     train_policy(policy.id)

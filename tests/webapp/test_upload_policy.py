@@ -153,7 +153,7 @@ def test_it_is_deleted_unless_a_run_uses_it(client: Client, policy: Policy, run:
 def test_what_does_not_exist_is_told(client: Client, policy: Policy) -> None:
     policy_id = policy.id
     policy.delete()
-    for path in ("", "status.json", "events.json", "policy.safetensors"):
+    for path in ("", "events.json", "policy.safetensors"):
         response = client.get(f"/policies/{policy_id}/{path}", headers=JSON)
         assert response.status_code == 404
         assert response.json()["errors"][""] == ["This policy does not exist, or it has been deleted."]

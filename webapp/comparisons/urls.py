@@ -10,7 +10,6 @@ urlpatterns = [
     path("comparisons/<uuid:comparison_id>/", views.detail, name="detail"),
     path("comparisons/<uuid:comparison_id>/state.json", views.state, name="state"),
     path("comparisons/<uuid:comparison_id>/table.html", views.table_part, name="table-part"),
-    path("comparisons/<uuid:comparison_id>/status.json", views.status, name="status"),
     path("comparisons/<uuid:comparison_id>/cancel/", views.cancel, name="cancel"),
     path("comparisons/<uuid:comparison_id>/delete/", views.delete, name="delete"),
     path("comparisons/<uuid:comparison_id>/comparison.md", views.table, name="table"),

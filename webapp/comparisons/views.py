@@ -20,7 +20,6 @@ from webapp.comparisons.models import Comparison
 from webapp.comparisons.pages import (
     comparison_or_404,
     context_of,
-    line_of,
     outcomes_of,
     report_of,
     request_of,
@@ -78,13 +77,6 @@ def table_part(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     """The page's table alone. Context: summaries."""
     summaries = api.comparison_summaries(outcomes_of(comparison_or_404(comparison_id)))
     return render(request, "comparisons/table.html", {"summaries": summaries})
-
-
-@require_safe
-@never_cache
-def status(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
-    """How far it is, for a line in a list."""
-    return JsonResponse(line_of(comparison_or_404(comparison_id)).to_json())
 
 
 @require_POST

@@ -10,7 +10,6 @@ urlpatterns = [
     path("policies/upload/", views.upload, name="upload"),
     path("policies/train/", views.train, name="train"),
     path("policies/<uuid:policy_id>/", views.detail, name="detail"),
-    path("policies/<uuid:policy_id>/status.json", views.status, name="status"),
     path("policies/<uuid:policy_id>/events.json", views.events_json, name="events"),
     path("policies/<uuid:policy_id>/cancel/", views.cancel, name="cancel"),
     path("policies/<uuid:policy_id>/policy.safetensors", views.download, name="download"),

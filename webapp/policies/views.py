@@ -4,7 +4,7 @@ import uuid
 from http import HTTPStatus
 
 from django.contrib import messages as notices
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
@@ -117,13 +117,6 @@ def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
         "lines": page_of_runs(policy.runs.all(), request),
     }
     return render(request, "policies/detail.html", context)
-
-
-@require_safe
-@never_cache
-def status(request: HttpRequest, policy_id: uuid.UUID) -> JsonResponse:
-    """How far the training is."""
-    return JsonResponse(policy_or_404(policy_id).progress())
 
 
 @require_safe

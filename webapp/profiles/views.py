@@ -5,7 +5,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from django.contrib import messages as notices
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
@@ -41,13 +41,6 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     if lifecycle.start(graph) is None:
         return _conflict(request, graph, UNDER_WAY)
     return _back(graph)
-
-
-@require_safe
-@never_cache
-def status(request: HttpRequest, profile_id: uuid.UUID) -> JsonResponse:
-    """How far it is."""
-    return JsonResponse(profile_or_404(profile_id).progress())
 
 
 @require_POST
