@@ -60,11 +60,10 @@ export function enhanceUpload(form) {
       send(form);
     }
   });
-  if (input.files?.length && !isComingBack()) {
-    tellChosen();
-    form.requestSubmit(); // it was chosen before this module was there to hear of it
-  } else {
+  if (isComingBack()) {
     form.reset(); // a browser that goes back or reloads may bring back a file that was sent long ago
+  } else {
+    chosenNow(); // a file may have been chosen before this module was there to hear of it; what was entered stays
   }
 }
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from .steps import create_project, part
 
@@ -14,6 +14,23 @@ def expect_ready(page: Page, fact: str) -> None:
     """Wait until a graph has been read, and its page tells this of it."""
     expect(page.get_by_role("button", name="Start run")).to_be_visible()
     expect(part(page, "facts")).to_contain_text(fact)
+
+
+def test_what_is_entered_before_the_page_s_script_is_there_stays(page: Page, training_graph: Path) -> None:
+    waiting: list[Route] = []
+    page.route("**/project-page*.js", lambda route: waiting.append(route))  # Playwright marks it
+    create_project(page, "Quick")
+    options = part(page, "options")
+    options.locator("summary").click()
+    options.get_by_label("Groups").fill("12")
+    for script in waiting:
+        script.continue_()
+    page.wait_for_load_state("load")
+    assert options.get_by_label("Groups").input_value() == "12"
+    page.locator("input[name=file]").set_input_files(training_graph)
+    page.get_by_role("button", name="Upload and read").click()
+    page.wait_for_url("**/graphs/*/")
+    expect_ready(page, "12")
 
 
 def test_upload_with_options_read_again_and_measure(
