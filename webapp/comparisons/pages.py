@@ -7,7 +7,7 @@ from django.http import Http404
 
 from engine import api
 from webapp.comparisons.lifecycle import runs_of
-from webapp.comparisons.listing import LARGE, ComparisonLine, RunLine, comparison_lines
+from webapp.comparisons.listing import LARGE, RunLine
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.json_text import to_text
@@ -20,12 +20,6 @@ def comparison_or_404(comparison_id: uuid.UUID) -> Comparison:
     if found is None:
         raise Http404("This comparison does not exist, or it has been deleted.")
     return found
-
-
-def line_of(comparison: Comparison) -> ComparisonLine:
-    """How far it is, in one line."""
-    [line] = comparison_lines(Comparison.objects.filter(id=comparison.id))
-    return line
 
 
 def outcomes_of(comparison: Comparison) -> list[api.Outcome]:
