@@ -24,7 +24,7 @@ from engine.policies.card import MOST_TEXT, is_text
 from engine.policies.family_training import train_policy
 from engine.policies.kept_state import learned_in
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
-from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TellProgress, TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
@@ -117,8 +117,8 @@ def train(
 
 
 def training_identity(request: TrainRequest) -> str:
-    """What the training depends on, the engine's version included, as a digest; a state is of use to no other one."""
-    digest = hashlib.sha256(VERSION.encode())
+    """What the training depends on, engine and network included, as a digest; a state is of use to no other one."""
+    digest = hashlib.sha256(f"{VERSION} {POLICY_VERSION}".encode())
     for graphs in (request.graphs, request.held_out):
         for prepared in graphs:
             for part in (prepared.graph, prepared.costs, prepared.grouping):

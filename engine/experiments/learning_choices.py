@@ -29,7 +29,7 @@ from engine.placeto import device_view
 from engine.policies.family_training import train_policy
 from engine.policies.proposals import proposals
 from engine.policies.settings import make_training_settings
-from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TrainingProblem
 from engine.problem import PlacementProblem
 from engine.setting_ranges import refused
@@ -148,9 +148,8 @@ def _problems(scope: Scope) -> tuple[list[TrainingProblem], list[TrainingProblem
 
 def _path(scope: Scope, variant: str, seed: int) -> Path:
     own = scope.key("families", "clusters", "train_graphs", "graphs", "samples")
-    key = digest(
-        [own, EVALUATIONS, list(UNSEEN.get(variant, ())), asdict(make_training_settings(COUNTS | VARIANTS[variant]))]
-    )
+    settings = asdict(make_training_settings(COUNTS | VARIANTS[variant]))
+    key = digest([own, POLICY_VERSION, EVALUATIONS, list(UNSEEN.get(variant, ())), settings])
     return Path(scope.work) / f"choice-{variant.replace(' ', '-')}-{seed}-{key}.json"
 
 

@@ -11,6 +11,7 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.families.catalogue import FAMILIES
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
+from engine.policies.trained_policy import POLICY_VERSION
 from engine.setting_ranges import refused, require_fields, require_ranges, require_switches, require_texts
 
 RECIPE = 2
@@ -100,7 +101,8 @@ class Scope:
     def training_key(self, families: tuple[str, ...], *fields: str) -> str:
         """The same for what depends on a training on `families`, with all that can be set of it."""
         own = self.of(families)
-        return digest([own.key("clusters", "train_graphs", *fields), asdict(own.training_settings())])
+        key = own.key("clusters", "train_graphs", *fields)
+        return digest([key, POLICY_VERSION, asdict(own.training_settings())])
 
     def told(self, *, with_rnn: bool = False) -> str:
         """For the page: what it ran with."""

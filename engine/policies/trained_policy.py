@@ -15,7 +15,7 @@ from engine.placeto.shared_head_shapes import weight_shapes
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
 from engine.policies.card import PolicyCard
 
-POLICY_VERSION = 1
+POLICY_VERSION = 2
 """grows when an older file's weights can no longer be used: other features, another network"""
 NETWORK = "shared_head"
 """the one whose weights fit any graph and any cluster"""

@@ -100,7 +100,7 @@ BAD_FILES = {
         small_policy().to_bytes()[:-9],
         "this is no file of Placeto; allowed: a file written by Placeto",
     ),
-    "another version": ("p.safetensors", changed("version", 99), "its version is 99; allowed: version 1"),
+    "another version": ("p.safetensors", changed("version", 99), "its version is 99; allowed: version 2"),
     "a card without a name": ("p.safetensors", changed("card.name", None), "the card's name is nothing; allowed"),
 }
 

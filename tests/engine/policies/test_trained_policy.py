@@ -13,7 +13,7 @@ from engine.policies.card import HeldOut, PolicyCard
 
 from .small_policies import changed, changed_weights, small_card, small_policy
 
-VERSION = "allowed: version 1"
+VERSION = "allowed: version 2"
 COUNT = "allowed: a whole number from 0 to 9223372036854775807"
 NO_FILE = "this is no file of Placeto; allowed: a file written by Placeto"
 BAD_FILES: dict[str, tuple[bytes, str]] = {
@@ -22,7 +22,8 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "foreign safetensors": (b"\x02\0\0\0\0\0\0\0{}", NO_FILE),
     "too large": (bytes(MOST_POLICY_BYTES + 1), "the file is too large; allowed: at most 67108864 bytes"),
     "no version": (pack_tensors({}, {}), f"its version is nothing; {VERSION}"),
-    "a later version": (changed("version", 2), f"its version is 2; {VERSION}"),
+    "an earlier version": (changed("version", 1), f"its version is 1; {VERSION}"),
+    "a later version": (changed("version", 3), f"its version is 3; {VERSION}"),
     "no settings": (changed("settings", None), "its settings are nothing; allowed: a JSON object"),
     "settings as a list": (changed("settings", [1]), "its settings are a list; allowed: a JSON object"),
     "another network": (changed("settings.network", "published"), "its network is published; allowed: shared_head"),
