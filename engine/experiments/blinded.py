@@ -1,12 +1,14 @@
-"""Networks that do not see some of what they are shown of a device: what would these features be missed for?"""
+"""Networks that see less, or less clearly, than the shared head: what would their features be missed for?"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import torch
 
+from engine.placeto import features
 from engine.placeto.shared_head import SharedHead
 from engine.placeto.shared_head_policy import fresh_network
 
@@ -23,6 +25,13 @@ def blinded(columns: tuple[int, ...]) -> Iterator[None]:
         return network
 
     with mock.patch.object(learner, "fresh_network", blind):
+        yield
+
+
+@contextmanager
+def features_as_they_come() -> Iterator[None]:
+    """Policies are trained, and used, with a group's features in their own units."""
+    with mock.patch.object(features, "USUAL", np.tile((0.0, 1.0), (features.GROUP_FEATURES, 1))):
         yield
 
 

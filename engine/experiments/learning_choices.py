@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from engine import VERSION
 from engine.child import ReportProgress, Results, run_in_child
 from engine.events import Json
-from engine.experiments.blinded import blinded
+from engine.experiments.blinded import blinded, features_as_they_come
 from engine.experiments.policy_making import LIMITS
 from engine.experiments.policy_problems import graphs_of, prepare_families, problem_of
 from engine.experiments.policy_scope import Scope, digest, make_scope
@@ -40,6 +40,8 @@ EVALUATIONS = 4500
 """of every variant, for each graph and cluster it learns on, teacher and reinforcement together"""
 COUNTS: dict[str, Json] = {"teacher_evaluations": 3000, "imitation_steps": 2000, "torch_device": "cpu"}
 """of every variant, where it does not say otherwise"""
+AS_THEY_COME = "features as they come"
+"""the variant whose features of a group are not in units of their usual deviations"""
 VARIANTS: dict[str, dict[str, Json]] = {
     "as it is": {},
     "imitation alone": {"teacher_evaluations": EVALUATIONS - 1},
@@ -62,6 +64,7 @@ VARIANTS: dict[str, dict[str, Json]] = {
     "half the learning rate": {"learning_rate": 5e-4},
     "no earliest finish": {},
     "no phases": {},
+    AS_THEY_COME: {},
 }
 """what differs from the settings' defaults"""
 UNSEEN: dict[str, tuple[int, ...]] = {
@@ -110,10 +113,10 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     problems, unseen = _problems(scope)
     settings = make_training_settings(counted(len(problems), VARIANTS[variant]))
     began = time.process_time()
-    with blinded(UNSEEN.get(variant, ())):
+    with features_as_they_come() if variant == AS_THEY_COME else blinded(UNSEEN.get(variant, ())):
         policy = train_policy(problems, (), settings, seed, lambda _: None, lambda: False)
-    found: Found = {"evaluations": [policy.card.evaluations], "seconds": [time.process_time() - began]}
-    times = [_step_times_us(policy, each.problem, seed, scope.samples) for each in unseen]
+        found: Found = {"evaluations": [policy.card.evaluations], "seconds": [time.process_time() - began]}
+        times = [_step_times_us(policy, each.problem, seed, scope.samples) for each in unseen]
     found |= {"greedy": [float(each[0]) for each in times], "best_of": [float(each.min()) for each in times]}
     write_whole(_path(scope, variant, seed), json.dumps(found).encode())
     return {}, {}
@@ -176,6 +179,7 @@ pass and the sampled ones. Evaluations and seconds of the processor: of a traini
         cells += [f"{fmean(each[spent][0] for each in own):,.0f}" for spent in ("evaluations", "seconds")]
         differs = ", ".join(f"{name}={value}" for name, value in changes.items())
         differs += f"{len(UNSEEN[variant])} features of a device are not seen" if variant in UNSEEN else ""
+        differs += "a group's features are in their own units" if variant == AS_THEY_COME else ""
         lines.append(f"| {variant} | {differs} | {' | '.join(cells)} |")
     return "\n".join([head, *lines, ""])
 

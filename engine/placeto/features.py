@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from engine.placeto.step_phases import PHASES, back_edges, phases_of_groups
 from engine.problem import PlacementProblem
 
-_USUAL = np.array(
+USUAL = np.array(
     [
         (0.6, 0.4),  # logarithm of its time on its fastest device, in mean times of a group
         (0.1, 0.1),  # the same time as a share of all, times √groups
@@ -37,7 +37,7 @@ The features are counted from the one in units of the other. As they come, their
 network that began with those hardly saw them, and one training in five had not found out after five minutes that groups
 differ.
 """
-GROUP_FEATURES = len(_USUAL)
+GROUP_FEATURES = len(USUAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
 
 
 def group_features(graph: GroupGraph) -> NDArray[np.float32]:
-    """[groups, GROUP_FEATURES] what a group is, whatever the devices' number and numbering: `_USUAL`, in its units.
+    """[groups, GROUP_FEATURES] what a group is, whatever the devices' number and numbering: `USUAL`, in its units.
 
     About 0 on average, and of about unit deviation.
     """
@@ -171,7 +171,7 @@ def group_features(graph: GroupGraph) -> NDArray[np.float32]:
     out = np.bincount(graph.edge_source, weights=graph.edge_bytes, minlength=groups)
     columns += [mean, spread, graph.profile.max(axis=1), np.minimum(graph.slack, 1.0)]
     columns += [np.log1p(sent * graph.mean_us_per_byte / scale) for sent in (back, into, out)]
-    in_units: NDArray[np.float64] = (np.stack(columns, axis=1) - _USUAL[:, 0]) / _USUAL[:, 1]
+    in_units: NDArray[np.float64] = (np.stack(columns, axis=1) - USUAL[:, 0]) / USUAL[:, 1]
     return in_units.astype(np.float32)
 
 

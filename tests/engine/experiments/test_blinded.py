@@ -1,9 +1,10 @@
-"""Blinded networks: what is not seen gets no weight, all else learns."""
+"""Networks that see less: what is not seen gets no weight, all else learns; features in their own units and back."""
 
 import numpy as np
 
-from engine.experiments.blinded import blinded
+from engine.experiments.blinded import blinded, features_as_they_come
 from engine.placeto.device_view import FINISH_LATER, LOAD_DECIDED, PARENT_TIME
+from engine.placeto.features import USUAL, group_features, group_graph
 from engine.policies.family_training import train_policy
 from engine.policies.settings import make_training_settings
 from engine.policy_training import problems_of
@@ -23,3 +24,13 @@ def test_what_is_not_seen_gets_no_weight() -> None:
     scores, seen = blind["view_score.weight"][0], seeing["view_score.weight"][0]
     assert scores[[LOAD_DECIDED, FINISH_LATER]].tolist() == [0.0, 0.0] and scores[PARENT_TIME] != 0
     assert seen[[LOAD_DECIDED, FINISH_LATER, PARENT_TIME]].all()
+
+
+def test_features_come_in_their_own_units_for_as_long_as_asked() -> None:
+    graph = group_graph(problems_of((prepared_graph(8),), (small_cluster(2),))[0].problem)
+    in_units = group_features(graph)
+    with features_as_they_come():
+        as_they_come = group_features(graph)
+    np.testing.assert_allclose(as_they_come, in_units * USUAL[:, 1] + USUAL[:, 0], atol=1e-6)
+    assert as_they_come.min() >= 0
+    np.testing.assert_array_equal(group_features(graph), in_units)

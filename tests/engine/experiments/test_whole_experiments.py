@@ -104,7 +104,10 @@ def test_cross_family(tmp_path: Path, settings: dict[str, Json], monkeypatch: py
 
 
 def test_learning_choices(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {name: learning_choices.VARIANTS[name] for name in ("as it is", "imitation alone", "no phases")}
+    few = {
+        name: learning_choices.VARIANTS[name]
+        for name in ("as it is", "imitation alone", "no phases", "features as they come")
+    }
     monkeypatch.setattr(learning_choices, "VARIANTS", few)
     monkeypatch.setattr(learning_choices, "EVALUATIONS", 200)
     monkeypatch.setattr(
