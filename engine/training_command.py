@@ -156,10 +156,15 @@ def _check_destination(path: Path) -> None:
 def _summary(card: api.PolicyCard, out: Path) -> str:
     """What was trained, for people."""
     trained = f"{out}: {len(card.graphs)} graphs on {', '.join(card.clusters)}, {card.evaluations} evaluations"
-    if card.mean_gap is None or card.worst_gap is None or card.mean_best_of_gap is None:
+    if not card.held_out:
         return f"{trained}; nothing was held out"
-    greedy = f"the greedy pass is {card.mean_gap:+.1%} from the search on average, {card.worst_gap:+.1%} at worst"
-    return f"{trained}; held out: {greedy}; the best of its passes {card.mean_best_of_gap:+.1%}"
+    greedy = "the greedy pass"
+    told = [f"{greedy} does not fit on {card.misfits} of {len(card.held_out)}"] * (card.misfits > 0)
+    if card.mean_gap is not None:
+        told.append(f"{greedy} is {card.mean_gap:+.1%} from the search on average, {card.worst_gap:+.1%} at worst")
+    if card.mean_best_of_gap is not None:
+        told.append(f"the best of its passes {card.mean_best_of_gap:+.1%}")
+    return f"{trained}; held out: {'; '.join(told)}"
 
 
 class _Console:

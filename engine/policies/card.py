@@ -22,10 +22,10 @@ class HeldOut:
 
     graph: str
     cluster: str
-    greedy_us: float
-    """step time of the greedy pass"""
-    best_of_us: float
-    """the best of the greedy pass and of the sampled ones"""
+    greedy_us: float | None
+    """step time of the greedy pass; None where that does not fit the devices' memory"""
+    best_of_us: float | None
+    """the best that fits of the greedy pass and of the sampled ones; None where none does"""
     samples: int
     """how many passes were sampled"""
     search_us: float
@@ -36,14 +36,14 @@ class HeldOut:
     """what the search has made of it; 0 where the file does not tell"""
 
     @property
-    def gap(self) -> float:
+    def gap(self) -> float | None:
         """By what share the greedy pass is behind the search; below 0 where it is ahead."""
-        return self.greedy_us / self.search_us - 1
+        return None if self.greedy_us is None else self.greedy_us / self.search_us - 1
 
     @property
-    def best_of_gap(self) -> float:
+    def best_of_gap(self) -> float | None:
         """The same for the best of all passes."""
-        return self.best_of_us / self.search_us - 1
+        return None if self.best_of_us is None else self.best_of_us / self.search_us - 1
 
     def to_json(self) -> dict[str, Json]:
         """All fields by their names, and the two gaps."""
@@ -80,29 +80,34 @@ class PolicyCard:
 
     @property
     def mean_gap(self) -> float | None:
-        """By what share the greedy pass is behind the search, on average; None where nothing was held out."""
-        return fmean(row.gap for row in self.held_out) if self.held_out else None
+        """By what share the greedy pass is behind the search, on average of those that fit; None where none does."""
+        return _mean([row.gap for row in self.held_out])
 
     @property
     def worst_gap(self) -> float | None:
         """The same on the worst held-out graph."""
-        return max((row.gap for row in self.held_out), default=None)
+        return max((row.gap for row in self.held_out if row.gap is not None), default=None)
 
     @property
     def mean_best_of_gap(self) -> float | None:
         """The same for the best of all passes, on average."""
-        return fmean(row.best_of_gap for row in self.held_out) if self.held_out else None
+        return _mean([row.best_of_gap for row in self.held_out])
+
+    @property
+    def misfits(self) -> int:
+        """On how many held-out graphs and clusters the greedy pass does not fit; no gap is of them."""
+        return sum(row.greedy_us is None for row in self.held_out)
 
     def to_json(self) -> dict[str, Json]:
-        """All fields by their names, and `mean_gap`, `worst_gap`, `mean_best_of_gap`."""
+        """All fields by their names, and what follows from them: `mean_gap` and its like, `misfits`."""
         values: dict[str, Json] = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         lists: dict[str, Json] = {name: list(getattr(self, name)) for name in ("families", "graphs", "clusters")}
-        gaps: dict[str, Json] = {name: getattr(self, name) for name in GAPS}
-        return values | lists | {"held_out": [row.to_json() for row in self.held_out]} | gaps
+        follows: dict[str, Json] = {name: getattr(self, name) for name in FOLLOWS}
+        return values | lists | {"held_out": [row.to_json() for row in self.held_out]} | follows
 
     @staticmethod
     def from_json(value: Json, where: str) -> "PolicyCard":
-        """The inverse; gaps are computed anew. Raises SettingsError, naming `where`, for what is no card."""
+        """The inverse; what follows is computed anew. Raises SettingsError, naming `where`, for what is no card."""
         read = _Reader(where, _object(value, "the card", where))
         return PolicyCard(
             name=read.text("name"),
@@ -119,7 +124,12 @@ class PolicyCard:
         )
 
 
-GAPS = ("mean_gap", "worst_gap", "mean_best_of_gap")
+FOLLOWS = ("mean_gap", "worst_gap", "mean_best_of_gap", "misfits")
+
+
+def _mean(gaps: Sequence[float | None]) -> float | None:
+    known = [gap for gap in gaps if gap is not None]
+    return fmean(known) if known else None
 
 
 def _held_out(value: Json, where: str) -> HeldOut:
@@ -127,8 +137,8 @@ def _held_out(value: Json, where: str) -> HeldOut:
     return HeldOut(
         graph=read.text("graph"),
         cluster=read.text("cluster"),
-        greedy_us=read.number("greedy_us", LEAST_US),
-        best_of_us=read.number("best_of_us", LEAST_US),
+        greedy_us=read.number_or_none("greedy_us", LEAST_US),
+        best_of_us=read.number_or_none("best_of_us", LEAST_US),
         samples=read.whole("samples"),
         search_us=read.number("search_us", LEAST_US),
         search_seconds=read.number("search_seconds", 0.0),
@@ -181,6 +191,9 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_WHOLE:
             raise self._refused(name, value, f"a whole number from 0 to {MOST_WHOLE}")
         return value
+
+    def number_or_none(self, name: str, least: float) -> float | None:
+        return None if self.has(name) and self._values[name] is None else self.number(name, least)
 
     def number(self, name: str, least: float) -> float:
         value = self._values.get(name)

@@ -23,7 +23,7 @@ def measure_held_out(
     seconds: float,
     should_stop: ShouldStop,
 ) -> tuple[HeldOut, ...]:
-    """A row for each problem of which both the policy and the search have found a feasible placement.
+    """A row for each problem of which the search has found a feasible placement.
 
     Where `should_stop` ends a search before its budget, there is no row: a gap to it would flatter.
     """
@@ -49,15 +49,15 @@ def _row(
     problem = held_out.problem
     placements = proposals(policy, problem, rng, settings.samples)
     evaluations = problem.simulator.evaluate(placements)
-    step_time_us = np.where(problem.feasible(evaluations), evaluations.step_time_us, np.inf)
+    feasible, step_time_us = problem.feasible(evaluations), evaluations.step_time_us
     search_us, search_evaluations = _searched(problem, settings, rng, should_stop)
-    if not np.isfinite(step_time_us[0]) or search_us is None or should_stop():
+    if search_us is None or should_stop():
         return None
     return HeldOut(
         graph=held_out.name,
         cluster=held_out.cluster_name,
-        greedy_us=float(step_time_us[0]),
-        best_of_us=float(step_time_us.min()),
+        greedy_us=float(step_time_us[0]) if feasible[0] else None,
+        best_of_us=float(step_time_us[feasible].min()) if feasible.any() else None,
         samples=settings.samples,
         search_us=search_us,
         search_seconds=0.0 if settings.search_evaluations else settings.search_seconds,

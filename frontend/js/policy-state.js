@@ -12,7 +12,7 @@ import { stageWords } from "./words.js";
  * @typedef {object} HeldOutRow
  * @property {string} graph untrusted text
  * @property {string} cluster
- * @property {number} gap by what share the greedy pass is behind the search
+ * @property {number | null} gap by what share the greedy pass is behind the search; null where it does not fit
  *
  * @typedef {object} ProgressEvent
  * @property {"progress"} type
@@ -117,8 +117,11 @@ export function stageSentence(state) {
   }
   const words = stageName(state);
   if (stage === "held_out" && heldOut.length > 0) {
-    const mean = heldOut.reduce((sum, { gap }) => sum + gap, 0) / heldOut.length;
-    return `${words}: ${heldOut.length} so far, mean gap ${formatGap(mean)}`;
+    const gaps = heldOut.flatMap(({ gap }) => (gap === null ? [] : [gap]));
+    const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+    const told = gaps.length > 0 ? `, mean gap ${formatGap(mean)}` : "";
+    const misfits = heldOut.length - gaps.length;
+    return `${words}: ${heldOut.length} so far${told}${misfits > 0 ? `, ${misfits} where the pass does not fit` : ""}`;
   }
   return `${words}, ${Math.round(done * 100)} % of the training`;
 }

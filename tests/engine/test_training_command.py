@@ -11,7 +11,7 @@ from engine import api
 from engine.command_line import main
 from engine.policies.training_problem import TrainingProgress
 
-from .policies.small_policies import small_policy
+from .policies.small_policies import card_with_a_misfit, small_policy
 from .test_command_line import GRAPH
 
 TRAIN = ["--cluster", "2xK80", "--cluster", "4xV100", "--set", "torch_device=cpu"]
@@ -92,6 +92,21 @@ def test_it_says_what_it_does_and_leaves_one_file(
     assert (request.name, request.seed, request.settings["seconds"]) == ("two", 4, 9.0)
     assert [graph.graph.name for graph in request.graphs] == ["five", "unseen"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["five.json", "policy.safetensors", "unseen.json"]
+
+
+@pytest.mark.parametrize(("first", "said"), [(0, "1 of 3; the greedy pass is +17.5% from"), (2, "1 of 1\n")])
+def test_it_says_on_how_many_graphs_the_pass_does_not_fit(
+    first: int,
+    said: str,
+    graphs: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    card = dataclasses.replace(card_with_a_misfit(), held_out=card_with_a_misfit().held_out[first:])
+    monkeypatch.setattr(api, "train", lambda *_: dataclasses.replace(small_policy(), card=card).to_bytes())
+    assert main(["train", *graphs, *TRAIN, "--out", str(tmp_path / "policy.safetensors")]) == 0
+    assert f"held out: the greedy pass does not fit on {said}" in capsys.readouterr().out
 
 
 def test_after_an_interruption_the_same_command_goes_on(

@@ -18,7 +18,7 @@ function event(seq, seconds, more = {}) {
 
 /**
  * @param {string} graph
- * @param {number} gap
+ * @param {number | null} gap
  */
 function row(graph, gap) {
   return { graph, cluster: "2xK80", gap };
@@ -45,6 +45,12 @@ test("held-out rows stand at their positions: told again they are there once, of
   const state = reduce(initialState(), [first, third]);
   assert.deepEqual(state.heldOut, [...rows, row("a", 0.5)]);
   assert.equal(stageSentence(state), "Looking at graphs that it has not seen: 3 so far, mean gap +30.0 %");
+  const misfit = event(3, 5, { stage: "held_out", held_out: [row("c", null)], held_out_from: 3 });
+  const words = "Looking at graphs that it has not seen: 4 so far, mean gap +30.0 %, 1 where the pass does not fit";
+  assert.equal(stageSentence(reduce(state, [misfit])), words);
+  const alone = event(1, 5, { stage: "held_out", held_out: [row("c", null)], held_out_from: 0 });
+  const none = "Looking at graphs that it has not seen: 1 so far, 1 where the pass does not fit";
+  assert.equal(stageSentence(reduce(initialState(), [alone])), none);
   const again = event(3, 5, { stage: "held_out", held_out: [row("a", 0.2)], held_out_from: 0 });
   assert.deepEqual(reduce(state, [again]).heldOut, [row("a", 0.2)], "a worker that takes it up begins with the first");
 });

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from engine import api
-from tests.engine.policies.small_policies import small_card, small_policy
+from tests.engine.policies.small_policies import card_with_a_misfit, small_card, small_policy
 from webapp import list_pages
 from webapp.graphs.models import Graph
 from webapp.policies import lifecycle, pages
@@ -94,6 +94,16 @@ def test_a_form_offers_the_newest_and_the_release_s(
     assert "The newest 2 are offered" in page
 
 
+def test_pages_say_on_how_many_graphs_the_pass_does_not_fit(client: Client) -> None:
+    policy = kept("tight", card_with_a_misfit())
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert "<dt>the greedy pass does not fit</dt><dd>on 1 of 3</dd>" in page
+    assert page.count(">does not fit</td>") == 1 and page.count(">none fits <span") == 1 and "None" not in page
+    assert "1 does not fit</span>" in client.get("/policies/").content.decode()
+    fitting = client.get(f"/policies/{kept('roomy', small_card()).id}/").content.decode()
+    assert "not fit" not in fitting
+
+
 def test_a_summary_says_what_lists_show() -> None:
     known = kept("small").short
     assert known == PolicySummary(
@@ -105,6 +115,7 @@ def test_a_summary_says_what_lists_show() -> None:
         seconds=2.5,
         mean_gap=small_card().mean_gap,
         worst_gap=small_card().worst_gap,
+        misfits=0,
         search_seconds=1.0,
         search_evaluations=50,
     )

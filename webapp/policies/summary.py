@@ -31,6 +31,8 @@ class PolicySummary:
     mean_gap: float | None = None
     """None where nothing was held out"""
     worst_gap: float | None = None
+    misfits: int = 0
+    """on how many held-out graphs and clusters the greedy pass does not fit"""
     search_seconds: float | None = None
     """the least that a search had to which a gap is; None where nothing was held out, 0 where it had evaluations"""
     search_evaluations: int | None = None
@@ -80,6 +82,7 @@ def summary_of_card(card: Mapping[str, Any]) -> PolicySummary:
         seconds=card["seconds"],
         mean_gap=card["mean_gap"],
         worst_gap=card["worst_gap"],
+        misfits=card["misfits"],
         search_seconds=min((row["search_seconds"] for row in card["held_out"]), default=None),
         search_evaluations=min((row["search_evaluations"] for row in card["held_out"]), default=None),
     )

@@ -1,5 +1,6 @@
 """A policy for tests that need none that was trained: small, its weights drawn."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,6 +51,13 @@ def small_card() -> PolicyCard:
             ),
         ),
     )
+
+
+def card_with_a_misfit() -> PolicyCard:
+    """The small card and a third row, on which no pass fits."""
+    card = small_card()
+    misfit = dataclasses.replace(card.held_out[0], graph="nmt-05", greedy_us=None, best_of_us=None)
+    return dataclasses.replace(card, held_out=(*card.held_out, misfit))
 
 
 def small_policy(settings: Mapping[str, Json] = SMALL) -> TrainedPolicy:

@@ -5,20 +5,21 @@ import gc
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine import api
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.placeto.shared_head_policy import SampledEpisodes
-from engine.policies.card import PolicyCard
+from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.family_training import train_policy
 from engine.policies.held_out import measure_held_out
 from engine.policies.learner import Learner
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
-from engine.policies.training_problem import STAGES, TrainingProgress
+from engine.policies.training_problem import STAGES, TrainingProblem, TrainingProgress
 from engine.policy_training import problems_of
-from tests.engine.placers.small_problems import small_cluster
+from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.test_run import prepared_graph
 
 from .small_policies import small_card
@@ -67,7 +68,7 @@ def test_the_card_says_what_it_was_trained_on(
     assert card.evaluations > 0 and card.episodes > 0
     assert [(row.cluster, row.samples) for row in card.held_out] == [(name, 3) for name in card.clusters]
     for row in card.held_out:
-        assert row.best_of_us <= row.greedy_us
+        assert row.best_of_us is not None and row.greedy_us is not None and row.best_of_us <= row.greedy_us
         assert row.search_seconds == 0.0 and 3 < row.search_evaluations <= 200
     assert card.worst_gap is not None and card.mean_gap is not None and card.worst_gap >= card.mean_gap
 
@@ -157,6 +158,23 @@ def test_a_search_that_is_stopped_is_no_measure_of_a_gap(
         return len(found)
 
     assert [rows(looks) for looks in (0, 1, 2, 1000)] == [0, 0, 0, len(CLUSTERS)]
+
+
+def test_a_pass_that_does_not_fit_is_held_out_too(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_device, spread = np.zeros((1, 6), np.int32), np.arange(6, dtype=np.int32)[None, :] % 2
+    peak_bytes = small_problem(0, ops=6, devices=2).simulator.evaluate(one_device).peak_bytes.max()
+    tight = small_problem(0, ops=6, devices=2, memory_bytes=int(peak_bytes) - 1)
+    settings = make_training_settings({"search_evaluations": 200, "torch_device": "cpu"})
+
+    def row(placements: NDArray[np.int32]) -> HeldOut:
+        monkeypatch.setattr("engine.policies.held_out.proposals", lambda *_: placements)
+        problem = TrainingProblem("tight", "2 small", tight)
+        [found] = measure_held_out(trained[0], [problem], settings, 0, lambda _: None, 0.0, lambda: False)
+        return found
+
+    alone, both, fits = row(one_device), row(np.concatenate([one_device, spread])), row(spread)
+    assert (alone.greedy_us, alone.best_of_us) == (None, None)
+    assert both.greedy_us is None and both.best_of_us == fits.greedy_us == fits.best_of_us is not None
 
 
 def test_what_was_trained_places_a_graph_it_has_not_seen_on_a_cluster_it_has_not_seen(

@@ -1,5 +1,6 @@
 """A policy's file: what was written is read, and every bad file gets its own line."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ from engine.errors import SettingsError
 from engine.placeto.tensor_file import pack_tensors
 from engine.policies.card import HeldOut, PolicyCard
 
-from .small_policies import changed, changed_weights, small_card, small_policy
+from .small_policies import card_with_a_misfit, changed, changed_weights, small_card, small_policy
 
 VERSION = "allowed: version 2"
 COUNT = "allowed: a whole number from 0 to 9223372036854775807"
@@ -170,6 +171,17 @@ def test_a_row_s_gaps() -> None:
         "g", "2xK80", greedy_us=3.0, best_of_us=2.0, samples=1, search_us=2.0, search_seconds=1.0, search_evaluations=50
     )
     assert (row.gap, row.best_of_gap) == (0.5, 0.0)
+
+
+def test_where_no_pass_fits_there_is_no_gap_and_the_card_says_so() -> None:
+    card, small = card_with_a_misfit(), small_card()
+    assert card.misfits == 1 and card.to_json()["misfits"] == 1
+    for name in ("mean_gap", "worst_gap", "mean_best_of_gap"):
+        assert getattr(card, name) == getattr(small, name) is not None, "of those that fit"
+    assert (card.held_out[2].gap, card.held_out[2].best_of_gap) == (None, None)
+    assert PolicyCard.from_json(card.to_json(), "the card") == card
+    alone = dataclasses.replace(card, held_out=card.held_out[2:])
+    assert (alone.misfits, alone.mean_gap, alone.worst_gap, alone.mean_best_of_gap) == (1, None, None, None)
 
 
 def test_reading_a_policy_loads_no_torch() -> None:
