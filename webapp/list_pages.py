@@ -1,4 +1,4 @@
-"""Lists that may be long, in pages: `?page=` of their address."""
+"""Lists that may be long, in pages: `?page=` of their address, or another name where a page has two lists."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from django.http import Http404, HttpRequest
 ROWS_A_PAGE = 50
 
 
-def page_of(rows: QuerySet[Any, Any], request: HttpRequest) -> Page[Any]:
-    """The page of `rows` that was asked for, else the first; raises Http404 where there is none such.
+def page_of(rows: QuerySet[Any, Any], request: HttpRequest, asked_by: str = "page") -> Page[Any]:
+    """The page of `rows` that was asked for by that name, else the first; raises Http404 where there is none such.
 
     `includes/list_pages.html` leads to the others.
     """
     try:
-        return Paginator(rows, ROWS_A_PAGE).page(request.GET.get("page", "1"))
+        return Paginator(rows, ROWS_A_PAGE).page(request.GET.get(asked_by, "1"))
     except InvalidPage:
         raise Http404("This list has no such page.") from None

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from webapp.comparisons.listing import page_of_lines
 from webapp.comparisons.models import Comparison
 from webapp.graphs.forms import SampleForm, UploadForm
+from webapp.list_pages import page_of
 from webapp.projects.forms import ProjectForm
 from webapp.projects.models import Project
 from webapp.runs.models import Run
@@ -23,8 +24,9 @@ def project_or_404(project_id: uuid.UUID) -> Project:
 
 
 def project_list_page(request: HttpRequest, form: ProjectForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    """Context: projects, form."""
-    return render(request, "projects/list.html", {"projects": Project.objects.all(), "form": form}, status=status)
+    """Context: projects (a page), form."""
+    context = {"projects": page_of(Project.objects.all(), request), "form": form}
+    return render(request, "projects/list.html", context, status=status)
 
 
 def project_page(
@@ -35,13 +37,13 @@ def project_page(
     rename_form: ProjectForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: project, graphs, lines (a page of runs), run_count, upload_limit_bytes, and the forms upload_form,
-    sample_form, rename_form.
+    """Context: project, graphs and lines (a page of each; lines are of runs), run_count, upload_limit_bytes, and the
+    forms upload_form, sample_form, rename_form.
     """
     runs = Run.objects.filter(graph__project=project)
     context = {
         "project": project,
-        "graphs": project.graphs.all(),
+        "graphs": page_of(project.graphs.all(), request, "graphs"),
         "lines": page_of_lines(runs, Comparison.objects.filter(graph__project=project), request),
         "run_count": runs.count(),
         "upload_form": upload_form or UploadForm(),
