@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
 from webapp.graphs.models import Graph
 from webapp.policies.models import Policy
@@ -97,6 +98,25 @@ def test_one_whose_file_has_gone_is_like_any_other(client: Client, default: Poli
     offered()
     assert client.post(f"/policies/{default.id}/delete/").status_code == 302
     assert not Policy.objects.exists()
+
+
+def test_one_that_could_not_be_looked_at_is_looked_at_again(
+    path: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, FIRST, 1)
+    looks: list[Path] = []
+
+    def fails(file: Path, _name: str) -> api.Json:
+        looks.append(file)
+        raise api.LimitError("the check", where=file.name, allowed="less memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(api, "check_policy", fails)
+        assert "The default policy cannot be used" in client.get("/policies/").content.decode()
+    assert "The default policy cannot be used" not in client.get("/policies/").content.decode()
+    write(path, b"broken", 2)
+    assert "The default policy cannot be used" in client.get("/policies/").content.decode()
+    assert len(looks) == 1
 
 
 def test_one_whose_file_is_broken_is_not_chosen_and_the_form_says_why(

@@ -25,6 +25,13 @@ class _Seen:
     digest: str
     fault: str
     """why it is of no use; empty where it is"""
+    lasts: bool = True
+    """whether the fault is the file's own: until that changes, it need not be looked at again"""
+
+    def tells(self, path: Path, changed_ns: int) -> bool:
+        """Whether what was seen still holds of this file."""
+        same = (self.path, self.changed_ns) == (path, changed_ns)
+        return same and (self.lasts if self.fault else _is_kept(self))
 
 
 _seen: _Seen | None = None
@@ -47,7 +54,7 @@ def bring_up_to_date() -> str:
             _retire("")
             return ""
         seen = _seen
-        if seen is None or (seen.path, seen.changed_ns) != (path, changed_ns) or not (seen.fault or _is_kept(seen)):
+        if seen is None or not seen.tells(path, changed_ns):
             seen = _seen = _look_at(path, changed_ns)
         _retire(seen.digest)
         return seen.fault
@@ -58,7 +65,8 @@ def _look_at(path: Path, changed_ns: int) -> _Seen:
         card = api.check_policy(path, path.name)
         blob = path.read_bytes()
     except (api.PlacetoError, OSError) as error:
-        return _Seen(path, changed_ns, "", f"The default policy cannot be used: {error}")
+        lasts = isinstance(error, api.SettingsError)
+        return _Seen(path, changed_ns, "", f"The default policy cannot be used: {error}", lasts)
     digest = hashlib.sha256(blob).hexdigest()
     kept = lifecycle.keep_file(NAME, Policy.DEFAULT, blob, card, uuid.uuid5(_NAMESPACE, digest))
     Policy.objects.filter(id=kept.id).update(source=Policy.DEFAULT)  # it may have been that of a release before
