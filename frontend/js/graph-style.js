@@ -27,6 +27,7 @@ export function graphStyle({ edges, room }) {
   const text = colour("--text");
   const surface = colour("--surface");
   const accent = colour("--accent");
+  const outline = colour("--border-strong");
   const faint = colour("--edge");
   const crossing = colour("--edge-crossing");
   const curve = edges > EDGES_WITH_ARROWS ? "haystack" : "bezier";
@@ -39,7 +40,7 @@ export function graphStyle({ edges, room }) {
         shape: SHAPE_OF_DATA,
         "background-color": "data(colour)",
         "border-width": room * 0.04,
-        "border-color": surface,
+        "border-color": outline,
         label: "data(label)",
         color: text,
         "font-size": room * FONT_SHARE,

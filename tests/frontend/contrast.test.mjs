@@ -22,7 +22,7 @@ const PROMISES = [
   [TEXT, ["text", "good"], ["good-soft"]],
   [TEXT, ["text", "warn"], ["warn-soft"]],
   [TEXT, ["text", "danger"], ["danger-soft"]],
-  [LINE, ["border-strong"], SURFACES], // of controls
+  [LINE, ["border-strong"], SURFACES], // of controls, and around the marks of devices, whose colours differ in lightness
   [LINE, ["edge", "edge-crossing", "node-unplaced"], ["surface"]],
   [LINE, ["point", "best", "mean", "single", "cpu", "random", "bound"].map((name) => `chart-${name}`), ["surface"]],
 ];
