@@ -85,9 +85,10 @@ def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] 
     for name in OF_OTHERS & given.keys():
         raise refused(name, given[name], "nothing: choices are compared by counts, whatever the seconds")
     scope = make_scope(given)
+    variants = _chosen(scope)
     Path(scope.work).mkdir(parents=True, exist_ok=True)
     prepare_families(scope, tell)
-    turns = [(variant, seed) for seed in range(scope.seeds) for variant in VARIANTS]
+    turns = [(variant, seed) for seed in range(scope.seeds) for variant in variants]
 
     def measure(turn: tuple[str, int]) -> None:
         if not _path(scope, *turn).exists():
@@ -104,6 +105,15 @@ def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] 
     rows = [{"variant": variant, "seed": seed} | found[variant, seed] for variant, seed in turns]
     (folder / "learning_choices.json").write_text(json.dumps(rows) + "\n")
     return text
+
+
+def _chosen(scope: Scope) -> list[str]:
+    """The variants that are compared, in the table's order. Raises SettingsError for one that there is not."""
+    asked = scope.variants.split(",") if scope.variants else list(VARIANTS)
+    for name in asked:
+        if name not in VARIANTS:
+            raise refused("variants", name, ", ".join(VARIANTS))
+    return [name for name in VARIANTS if name in asked]
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -173,7 +183,8 @@ pass and the sampled ones. Evaluations and seconds of the processor: of a traini
 | variant | what differs | greedy | best of {1 + scope.samples} | evaluations | s |
 | --- | --- | --- | --- | --- | --- |"""
     lines = []
-    for variant, changes in VARIANTS.items():
+    for variant in _chosen(scope):
+        changes = VARIANTS[variant]
         own = [each for (name, _), each in found.items() if name == variant]
         cells = [_cell([float(np.mean(np.array(each[answer]) / best - 1)) for each in own]) for answer in ANSWERS]
         cells += [f"{fmean(each[spent][0] for each in own):,.0f}" for spent in ("evaluations", "seconds")]

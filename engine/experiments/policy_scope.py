@@ -57,6 +57,8 @@ class Scope:
     """whether m-SCT, whose linear programme takes long on large graphs, and Scotch are compared, too"""
     rnn_seconds: float = 600.0
     """of training of an RNN for each family and each cluster; 0 for none"""
+    variants: str = ""
+    """of `learning_choices` alone: names of some of its variants, with commas; empty: all"""
     processes: int = 2
     """at once"""
     cache: str = ".cache/families"
@@ -68,7 +70,7 @@ class Scope:
         _require_families(self.families)
         require_ranges(self, _WHOLE, _NUMBERS)
         require_switches(self, ("slow_methods",))
-        require_texts(self, ("clusters", "cache", "work"))
+        require_texts(self, ("clusters", "variants", "cache", "work"))
         if not _is_of_families(self.of_family, self.family_names):
             raise refused("of_family", self.of_family, f"{' and '.join(_OF_FAMILY)} of families that are covered")
         for name in self.of_family:

@@ -82,6 +82,8 @@ def nothing_is_made_again(
 
 def test_zero_shot(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
+    with pytest.raises(SettingsError, match=r"^variants: 'no phases'; allowed: nothing: learning_choices alone"):
+        zero_shot.run(tmp_path, told.append, settings | {"variants": "no phases"})
     text = zero_shot.run(tmp_path, told.append, settings)
     rows = json.loads((tmp_path / "zero_shot.json").read_text())
     assert [len(rows[family]["compared"]) for family in ("nmt", "ptb")] == [1, 1]
@@ -120,8 +122,12 @@ def test_learning_choices(tmp_path: Path, settings: dict[str, Json], monkeypatch
         learning_choices.run(tmp_path, lambda _: None, {"search_seconds": 0.1})
     for name in learning_choices.OF_OTHERS:
         settings.pop(name, None)
+    with pytest.raises(SettingsError, match=r"^variants: 'all of them'; allowed: as it is, imitation alone, no phases"):
+        learning_choices.run(tmp_path, lambda _: None, settings | {"variants": "as it is,all of them"})
     learning_choices.run(tmp_path, lambda _: None, settings)
     rows = json.loads((tmp_path / "learning_choices.json").read_text())
     assert [(row["variant"], row["seed"]) for row in rows] == [(variant, seed) for seed in (0, 1) for variant in few]
     assert all(len(row["greedy"]) == len(row["best_of"]) == 2 for row in rows), "one graph of two families"
     nothing_is_made_again(learning_choices.run, tmp_path, settings, monkeypatch)
+    told = learning_choices.run(tmp_path, lambda _: None, settings | {"variants": "no phases,as it is"})
+    assert [line.split(" | ")[0] for line in told.splitlines()[-2:]] == ["| as it is", "| no phases"]
