@@ -10,7 +10,10 @@ from engine.simulator.records import Scratch, Tables
 
 
 class GroupStartTimes:
-    """Start times of the groups of one problem.
+    """Start times of the groups of one problem: the mean over a group's ops, each counted by its time.
+
+    The first op alone would say nothing: in a training step nearly every group has a variable or a constant, which
+    waits for nothing and starts with the step. A group whose ops take no time starts with the first of them.
 
     They come with the evaluation of the same state, which the intermediate reward asks for and pays; so they are not
     charged here once more.
@@ -21,7 +24,7 @@ class GroupStartTimes:
         self._scratch = problem.simulator.new_scratch()
 
     def of(self, placements: NDArray[np.int32]) -> NDArray[np.float32]:
-        """[rows, groups] µs from the step's beginning to the start of each group's first op.
+        """[rows, groups] µs from the step's beginning to the start of each group.
 
         `placements` is [rows, groups], each group where it may go.
         """
@@ -30,10 +33,16 @@ class GroupStartTimes:
 
 @compiled
 def _start_times(tables: Tables, scratch: Scratch, placements: NDArray[np.int32]) -> NDArray[np.float32]:
-    starts = np.full(placements.shape, np.inf, dtype=np.float32)
-    for row in range(len(placements)):
+    rows, groups = placements.shape
+    starts = np.empty((rows, groups), dtype=np.float32)
+    for row in range(rows):
         simulate_step(tables, scratch, placements[row])
+        first, weighted, time = np.full(groups, np.inf), np.zeros(groups), np.zeros(groups)
         for op in range(len(scratch.start_us)):
             group = tables.placed_ops[op].group
-            starts[row, group] = min(starts[row, group], np.float32(scratch.start_us[op]))
+            first[group] = min(first[group], scratch.start_us[op])
+            weighted[group] += scratch.start_us[op] * scratch.ops[op].time_us
+            time[group] += scratch.ops[op].time_us
+        for group in range(groups):
+            starts[row, group] = weighted[group] / time[group] if time[group] > 0 else first[group]
     return starts
