@@ -49,7 +49,7 @@ BENCHMARKS = {
 }
 """each returns a text"""
 EXPERIMENTS = {
-    "ablations": Measuring("engine.experiments.ablations:run", "hours"),
+    "ablations": Measuring("engine.experiments.ablations:run", "a quarter of an hour"),
     "auto_check": Measuring("engine.experiments.auto_check:run", "an hour"),
     "cross_family": Measuring("engine.experiments.cross_family:run", "most of a day", scoped=True),
     "families": Measuring("engine.experiments.families_table:run", "ten minutes", folder=Path("docs")),
