@@ -33,7 +33,7 @@ USUAL = np.array(
 )
 """[GROUP_FEATURES, 2] mean and deviation of each feature over the training graphs of all families, rounded.
 
-The features are counted from the one in units of the other. As they come, their deviations are a tenth to a half: a
+The features are counted from the one in units of the other. As they come, most deviations are a tenth to a half: a
 network that began with those hardly saw them, and one training in five had not found out after five minutes that groups
 differ.
 """
