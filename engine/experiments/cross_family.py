@@ -10,8 +10,8 @@ from pathlib import Path
 from engine.events import Json
 from engine.experiments.policy_page import tables, tables_by_graph
 from engine.experiments.policy_problems import ZOO, prepare_families, prepare_zoo
-from engine.experiments.policy_rows import Families, carry_out, rows_of, written
-from engine.experiments.policy_scope import Scope, make_scope
+from engine.experiments.policy_rows import Families, carry_out, measured_scope, rows_of, written
+from engine.experiments.policy_scope import Scope
 
 COMMAND = "python -m engine experiments cross_family"
 OF_THE_ZOO = """The zoo's models one by one, all clusters. The family nmt is of the kind of the zoo's two NMT models,
@@ -21,7 +21,7 @@ cifar10 of convolutional cells as NASNet's; none is of the kind of Inception-V3.
 def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
     """Train, measure, write `folder`/cross_family.{md,json,png}, and return the page."""
     given = dict(settings or {})
-    scope = make_scope(given)
+    scope = measured_scope(given)
     others = {family: others_than(scope, family) for family in scope.family_names}
     Path(scope.work).mkdir(parents=True, exist_ok=True)
     prepare_families(scope, tell)

@@ -21,12 +21,20 @@ from engine.experiments.policy_measuring import (
 from engine.experiments.policy_page import PolicyRows
 from engine.experiments.policy_problems import held_out_names
 from engine.experiments.policy_rnn import measure_rnn, read_rnn
-from engine.experiments.policy_scope import Scope
+from engine.experiments.policy_scope import Scope, make_scope
 from engine.setting_ranges import refused
 
 Families = tuple[str, ...]
 """that a policy was trained on"""
 Tell = Callable[[str], None]
+
+
+def measured_scope(settings: Mapping[str, Json]) -> Scope:
+    """`settings` over the whole experiment's, for one without variants of the training. Raises SettingsError."""
+    scope = make_scope(settings)
+    if scope.variants:
+        raise refused("variants", scope.variants, "nothing: learning_choices alone has variants")
+    return scope
 
 
 def carry_out(
@@ -41,8 +49,6 @@ def carry_out(
 
     All is one queue, so that no process waits while another trains; what needs a policy stands behind its training.
     """
-    if scope.variants:
-        raise refused("variants", scope.variants, "nothing: learning_choices alone has variants")
     graphs = {family: held_out_names(scope, family) for family in tested}
     every = list(dict.fromkeys(families for of in tested.values() for families in of))
     most = max(len(names) for names in graphs.values())

@@ -12,8 +12,7 @@ from pathlib import Path
 from engine.events import Json
 from engine.experiments.policy_page import tables
 from engine.experiments.policy_problems import prepare_families
-from engine.experiments.policy_rows import carry_out, rows_of, written
-from engine.experiments.policy_scope import make_scope
+from engine.experiments.policy_rows import carry_out, measured_scope, rows_of, written
 
 COMMAND = "python -m engine experiments zero_shot"
 
@@ -21,7 +20,7 @@ COMMAND = "python -m engine experiments zero_shot"
 def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
     """Train, measure, write `folder`/zero_shot.{md,json,png}, and return the page."""
     given = dict(settings or {})
-    scope = make_scope(given)
+    scope = measured_scope(given)
     with_rnn = scope.rnn_seconds > 0
     Path(scope.work).mkdir(parents=True, exist_ok=True)
     prepare_families(scope, tell)

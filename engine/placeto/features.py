@@ -31,7 +31,9 @@ USUAL = np.array(
         (1.2, 1.0),  # logarithm of what it sends
     ]
 )
-"""[GROUP_FEATURES, 2] mean and deviation of each feature over the training graphs of all families, rounded.
+"""[GROUP_FEATURES, 2] mean and deviation of each feature over training graphs of all families, roughly.
+
+The deviations of persistent bytes and of slack are taken wider: they are small there, and far larger on other graphs.
 
 The features are counted from the one in units of the other. As they come, most deviations are a tenth to a half: a
 network that began with those hardly saw them, and one training in five had not found out after five minutes that groups

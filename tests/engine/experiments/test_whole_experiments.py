@@ -82,8 +82,10 @@ def nothing_is_made_again(
 
 def test_zero_shot(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    with pytest.raises(SettingsError, match=r"^variants: 'no phases'; allowed: nothing: learning_choices alone"):
-        zero_shot.run(tmp_path, told.append, settings | {"variants": "no phases"})
+    for run in (zero_shot.run, cross_family.run):
+        with pytest.raises(SettingsError, match=r"^variants: 'no phases'; allowed: nothing: learning_choices alone"):
+            run(tmp_path, told.append, settings | {"variants": "no phases"})
+    assert told == [], "nothing was built before"
     text = zero_shot.run(tmp_path, told.append, settings)
     rows = json.loads((tmp_path / "zero_shot.json").read_text())
     assert [len(rows[family]["compared"]) for family in ("nmt", "ptb")] == [1, 1]
