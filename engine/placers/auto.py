@@ -4,7 +4,8 @@ First one device, so that there is an answer after one evaluation; then the list
 Scotch; then, where the budget suffices for all placements, every one of them. Else short walks of a local search from
 the best of these, the better half of which goes on, until one is left to which the rest belongs. With a trained policy,
 the best of its passes is one of the starts where it is ahead of all others; else the policy costs its evaluations and
-changes nothing else.
+changes nothing else. In a hurry, a budget of few seconds, such a pass is compared with the quickest methods alone, and
+where it is ahead of them the slower ones are left out: on thousands of ops they can take half of a second.
 
 Source: this project's own measurements: `python -m engine experiments auto_check`. Each part names its own source.
 """
@@ -34,8 +35,10 @@ from engine.setting_ranges import require_ranges
 
 MOST_OPS_TO_RELAX = 6000
 """in larger graphs the linear programme of m-SCT would take longer than all else"""
-LEAST_SECONDS_FOR_SCOTCH = 10.0
-"""with less, the start of its process, a second or more, is better spent on the search"""
+LEAST_UNHURRIED_SECONDS = 10.0
+"""with less, the start of Scotch's process, a second or more, is better spent on the search"""
+QUICKEST = ("m_topo", "heft")
+"""of what is had at once"""
 FIRST = "halving"
 
 
@@ -112,10 +115,13 @@ class Auto:
         evaluate_one_device(problem, emit)
         starts = [start_of(problem.ledger)]
         proposed = self._best_pass(problem, np.random.default_rng([seed, 2]), emit)
-        starts += evaluate_methods(problem, _methods(problem), rng, emit, should_stop)
-        if proposed is not None and proposed.rank < min(start.rank for start in starts):
-            starts.append(proposed)
-        return starts
+        methods = _methods(problem)
+        if proposed is not None and _in_a_hurry(problem):
+            starts += evaluate_methods(problem, QUICKEST, rng, emit, should_stop)
+            ahead = _is_ahead(proposed, starts)
+            methods = [] if ahead else [method for method in methods if method not in QUICKEST]
+        starts += evaluate_methods(problem, methods, rng, emit, should_stop)
+        return [*starts, proposed] if proposed is not None and _is_ahead(proposed, starts) else starts
 
     def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator, emit: EmitFromPlacer) -> Start | None:
         """What the policy proposes; None without one. It has an `rng` of its own: the others draw as without it."""
@@ -147,10 +153,17 @@ class Auto:
 
 def _methods(problem: PlacementProblem) -> list[str]:
     """Those that give a start: by the size of the graph and the seconds that there are."""
-    seconds = problem.ledger.budget.seconds
-    unhurried = seconds is None or seconds >= LEAST_SECONDS_FOR_SCOTCH
     relaxes = problem.graph.op_count <= MOST_OPS_TO_RELAX
-    return [*LIST_METHODS, *["human_expert"], *["scotch"] * unhurried, *["m_sct"] * relaxes]
+    return [*LIST_METHODS, "human_expert", *["scotch"] * (not _in_a_hurry(problem)), *["m_sct"] * relaxes]
+
+
+def _in_a_hurry(problem: PlacementProblem) -> bool:
+    seconds = problem.ledger.budget.seconds
+    return seconds is not None and seconds < LEAST_UNHURRIED_SECONDS
+
+
+def _is_ahead(proposed: Start, starts: list[Start]) -> bool:
+    return proposed.rank < min(start.rank for start in starts)
 
 
 def _few_enough(problem: PlacementProblem) -> bool:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from engine.command_line import main
 from engine.errors import SettingsError
 from engine.events import Episode, PlacerState, Progress
+from engine.placers import auto
 from engine.placers.auto import Auto
+from engine.placers.first_answers import evaluate_methods
 from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Budget, PlacementProblem
 from engine.search.halving import Halving, Start
@@ -166,6 +168,35 @@ def test_a_policy_ahead_of_what_is_had_at_once_is_a_start(monkeypatch: pytest.Mo
     placer.use_policy(small_policy())
     place(problem, placer)
     assert best.tolist() in [start.placement.tolist() for start in starts]
+
+
+@pytest.mark.parametrize("seconds", [9.0, 10.0, None])
+@pytest.mark.parametrize("good", [True, False])
+def test_in_a_hurry_slower_methods_are_left_out_where_a_policy_is_ahead_of_the_quickest(
+    seconds: float | None, good: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def hear(problem: PlacementProblem, methods: list[str], *rest: Any) -> list[Start]:
+        asked.extend(methods)
+        return evaluate_methods(problem, methods, *rest)
+
+    monkeypatch.setattr("engine.placers.auto.evaluate_methods", hear)
+    long, problem = small_problem(1, ops=30, evaluations=3000), small_problem(1, ops=30, evaluations=200)
+    place(long, Auto())
+    best, all_methods = long.ledger.answer(), set(asked)
+    asked.clear()
+    placement = best if good else np.roll(best, 7)
+    monkeypatch.setattr("engine.placers.policy_passes.proposals", lambda *_: drawn(placement, _[2]))
+    placer = Auto()
+    placer.use_policy(small_policy())
+    place(problem.with_budget(Budget(200, seconds)), placer)
+    hurried = seconds == 9.0
+    if good and hurried:
+        assert asked == list(auto.QUICKEST)
+    else:
+        assert set(asked) == all_methods - ({"scotch"} if hurried else set())
+    assert len(asked) == len(set(asked))
 
 
 @pytest.mark.parametrize(
