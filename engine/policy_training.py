@@ -20,7 +20,7 @@ from engine.events import Json, ShouldStop
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
 from engine.pins import allowed_devices
-from engine.policies.card import MOST_TEXT, is_text
+from engine.policies.card import LEAST_US, MOST_CLUSTERS, MOST_TEXT, is_text
 from engine.policies.family_training import train_policy
 from engine.policies.kept_state import learned_in
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
@@ -72,7 +72,9 @@ def check_training(name: str, seed: int, settings: Mapping[str, Json]) -> Policy
 
 
 def check_counts(graphs: int, held_out: int, clusters: int) -> None:
-    """Raise SettingsError for more problems, graphs × clusters, than are held in memory."""
+    """Raise SettingsError for more clusters than a card names, or more problems than are held in memory."""
+    if clusters > MOST_CLUSTERS:
+        raise _refused(f"{clusters} clusters", "clusters", f"at most {MOST_CLUSTERS}")
     for count, field_name in ((graphs, "graphs"), (held_out, "held_out")):
         if count * clusters > MOST_PROBLEMS:
             what = f"{count} × {clusters} clusters are {count * clusters}"
@@ -178,9 +180,11 @@ def _problem(prepared: PreparedGraph, cluster: Cluster) -> TrainingProblem:
         where = f"{shortened(name)} on {shortened(cluster_name)}: {error.where}"
         raise GraphError(error.what, where=where, allowed=error.allowed, field="clusters") from None
     problem = PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1))
-    if np.nanmin(problem.op_time_us, axis=0).sum() <= 0.0:  # a gap is a share of a step time
+    total_us = float(np.nanmin(problem.op_time_us, axis=0).sum())
+    if total_us < LEAST_US:  # a gap is a share of a step time
         where = f"{shortened(name)} on {shortened(cluster_name)}"
-        raise GraphError("its ops take no time", where=where, allowed="a graph with work to place", field="graphs")
+        what = f"its ops take {total_us:g} µs" if total_us else "its ops take no time"
+        raise GraphError(what, where=where, allowed="a graph with work to place", field="graphs")
     return TrainingProblem(name, cluster_name, problem)
 
 

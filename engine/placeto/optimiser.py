@@ -46,10 +46,10 @@ class Optimiser:
     def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take up what `arrays` gave."""
         for name, parameter in self._named.items():
-            state = {}
-            for key in ("step", "exp_avg", "exp_avg_sq"):
-                if f"{name}.{key}" in arrays:
-                    tensor = torch.from_numpy(np.array(arrays[f"{name}.{key}"]))
-                    state[key] = tensor if key == "step" else tensor.to(parameter.device)
+            state = {
+                key: torch.from_numpy(np.array(arrays[f"{name}.{key}"])).to(parameter.device)
+                for key in ("step", "exp_avg", "exp_avg_sq")
+                if f"{name}.{key}" in arrays
+            }
             if state:
                 self._adam.state[parameter] = state

@@ -85,7 +85,8 @@ class PlacetoSettings:
     """the return baseline is the mean return at the same step over so many last episodes (published: 10 of each worker,
     so 80 of 8 workers)"""
     normalise_advantages: bool = True
-    """whether advantages are divided by the deviation of the returns that make the baseline (published: no)"""
+    """whether advantages are divided by the deviation of as many last returns as make the baseline, those of the batch
+    among them, and clipped at 4 of it (published: no)"""
     list_schedule_weight: float = 1.0
     """how much the untrained head of `shared_head` prefers the device with the earliest finish"""
     stay_weight: float = 3.0

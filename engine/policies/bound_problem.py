@@ -91,8 +91,8 @@ class BoundProblem:
         return len(ends)
 
     def _values(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:
-        """[batch] ρ' of `placements`."""
-        evaluations = self.problem.evaluate(placements)
+        """[batch] ρ' of `placements`; who asks counts them, no budget does."""
+        evaluations = self.problem.simulator.evaluate(placements)
         return self._penalty.penalised(evaluations.step_time_us, evaluations.peak_bytes, self.problem.memory_bytes)
 
     def _plan(self, traversal: str, batch: int, rng: np.random.Generator) -> Plan:

@@ -13,6 +13,8 @@ from engine.json_text import shown
 MOST_TEXT = 200
 """characters of a name"""
 MOST_ITEMS = 4096
+MOST_CLUSTERS = 64
+"""each is read when a policy is chosen for a graph and a cluster"""
 """names in a list, or held-out rows"""
 
 
@@ -115,7 +117,7 @@ class PolicyCard:
             seed=read.whole("seed"),
             families=read.texts("families"),
             graphs=read.texts("graphs"),
-            clusters=read.texts("clusters"),
+            clusters=read.texts("clusters", MOST_CLUSTERS),
             imitation_steps=read.whole("imitation_steps"),
             episodes=read.whole("episodes"),
             evaluations=read.whole("evaluations"),
@@ -172,18 +174,18 @@ class _Reader:
             raise self._refused(name, value, f"a printable text of at most {MOST_TEXT} characters")
         return str(value)
 
-    def texts(self, name: str) -> tuple[str, ...]:
-        value = self.rows(name)
+    def texts(self, name: str, most: int = MOST_ITEMS) -> tuple[str, ...]:
+        value = self.rows(name, most)
         for item in value:
             if not is_text(item):
                 raise self._refused(name, item, f"printable texts of at most {MOST_TEXT} characters")
         return tuple(map(str, value))
 
-    def rows(self, name: str) -> Sequence[Json]:
+    def rows(self, name: str, most: int = MOST_ITEMS) -> Sequence[Json]:
         value = self._values.get(name)
-        if not isinstance(value, list) or len(value) > MOST_ITEMS:
+        if not isinstance(value, list) or len(value) > most:
             what = f"a list of {len(value)}" if isinstance(value, list) else shown(value)
-            raise self._refused_as(name, what, f"a list of at most {MOST_ITEMS}")
+            raise self._refused_as(name, what, f"a list of at most {most}")
         return value
 
     def whole(self, name: str) -> int:

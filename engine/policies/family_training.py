@@ -43,7 +43,8 @@ def train_policy(
         if now - told >= SECONDS_BETWEEN_SIGNS and learner.stage != "done":
             told = now
             tell(TrainingProgress(learner.stage, learner.done, learner.seconds, learner.mean_gap))
-        if keep is not None and now - kept >= settings.checkpoint_seconds:
+        interrupted = should_stop()  # perhaps in the middle of a teacher's search: nothing to go on from
+        if keep is not None and not interrupted and now - kept >= settings.checkpoint_seconds:
             kept = now
             keep(learner.state(_learned(problems, seed, learner).texts()))
     policy = _learned(problems, seed, learner)

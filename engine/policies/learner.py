@@ -12,12 +12,14 @@ Source: DOPPLER (2026) imitates a scheduler before it learns by reinforcement; h
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from statistics import fmean
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import CostError
 from engine.events import Json, ShouldStop
 from engine.placeto.checkpoints import set_weights, weights_of
 from engine.placeto.optimiser import Optimiser
@@ -141,8 +143,9 @@ class Learner:
         settings, usual, progress = self._settings, self._next(), self._stage_done
         bound = usual
         if self._rng.random() < settings.varied_share:
-            bound = usual.varied(settings.varied_spread, self._rng)
-            self.evaluations += 1
+            with suppress(CostError):  # costs as large as can be simulated are not varied
+                bound = usual.varied(settings.varied_spread, self._rng)
+                self.evaluations += 1
         order = USUAL_ORDER if self._rng.random() < settings.usual_order_share else OTHER_ORDER
         self.evaluations += bound.explore(order, progress, self._rng)
         if bound.gap is not None and bound.gap > settings.imitated_gap:

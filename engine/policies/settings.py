@@ -48,7 +48,8 @@ class PolicyTrainingSettings:
     """of the batches of reinforcement whose problem has varied costs: what is learned then hangs less on the exact
     times of a few graphs"""
     varied_spread: float = 0.3
-    """deviation of the logarithms of the factors by which the times of each op type, and the links, are varied"""
+    """deviation of the logarithms of the factors by which the times of each op type, and the links, are varied;
+    a problem whose step would become too long to be simulated keeps its own costs"""
     embedding_width: int = 32
     """width of a group's embedding"""
     hidden_width: int = 32
@@ -73,6 +74,8 @@ class PolicyTrainingSettings:
         require_choices(self, {"torch_device": _TORCH_DEVICES})
 
 
+MOST_BATCH_EPISODES = 1024
+"""what is seen before each decision of a batch is held in memory"""
 _TORCH_DEVICES = ("auto", "cpu", "cuda")
 _WHOLE: dict[str, tuple[int, int]] = {
     "teacher_evaluations": (0, 100_000_000),
@@ -81,7 +84,7 @@ _WHOLE: dict[str, tuple[int, int]] = {
     "embedding_width": (1, 1024),
     "hidden_width": (1, 1024),
     "message_rounds": (0, 64),
-    "batch_episodes": (2, 4096),
+    "batch_episodes": (2, MOST_BATCH_EPISODES),
     "epochs": (1, 100),
     "samples": (0, 4096),
     "search_evaluations": (0, 100_000_000),

@@ -14,11 +14,14 @@ from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_shapes import weight_shapes
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
 from engine.policies.card import PolicyCard
+from engine.policies.settings import MOST_BATCH_EPISODES
 
 POLICY_VERSION = 2
 """grows when an older file's weights can no longer be used: other features, another network"""
 NETWORK = "shared_head"
 """the one whose weights fit any graph and any cluster"""
+OF_A_TRAINING: dict[str, Json] = {"network": NETWORK, "preset": "fast", "reward": "terminal", "passes": 1}
+"""settings that every training has; with others its passes could not be made"""
 MOST_POLICY_BYTES = 64 * 1024**2
 """of a file; the default network needs a thousandth of it"""
 LARGEST_WEIGHT = 1e6
@@ -74,8 +77,11 @@ def _settings(value: Json, where: str) -> PlacetoSettings:
         settings = make_settings(value)
     except SettingsError as error:
         raise _refused(f"its settings: {error.where}: {shortened(error.what)}", where, error.allowed) from None
-    if settings.network != NETWORK:
-        raise _refused(f"its network is {settings.network}", where, NETWORK)
+    for name, wanted in OF_A_TRAINING.items():
+        if getattr(settings, name) != wanted:
+            raise _refused(f"its {name} is {getattr(settings, name)}", where, str(wanted))
+    if settings.batch_episodes > MOST_BATCH_EPISODES:
+        raise _refused(f"its batch_episodes is {settings.batch_episodes}", where, f"at most {MOST_BATCH_EPISODES}")
     return settings
 
 

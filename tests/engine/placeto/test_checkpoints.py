@@ -9,6 +9,7 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.placeto.checkpoints import set_weights, weights_of
 from engine.placeto.features import group_graph
+from engine.placeto.optimiser import Optimiser
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_policy import network_without_weights
 from engine.placeto.shared_head_shapes import weight_shapes
@@ -29,6 +30,18 @@ def test_weights_that_were_set_are_the_network_s() -> None:
     network = network_without_weights(SETTINGS).to_empty(device="cpu")
     set_weights(network, given, "policy")
     assert all(np.array_equal(array, given[name]) for name, array in weights_of(network).items())
+
+
+def test_an_optimiser_s_state_is_restored_to_where_its_weights_are() -> None:
+    """Adam's fused step wants its counts there, too."""
+    network = torch.nn.Linear(2, 1)
+    earlier, again = Optimiser(network, 1e-3), Optimiser(torch.nn.Linear(2, 1, device="meta"), 1e-3)
+    earlier.begin()
+    network(torch.ones(1, 2)).sum().backward()
+    earlier.step(1e-3, 1.0)
+    again.restore(earlier.arrays())
+    places = {tensor.device.type for state in again._adam.state.values() for tensor in state.values()}
+    assert places == {"meta"}
 
 
 def test_weights_of_another_width_are_refused() -> None:

@@ -20,6 +20,7 @@ from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import STAGES, TrainingProblem, TrainingProgress
 from engine.policy_training import problems_of
 from tests.engine.placers.small_problems import small_cluster, small_problem
+from tests.engine.placeto.problems import graph_of, problem_of
 from tests.engine.test_run import prepared_graph
 
 from .small_policies import small_card
@@ -146,6 +147,31 @@ def test_a_stopped_training_gives_what_was_learned_until_then() -> None:
     assert policy.card.held_out == ()
 
 
+@pytest.mark.parametrize("looks", range(2, 8))
+def test_going_on_after_a_stop_in_the_middle_of_a_search_equals_never_stopping(looks: int) -> None:
+    """The states of a training that is stopped while its teacher searches: none has a search that was cut short."""
+    settings = make_training_settings(COUNTED | {"teacher_evaluations": 3000})
+
+    def problems() -> list[TrainingProblem]:
+        return [TrainingProblem(name, "2xGPU", small_problem(seed, ops=40)) for seed, name in enumerate("ab")]
+
+    kept: list[bytes] = []
+    left = iter([False] * looks)
+    train_policy(problems(), (), settings, 3, lambda _: None, lambda: next(left, True), None, kept.append)
+    whole = train_policy(problems(), (), settings, 3, lambda _: None, lambda: False)
+    for state in kept:
+        again = train_policy(problems(), (), settings, 3, lambda _: None, lambda: False, state)
+        assert without_times(again).to_bytes() == without_times(whole).to_bytes()
+
+
+def test_costs_too_large_to_be_varied_are_learned_on_as_they_are() -> None:
+    graph, costs = graph_of([(0, 1), (1, 2)], [0.9 * 2.0**62 / 3] * 3, [8] * 3)
+    problem = TrainingProblem("vast", "2xGPU", problem_of(graph, costs, small_cluster(2)))
+    settings = make_training_settings(COUNTED | {"reinforcement_batches": 20, "varied_share": 1.0})
+    policy = train_policy([problem], (), settings, 0, lambda _: None, lambda: False)
+    assert policy.card.episodes == 20 * 16
+
+
 def test_a_search_that_is_stopped_is_no_measure_of_a_gap(
     trained: Trained,
 ) -> None:
@@ -237,7 +263,11 @@ def test_the_budget_of_seconds_alone_ends_it() -> None:
         ({"settings": {"seconds": 10**400}}, f"seconds: {10**400}; allowed: a number from 0.001 to 1e+07"),
         ({"settings": {"hidden_width": True}}, "hidden_width: True; allowed: a whole number from 1 to 1024"),
         ({"settings": {"torch_device": "tpu"}}, "torch_device: 'tpu'; allowed: auto, cpu, cuda"),
-        ({"clusters": CLUSTERS * 600}, "graphs: 2 × 1200 clusters are 2400; allowed: at most 2048"),
+        ({"clusters": CLUSTERS * 33}, "clusters: 66 clusters; allowed: at most 64"),
+        (
+            {"graphs": (prepared_graph(8),) * 33, "clusters": CLUSTERS * 32},
+            "graphs: 33 × 64 clusters are 2112; allowed: at most 2048",
+        ),
     ],
 )
 def test_what_cannot_be_trained_is_refused(changes: dict[str, object], line: str) -> None:
@@ -246,16 +276,15 @@ def test_what_cannot_be_trained_is_refused(changes: dict[str, object], line: str
     assert str(caught.value) == line
 
 
+@pytest.mark.parametrize(("time_us", "said"), [(0.0, "its ops take no time"), (1e-12, "its ops take 4e-12 µs")])
 @pytest.mark.parametrize("role", ["graphs", "held_out"])
-def test_a_graph_that_takes_no_time_is_refused_before_the_training(role: str) -> None:
+def test_a_graph_that_takes_no_time_is_refused_before_the_training(role: str, time_us: float, said: str) -> None:
     prepared = prepared_graph(4)
-    idle = dataclasses.replace(prepared.costs, time_us=np.zeros_like(prepared.costs.time_us))
+    idle = dataclasses.replace(prepared.costs, time_us=np.full_like(prepared.costs.time_us, time_us))
     told: list[TrainingProgress] = []
     with pytest.raises(GraphError) as caught:
         api.train(request(**{role: (dataclasses.replace(prepared, costs=idle),)}), told.append, lambda: False)
-    assert str(caught.value) == (
-        "small on 2xGPU (own links or memory): its ops take no time; allowed: a graph with work to place"
-    )
+    assert str(caught.value) == (f"small on 2xGPU (own links or memory): {said}; allowed: a graph with work to place")
     assert told == []
 
 

@@ -80,7 +80,7 @@ def test_exploring_keeps_the_best_and_counts_evaluations() -> None:
     before = learner.best_value
     assert [learner.explore("topological", 0.0, rng) for _ in range(3)] == [16, 16, 16]
     assert learner.best_value < before and learner.gap is not None and learner.gap >= 0
-    assert learner.problem.ledger.used == 3 * 16 + 1
+    assert learner.problem.ledger.used == 0  # a training may be longer than any budget
 
 
 def test_advantages_are_free_of_the_graphs_own_scale() -> None:

@@ -14,10 +14,13 @@ from engine.child import Results
 from engine.comparing.member import carry_out
 from engine.errors import SettingsError
 from engine.events import Checkpoint, Episode, Finished, Json, NumberedEvent, Started
-from engine.placers.registry import PLACERS, TAKE_A_POLICY
+from engine.placers.registry import PLACERS, TAKE_A_POLICY, make_placer
+from engine.placers.single_device import one_device_placements
+from engine.placeto.training import Training
 from engine.policies.proposals import proposals
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_cluster, small_problem
+from tests.engine.placeto.problems import graph_of, problem_of
 from tests.engine.test_run import events_of, prepared_graph, without_times
 
 from .small_policies import SMALL, small_policy
@@ -250,3 +253,22 @@ def test_a_comparison_without_a_method_that_takes_it_refuses_a_policy() -> None:
     assert str(caught.value) == (
         "policy: no method takes it; allowed: one of the methods placeto, auto among those compared"
     )
+
+
+def test_learning_that_starts_from_the_best_starts_from_one_device_where_no_pass_is_better(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, costs = graph_of([(op, op + 1) for op in range(19)], [100.0] * 20, [20_000_000] * 20)
+    problem = problem_of(graph, costs, small_cluster(2), evaluations=60)
+    problem.evaluate(one_device_placements(problem))
+    starts: list[list[int]] = []
+
+    def begin_from(self: Training, *passes: Any) -> None:
+        earlier(self, *passes)
+        starts.append(self._start.tolist())
+
+    earlier = Training.begin_from
+    monkeypatch.setattr(Training, "begin_from", begin_from)
+    placer = make_placer("placeto", {**ON_CPU, "start": "best"}, small_policy())
+    placer.place(problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    assert starts == [[0] * 20]

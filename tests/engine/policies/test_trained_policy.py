@@ -27,6 +27,16 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "a later version": (changed("version", 3), f"its version is 3; {VERSION}"),
     "no settings": (changed("settings", None), "its settings are nothing; allowed: a JSON object"),
     "settings as a list": (changed("settings", [1]), "its settings are a list; allowed: a JSON object"),
+    "a preset that no training has": (changed("settings.preset", "paper"), "its preset is paper; allowed: fast"),
+    "rewards that no training has": (
+        changed("settings.reward", "intermediate"),
+        "its reward is intermediate; allowed: terminal",
+    ),
+    "many passes an episode": (changed("settings.passes", 100), "its passes is 100; allowed: 1"),
+    "batches beyond memory": (
+        changed("settings.batch_episodes", 4096),
+        "its batch_episodes is 4096; allowed: at most 1024",
+    ),
     "another network": (changed("settings.network", "published"), "its network is published; allowed: shared_head"),
     "a width of no number": (
         changed("settings.hidden_width", "8"),
@@ -89,6 +99,10 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "too many graphs": (
         changed("card.graphs", ["g"] * 4097),
         "the card's graphs is a list of 4097; allowed: a list of at most 4096",
+    ),
+    "too many clusters": (
+        changed("card.clusters", ["2xK80"] * 65),
+        "the card's clusters is a list of 65; allowed: a list of at most 64",
     ),
     "endless seconds": (
         changed("card.seconds", 1e300),
@@ -187,9 +201,10 @@ def test_where_no_pass_fits_there_is_no_gap_and_the_card_says_so() -> None:
 def test_reading_a_policy_loads_no_torch() -> None:
     code = (
         "import sys; from engine.api import read_policy\n"
-        "try: read_policy(b'', 'x')\n"
-        "except Exception as error: print(error)\n"
+        "print(read_policy(sys.stdin.buffer.read(), 'x').card.name)\n"
         "print('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [f"x: {NO_FILE}", "False"]
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=small_policy().to_bytes(), capture_output=True, check=True
+    )
+    assert done.stdout.split() == [b"small", b"False"]
