@@ -51,7 +51,8 @@ from engine.families.family import PreparedFamily, build_family, prepared_family
 from engine.families.members import DEFAULT_COUNT as FAMILY_COUNT
 from engine.families.members import Member
 from engine.families.members import members as family_members
-from engine.formats import DEFAULT_GROUPS, FORMATS, check_run_metadata, check_upload, prepare, write_placed
+from engine.formats import DEFAULT_GROUPS, check_run_metadata, check_upload, prepare, write_placed
+from engine.graphs.file_suffixes import FORMATS
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile

@@ -16,16 +16,15 @@ from engine.costs.measured import notes_on_measured, read_step_stats, with_measu
 from engine.errors import CostError, GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.graphs import graphdef_writer
+from engine.graphs.file_suffixes import FORMATS, NODE_LINK_FORMATS, PLAIN_SUFFIXES, SUFFIXES
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_reader import READING, check_graph, read_graph
 from engine.graphs.grouping import group_ops
-from engine.graphs.opening import PLAIN_SUFFIXES, SUFFIXES, check_container, opened
+from engine.graphs.opening import check_container, opened
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 
-NODE_LINK_FORMATS = (".json",)
-FORMATS = SUFFIXES + NODE_LINK_FORMATS
 DEFAULT_GROUPS = 128
 AS_IT_IS = ReadingOptions()
 GROUPING = "grouping the ops"

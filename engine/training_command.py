@@ -74,7 +74,7 @@ def add_train(commands: Commands) -> None:
 
 def _train(parsed: argparse.Namespace) -> int:
     _check_destination(parsed.out)
-    clusters = tuple(cluster_named(text) for text in parsed.cluster)
+    clusters = tuple(cluster_named(text) for text in dict.fromkeys(parsed.cluster))
     settings = settings_of_pairs(parsed.set)
     if parsed.seconds is not None:
         settings["seconds"] = parsed.seconds
@@ -99,9 +99,10 @@ def _carried_out(request: api.TrainRequest, out: Path) -> int:
         if kept.path.exists():
             print(f"stopped; the same command goes on from {kept.path}", file=sys.stderr)
         return INTERRUPTED
+    card = api.read_policy(blob, out.name).card
     write_whole(out, blob)
     kept.remove()
-    print(_summary(api.read_policy(blob, out.name).card, out))
+    print(_summary(card, out))
     return 0
 
 
@@ -130,7 +131,7 @@ def _prepared(
 ) -> tuple[tuple[api.PreparedGraph, ...], tuple[api.PreparedGraph, ...]]:
     """The graphs to train on, and those to hold out."""
     trained_on = [_read(path, parsed.groups, options) for path in files]
-    held_out = [_read(path, parsed.groups, options) for path in parsed.held_out]
+    held_out = [_read(path, parsed.groups, options) for path in dict.fromkeys(parsed.held_out)]
     for name in families:
         family = api.prepared_family(name, parsed.cache, print_progress, count=parsed.count)
         trained_on += family.train

@@ -14,12 +14,11 @@ from typing import cast
 from engine.child import Limits, ReportProgress, child_results, no_progress, require_size, run_in_child
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
+from engine.graphs.file_suffixes import PLAIN_SUFFIXES, SUFFIXES
 from engine.graphs.reading_options import ReadingOptions
 
 OPENING = "opening the file"
 INLINING = "inlining the functions"
-PLAIN_SUFFIXES = (".pb", ".pbtxt")
-SUFFIXES = (*PLAIN_SUFFIXES, ".meta", ".zip")
 OPENED_FILE = "graph.pb"
 """what a child leaves in its folder"""
 

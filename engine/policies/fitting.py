@@ -13,6 +13,7 @@ from engine.clusters.cluster import Cluster
 from engine.clusters.naming import OTHERWISE, name_of_cluster
 from engine.clusters.parsing import parse_cluster
 from engine.errors import ClusterError
+from engine.graphs.file_suffixes import without_suffix
 from engine.policies.card import PolicyCard
 
 MOST_NAMED = 6
@@ -88,9 +89,11 @@ def policy_fit(card: PolicyCard, graph_name: str, cluster: Cluster) -> PolicyFit
 
 
 def _graph_fit(card: PolicyCard, name: str) -> GraphFit:
-    if name in card.graphs:
+    """A graph may be called as its file is, or as that without its suffix."""
+    name = without_suffix(name)
+    if name in set(map(without_suffix, card.graphs)):
         return GraphFit.NAMED
-    return GraphFit.HELD_OUT if name in {row.graph for row in card.held_out} else GraphFit.OTHER
+    return GraphFit.HELD_OUT if name in {without_suffix(row.graph) for row in card.held_out} else GraphFit.OTHER
 
 
 def _cluster_fit(trained: list[_Known], kinds: Counter[str], cluster: Cluster) -> ClusterFit:

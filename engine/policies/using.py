@@ -18,7 +18,7 @@ def settings_with_policy(policy: TrainedPolicy, given: Mapping[str, Json]) -> Pl
     """The user's `given` settings over those of `policy`. Raises SettingsError where the two cannot go together."""
     asked = make_settings(given)
     if asked.preset != policy.settings.preset:
-        raise _refused("preset", asked.preset, f"{policy.settings.preset}, as in the policy")
+        raise _refused("preset", asked.preset, f"{policy.settings.preset}, as in the policy, or no policy")
     for name in OF_THE_NETWORK:
         value = getattr(policy.settings, name)
         if name in given and given[name] != value:

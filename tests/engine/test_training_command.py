@@ -125,6 +125,23 @@ def test_after_an_interruption_the_same_command_goes_on(
     assert out.exists() and not Path(f"{out}.state").exists()
 
 
+def test_what_is_named_twice_is_trained_and_held_out_once(graphs: list[str], tmp_path: Path, trainer: Trainer) -> None:
+    twice = ["--cluster", "2xK80", "--held-out", graphs[1], graphs[1]]
+    assert main(["train", graphs[0], *TRAIN, *twice, "--out", str(tmp_path / "policy.safetensors")]) == 0
+    assert (len(trainer.requests[0].clusters), len(trainer.requests[0].held_out)) == (2, 1)
+
+
+def test_a_policy_that_cannot_be_read_again_leaves_what_was_kept(
+    graphs: list[str], tmp_path: Path, trainer: Trainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "policy.safetensors"
+    trainer.interrupted = True
+    main(["train", graphs[0], *TRAIN, "--out", str(out)])
+    monkeypatch.setattr(api, "train", lambda *_: b"damaged")
+    assert main(["train", graphs[0], *TRAIN, "--out", str(out)]) == 2
+    assert not out.exists() and Path(f"{out}.state").read_bytes()
+
+
 def test_the_state_of_another_training_is_refused(
     graphs: list[str], tmp_path: Path, trainer: Trainer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,7 +22,18 @@ def slower(text: str, bandwidth: float = 100.0) -> Cluster:
     return dataclasses.replace(cluster, bandwidth_bytes_per_us=links)
 
 
-@pytest.mark.parametrize(("graph", "words"), [("nmt-00", NAMED), ("nmt-01", HELD_OUT), ("nmt-09", UNSEEN)])
+@pytest.mark.parametrize(
+    ("graph", "words"),
+    [
+        ("nmt-00", NAMED),
+        ("nmt-00.pb", NAMED),
+        ("zwölf", NAMED),
+        ("nmt-01", HELD_OUT),
+        ("nmt-01.json", HELD_OUT),
+        ("nmt-09", UNSEEN),
+        ("nmt-00.v2", UNSEEN),
+    ],
+)
 def test_of_graphs_it_compares_the_names_and_says_so(graph: str, words: str) -> None:
     fit = policy_fit(small_card(), graph, parse_cluster("2xK80"))
     assert fit.sentences == f"Trained on nmt on 2xK80, 4xV100+CPU. {words} It was trained on this cluster."

@@ -169,7 +169,7 @@ def test_other_methods_take_no_policy(method: str) -> None:
     [
         (
             {"preset": "paper"},
-            "preset: 'paper' with a policy; allowed: fast, as in the policy",
+            "preset: 'paper' with a policy; allowed: fast, as in the policy, or no policy",
         ),
         ({"network": "published"}, "network: 'published' with a policy; allowed: shared_head, as in the policy"),
         ({"hidden_width": 32}, "hidden_width: 32 with a policy; allowed: 8, as in the policy"),
