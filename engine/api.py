@@ -61,7 +61,7 @@ from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS, TAKE_A_POLI
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.fitting import PolicyFit, policy_fit
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
-from engine.policies.trained_policy import MOST_POLICY_BYTES, TrainedPolicy
+from engine.policies.trained_policy import MOST_POLICY_BYTES, OF_A_TRAINING, POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from engine.policies.upload import check_policy
 from engine.policy_training import (
@@ -91,6 +91,8 @@ class MethodInfo:
     """whether it draws nothing at random, so that one seed says all"""
     takes_a_policy: bool
     """whether a run of it may begin from a trained policy"""
+    policy_preset: str
+    """of its presets the one with which it may; empty where it has none, or takes no policy"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +106,12 @@ class KindInfo:
 
 def methods() -> list[MethodInfo]:
     """All placers, in the order of the registry."""
-    return [
-        MethodInfo(name, label, PRESETS.get(name, ()), name in DETERMINISTIC, name in TAKE_A_POLICY)
-        for name, (label, _) in PLACERS.items()
-    ]
+    found = []
+    for name, (label, _) in PLACERS.items():
+        presets, takes_a_policy = PRESETS.get(name, ()), name in TAKE_A_POLICY
+        policy_preset = str(OF_A_TRAINING["preset"]) if presets and takes_a_policy else ""
+        found.append(MethodInfo(name, label, presets, name in DETERMINISTIC, takes_a_policy, policy_preset))
+    return found
 
 
 def what_has_settings() -> dict[str, MakeSettings]:
@@ -195,6 +199,7 @@ __all__ = [
     "MEASURING_LIMITS",
     "MOST_MEMORY_BYTES",
     "MOST_POLICY_BYTES",
+    "POLICY_VERSION",
     "Baseline",
     "Budget",
     "Checkpoint",

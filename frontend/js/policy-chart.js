@@ -1,6 +1,6 @@
 /** The chart of a training: how far its samples are behind the best known, over its seconds. */
 
-import { element, setAttributes, svg } from "./dom.js";
+import { setAttributes, svg } from "./dom.js";
 import { formatGap } from "./format.js";
 import { linearScale, linearTicks } from "./scale.js";
 
@@ -11,26 +11,20 @@ const MOST_POINTS = 800;
 export class PolicyChart {
   #host;
   #picture = svg("svg", { "aria-hidden": "true" });
-  #empty = element("p", { class: "chart-empty" });
   /** @type {PolicyState | null} */
   #state = null;
-  #ended = false;
   #frame = 0;
 
   /** @param {HTMLElement} host */
   constructor(host) {
     this.#host = host;
-    host.replaceChildren(this.#picture, this.#empty);
+    host.replaceChildren(this.#picture);
     new ResizeObserver(() => this.#redrawSoon()).observe(host);
   }
 
-  /**
-   * @param {PolicyState} state
-   * @param {boolean} ended
-   */
-  update(state, ended) {
+  /** @param {PolicyState} state */
+  update(state) {
     this.#state = state;
-    this.#ended = ended;
     this.#redrawSoon();
   }
 
@@ -42,12 +36,9 @@ export class PolicyChart {
   }
 
   #redraw() {
-    const { clientWidth: width, clientHeight: height } = this.#host;
     const points = thinned(this.#state?.points ?? []);
-    this.#empty.hidden = points.length > 0;
-    this.#empty.textContent = this.#ended
-      ? "Not every training graph had its turn of reinforcement, which a line begins with; short trainings end before."
-      : "A line appears here once every training graph has had its turn of reinforcement.";
+    this.#host.hidden = points.length === 0; // the sentence below says why
+    const { clientWidth: width, clientHeight: height } = this.#host;
     if (points.length === 0 || width === 0) {
       this.#picture.replaceChildren();
       return;

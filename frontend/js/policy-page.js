@@ -79,8 +79,9 @@ class TrainingView {
     const { done, seconds } = this.#state;
     setText(this.#part("status"), statusWords(page.status));
     this.#part("status").dataset.status = page.status;
-    this.#chart.update(this.#state, ended);
-    setText(this.#part("chart-words"), chartSentence(this.#state));
+    this.#chart.update(this.#state);
+    setText(this.#part("chart-words"), chartSentence(this.#state, ended));
+    this.#part("unreadable").hidden = !this.#state.unreadable;
     setText(this.#part("time"), seconds > 0 ? `${formatDuration(seconds)} of training` : "");
     if (!ended) {
       const waiting = page.status === "queued";

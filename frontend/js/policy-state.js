@@ -147,11 +147,14 @@ export function progressWords(state, row) {
  * The chart in words.
  *
  * @param {PolicyState} state
+ * @param {boolean} ended
  * @returns {string}
  */
-export function chartSentence({ points }) {
+export function chartSentence({ points }, ended) {
   if (points.length === 0) {
-    return "";
+    return ended
+      ? "Not every training graph had its turn of reinforcement, which a line begins with; short trainings end before."
+      : "A line appears here once every training graph has had its turn of reinforcement.";
   }
   const least = Math.min(...points.map(({ gap }) => gap));
   const last = points[points.length - 1].gap;

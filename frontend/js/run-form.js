@@ -5,7 +5,7 @@ import { formatBytes, formatCount } from "./format.js";
 
 /**
  * What the template says of the choices: `data-memory-bytes` at an option of a device kind, `data-presets` (names with
- * spaces between) at an option of a method.
+ * spaces between) and `data-takes-a-policy` at an option of a method, `data-takes-no-policy` at one of a preset.
  *
  * @param {HTMLFormElement} form
  */
@@ -60,7 +60,7 @@ function showPresets(form) {
 }
 
 /**
- * The policy, for methods that take one; zero-shot, once one is chosen for the method that proposes nothing else first.
+ * The policy, for methods and presets that take one; zero-shot, once one is chosen for the method that proposes nothing else first.
  *
  * @param {HTMLFormElement} form
  */
@@ -71,7 +71,9 @@ function showPolicy(form) {
   if (!(policy instanceof HTMLSelectElement && zeroShot instanceof HTMLInputElement && evaluations)) {
     return;
   }
-  const taken = optionOf(form, "method")?.hasAttribute("data-takes-a-policy") ?? false;
+  const preset = field(form, "preset");
+  const refused = !preset?.disabled && (optionOf(form, "preset")?.hasAttribute("data-takes-no-policy") ?? false);
+  const taken = !refused && (optionOf(form, "method")?.hasAttribute("data-takes-a-policy") ?? false);
   policy.disabled = !taken;
   policy.closest(".field")?.toggleAttribute("hidden", !taken);
   const offered = taken && policy.value !== "" && field(form, "method")?.value === zeroShot.dataset.method;

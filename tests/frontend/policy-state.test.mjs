@@ -67,10 +67,11 @@ test("an event of a newer server is counted and told", () => {
 
 test("stage and chart in words", () => {
   assert.equal(stageSentence(initialState()), "");
-  assert.equal(chartSentence(initialState()), "");
+  assert.match(chartSentence(initialState(), false), /^A line appears here once/);
+  assert.match(chartSentence(initialState(), true), /^Not every training graph/);
   const state = reduce(initialState(), [event(1, 2), event(2, 10), event(3, 5, { done: 0.456 })]);
   assert.equal(stageSentence(state), "Learning to imitate them, 46 % of the training");
-  assert.equal(chartSentence(state), "At first +50.0 %, least +20.0 %, last +20.0 %.");
+  assert.equal(chartSentence(state, true), "At first +50.0 %, least +20.0 %, last +20.0 %.");
   assert.equal(stageSentence({ ...state, stage: "dreaming" }), "dreaming, 46 % of the training");
 });
 

@@ -85,9 +85,9 @@ def test_pages_of_what_has_happened_do_without_reading_the_policy_again(
 
 
 BAD_FIELDS = [
-    ({"policy": "x"}, "policy", "Select a valid choice"),
+    ({"policy": "x"}, "policy", "The chosen policy has been deleted, or is no longer among those that are offered"),
     ({"method": "random"}, "policy", "random takes no policy; allowed: "),
-    ({"preset": "paper"}, "preset", "with a policy; allowed: "),
+    ({"preset": "paper"}, "preset", "with a policy; allowed: fast, as in the policy, or no policy"),
     ({"zero_shot": "on", "policy": ""}, "zero_shot", "Zero-shot is what a policy proposes; choose one."),
     ({"zero_shot": "on", "method": "auto"}, "zero_shot", "Zero-shot is for Placeto"),
     ({"evaluations": ""}, "evaluations", "required"),

@@ -37,7 +37,7 @@ def compared(graph: Graph, seeds: int) -> Comparison:
 @pytest.fixture
 def policy() -> Policy:
     """One that is there."""
-    return Policy.objects.create(name="Mine", status=Policy.DONE, digest="a" * 64)
+    return Policy.objects.create(name="Mine", status=Policy.DONE, digest="a" * 64, file_version=2)
 
 
 def asked(client: Client, address: str) -> tuple[list[str], str]:

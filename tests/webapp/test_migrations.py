@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from tests.engine.policies.small_policies import small_card
+from tests.engine.policies.small_policies import changed, small_card, small_policy
 from webapp.policies import lifecycle
 from webapp.policies.models import Policy
 from webapp.policies.summary import PolicySummary
@@ -76,6 +76,22 @@ def test_cards_and_plans_of_every_age_get_their_summaries(before_summaries: Any)
     assert found["with little"] == PolicySummary()
     assert found["a plan"] == lifecycle.start_training("now", TrainingPlan.from_json(PLAN)).short
     assert found["nothing"] == PolicySummary()
+
+
+def test_files_of_every_age_get_their_versions(before_summaries: Any) -> None:
+    blobs = {"today's": small_policy().to_bytes(), "an older one": changed("version", 1), "damaged": b"no such file"}
+    for name, blob in blobs.items():
+        policy = before_summaries.create(name=name, digest="0" * 64)
+        policy._meta.apps.get_model("policies", "PolicyFile").objects.create(policy=policy, blob=blob)
+    before_summaries.create(name="without a file")
+    _bring_up_to_date()
+    found = {policy.name: (policy.file_version, policy.is_usable) for policy in Policy.objects.all()}
+    assert found == {
+        "today's": (2, True),
+        "an older one": (1, False),
+        "damaged": (0, False),
+        "without a file": (0, False),
+    }
 
 
 @pytest.mark.parametrize("path", MIGRATIONS, ids=lambda path: f"{path.parents[1].name}/{path.stem}")

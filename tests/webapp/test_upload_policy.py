@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils.html import escape
+from pytest_django import Settings
 
 from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
 from webapp.graphs.door import upload_limit_bytes
+from webapp.graphs.models import Graph
 from webapp.policies import lifecycle
 from webapp.policies.models import Policy, PolicyFile
 from webapp.runs.models import Run
@@ -84,10 +87,36 @@ def test_its_pages_tell_its_card(client: Client, policy: Policy) -> None:
 
 
 def test_what_a_file_says_never_reaches_a_page_as_html(client: Client) -> None:
-    upload(client, "p.safetensors", changed("card.name", HOSTILE))
-    upload(client, "p.safetensors", changed("card.graphs", [HOSTILE]))
-    for address in ("/policies/", *(f"/policies/{policy.id}/" for policy in Policy.objects.all())):
-        assert HOSTILE not in client.get(address).content.decode()
+    for field, value in (("card.name", HOSTILE), ("card.graphs", [HOSTILE])):
+        assert upload(client, "p.safetensors", changed(field, value)).status_code == 302
+    named, of_graphs = (client.get(f"/policies/{policy.id}/").content.decode() for policy in Policy.objects.all()[::-1])
+    for page in (client.get("/policies/").content.decode(), named, of_graphs):
+        assert HOSTILE not in page
+    assert escape(HOSTILE) in named and escape(HOSTILE) in of_graphs
+
+
+def test_one_of_another_release_is_not_offered_and_its_pages_say_so(
+    client: Client, policy: Policy, real_graph: Graph
+) -> None:
+    offer = f'<option value="{policy.id}"'
+    assert offer in client.get(f"/graphs/{real_graph.id}/").content.decode()
+    Policy.objects.update(file_version=1)
+    assert offer not in client.get(f"/graphs/{real_graph.id}/").content.decode()
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert "Its file has version 1, and this release applies version 2: it has to be trained anew." in page
+    assert "Download policy" in page
+    assert "of another release" in client.get("/policies/").content.decode()
+
+
+def test_an_upload_of_the_release_s_own_file_outlasts_the_release(client: Client, settings: Settings) -> None:
+    blob = small_policy().to_bytes()
+    Path(settings.DEFAULT_POLICY).write_bytes(blob)
+    client.get("/policies/")
+    address = upload(client, "mine.safetensors", blob).url
+    assert Policy.objects.count() == 2
+    Path(settings.DEFAULT_POLICY).write_bytes(changed("card.seed", 8))
+    client.get("/policies/")
+    assert client.get(address).status_code == 200
 
 
 BAD_FILES = {

@@ -18,6 +18,7 @@ MOST_GRAPHS = 200
 MOST_CLUSTERS = 16
 LONGEST_SECONDS = 24 * 3600.0
 LARGEST_SEED = 2**63 - 1
+GONE = "A chosen graph has been deleted, or is no longer among those that are offered; allowed: one of the list."
 
 
 class PolicyUploadForm(forms.Form):
@@ -74,6 +75,8 @@ class TrainForm(forms.Form):
             field = self.fields[name]
             assert isinstance(field, forms.MultipleChoiceField)
             field.choices = offered
+        for name in ("graphs", "held_out"):
+            self.fields[name].error_messages["invalid_choice"] = GONE
 
     def missing(self, plan: TrainingPlan) -> list[str]:
         """Names of the plan's graphs that are not offered any more."""
@@ -113,11 +116,11 @@ class TrainForm(forms.Form):
         texts = [line.strip() for line in self.cleaned_data["clusters"].splitlines() if line.strip()]
         if len(texts) > MOST_CLUSTERS:
             raise forms.ValidationError(f"{len(texts)} clusters; allowed: at most {MOST_CLUSTERS}.")
-        for text in texts:
+        for number, text in enumerate(texts, start=1):
             try:
                 api.parse_cluster(text)
             except api.ClusterError as error:
-                raise forms.ValidationError(str(error)) from None
+                raise forms.ValidationError(f"Cluster {number} of {len(texts)}, one a line: {error}") from None
         return tuple(dict.fromkeys(texts))
 
     def clean(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def _settle(policy_id: uuid.UUID) -> bool:
         kept = TrainingState.objects.filter(policy_id=policy_id).first()
         if policy is None or kept is None or not policy.has_ended:
             return False
-        if not policy.is_usable:
+        if not policy.has_file:
             _keep(policy, bytes(kept.state))
         kept.delete()
     return True

@@ -49,7 +49,8 @@ def accept_upload(file: IncomingFile) -> tuple[Policy, bool]:
     known = card["name"] if isinstance(card["name"], str) else ""
     blob = file.path.read_bytes()
     digest = hashlib.sha256(blob).hexdigest()
-    there = Policy.objects.defer(*Policy.LARGE).filter(digest=digest).last()  # the oldest
+    others = Policy.objects.exclude(source__in=(Policy.DEFAULT, Policy.FORMER))  # a release's go with the release
+    there = others.defer(*Policy.LARGE).filter(digest=digest).last()  # the oldest
     if there is not None:
         return there, False
     # An id that follows from the file: where it is sent twice at once, the second one finds the first one's row.
@@ -78,6 +79,7 @@ def columns_of_file(blob: bytes, card: dict[str, api.Json]) -> dict[str, Any]:
         "summary": summary_of_card(card).to_json(),
         "digest": hashlib.sha256(blob).hexdigest(),
         "file_bytes": len(blob),
+        "file_version": api.POLICY_VERSION,
     }
 
 

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from django.db import models
 
+from engine import api
 from webapp.jobs.job import StagedJob
 from webapp.json_text import JsonTextField
 from webapp.policies.summary import PolicySummary
@@ -22,7 +23,8 @@ class Policy(StagedJob):
     until it was cancelled is kept. queued → cancelled: the web, at once (running: it only sets `cancel_requested`).
     running → queued, and → failed after too many attempts, → cancelled if that was asked for and its worker died: a
     reaper. One that has ended without a file, but with a state, gets the policy that is in the state (`kept_states`).
-    An upload is done from the beginning. A policy can be applied once it has a file: then it has a `digest`.
+    An upload is done from the beginning. A policy can be applied once it has a file (then it has a `digest`) of the
+    version that this release applies.
     """
 
     RUNNING: ClassVar[str] = "running"
@@ -49,6 +51,8 @@ class Policy(StagedJob):
     digest = models.CharField(max_length=64, default="", blank=True)
     """SHA-256 of its file, empty until there is one"""
     file_bytes = models.BigIntegerField(default=0)
+    file_version = models.PositiveIntegerField(default=0)
+    """of its file; 0 until there is one"""
     last_seq = models.BigIntegerField(default=0)
     """number of the last stored event"""
     note = models.TextField(default="", blank=True)
@@ -71,9 +75,19 @@ class Policy(StagedJob):
         settle()
 
     @property
-    def is_usable(self) -> bool:
-        """Whether it can be applied in runs."""
+    def has_file(self) -> bool:
+        """Whether it can be downloaded."""
         return bool(self.digest)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be applied in runs: one of a release with other features or another network cannot."""
+        return self.has_file and self.file_version == api.POLICY_VERSION
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it could be applied by another release."""
+        return self.has_file and not self.is_usable
 
     @property
     def training_plan(self) -> TrainingPlan | None:

@@ -34,12 +34,20 @@ def words_on_its_end(policy: Policy) -> str:
     stopped = "Its training was stopped" if policy.status == Policy.CANCELLED else "Its training failed"
     if policy.status not in (Policy.CANCELLED, Policy.FAILED):
         return ""
-    if policy.is_usable:
+    if policy.has_file:
         tried = "" if policy.known.get("held_out") else ", but it was tried on no graph that was held out"
         return f"{stopped}: what it had learned until then can be applied{tried}."
     if TrainingState.objects.filter(policy=policy).exists():
         return f"{stopped}: what it had learned until then is being kept: look again in a few seconds."
     return "" if policy.note else f"{stopped} before it had learned anything."
+
+
+def words_on_its_version(policy: Policy) -> str:
+    """Told where its file is of another release; an empty string otherwise."""
+    if not policy.is_outdated:
+        return ""
+    versions = f"Its file has version {policy.file_version}, and this release applies version {api.POLICY_VERSION}"
+    return f"{versions}: it has to be trained anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ class OfferedPolicies:
 def offered_policies() -> OfferedPolicies:
     """Those that can be used now."""
     default_fault = default_policy.bring_up_to_date()
-    usable = Policy.objects.defer(*Policy.LARGE).exclude(digest="")
+    usable = Policy.objects.defer(*Policy.LARGE).exclude(digest="").filter(file_version=api.POLICY_VERSION)
     release_s = usable.filter(source=Policy.DEFAULT)
     return OfferedPolicies([*release_s, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]], default_fault)
 

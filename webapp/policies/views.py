@@ -26,6 +26,7 @@ from webapp.policies.pages import (
     train_again_page,
     train_page,
     words_on_its_end,
+    words_on_its_version,
 )
 from webapp.projects.models import Project
 from webapp.projects.pages import project_or_404
@@ -114,6 +115,7 @@ def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
         "card": policy.known,
         "plan": policy.training_plan,
         "ending": words_on_its_end(policy),
+        "outdated": words_on_its_version(policy),
         "lines": page_of_runs(policy.runs.all(), request),
     }
     return render(request, "policies/detail.html", context)

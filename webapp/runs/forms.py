@@ -38,7 +38,14 @@ class ProblemForm(forms.Form):
     drop_devices = forms.BooleanField(label="Ignore the devices that the file fixes", required=False)
     evaluations = forms.IntegerField(label="Evaluations", initial=2000)
     seconds = forms.FloatField(label="Seconds at most", required=False, help_text="Empty: no limit.")
-    policy = forms.ChoiceField(label="Apply a policy", required=False)
+    policy = forms.ChoiceField(
+        label="Apply a policy",
+        required=False,
+        error_messages={
+            "invalid_choice": "The chosen policy has been deleted, or is no longer among those that are offered; "
+            "allowed: one of the list, or none."
+        },
+    )
 
     policy_row: Policy | None = None
     """the chosen policy"""
