@@ -55,7 +55,7 @@ VARIANTS: dict[str, dict[str, Json]] = {
     "one order alone": {"usual_order_share": 1.0},
     "costs never varied": {"varied_share": 0.0},
     "costs always varied": {"varied_share": 1.0},
-    "hidden layers of 64": {"hidden_width": 64},
+    "hidden layers of 32": {"hidden_width": 32},
     "no messages": {"message_rounds": 0},
     "six rounds of messages": {"message_rounds": 6},
     "batches of 8": {"batch_episodes": 8},

@@ -52,7 +52,7 @@ class PolicyTrainingSettings:
     a problem whose step would become too long to be simulated keeps its own costs"""
     embedding_width: int = 32
     """width of a group's embedding"""
-    hidden_width: int = 32
+    hidden_width: int = 64
     """width of the hidden layers of the shared head"""
     message_rounds: int = 2
     """rounds of message passing in each direction"""
