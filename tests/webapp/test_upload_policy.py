@@ -179,6 +179,14 @@ def test_it_is_deleted_unless_a_run_uses_it(client: Client, policy: Policy, run:
     assert "deleted since" in client.get(f"/runs/{run.id}/").content.decode()
 
 
+@pytest.mark.parametrize("address", ["upload/", "train/", "{}/cancel/", "{}/delete/"])
+def test_a_form_from_elsewhere_is_refused(policy: Policy, address: str) -> None:
+    response = Client(enforce_csrf_checks=True).post(f"/policies/{address.format(policy.id)}", headers=JSON)
+    assert response.status_code == 403
+    assert "another site" in response.json()["errors"][""][0]
+    assert Policy.objects.get() == policy
+
+
 def test_what_does_not_exist_is_told(client: Client, policy: Policy) -> None:
     policy_id = policy.id
     policy.delete()
