@@ -33,6 +33,8 @@ def train_policy(
     """
     from engine.policies.learner import Learner  # torch takes seconds to load
 
+    if not _counts_steps(settings):
+        _rehearse(problems, settings, should_stop)
     learner = Learner(problems, settings, seed, should_stop)
     if checkpoint is not None:
         learner.restore(checkpoint)
@@ -53,6 +55,29 @@ def train_policy(
 
 
 SECONDS_BETWEEN_SIGNS = 1.0
+REHEARSAL: dict[str, int | float] = {
+    "teacher_evaluations": 200,
+    "imitation_steps": 1,
+    "reinforcement_batches": 1,
+    "varied_share": 1.0,
+}
+
+
+def _counts_steps(settings: PolicyTrainingSettings) -> bool:
+    return bool(settings.teacher_evaluations and settings.imitation_steps and settings.reinforcement_batches)
+
+
+def _rehearse(problems: Sequence[TrainingProblem], settings: PolicyTrainingSettings, should_stop: ShouldStop) -> None:
+    """Every stage once, of a learner that is thrown away, before seconds count.
+
+    What is compiled on first use would take all of a short training's, a minute in a new checkout.
+    """
+    from engine.policies.learner import Learner
+
+    few = dataclasses.replace(settings, **REHEARSAL)  # type: ignore[arg-type]  # fields by name
+    learner = Learner(problems[:1], few, 0, should_stop)
+    while learner.done < 1.0 and not should_stop():
+        learner.step()
 
 
 def _learned(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") -> TrainedPolicy:

@@ -2,6 +2,8 @@
 
 import dataclasses
 import gc
+import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from engine import api
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.placeto.shared_head_policy import SampledEpisodes
+from engine.policies.bound_problem import BoundProblem
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.family_training import train_policy
 from engine.policies.held_out import measure_held_out
@@ -243,6 +246,24 @@ def test_a_cluster_of_a_long_name_has_a_shorter_one_on_the_card() -> None:
     card = dataclasses.replace(small_card(), clusters=(problem.cluster_name,))
     assert PolicyCard.from_json(card.to_json(), "card") == card
     assert problem.cluster_name.startswith("K80+V100+K80+")
+
+
+def test_what_takes_long_the_first_time_alone_takes_none_of_a_training_s_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits = iter([1.0])
+
+    def imitate(self: BoundProblem, *arguments: Any) -> float:
+        time.sleep(next(waits, 0.0))  # as where it is compiled
+        return earlier(self, *arguments)
+
+    earlier = BoundProblem.imitate
+    monkeypatch.setattr(BoundProblem, "imitate", imitate)
+    in_seconds = {"seconds": 0.9, "imitation_steps": 0, "reinforcement_batches": 0}
+    policy = api.read_policy(
+        api.train(request(held_out=(), settings=COUNTED | in_seconds), lambda _: None, lambda: False), "quick"
+    )
+    assert policy.card.episodes > 0
 
 
 def test_the_budget_of_seconds_alone_ends_it() -> None:
