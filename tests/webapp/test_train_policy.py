@@ -13,6 +13,7 @@ from tests.supervisor.started import eventually
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.scripted_training import LEARNED, Script, events, install, write_at_once
 from tests.webapp.states import state_of
+from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
 from webapp.jobs import keeper, reaper
 from webapp.jobs.claim import Claim
@@ -159,11 +160,20 @@ def test_training_again_offers_what_was_chosen_then(
     assert "Train again" not in client.get(f"/policies/{policy.id}/").content.decode()
 
 
-def test_a_graph_is_trained_on_or_held_out(client: Client, real_graph: Graph) -> None:
-    both = {"graphs": [str(real_graph.id)], "held_out": [str(real_graph.id)]}
-    response = client.post("/policies/train/", FORM | both)
-    assert response.status_code == 400
-    assert "trained on and held out; allowed: one of the two." in response.content.decode()
+def test_a_graph_is_trained_on_or_held_out(client: Client, real_graph: Graph, slower_graph: Graph) -> None:
+    """One graph, be it uploaded twice, under two names and in other groups; not one that is read in another way."""
+    Graph.objects.update(content_hash="1" * 64)
+    said = "trained on and held out; allowed: one of the two."
+    for held_out, options, status in (
+        (real_graph, GraphOptions(), 400),
+        (slower_graph, GraphOptions(), 400),
+        (slower_graph, GraphOptions(groups=8), 400),
+        (slower_graph, GraphOptions(api.ReadingOptions(batch_size=8)), 302),
+    ):
+        Graph.objects.filter(id=slower_graph.id).update(options=options.to_json())
+        both = {"graphs": [str(real_graph.id)], "held_out": [str(held_out.id)]}
+        response = client.post("/policies/train/", FORM | both)
+        assert (response.status_code, said in response.content.decode()) == (status, status == 400)
 
 
 @pytest.mark.parametrize(("seconds", "search_seconds"), [(1.0, 5.0), (600.0, 6.0), (3600.0, 10.0)])

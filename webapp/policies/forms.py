@@ -1,5 +1,6 @@
 """The forms that make policies."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,13 @@ class GraphChoice:
     graph: Graph
     train: BoundWidget
     held_out: BoundWidget
+
+
+def _content(graph: Graph) -> tuple[str, str]:
+    """Equal for graphs that are one: the same file, read in the same way, however it is called and grouped."""
+    known = graph.content_hash and not graph.has_times
+    reading = graph.own_options.reading.to_json()
+    return (graph.content_hash if known else str(graph.id)), json.dumps(reading, sort_keys=True)
 
 
 class TrainForm(forms.Form):
@@ -129,7 +137,8 @@ class TrainForm(forms.Form):
         data = self.cleaned_data
         if not self.errors and not data["families"] and not data["graphs"]:
             self.add_error("families", "There is nothing to train on; choose a family, or a graph below.")
-        both = set(data.get("graphs", ())) & set(data.get("held_out", ()))
+        learned = {_content(self._graphs[key]) for key in data.get("graphs", ())}
+        both = [key for key in data.get("held_out", ()) if _content(self._graphs[key]) in learned]
         if both:
             names = ", ".join(sorted(self._graphs[key].name for key in both))
             self.add_error("held_out", f"{names}: trained on and held out; allowed: one of the two.")
