@@ -60,7 +60,8 @@ function showPresets(form) {
 }
 
 /**
- * The policy, for methods and presets that take one; zero-shot, once one is chosen for the method that proposes nothing else first.
+ * The policy, for methods and presets that take one; zero-shot, once one is chosen for the method that proposes nothing
+ * else first.
  *
  * @param {HTMLFormElement} form
  */

@@ -106,6 +106,9 @@ def test_one_of_another_release_is_not_offered_and_its_pages_say_so(
     assert "Its file has version 1, and this release applies version 2: it has to be trained anew." in page
     assert "Download policy" in page
     assert "of another release" in client.get("/policies/").content.decode()
+    Policy.objects.update(status=Policy.CANCELLED)
+    page = client.get(f"/policies/{policy.id}/").content.decode()
+    assert "Its training was stopped: what it had learned until then is kept." in page
 
 
 def test_an_upload_of_the_release_s_own_file_outlasts_the_release(client: Client, settings: Settings) -> None:

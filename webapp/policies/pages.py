@@ -34,7 +34,9 @@ def words_on_its_end(policy: Policy) -> str:
     stopped = "Its training was stopped" if policy.status == Policy.CANCELLED else "Its training failed"
     if policy.status not in (Policy.CANCELLED, Policy.FAILED):
         return ""
-    if policy.has_file:
+    if policy.is_outdated:
+        return f"{stopped}: what it had learned until then is kept."
+    if policy.is_usable:
         tried = "" if policy.known.get("held_out") else ", but it was tried on no graph that was held out"
         return f"{stopped}: what it had learned until then can be applied{tried}."
     if TrainingState.objects.filter(policy=policy).exists():
