@@ -55,3 +55,15 @@ export function clearErrors(form) {
     control.removeAttribute("aria-invalid");
   }
 }
+
+/**
+ * What was refused is where one lands: the first field that the page, as it came, tells an error of.
+ *
+ * @param {HTMLFormElement} form
+ */
+export function focusRefused(form) {
+  const refused = form.querySelector(".errorlist")?.closest(".field, fieldset")?.querySelector("input, textarea");
+  if (refused instanceof HTMLElement) {
+    refused.focus();
+  }
+}

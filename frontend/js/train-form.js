@@ -4,14 +4,12 @@
  */
 
 import { find, setText } from "./dom.js";
+import { focusRefused } from "./form-errors.js";
 
 const form = find(document, "form[data-train-form]", HTMLFormElement);
 const button = find(form, "button[type=submit]", HTMLButtonElement);
 
-const refused = form.querySelector(".errorlist")?.closest(".field, fieldset")?.querySelector("input, textarea");
-if (refused instanceof HTMLElement) {
-  refused.focus();
-}
+focusRefused(form);
 form.addEventListener("change", ({ target }) => {
   const row = target instanceof HTMLInputElement && target.checked ? target.closest("tr") : null;
   for (const box of row?.querySelectorAll("input") ?? []) {

@@ -4,7 +4,7 @@
  */
 
 import { find, setText } from "./dom.js";
-import { clearErrors, showErrors } from "./form-errors.js";
+import { clearErrors, focusRefused, showErrors } from "./form-errors.js";
 import { cutName, formatBytes, formatShare } from "./format.js";
 
 /** @param {HTMLFormElement} form */
@@ -62,8 +62,10 @@ export function enhanceUpload(form) {
   });
   if (isComingBack()) {
     form.reset(); // a browser that goes back or reloads may bring back a file that was sent long ago
+  } else if (input.files?.length) {
+    chosenNow(); // before this module was there to hear of it; what was entered stays
   } else {
-    chosenNow(); // a file may have been chosen before this module was there to hear of it; what was entered stays
+    focusRefused(form); // sent before this module was there, and refused: the page says why
   }
 }
 

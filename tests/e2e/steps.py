@@ -12,10 +12,12 @@ def part(page: Page, name: str) -> Any:
     return page.locator(PARTS.format(name)).first
 
 
-def create_project(page: Page, name: str) -> None:
+def create_project(page: Page, name: str, *, is_live: bool = True) -> None:
+    """Create a project and wait for its page; where it is to be live, until its scripts have run."""
     page.goto("/")
     page.get_by_label("Name of a new project").fill(name)
     page.get_by_role("button", name="Create project").click()
+    page.wait_for_url("**/projects/*/", wait_until="load" if is_live else "commit")
     expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
 
 

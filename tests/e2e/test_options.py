@@ -16,21 +16,51 @@ def expect_ready(page: Page, fact: str) -> None:
     expect(part(page, "facts")).to_contain_text(fact)
 
 
+class HeldBack:
+    """The script of the project's page, which the browser does not get until it is let go."""
+
+    def __init__(self, page: Page) -> None:
+        self.waiting: list[Route] = []
+        page.route("**/project-page*.js", lambda route: self.waiting.append(route))  # Playwright marks it
+
+    def let_go(self, page: Page) -> None:
+        for script in self.waiting:
+            script.continue_()
+        self.waiting.clear()
+        page.wait_for_load_state("load")
+
+
 def test_what_is_entered_before_the_page_s_script_is_there_stays(page: Page, training_graph: Path) -> None:
-    waiting: list[Route] = []
-    page.route("**/project-page*.js", lambda route: waiting.append(route))  # Playwright marks it
-    create_project(page, "Quick")
+    script = HeldBack(page)
+    create_project(page, "Quick", is_live=False)
     options = part(page, "options")
     options.locator("summary").click()
     options.get_by_label("Groups").fill("12")
-    for script in waiting:
-        script.continue_()
-    page.wait_for_load_state("load")
+    script.let_go(page)
     assert options.get_by_label("Groups").input_value() == "12"
     page.locator("input[name=file]").set_input_files(training_graph)
     page.get_by_role("button", name="Upload and read").click()
     page.wait_for_url("**/graphs/*/")
     expect_ready(page, "12")
+
+
+def test_what_is_refused_before_the_page_s_script_is_there_is_told_and_stays(
+    page: Page, training_graph: Path, faults: list[str]
+) -> None:
+    script = HeldBack(page)
+    create_project(page, "Quicker", is_live=False)
+    options = part(page, "options")
+    options.locator("summary").click()
+    options.get_by_label("Groups").fill("few")
+    page.locator("input[name=file]").set_input_files(training_graph)
+    page.get_by_role("button", name="Upload and read").click()
+    told = options.get_by_text("groups: 'few'; allowed: a whole number from 1, or all")
+    expect(told).to_be_visible()
+    script.let_go(page)
+    expect(options.get_by_label("Groups")).to_be_focused()
+    expect(told).to_be_visible()
+    assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
+    faults.clear()
 
 
 def test_upload_with_options_read_again_and_measure(

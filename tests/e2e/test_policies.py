@@ -17,6 +17,7 @@ def test_train_a_policy_and_apply_it(page: Page, training_graph: Path, tmp_path:
     graph_url = page.url
     page.get_by_role("navigation", name="Places").get_by_role("link", name="Policies").click()
     page.get_by_role("link", name="Train a policy").click()
+    page.wait_for_url("**/train/")
     page.get_by_label("Name of the policy").fill("Small ones")
     row = page.get_by_role("row", name=training_graph.name).first
     row.get_by_label("Hold out").check()
