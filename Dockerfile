@@ -27,6 +27,10 @@ ENV PATH="/app/.venv/bin:$PATH" \
     PLACETO_DATA=/data
 
 USER placeto
+
+# Kept in the user's home folder: no run's seconds go into compiling, unless the processor is another one.
+RUN python -m engine compile
+
 VOLUME /data
 EXPOSE 8000
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from engine.building_command import add_build
 from engine.comparing_command import add_compare
+from engine.compile_command import add_compile
 from engine.errors import PlacetoError
 from engine.experiments_commands import add_bench, add_experiments
 from engine.listing_commands import add_methods, add_settings_list
@@ -26,6 +27,7 @@ COMMANDS = (
     add_profile,
     add_measure,
     add_build,
+    add_compile,
     add_bench,
     add_experiments,
 )

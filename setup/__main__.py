@@ -10,6 +10,7 @@ from pathlib import Path
 
 from setup.browser import Browser
 from setup.commands import say
+from setup.compiled_engine import CompiledEngine
 from setup.failure import SetupError
 from setup.front_end import FrontEnd
 from setup.python_packages import APPLICATION, TESTS, PythonPackages
@@ -54,6 +55,7 @@ def main(arguments: list[str]) -> int:
             with alone(ROOT):
                 PythonPackages(ROOT).install(APPLICATION if step == "application" else TESTS)
                 FrontEnd(ROOT).install()
+                CompiledEngine(ROOT).compile()
                 if step == "tests":
                     Browser(ROOT).install()
     except (SetupError, OSError) as error:

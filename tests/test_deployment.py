@@ -49,6 +49,12 @@ def test_the_image_holds_all_that_the_application_imports() -> None:
     assert packages <= copied
 
 
+def test_the_image_holds_compiled_code_of_the_user_who_runs_it() -> None:
+    lines = [" ".join(line) for line in instructions()]
+    compiling = lines.index("RUN python -m engine compile")
+    assert compiling > max(lines.index("COPY engine/ engine/"), lines.index("USER placeto"))
+
+
 def test_the_image_does_not_run_as_root_and_tells_its_health() -> None:
     assert last("USER") == "placeto"
     names = [name for name, _ in instructions()]

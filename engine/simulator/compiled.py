@@ -18,6 +18,8 @@ Answer = TypeVar("Answer")
 
 _digests: dict[int, str] = {}
 """id of a compiled function → digest of all the code that is compiled into it"""
+_called: list[Any] = []
+"""all that `compiled` has made"""
 
 
 class _DigestCache(FunctionCache):
@@ -48,7 +50,13 @@ def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Ans
     except RuntimeError as error:
         warnings.warn(f"compiled code is not kept: {error}", stacklevel=2)
     _digests[id(dispatcher)] = _digest_of(function)
+    _called.append(dispatcher)
     return dispatcher
+
+
+def compiled_anew() -> list[str]:
+    """The names of the functions that this process had to compile, since no compiled code of them was kept."""
+    return [function.__name__ for function in _called if sum(function.stats.cache_misses.values())]
 
 
 def inlined(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:

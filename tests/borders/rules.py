@@ -11,6 +11,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp",
         "engine.__main__",
         "engine.command_line",
+        "engine.compile_command",
         "engine.experiments_commands",
         "engine.listing_commands",
         "engine.experiments",

@@ -11,6 +11,7 @@ import pytest
 from setup.__main__ import ROOT
 from setup.browser import Browser
 from setup.commands import run
+from setup.compiled_engine import CompiledEngine
 from setup.failure import SetupError, explain
 from setup.front_end import FrontEnd
 from setup.python_packages import APPLICATION, TESTS, PythonPackages
@@ -113,6 +114,27 @@ def test_an_installation_that_was_cut_short_is_done_again(checkout: Path) -> Non
     (checkout / "requirements.txt").write_text("one")  # even if the change is taken back meanwhile
     with pytest.raises(SetupError):
         PythonPackages(checkout).install(APPLICATION)
+
+
+def test_the_engine_is_compiled_once_until_a_source_changes(checkout: Path) -> None:
+    python = f'test "$*" = "-m engine compile" && pwd >>{checkout}/compilations'
+    put_script(checkout / ".venv/bin/python", python)
+    CompiledEngine(checkout).compile()
+    assert not (checkout / "compilations").exists()  # there is no engine yet
+    source = checkout / "engine" / "search" / "moves.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("one = 1")
+    for _ in range(2):
+        CompiledEngine(checkout).compile()
+    assert (checkout / "compilations").read_text() == f"{checkout}\n"
+    source.write_text("two = 2")
+    put_script(checkout / ".venv/bin/python", "exit 1")
+    for _ in range(2):
+        with pytest.raises(SetupError, match=r"^python -m engine compile failed"):
+            CompiledEngine(checkout).compile()
+    put_script(checkout / ".venv/bin/python", python)
+    CompiledEngine(checkout).compile()
+    assert (checkout / "compilations").read_text() == f"{checkout}\n" * 2
 
 
 @pytest.mark.parametrize(("machine", "expected"), [("v22.1.0", "machine"), ("v18.9.0", "wheel"), (None, "wheel")])

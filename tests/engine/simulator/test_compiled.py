@@ -23,11 +23,18 @@ from inner import step
 def twice(number):
     return step(step(number))
 """
-CALL = "from outer import twice; print(twice(1), sum(twice.stats.cache_hits.values()))"
+CALL = """
+from engine.simulator.compiled import compiled_anew
+from outer import twice
+
+before = compiled_anew()
+print(twice(1), sum(twice.stats.cache_hits.values()), "twice" in compiled_anew(), before)
+"""
 
 
 def called(folder: Path) -> list[str]:
-    """What a fresh process prints: the answer, and how often its code came from disk."""
+    """What a fresh process prints: the answer, how often its code came from disk, whether it was compiled anew, and
+    what was before the call."""
     folders = f"{folder}:{Path(__file__).parents[3]}"
     run = [sys.executable, "-B", "-c", CALL]
     return subprocess.run(run, env={"PYTHONPATH": folders}, capture_output=True, text=True, check=True).stdout.split()
@@ -37,10 +44,10 @@ def called(folder: Path) -> list[str]:
 def test_a_change_in_a_called_function_of_another_file_is_seen(tmp_path: Path, decorator: str) -> None:
     (tmp_path / "outer.py").write_text(OUTER)
     (tmp_path / "inner.py").write_text(INNER.format(decorator=decorator, amount=1))
-    assert called(tmp_path) == ["3", "0"]
-    assert called(tmp_path) == ["3", "1"]
+    assert called(tmp_path) == ["3", "0", "True", "[]"]
+    assert called(tmp_path) == ["3", "1", "False", "[]"]
     (tmp_path / "inner.py").write_text(INNER.format(decorator=decorator, amount=5))
-    assert called(tmp_path) == ["11", "0"]
+    assert called(tmp_path) == ["11", "0", "True", "[]"]
 
 
 def test_compiled_functions_can_still_be_read(tmp_path: Path) -> None:
