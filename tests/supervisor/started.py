@@ -32,6 +32,16 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+@contextmanager
+def hang_ups_end() -> Iterator[None]:
+    """What is started meanwhile is ended by a hang-up, even where the tests themselves are not (nohup)."""
+    earlier = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, earlier)
+
+
 class Started:
     """A running command with its output in a file."""
 
@@ -41,7 +51,7 @@ class Started:
         # A mark in the environment is inherited by all that it starts, and stays when a parent ends.
         self._mark = f"PLACETO_TEST_MARK={output}-{time.monotonic_ns()}"
         name, _, value = self._mark.partition("=")
-        with output.open("w") as stream:
+        with output.open("w") as stream, hang_ups_end():
             self._process = subprocess.Popen(
                 command,
                 cwd=ROOT,
