@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from engine.placeto.device_view import DEVICE_FEATURES, look
 from engine.placeto.episode_state import NOWHERE, begin_episode, begin_pass, decide
+from engine.placeto.rows import add_row, take_row
 from engine.placeto.view_graph import DeviceViewGraph
 from engine.simulator.compiled import compiled
 
@@ -71,8 +72,8 @@ def sample_episodes(
                 actions[:] = NOWHERE
                 return actions, views
             if state.placement[group] != NOWHERE:
-                on_device[state.placement[group]] -= head.parallel[group]
-            on_device[device] += head.parallel[group]
+                take_row(on_device[state.placement[group]], head.parallel[group])
+            add_row(on_device[device], head.parallel[group])
             decide(graph, state, group, device)
             actions[episode, step] = device
     return actions, views
@@ -102,9 +103,8 @@ def _on_device(head: HeadArrays, placement: NDArray[np.int32], devices: int) -> 
     """[devices, hidden] the sum of `head.parallel` over the groups on each device."""
     sums = np.zeros((devices, head.parallel.shape[1]), dtype=np.float32)
     for group in range(len(placement)):
-        if placement[group] == NOWHERE:
-            continue
-        sums[placement[group]] += head.parallel[group]
+        if placement[group] != NOWHERE:
+            add_row(sums[placement[group]], head.parallel[group])
     return sums
 
 
@@ -125,8 +125,7 @@ def _score(
     mean = np.zeros(hidden, dtype=np.float32)
     for device in range(devices):
         row = first[device]
-        for unit in range(hidden):
-            row[unit] += head.own[group, unit]
+        add_row(row, head.own[group])
         score = np.float32(0.0)
         for feature in range(DEVICE_FEATURES):
             value = view[device, feature]
@@ -164,22 +163,16 @@ def _add_relatives(
     first: NDArray[np.float32],
 ) -> None:
     """To `first` [devices, hidden], where all groups count as parallel: the group itself less, its relatives more."""
-    hidden = first.shape[1]
-    here = placement[group]
-    for unit in range(hidden if here != NOWHERE else 0):
-        first[here, unit] -= head.parallel[group, unit]
+    if placement[group] != NOWHERE:
+        take_row(first[placement[group]], head.parallel[group])
     for member in range(graph.parent_offset[group], graph.parent_offset[group + 1]):
         other = graph.parent_index[member]
-        if placement[other] == NOWHERE:
-            continue
-        for unit in range(hidden):
-            first[placement[other], unit] += head.parent_more[other, unit]
+        if placement[other] != NOWHERE:
+            add_row(first[placement[other]], head.parent_more[other])
     for member in range(graph.child_offset[group], graph.child_offset[group + 1]):
         other = graph.child_index[member]
-        if placement[other] == NOWHERE:
-            continue
-        for unit in range(hidden):
-            first[placement[other], unit] += head.child_more[other, unit]
+        if placement[other] != NOWHERE:
+            add_row(first[placement[other]], head.child_more[other])
 
 
 @compiled

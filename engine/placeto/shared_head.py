@@ -15,11 +15,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional
 
-from engine.placeto.bags import sum_bags
 from engine.placeto.device_view import DEVICE_FEATURES
 from engine.placeto.features import GROUP_FEATURES
+from engine.placeto.group_sums import group_sums
 from engine.placeto.message_passing import TwoWayRounds
 from engine.placeto.policy import log_probabilities
 from engine.placeto.sampling import HeadArrays
@@ -96,33 +95,13 @@ class SharedHead(nn.Module):
 
     def log_probabilities(self, projections: Projections, decisions: Decisions, explore: float) -> Tensor:
         """[batch, steps, devices] of each device at each decision; `explore` as in `policy.log_probabilities`."""
-        batch, steps = decisions.orders.shape
-        devices = decisions.views.shape[2]
-        table = torch.cat([projections.parent - projections.parallel, projections.child - projections.parallel])
-        members = sum_bags(table, decisions.member_index, decisions.member_offset)
-        first = members.reshape(batch, steps, devices, self.hidden) + self._parallel(projections, decisions)
-        first = first + self.view(decisions.views) + projections.own[decisions.orders][:, :, None, :]
+        more = torch.cat([projections.parent - projections.parallel, projections.child - projections.parallel])
+        first = group_sums(projections.own, more, projections.parallel, decisions) + self.view(decisions.views)
         first = torch.relu(first)
         second = self.second(first) + self.together(first.mean(dim=2, keepdim=True))
         deep = self.score(torch.relu(second))
         scores = (deep + self.view_score(decisions.views))[..., 0]
         return log_probabilities(scores, decisions.allowed[decisions.orders], explore)
-
-    def _parallel(self, projections: Projections, decisions: Decisions) -> Tensor:
-        """[batch, steps, devices, hidden] the sum over all other groups on each device, as if all were parallel."""
-        devices = decisions.views.shape[2]
-        moved = projections.parallel[decisions.orders][:, :, None, :]
-        was_there = _one_hot(decisions.before, devices, moved)[..., None]
-        goes_there = _one_hot(decisions.actions, devices, moved)[..., None]
-        at_start = _one_hot(decisions.starts, devices, moved).transpose(1, 2) @ projections.parallel
-        changes = moved * (goes_there - was_there)
-        before = changes.cumsum(dim=1) - changes
-        return at_start[:, None] + before - moved * was_there
-
-
-def _one_hot(index: Tensor, devices: int, like: Tensor) -> Tensor:
-    """[..., devices] of the type of `like`; all zero where `index` is NOWHERE."""
-    return functional.one_hot(index + 1, devices + 1)[..., 1:].to(like.dtype)
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from engine.placeto.bags import sum_bags
 from engine.placeto.message_passing import DirectedRounds, TwoWayRounds, arriving
 
 # 0 → 1 → 3 and 0 → 2 → 3; 4 stands alone
@@ -75,26 +74,6 @@ def test_a_batch_between_groups_and_features_changes_nothing() -> None:
     together = network(features, DIAMOND)
     for row in range(4):
         assert torch.allclose(together[:, row], network(features[:, row], DIAMOND), atol=1e-6)
-
-
-def test_sums_of_bags_are_those_of_torch_and_so_is_their_gradient() -> None:
-    generator = torch.Generator().manual_seed(0)
-    index = torch.randint(0, 6, (40,), generator=generator)
-    offset = torch.tensor([0, 0, 7, 7, 30, 40])
-    weight = torch.rand(5, 3, generator=generator)
-    answers: list[tuple[Tensor, Tensor]] = []
-    for method in ("ours", "torch"):
-        table = torch.rand(6, 3, generator=torch.Generator().manual_seed(1)).requires_grad_()
-        if method == "ours":
-            sums = sum_bags(table, index, offset)
-        else:
-            sums = nn.functional.embedding_bag(index, table, offset, mode="sum", include_last_offset=True)
-        (sums * weight).sum().backward()  # type: ignore[no-untyped-call]  # torch's own
-        assert table.grad is not None
-        answers.append((sums.detach(), table.grad))
-    assert torch.allclose(answers[0][0], answers[1][0], atol=1e-6)
-    assert torch.allclose(answers[0][1], answers[1][1], atol=1e-6)
-    assert answers[0][0][0].tolist() == [0.0] * 3 == answers[0][0][2].tolist()
 
 
 def test_the_gradient_is_that_of_the_formula() -> None:

@@ -1,0 +1,162 @@
+"""What a decision's first layer adds up over the groups, with a gradient: compiled on the CPU, by torch elsewhere.
+
+For group v and device d: v's own row, the rows of its parents and children that are on d, and the rows of all other
+groups that are on d, as if all were parallel (the parents' and children's rows are what they have more than that).
+Written as torch's ops this is half of a training step: tensors of [batch, steps, devices, width] are made and read
+again a dozen times.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from engine.placeto.episode_state import NOWHERE
+from engine.placeto.rows import add_row, take_row
+from engine.simulator.compiled import compiled
+
+if TYPE_CHECKING:
+    from engine.placeto.shared_head import Decisions
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+def group_sums(own: Tensor, more: Tensor, parallel: Tensor, decisions: "Decisions") -> Tensor:
+    """[batch, steps, devices, width] of the tables `own` and `parallel` [groups, width], `more` [2 · groups, width].
+
+    `more` has the parents' rows, then the children's, as `decisions.member_index` counts them.
+    """
+    if own.device.type != "cpu":
+        return _of_torch(own, more, parallel, decisions)
+    sums = _GroupSums.apply(own, more, parallel, *_indices(decisions))  # type: ignore[no-untyped-call]  # torch has none
+    assert isinstance(sums, Tensor)
+    return sums
+
+
+def _indices(decisions: "Decisions") -> tuple[Tensor, ...]:
+    return (
+        decisions.member_index,
+        decisions.member_offset,
+        decisions.starts,
+        decisions.orders,
+        decisions.actions,
+        decisions.before,
+    )
+
+
+class _GroupSums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, own: Tensor, more: Tensor, parallel: Tensor, *indices: Tensor) -> Tensor:
+        ctx.save_for_backward(*indices)
+        tables = [table.detach().numpy() for table in (own, more, parallel)]
+        return torch.from_numpy(_sum_groups(*tables, *(index.numpy() for index in indices)))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        indices = [index.numpy() for index in ctx.saved_tensors]
+        spread = _spread_groups(gradients[0].contiguous().numpy(), *indices)
+        return *(torch.from_numpy(table) for table in spread), *(None for _ in indices)
+
+
+@compiled
+def _sum_groups(
+    own: Floats,
+    more: Floats,
+    parallel: Floats,
+    member_index: Ints,
+    member_offset: Ints,
+    starts: Ints,
+    orders: Ints,
+    actions: Ints,
+    before: Ints,
+) -> NDArray[np.float32]:
+    batch, steps = orders.shape
+    devices = (len(member_offset) - 1) // (batch * steps)
+    sums = np.zeros((batch, steps, devices, own.shape[1]), dtype=own.dtype)
+    placed = np.empty((devices, own.shape[1]), dtype=own.dtype)
+    bag = 0
+    for episode in range(batch):
+        placed[:] = 0.0
+        for group in range(starts.shape[1]):
+            if starts[episode, group] != NOWHERE:
+                add_row(placed[starts[episode, group]], parallel[group])
+        for step in range(steps):
+            group = orders[episode, step]
+            if before[episode, step] != NOWHERE:
+                take_row(placed[before[episode, step]], parallel[group])
+            for device in range(devices):
+                row = sums[episode, step, device]
+                add_row(row, own[group])
+                add_row(row, placed[device])
+                for member in range(member_offset[bag], member_offset[bag + 1]):
+                    add_row(row, more[member_index[member]])
+                bag += 1
+            add_row(placed[actions[episode, step]], parallel[group])
+    return sums
+
+
+@compiled
+def _spread_groups(
+    gradient: Floats,
+    member_index: Ints,
+    member_offset: Ints,
+    starts: Ints,
+    orders: Ints,
+    actions: Ints,
+    before: Ints,
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    """The gradients of the three tables. Backwards, `later` is the sum over all later decisions: what a group that
+    goes to a device adds to."""
+    batch, steps, devices, width = gradient.shape
+    groups = starts.shape[1]
+    own = np.zeros((groups, width), dtype=gradient.dtype)
+    more = np.zeros((2 * groups, width), dtype=gradient.dtype)
+    parallel = np.zeros((groups, width), dtype=gradient.dtype)
+    later = np.empty((devices, width), dtype=gradient.dtype)
+    for episode in range(batch):
+        later[:] = 0.0
+        for step in range(steps - 1, -1, -1):
+            group = orders[episode, step]
+            add_row(parallel[group], later[actions[episode, step]])
+            for device in range(devices):
+                row = gradient[episode, step, device]
+                add_row(own[group], row)
+                add_row(later[device], row)
+                bag = (episode * steps + step) * devices + device
+                for member in range(member_offset[bag], member_offset[bag + 1]):
+                    add_row(more[member_index[member]], row)
+            if before[episode, step] != NOWHERE:
+                take_row(parallel[group], later[before[episode, step]])
+        for group in range(groups):
+            if starts[episode, group] != NOWHERE:
+                add_row(parallel[group], later[starts[episode, group]])
+    return own, more, parallel
+
+
+def _of_torch(own: Tensor, more: Tensor, parallel: Tensor, decisions: "Decisions") -> Tensor:
+    batch, steps = decisions.orders.shape
+    width, bags = own.shape[1], len(decisions.member_offset) - 1
+    index, offset = decisions.member_index, decisions.member_offset
+    members = functional.embedding_bag(index, more, offset, mode="sum", include_last_offset=True)
+    sums = members.reshape(batch, steps, bags // (batch * steps), width) + own[decisions.orders][:, :, None, :]
+    return sums + _parallel(parallel, decisions, sums.shape[2])
+
+
+def _parallel(parallel: Tensor, decisions: "Decisions", devices: int) -> Tensor:
+    """[batch, steps, devices, width] of all other groups on each device."""
+    moved = parallel[decisions.orders][:, :, None, :]
+    was_there = _one_hot(decisions.before, devices, moved)[..., None]
+    goes_there = _one_hot(decisions.actions, devices, moved)[..., None]
+    at_start = _one_hot(decisions.starts, devices, moved).transpose(1, 2) @ parallel
+    changes = moved * (goes_there - was_there)
+    before = changes.cumsum(dim=1) - changes
+    return at_start[:, None] + before - moved * was_there
+
+
+def _one_hot(index: Tensor, devices: int, like: Tensor) -> Tensor:
+    """[..., devices] of the type of `like`; all zero where `index` is NOWHERE."""
+    return functional.one_hot(index + 1, devices + 1)[..., 1:].to(like.dtype)

@@ -1,0 +1,24 @@
+"""One row of a table to or from another, in compiled code.
+
+Rows are handed over whole: written `table[index, column]`, with an index that may be negative for all that is known,
+the same loop is not vectorised and takes four times as long.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.simulator.compiled import inlined
+
+
+@inlined
+def add_row(row: NDArray[np.float32], added: NDArray[np.float32]) -> None:
+    """`row` += `added`, both [width]."""
+    for column in range(len(row)):
+        row[column] += added[column]
+
+
+@inlined
+def take_row(row: NDArray[np.float32], taken: NDArray[np.float32]) -> None:
+    """`row` -= `taken`, both [width]."""
+    for column in range(len(row)):
+        row[column] -= taken[column]
