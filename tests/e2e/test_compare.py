@@ -29,6 +29,9 @@ def test_compare_two_methods(page: Page, training_graph: Path) -> None:
     rows = part(page, "table").get_by_role("row")
     expect(rows).to_have_count(3)
     expect(rows.nth(1)).to_contain_text("2 of 2")
+    page.set_viewport_size({"width": 1024, "height": 900})
+    overflow = "scroller => scroller.scrollWidth - scroller.clientWidth"
+    assert part(page, "table").locator(".table-scroller").evaluate(overflow) == 0
     expect(part(page, "chart").locator(".series-label")).to_have_count(2)
     page.get_by_text("Download", exact=True).click()
     with page.expect_download() as download:
