@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -34,19 +34,29 @@ def add_compile(commands: Commands) -> None:
 
 
 def _compile(_parsed: argparse.Namespace) -> int:
-    run_everything_once()
+    for line in run_everything_once():
+        print(f"left out: {line}", file=sys.stderr)
     anew = compiled_anew()
     print(f"compiled: {len(anew)} functions" if anew else "nothing to compile", file=sys.stderr)
     return 0
 
 
-def run_everything_once() -> None:
-    """Each method, a training, and what takes a policy with the trained one, for a moment."""
+def run_everything_once() -> Iterator[str]:
+    """Each method with each preset, a training, and what takes a policy with the trained one, for a moment.
+
+    A line for each method that cannot run: the Scotch library is not installed everywhere.
+    """
     graph, cluster = random_graph("series-parallel", OPS, np.random.default_rng(0)), api.parse_cluster(CLUSTER)
     training = api.TrainRequest((graph,), (), (cluster,), "compiled", settings=TRAINING)
     policy = api.train(training, lambda _: None, lambda: False)
     for method in api.methods():
-        for given in (None, policy) if method.takes_a_policy else (None,):
-            request = api.RunRequest(cluster, method.name, api.Budget(EVALUATIONS), 0, policy=given)
-            with suppress(api.InfeasibleError):  # the human expert has no rule for such names
+        ways: list[tuple[dict[str, api.Json], bytes | None]] = [({"preset": name}, None) for name in method.presets]
+        ways += [({}, None)] * (not method.presets) + [({}, policy)] * method.takes_a_policy
+        for settings, given in ways:
+            try:
+                request = api.RunRequest(cluster, method.name, api.Budget(EVALUATIONS), 0, settings, policy=given)
                 api.place(graph, request, lambda _: None, lambda: False)
+            except api.InfeasibleError:
+                continue  # the human expert has no rule for such names
+            except api.PlacetoError as error:
+                yield str(error)

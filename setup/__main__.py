@@ -55,9 +55,10 @@ def main(arguments: list[str]) -> int:
             with alone(ROOT):
                 PythonPackages(ROOT).install(APPLICATION if step == "application" else TESTS)
                 FrontEnd(ROOT).install()
-                CompiledEngine(ROOT).compile()
                 if step == "tests":
                     Browser(ROOT).install()
+                else:
+                    CompiledEngine(ROOT).compile()
     except (SetupError, OSError) as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 1

@@ -20,11 +20,11 @@ class CompiledEngine:
         if not sources:  # an image installs the packages before it has the sources
             return
         inputs = [self._root / "requirements.txt", *sources]
-        stamp = Stamp(self._root / ".venv" / "stamps" / "engine", digest(inputs, platform.machine()))
+        stamp = Stamp(self._root / "engine" / "__pycache__" / "compiled.stamp", digest(inputs, _processor()))
         if stamp.holds():
             return
         stamp.remove()
-        say("compiling the engine: a minute the first time")
+        say("compiling the engine: a minute the first time, seconds after a change")
         run(
             "python -m engine compile",
             [str(self._root / ".venv" / "bin" / "python"), "-m", "engine", "compile"],
@@ -32,3 +32,13 @@ class CompiledEngine:
             cwd=self._root,
         )
         stamp.set()
+
+
+def _processor() -> str:
+    """What compiled code is made for: the processor's model and what it can do, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.machine()
+    told = {line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))}
+    return "\n".join([platform.machine(), *sorted(told)])

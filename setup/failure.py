@@ -21,4 +21,6 @@ def explain(tool: str, output: str, log: str) -> str:
     if NETWORK_SIGNS.search(output):
         return f"{tool}: no connection to the package registry: is there a network? All of its output: {log}"
     messages = [match["message"].strip() for line in output.splitlines() if (match := ERROR_LINE.match(line.strip()))]
+    if not messages and tool.startswith("python "):  # ours: an error is the last line
+        messages = [line.strip() for line in output.splitlines() if line.strip()]
     return f"{tool} failed: {messages[-1] if messages else 'it gives no reason'}; all of its output: {log}"

@@ -52,7 +52,7 @@ class _GroupSums(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, own: Tensor, more: Tensor, parallel: Tensor, *indices: Tensor) -> Tensor:
         ctx.save_for_backward(*indices)
-        tables = [table.detach().numpy() for table in (own, more, parallel)]
+        tables = [table.detach().contiguous().numpy() for table in (own, more, parallel)]
         return torch.from_numpy(_sum_groups(*tables, *(index.numpy() for index in indices)))
 
     @staticmethod

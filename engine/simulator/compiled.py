@@ -54,6 +54,11 @@ def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Ans
     return dispatcher
 
 
+def compiled_versions() -> dict[str, int]:
+    """Function → for how many types of its arguments this process has its code, compiled or read."""
+    return {f"{function.__module__}.{function.__name__}": len(function.signatures) for function in _called}
+
+
 def compiled_anew() -> list[str]:
     """The names of the functions that this process had to compile, since no compiled code of them was kept."""
     return [function.__name__ for function in _called if sum(function.stats.cache_misses.values())]

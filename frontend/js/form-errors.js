@@ -57,13 +57,20 @@ export function clearErrors(form) {
 }
 
 /**
- * What was refused is where one lands: the first field that the page, as it came, tells an error of.
+ * What was refused is where one lands: the first field that the page, as it came, tells an error of. Someone who has
+ * begun to type elsewhere stays there.
  *
  * @param {HTMLFormElement} form
  */
 export function focusRefused(form) {
-  const refused = form.querySelector(".errorlist")?.closest(".field, fieldset")?.querySelector("input, textarea");
-  if (refused instanceof HTMLElement) {
-    refused.focus();
+  if (document.activeElement !== null && document.activeElement !== document.body) {
+    return;
+  }
+  for (const list of form.querySelectorAll(".errorlist")) {
+    const control = list.closest(".field, fieldset")?.querySelector("input, select, textarea");
+    if (control instanceof HTMLElement) {
+      control.focus();
+      return;
+    }
   }
 }

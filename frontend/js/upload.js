@@ -17,7 +17,10 @@ export function enhanceUpload(form) {
   const tellChosen = () => {
     const file = input.files?.[0];
     setText(chosen, file ? `${cutName(file.name)}, ${formatBytes(file.size)}` : "");
-    clearErrors(form);
+    for (const list of form.querySelectorAll(":scope > .errorlist")) {
+      list.remove(); // what was wrong with another file; what was wrong with an option still is
+    }
+    input.removeAttribute("aria-invalid");
     tellError(form, "");
   };
   const chosenNow = () => {

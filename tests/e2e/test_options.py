@@ -44,8 +44,9 @@ def test_what_is_entered_before_the_page_s_script_is_there_stays(page: Page, tra
     expect_ready(page, "12")
 
 
+@pytest.mark.parametrize("is_typing", [False, True])
 def test_what_is_refused_before_the_page_s_script_is_there_is_told_and_stays(
-    page: Page, training_graph: Path, faults: list[str]
+    page: Page, training_graph: Path, faults: list[str], is_typing: bool
 ) -> None:
     script = HeldBack(page)
     create_project(page, "Quicker", is_live=False)
@@ -56,9 +57,13 @@ def test_what_is_refused_before_the_page_s_script_is_there_is_told_and_stays(
     page.get_by_role("button", name="Upload and read").click()
     told = options.get_by_text("groups: 'few'; allowed: a whole number from 1, or all")
     expect(told).to_be_visible()
+    if is_typing:
+        options.get_by_label("Batch size").press_sequentially("3")
     script.let_go(page)
-    expect(options.get_by_label("Groups")).to_be_focused()
-    expect(told).to_be_visible()
+    expect(options.get_by_label("Batch size" if is_typing else "Groups")).to_be_focused()
+    page.locator("input[name=file]").set_input_files(training_graph)
+    expect(part(page, "chosen-file")).to_contain_text(training_graph.name)
+    expect(told).to_be_visible()  # the field is as wrong as before
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
     faults.clear()
 

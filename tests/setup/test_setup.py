@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from setup import compiled_engine
 from setup.__main__ import ROOT
 from setup.browser import Browser
 from setup.commands import run
@@ -47,6 +48,13 @@ def test_a_tool_that_fails_is_explained_in_one_line(output: str, reason: str) ->
     assert line.startswith(reason)
     assert line.lower().endswith("all of its output: the.log")
     assert "\n" not in line
+
+
+def test_the_last_line_is_the_reason_of_what_is_ours() -> None:
+    output = 'File "errors.py", line 9\n    def broken(:\n               ^\nSyntaxError: invalid syntax\n\n'
+    assert explain("python -m engine compile", output, "the.log") == (
+        "python -m engine compile failed: SyntaxError: invalid syntax; all of its output: the.log"
+    )
 
 
 def test_a_tools_output_is_kept_and_what_matters_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +124,9 @@ def test_an_installation_that_was_cut_short_is_done_again(checkout: Path) -> Non
         PythonPackages(checkout).install(APPLICATION)
 
 
-def test_the_engine_is_compiled_once_until_a_source_changes(checkout: Path) -> None:
+def test_the_engine_is_compiled_once_until_a_source_or_the_processor_changes(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     python = f'test "$*" = "-m engine compile" && pwd >>{checkout}/compilations'
     put_script(checkout / ".venv/bin/python", python)
     CompiledEngine(checkout).compile()
@@ -133,8 +143,14 @@ def test_the_engine_is_compiled_once_until_a_source_changes(checkout: Path) -> N
         with pytest.raises(SetupError, match=r"^python -m engine compile failed"):
             CompiledEngine(checkout).compile()
     put_script(checkout / ".venv/bin/python", python)
+    for count in (2, 3):
+        CompiledEngine(checkout).compile()
+        assert (checkout / "compilations").read_text() == f"{checkout}\n" * count
+        shutil.rmtree(checkout / "engine" / "__pycache__")  # and with it what was compiled
+    monkeypatch.setattr(compiled_engine, "_processor", lambda: "another one")
     CompiledEngine(checkout).compile()
-    assert (checkout / "compilations").read_text() == f"{checkout}\n" * 2
+    CompiledEngine(checkout).compile()
+    assert (checkout / "compilations").read_text() == f"{checkout}\n" * 4
 
 
 @pytest.mark.parametrize(("machine", "expected"), [("v22.1.0", "machine"), ("v18.9.0", "wheel"), (None, "wheel")])
