@@ -1,6 +1,7 @@
 /** What the chart of a run shows, apart from how it is drawn: the range of step times, the lines, what lies beyond. */
 
 import { isNumber } from "./format.js";
+import { roomFor } from "./scale.js";
 
 /**
  * @typedef {object} Line a horizontal line
@@ -48,6 +49,35 @@ export function chartModel(state, logarithmic) {
     lines: lines.map((line) => ({ ...line, place: placeOf(line.valueUs, rangeUs) })),
     above: times.filter((time) => time > rangeUs[1]).length,
   };
+}
+
+/**
+ * The range of episodes shown: of their numbers, since a search tells one in many.
+ *
+ * @param {readonly { episode: number }[]} episodes
+ * @returns {[number, number]}
+ */
+export function episodeRange(episodes) {
+  return [1, roomFor(episodes.at(-1)?.episode ?? 0)];
+}
+
+/**
+ * @param {readonly { episode: number }[]} episodes in the order of their numbers
+ * @param {number} number of an episode that need not be among them
+ * @returns {number} the index of the nearest one, -1 where there is none
+ */
+export function nearestEpisode(episodes, number) {
+  let low = 0;
+  let high = episodes.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (number - episodes[middle].episode <= episodes[middle + 1].episode - number) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
 }
 
 /**

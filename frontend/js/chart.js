@@ -1,12 +1,12 @@
 /** The chart of a run: step time of every episode, best so far, and what there is to compare with. */
 
 import { axes, baselines, cursor, curves, drawPoints } from "./chart-drawing.js";
-import { chartModel } from "./chart-model.js";
+import { chartModel, episodeRange, nearestEpisode } from "./chart-model.js";
 import { colour, onThemeChange } from "./colours.js";
 import { element, setAttributes, svg } from "./dom.js";
 import { counted, formatCount, formatDuration, formatTime } from "./format.js";
 import { hasEnded } from "./run-state.js";
-import { linearScale, logScale, roomFor } from "./scale.js";
+import { linearScale, logScale } from "./scale.js";
 
 /** @typedef {import("./run-state.js").RunState} RunState */
 
@@ -97,7 +97,7 @@ export class RunChart {
       return;
     }
     setAttributes(this.#picture, { width, height, viewBox: `0 0 ${width} ${height}` });
-    const plot = this.#plotOf(width, height, model.rangeUs, this.#state.episodes.length);
+    const plot = this.#plotOf(width, height, model.rangeUs, this.#state.episodes);
     this.#plot = plot;
     const { episodes } = this.#state;
     this.#still.replaceChildren(...axes(plot), ...curves(plot, episodes), ...baselines(plot, model.lines));
@@ -118,10 +118,10 @@ export class RunChart {
    * @param {number} width
    * @param {number} height
    * @param {readonly [number, number]} rangeUs
-   * @param {number} count of episodes
+   * @param {readonly import("./run-state.js").Episode[]} episodes
    * @returns {import("./chart-drawing.js").Plot}
    */
-  #plotOf(width, height, rangeUs, count) {
+  #plotOf(width, height, rangeUs, episodes) {
     const gutter = width >= GUTTER_FROM_WIDTH;
     const left = 52;
     const right = width - (gutter ? 168 : 22);
@@ -133,7 +133,7 @@ export class RunChart {
       right,
       top,
       bottom,
-      x: linearScale([1, roomFor(count)], [left + 4, right - 4]),
+      x: linearScale(episodeRange(episodes), [left + 4, right - 4]),
       y: makeScale(rangeUs, [bottom, top]),
       gutter,
       logarithmic: this.#logarithmic,
@@ -219,12 +219,11 @@ export class RunChart {
    * @returns {number} -1 beside the plot
    */
   #indexAt(event) {
-    const count = this.#state?.episodes.length ?? 0;
     const x = event.clientX - this.#host.getBoundingClientRect().left;
-    if (!this.#plot || count === 0 || x < this.#plot.left - 8 || x > this.#plot.right + 8) {
+    if (!this.#plot || x < this.#plot.left - 8 || x > this.#plot.right + 8) {
       return -1;
     }
-    return Math.max(0, Math.min(count - 1, Math.round(this.#plot.x.toValue(x)) - 1));
+    return nearestEpisode(this.#state?.episodes ?? [], this.#plot.x.toValue(x));
   }
 
   /** @param {number} index */

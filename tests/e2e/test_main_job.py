@@ -1,6 +1,7 @@
 """The main job as a person does it: upload, start, watch, step through, cancel, download; TensorFlow runs the file."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -88,6 +89,23 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     placement = page.request.get(f"{run_url}placement.json").json()
     assert set(placement.values()) <= {"/device:GPU:0", "/device:GPU:1"}
     assert len(placement) == text.text().count("node {")
+
+
+def test_the_chart_of_a_search_ends_where_its_axis_ends(page: Page, training_graph: Path) -> None:
+    create_project(page, "Search")
+    upload(page, training_graph)
+    start_run(page, evaluations=20_000, method="local_search")
+    expect_status(page, "done")
+    expect(part(page, "used")).to_contain_text("20,000")
+    chart = part(page, "chart")
+    expect(chart.locator(".chart-best")).to_be_visible()
+    right = "path => path.getBBox().x + path.getBBox().width"
+    end_of_axis = chart.locator(".chart-line").first.evaluate(right)
+    end_of_best = chart.locator(".chart-best").evaluate(right)
+    assert 0.5 * end_of_axis < end_of_best <= end_of_axis
+    chart.hover(position={"x": end_of_best - 1, "y": 60})
+    tip = chart.locator(".tip strong")
+    expect(tip).to_contain_text(re.compile(r"^Episode (19|20),\d\d\d"))
 
 
 def test_a_cancelled_run_still_gives_its_best(page: Page, training_graph: Path) -> None:

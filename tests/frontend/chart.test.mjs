@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartModel, spreadLabels } from "../../frontend/js/chart-model.js";
+import { chartModel, episodeRange, nearestEpisode, spreadLabels } from "../../frontend/js/chart-model.js";
 import { changes, distinctPoints, envelope, runningMean } from "../../frontend/js/decimate.js";
 import { initialState, reduce } from "../../frontend/js/run-state.js";
 import { linearScale, linearTicks, logScale, logTicks, niceStep, roomFor } from "../../frontend/js/scale.js";
@@ -162,4 +162,20 @@ test("the envelope keeps the least and the greatest of each column, in order", (
   assert.equal(Math.max(...points.map(({ value }) => value)), Math.max(...values));
   assert.equal(Math.min(...points.map(({ value }) => value)), Math.min(...values));
   assert.equal(envelope([1, 2, 3], 100).length, 3);
+});
+
+test("the axis goes as far as the episodes' numbers, of which a search tells one in many", () => {
+  assert.deepEqual(episodeRange([]), [1, 20]);
+  const [low, high] = episodeRange([{ episode: 3 }, { episode: 480 }, { episode: 99_982 }]);
+  assert.equal(low, 1);
+  assert.ok(high >= 99_982 && high <= 125_000);
+});
+
+test("the nearest episode is found by its number", () => {
+  const episodes = [2, 3, 50, 51, 400].map((episode) => ({ episode }));
+  assert.equal(nearestEpisode([], 7), -1);
+  for (let number = -5; number < 500; number += 0.5) {
+    const nearest = Math.min(...episodes.map(({ episode }) => Math.abs(episode - number)));
+    assert.equal(Math.abs(episodes[nearestEpisode(episodes, number)].episode - number), nearest, `of ${number}`);
+  }
 });
