@@ -9,6 +9,7 @@ import numpy as np
 
 from engine import api
 from engine.experiments.random_graphs import random_graph
+from engine.policies.family_training import REHEARSAL
 from engine.simulator.compiled import compiled_anew
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -16,13 +17,6 @@ CLUSTER = "2xK80+cpu"
 OPS = 6
 """few enough for the exhaustive search"""
 EVALUATIONS = 800
-TRAINING: dict[str, api.Json] = {
-    "teacher_evaluations": 200,
-    "imitation_steps": 1,
-    "reinforcement_batches": 1,
-    "varied_share": 1.0,
-    "torch_device": "cpu",
-}
 
 
 def add_compile(commands: Commands) -> None:
@@ -47,7 +41,8 @@ def run_everything_once() -> Iterator[str]:
     A line for each method that cannot run: the Scotch library is not installed everywhere.
     """
     graph, cluster = random_graph("series-parallel", OPS, np.random.default_rng(0)), api.parse_cluster(CLUSTER)
-    training = api.TrainRequest((graph,), (), (cluster,), "compiled", settings=TRAINING)
+    settings_of_training = {**REHEARSAL, "torch_device": "cpu"}
+    training = api.TrainRequest((graph,), (), (cluster,), "compiled", settings=settings_of_training)
     policy = api.train(training, lambda _: None, lambda: False)
     for method in api.methods():
         ways: list[tuple[dict[str, api.Json], bytes | None]] = [({"preset": name}, None) for name in method.presets]

@@ -61,6 +61,7 @@ REHEARSAL: dict[str, int | float] = {
     "reinforcement_batches": 1,
     "varied_share": 1.0,
 }
+"""settings of a training that goes through every stage once"""
 
 
 def _counts_steps(settings: PolicyTrainingSettings) -> bool:
