@@ -124,7 +124,7 @@ export class RunChart {
   #plotOf(width, height, rangeUs, episodes) {
     const gutter = width >= GUTTER_FROM_WIDTH;
     const left = 52;
-    const right = width - (gutter ? 168 : 22);
+    const right = width - (gutter ? 184 : 22);
     const top = 26;
     const bottom = height - 40;
     const makeScale = this.#logarithmic ? logScale : linearScale;
