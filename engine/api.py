@@ -53,6 +53,7 @@ from engine.families.members import Member
 from engine.families.members import members as family_members
 from engine.formats import DEFAULT_GROUPS, check_run_metadata, check_upload, prepare, write_placed
 from engine.graphs.file_suffixes import FORMATS
+from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
@@ -199,7 +200,11 @@ __all__ = [
     "MEASURING_LIMITS",
     "MOST_MEMORY_BYTES",
     "MOST_POLICY_BYTES",
+    "NO_VARIABLES",
+    "OPEN_TRIPS",
     "POLICY_VERSION",
+    "SIZES_FROM",
+    "TRIPS_FROM",
     "Baseline",
     "Budget",
     "Checkpoint",

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from engine.building_command import add_build
+from engine.cli.inspect import add_inspect
 from engine.comparing_command import add_compare
 from engine.compile_command import add_compile
 from engine.errors import PlacetoError
@@ -19,6 +20,7 @@ from engine.training_command import add_train
 COMMANDS = (
     add_methods,
     add_settings_list,
+    add_inspect,
     add_place,
     add_train,
     add_compare,

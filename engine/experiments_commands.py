@@ -55,6 +55,7 @@ EXPERIMENTS = {
     "families": Measuring("engine.experiments.families_table:run", "ten minutes", folder=Path("docs")),
     "learning_choices": Measuring("engine.experiments.learning_choices:run", "hours", scoped=True),
     "learning_curve": Measuring("engine.experiments.learning_curve:run", "minutes"),
+    "models": Measuring("engine.experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "placed_graphs": Measuring("engine.experiments.placed_graphs:run", "minutes"),
     "table1": Measuring("engine.experiments.table1:run", "ten minutes"),
     "traversal_orders": Measuring("engine.experiments.traversal_orders:run", "a quarter of an hour"),

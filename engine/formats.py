@@ -2,7 +2,9 @@
 
 import dataclasses
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,23 +13,25 @@ from engine.archive import fields_of, from_fields
 from engine.child import Limits, ReportProgress, Results, no_progress, require_size, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs
-from engine.costs.estimated import estimate_costs, notes_on_estimates
+from engine.costs.estimated import estimate_costs
 from engine.costs.measured import notes_on_measured, read_step_stats, with_measured
 from engine.errors import CostError, GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.graphs import graphdef_writer
-from engine.graphs.file_suffixes import FORMATS, NODE_LINK_FORMATS, PLAIN_SUFFIXES, SUFFIXES
+from engine.graphs.file_suffixes import FORMATS, NODE_LINK_FORMATS, PLAIN_SUFFIXES, SAVED_MODEL_SUFFIX, SUFFIXES
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_reader import READING, check_graph, read_graph
 from engine.graphs.grouping import group_ops
 from engine.graphs.opening import check_container, opened
-from engine.graphs.origin import Origin
+from engine.graphs.origin import NO_VARIABLES, Origin
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.saved_model_writer import write_placed_saved_model
 from engine.prepared import PreparedGraph
 
 DEFAULT_GROUPS = 128
 AS_IT_IS = ReadingOptions()
 GROUPING = "grouping the ops"
+NO_SAVED_MODEL = "only of a SavedModel a placed SavedModel can be written"
 
 
 def check_upload(path: Path, suffix: str, limits: Limits) -> None:
@@ -73,17 +77,22 @@ def prepare(
     if suffix in SUFFIXES:
         with opened(path, suffix, options, limits, report_progress) as graphdef:
             graph = read_graph(graphdef.path, graphdef.suffix, limits, report_progress)
-            costs = estimate_costs(
+            estimates = estimate_costs(
                 graphdef.path, graphdef.suffix, graph, list(CATALOGUE), limits, report_progress, options
             )
-        graph = dataclasses.replace(graph, name=path.stem)
+        graph, costs = dataclasses.replace(graph, name=path.stem), estimates.costs
         origin = Origin(
             suffix,
             options.to_json(),
             graphdef.feeds,
             graphdef.fetches,
             graphdef.signatures,
-            (*graphdef.notes, *notes_on_estimates(graph)),
+            (*graphdef.notes, *estimates.notes),
+            estimates.loops,
+            estimates.branches,
+            estimates.sizes,
+            estimates.batch_helps,
+            variables_stored=graphdef.variables_stored,
         )
     else:
         if options != AS_IT_IS:
@@ -113,18 +122,29 @@ def write_placed(
 ) -> None:
     """Write `source` with every node's device set, nothing else changed, in `destination`'s format (.pb, .pbtxt).
 
-    `options` are those with which it was prepared. `short`: `/device:TYPE:N` alone, without job and task. `keep_pins`:
-    raise PlacementError for an op on another device than the file fixes.
+    To .zip, from a SavedModel alone: a SavedModel of the signature that was read, with the upload's variables; raises
+    GraphError where it has none. `options` are those with which it was prepared. `short`: `/device:TYPE:N` alone,
+    without job and task. `keep_pins`: raise PlacementError for an op on another device than the file fixes.
     """
     _require_format(suffix)
     if suffix not in SUFFIXES:
         raise GraphError(
             "a node-link file holds no GraphDef", where=suffix, allowed="the placement as JSON", field="file"
         )
-    with opened(source, suffix, options, limits) as graphdef:
+    if destination.suffix == SAVED_MODEL_SUFFIX != suffix:
+        raise GraphError(NO_SAVED_MODEL, where=suffix, allowed="a placed GraphDef: .pb, .pbtxt", field="file")
+    with ExitStack() as stack:
+        graphdef = stack.enter_context(opened(source, suffix, options, limits))
+        if destination.suffix == SAVED_MODEL_SUFFIX and graphdef.variables_stored is False:
+            raise GraphError(NO_VARIABLES, field="file")
+        written = destination
+        if destination.suffix == SAVED_MODEL_SUFFIX:
+            written = Path(stack.enter_context(TemporaryDirectory(prefix="placeto-"))) / "placed.pb"
         graphdef_writer.write_placed(
-            graphdef.path, graphdef.suffix, device_of_op, destination, limits, short=short, keep_pins=keep_pins
+            graphdef.path, graphdef.suffix, device_of_op, written, limits, short=short, keep_pins=keep_pins
         )
+        if written != destination:
+            write_placed_saved_model(source, written, options.signature, destination, limits)
 
 
 def read_nodelink_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:

@@ -3,16 +3,14 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from engine import api
+from engine.cli.what_was_read import left_to_people
 from engine.errors import ClusterError, SettingsError, shortened
 from engine.reading_arguments import add_reading_arguments, reading_options
 
-UNKNOWN_SHOWN = 10
-"""ops of unknown cost that are named"""
 NO_MERGING = "all"
 DEFAULT_EVALUATIONS = 2000
 """the budget of a method, unless told otherwise"""
@@ -25,9 +23,14 @@ def add_graph(parser: argparse.ArgumentParser, *, groups: int | str = api.DEFAUL
     add_groups(parser, "", groups)
     add_reading_arguments(parser)
     parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
+    add_measured_times(parser)
+    parser.add_argument("--report", type=Path, help="write the report here, as JSON")
+
+
+def add_measured_times(parser: argparse.ArgumentParser) -> None:
+    """`--profile`, `--profile-kind`."""
     parser.add_argument("--profile", type=Path, metavar="RUN_METADATA", help="measured op times of a run of the graph")
     parser.add_argument("--profile-kind", metavar="KIND", help="the device kind on which they were measured")
-    parser.add_argument("--report", type=Path, help="write the report here, as JSON")
 
 
 def add_groups(parser: argparse.ArgumentParser, of_what: str, default: int | str) -> None:
@@ -77,7 +80,15 @@ def cluster_named(text: str) -> api.Cluster:
 
 def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
     """The graph, read, costed and grouped as the arguments say; what had to be done to it is told."""
-    prepared = api.prepare(
+    prepared = read_graph(parsed)
+    for line in notes_on(prepared):
+        print(line, file=sys.stderr)
+    return prepared
+
+
+def read_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
+    """The same, and nothing is told but the progress."""
+    return api.prepare(
         parsed.graph,
         parsed.graph.suffix,
         print_progress,
@@ -87,14 +98,11 @@ def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
         run_metadata=parsed.profile,
         profile_kind=parsed.profile_kind,
     )
-    for line in notes_on(prepared):
-        print(line, file=sys.stderr)
-    return prepared
 
 
 def notes_on(prepared: api.PreparedGraph) -> list[str]:
     """What had to be done to the graph, and what of it is not known."""
-    return [*prepared.origin.notes, *_left_to_people(prepared)]
+    return [*prepared.origin.notes, *left_to_people(prepared.summary())]
 
 
 def write_report(path: Path | None, report: api.Json) -> None:
@@ -123,24 +131,6 @@ def settings_of_pairs(pairs: Sequence[str]) -> dict[str, api.Json]:
 def print_progress(stage: str, done: int, total: int) -> None:
     """A line on stderr."""
     print(f"{stage} {done}/{total}" if total else stage, file=sys.stderr)
-
-
-def _left_to_people(prepared: api.PreparedGraph) -> Iterator[str]:
-    """Which ops have no known cost, and which need a CPU: how many, and the first of them."""
-    summary = prepared.summary()
-    if unknown := cast(int, summary["unknown_ops"]):
-        yield f"Ops without a known cost: {unknown}. Their time and bytes are the least that they can be."
-        listed = cast(list[list[str]], summary["unknown"])
-        for name, op_type, why in listed[:UNKNOWN_SHOWN]:
-            yield f"  {shortened(name)} ({shortened(op_type)}): {why}" if op_type else f"  {shortened(name)}: {why}"
-        if unknown > UNKNOWN_SHOWN:
-            yield f"  and {unknown - UNKNOWN_SHOWN} more"
-    cpu_ops = cast(dict[str, api.Json], summary["cpu_ops"])
-    if cpu_ops["ops"]:
-        yield f"Ops that need a CPU: {cpu_ops['ops']}. They go to the cluster's CPUs, if it has any."
-        for reason, count, names in cast(list[tuple[str, int, list[str]]], cpu_ops["reasons"]):
-            dots = ", …" if count > len(names) else ""
-            yield f"  {reason}: {count}: {', '.join(map(shortened, names))}{dots}"
 
 
 def group_count(text: str) -> int | None:

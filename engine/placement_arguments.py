@@ -3,10 +3,15 @@
 from pathlib import Path
 
 from engine import api
-from engine.errors import PlacementError
+from engine.destinations import require_writable
+from engine.errors import GraphError, PlacementError, SettingsError
 from engine.json_text import read_json
 
-PLACED_FORMATS = (".pb", ".pbtxt")
+PLACED_FORMATS = (".pb", ".pbtxt", ".zip")
+PLACEMENT_FORMAT = ".json"
+SAVED_MODEL_FORMAT = ".zip"
+"""of what is read and of what is written"""
+PLACED_HELP = "write the placed graph here (.pb, .pbtxt; of a SavedModel also .zip: a SavedModel, with its variables)"
 MOST_PLACED = 20_000_000
 """ops in a file of placements, all placements together"""
 
@@ -14,3 +19,22 @@ MOST_PLACED = 20_000_000
 def read_placements(path: Path) -> api.Json:
     """The JSON in `path`. Raises PlacementError, OSError."""
     return read_json(path.read_bytes(), most_values=MOST_PLACED, error=PlacementError, field="placement")
+
+
+def require_placed_name(out: Path, graph: Path, allowed: tuple[str, ...]) -> None:
+    """Raise SettingsError unless the placed `graph` can be written to `out`, whose name ends in one of `allowed`."""
+    require_writable("--out", out)
+    if out.suffix not in allowed:
+        endings = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+        raise SettingsError(f"{out.name!r}", where="--out", allowed=f"a name that ends in {endings}")
+    if out.suffix != PLACEMENT_FORMAT and graph.suffix == PLACEMENT_FORMAT:
+        raise SettingsError("node-link JSON holds no GraphDef", where="--out", allowed="a name that ends in .json")
+    if out.suffix == SAVED_MODEL_FORMAT != graph.suffix:
+        what = "only of a SavedModel (.zip) a placed SavedModel can be written"
+        raise SettingsError(what, where="--out", allowed="a name that ends in .pb or .pbtxt")
+
+
+def require_variables(out: Path | None, prepared: api.PreparedGraph) -> None:
+    """Raise GraphError where a placed SavedModel is asked for, and the upload has no variables."""
+    if out is not None and out.suffix == SAVED_MODEL_FORMAT and prepared.origin.variables_stored is False:
+        raise GraphError(api.NO_VARIABLES, where="--out", allowed="a name that ends in .pb or .pbtxt")

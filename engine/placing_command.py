@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from engine import api
 from engine.destinations import require_writable
-from engine.errors import SettingsError
 from engine.graph_arguments import (
     DEFAULT_EVALUATIONS,
     add_graph,
@@ -19,14 +18,19 @@ from engine.graph_arguments import (
     settings_of_pairs,
     write_report,
 )
-from engine.placement_arguments import PLACED_FORMATS
+from engine.placement_arguments import (
+    PLACED_FORMATS,
+    PLACED_HELP,
+    PLACEMENT_FORMAT,
+    require_placed_name,
+    require_variables,
+)
 from engine.policy_arguments import add_policy, policy_of, tell_fit
 from engine.reading_arguments import reading_options
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WITH_A_POLICY = "placeto"
 """the method that a policy is for, unless another one is named"""
-PLACEMENT_FORMAT = ".json"
 
 
 def add_place(commands: Commands) -> None:
@@ -43,9 +47,7 @@ def add_place(commands: Commands) -> None:
     )
     parser.add_argument("--seconds", type=float, help="stop after these seconds too")
     add_seed(parser)
-    parser.add_argument(
-        "--out", type=Path, help="write the placed graph here (.pb, .pbtxt; .json: the placement alone)"
-    )
+    parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
     parser.set_defaults(command=_place)
 
@@ -70,6 +72,7 @@ def _place(parsed: argparse.Namespace) -> int:
     )
     _check_destination(parsed)
     prepared = prepared_graph(parsed)
+    require_variables(parsed.out, prepared)
     tell_fit(request.policy, prepared.graph.name, cluster)
     report = api.place(prepared, request, _Console(budget).hear, lambda: False)
     placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
@@ -100,14 +103,9 @@ def _evaluations(parsed: argparse.Namespace, method: str, cluster: api.Cluster) 
 
 def _check_destination(parsed: argparse.Namespace) -> None:
     """Refuse what could not be written before hours of work, not after."""
-    require_writable("--out", parsed.out)
+    if parsed.out is not None:
+        require_placed_name(parsed.out, parsed.graph, (*PLACED_FORMATS, PLACEMENT_FORMAT))
     require_writable("--report", parsed.report)
-    if parsed.out is None:
-        return
-    if parsed.out.suffix not in (*PLACED_FORMATS, PLACEMENT_FORMAT):
-        raise SettingsError(f"{parsed.out.name!r}", where="--out", allowed="a name that ends in .pb, .pbtxt or .json")
-    if parsed.out.suffix != PLACEMENT_FORMAT and parsed.graph.suffix == ".json":
-        raise SettingsError("node-link JSON holds no GraphDef", where="--out", allowed="a name that ends in .json")
 
 
 class _Console:

@@ -1,6 +1,7 @@
 """A graph that is ready to be placed, what it tells people, and its form in the database."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -71,7 +72,9 @@ class PreparedGraph:
             "unknown_types": _most_common([graph.op_types[op] for op in unknown]),
             "unknown": self._unknown(unknown),
             "sources": {source.name.lower(): sources[source] for source in Source if sources[source]},
-            "time_us": dict(zip(costs.kinds, np.nansum(costs.time_us, axis=1).tolist(), strict=True)),
+            "bounded_ops": sources[Source.BOUNDED] if len(costs.flops) else None,
+            **self._flops(),
+            "time_us": dict(zip(costs.kinds, np.nansum(costs.step_time_us(), axis=1).tolist(), strict=True)),
             "back_edges": len(graph.back_edges),
             "feedback_edges": len(self.grouping.feedback_edges),
             "format": self.origin.format,
@@ -79,7 +82,22 @@ class PreparedGraph:
             "signatures": list(self.origin.signatures),
             "notes": list(self.origin.notes),
             "cpu_ops": self._cpu_ops(),
+            "loops": _rows(self.origin.loops),
+            "branches": _rows(self.origin.branches),
+            "sizes": _rows(self.origin.sizes),
+            "variables_stored": self.origin.variables_stored,
+            "batch_helps": list(self.origin.batch_helps),
         }
+
+    def _flops(self) -> dict[str, Json]:
+        """Floating-point operations of a step, all and by the source of the ops' costs; null where nobody counted."""
+        costs = self.costs
+        if not len(costs.flops):
+            return {"flops": None, "flops_by_source": None}
+        flops = costs.flops.astype(np.float64) * costs.trips_of_op()  # floats: the sum may be more than an int64
+        sums = {source.name.lower(): float(flops[costs.source == source].sum()) for source in Source}
+        by_source: dict[str, Json] = {name: total for name, total in sums.items() if total}
+        return {"flops": float(flops.sum()), "flops_by_source": by_source}
 
     def _unknown(self, ops: NDArray[np.intp]) -> list[Json]:
         """[[name, type, why], ...] of the first `ops`; those that only wait for another op's shape come last."""
@@ -121,7 +139,7 @@ class PreparedGraph:
         for group, op_type in zip(group_of_op.tolist(), self.graph.op_types, strict=True):
             types[group][op_type] += 1
         sums = partial(np.bincount, group_of_op, minlength=groups)
-        time_us = [sums(weights=np.nan_to_num(times)) for times in self.costs.time_us]
+        time_us = [sums(weights=np.nan_to_num(times)) for times in self.costs.step_time_us()]
         output_bytes = sums(weights=self.costs.bytes_of_op())
         persistent_bytes = sums(weights=self.costs.persistent_bytes)
         ops = sums()
@@ -139,6 +157,11 @@ class PreparedGraph:
             }
             for group in range(groups)
         ]
+
+
+def _rows(rows: "tuple[Mapping[str, Json], ...] | None") -> Json:
+    """A list of objects; null where nobody has looked."""
+    return None if rows is None else [dict(row) for row in rows]
 
 
 def _most_common(names: "Counter[str] | list[str] | tuple[str, ...]") -> list[Json]:

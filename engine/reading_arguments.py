@@ -8,11 +8,14 @@ from engine.errors import SettingsError, shortened
 from engine.graphs.reading_options import ReadingOptions
 
 SHAPE_RULE = "NAME=LENGTHS, such as images=8,224,224,3"
+TRIPS_RULE = "NAME=N, such as while=40"
+SIZE_RULE = "NAME=N, such as Where=100"
 _SHAPE = re.compile(r"\[?\s*((?:[0-9]{1,10}\s*,\s*)*[0-9]{1,10})?\s*,?\s*\]?\Z", re.ASCII)
+_COUNT = re.compile(r"[0-9]{1,19}\Z", re.ASCII)
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """`--signature`, `--batch-size`, `--input-shape`."""
+    """`--signature`, `--batch-size`, `--input-shape`, `--trips`, `--size`."""
     parser.add_argument(
         "--signature", default="", metavar="NAME", help="of a SavedModel (default serving_default, or the only one)"
     )
@@ -24,11 +27,31 @@ def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGr
         metavar="NAME=LENGTHS",
         help="an input's shape: images=8,224,224,3",
     )
+    parser.add_argument(
+        "--trips",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="how often a step runs a loop's body, where the file leaves it open: while=40",
+    )
+    parser.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="the length of an op's output that depends on data: Where=100",
+    )
 
 
 def reading_options(parsed: argparse.Namespace) -> ReadingOptions:
     """What those arguments say. Raises SettingsError."""
-    return ReadingOptions(parsed.signature, parsed.batch_size, _shapes(parsed.input_shape))
+    return ReadingOptions(
+        parsed.signature,
+        parsed.batch_size,
+        _shapes(parsed.input_shape),
+        _counts(parsed.trips, "--trips", "no number of trips", TRIPS_RULE),
+        _counts(parsed.size, "--size", "no size", SIZE_RULE),
+    )
 
 
 def _shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -42,3 +65,15 @@ def _shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
             raise SettingsError("its shape is given twice", where=shortened(name), allowed="one shape an input")
         shapes[name] = tuple(int(length) for length in (match[1] or "").split(",") if length)
     return shapes
+
+
+def _counts(texts: Sequence[str], option: str, fault: str, rule: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for text in texts:
+        name, separator, number = text.rpartition("=")
+        if not separator or not name or _COUNT.match(number.strip()) is None:
+            raise SettingsError(f"{shortened(text)} is {fault}", where=option, allowed=rule)
+        if name in counts:
+            raise SettingsError(f"{shortened(name)} is there twice", where=option, allowed="each name once")
+        counts[name] = int(number)
+    return counts

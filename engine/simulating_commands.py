@@ -9,7 +9,7 @@ from engine import api
 from engine.destinations import require_writable
 from engine.errors import SettingsError
 from engine.graph_arguments import NO_MERGING, add_graph, cluster_of, prepared_graph, write_report
-from engine.placement_arguments import PLACED_FORMATS, read_placements
+from engine.placement_arguments import PLACED_FORMATS, PLACED_HELP, read_placements, require_placed_name
 from engine.reading_arguments import add_reading_arguments, reading_options
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -30,7 +30,7 @@ def add_apply(commands: Commands) -> None:
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     add_reading_arguments(parser)
     parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}")
-    parser.add_argument("--out", type=Path, required=True, help="write the placed graph here (.pb, .pbtxt)")
+    parser.add_argument("--out", type=Path, required=True, help=PLACED_HELP)
     parser.add_argument("--drop-devices", action="store_true", help="ignore the devices that the file fixes")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
     parser.set_defaults(command=_apply)
@@ -53,8 +53,7 @@ def _simulate(parsed: argparse.Namespace) -> int:
 
 
 def _apply(parsed: argparse.Namespace) -> int:
-    if parsed.out.suffix not in PLACED_FORMATS:
-        raise SettingsError(f"{parsed.out.name!r}", where="--out", allowed="a name that ends in .pb or .pbtxt")
+    require_placed_name(parsed.out, parsed.graph, PLACED_FORMATS)
     api.apply(
         parsed.graph,
         parsed.graph.suffix,

@@ -26,11 +26,18 @@ class Source(IntEnum):
     """an analytic estimate (Grappler on a virtual cluster)"""
     MEASURED = 3
     """measured step stats (RunMetadata)"""
+    BOUNDED = 4
+    """an analytic estimate for the largest that sizes which depend on data can be"""
 
 
 def no_reasons() -> NDArray[np.uint8]:
     """[0]"""
     return np.empty(0, dtype=np.uint8)
+
+
+def no_counts() -> NDArray[np.int64]:
+    """[0]"""
+    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +63,16 @@ class Costs:
     """[ops] a `Source`"""
     unknown: NDArray[np.uint8] = field(default_factory=no_reasons)
     """[ops] an `Unknown`: why there is no estimate where the source is unknown; or [0], where nobody says"""
+    flops: NDArray[np.int64] = field(default_factory=no_counts)
+    """[ops] floating-point operations of one execution, a multiply-add counts as two, 0 where unknown; or [0]"""
+    trips: NDArray[np.int64] = field(default_factory=no_counts)
+    """[ops] how often a step executes the op: once a trip in a loop's body, never in a branch not taken; [0]: once"""
 
     def __post_init__(self) -> None:
         ops = len(self.output_offset) - 1
         assert self.time_us.shape == (len(self.kinds), ops)
         assert len(self.persistent_bytes) == len(self.temporary_bytes) == len(self.source) == ops
-        assert len(self.unknown) in (0, ops)
+        assert {len(self.unknown), len(self.flops), len(self.trips)} <= {0, ops}
         if len(set(self.kinds)) != len(self.kinds):
             raise CostError("a device kind is there twice", where=", ".join(self.kinds), allowed="each kind once")
         if np.any(self.time_us < 0) or np.any(np.isinf(self.time_us)):
@@ -69,6 +80,9 @@ class Costs:
         for label in ("output_bytes", "persistent_bytes", "temporary_bytes"):
             if np.any(getattr(self, label) < 0):
                 raise CostError("bytes are negative", where=label, allowed="whole numbers from 0")
+        for label in ("flops", "trips"):
+            if np.any(getattr(self, label) < 0):
+                raise CostError("a count is negative", where=label, allowed="whole numbers from 0")
         for array in (
             self.time_us,
             self.output_offset,
@@ -77,18 +91,32 @@ class Costs:
             self.temporary_bytes,
             self.source,
             self.unknown,
+            self.flops,
+            self.trips,
         ):
             array.setflags(write=False)
 
     def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
-        """[devices, ops] the time of each op on devices of `device_kinds`: the narrowest kind's, else NaN."""
+        """[devices, ops] the time of each op in a step, all its executions together, on devices of `device_kinds`.
+
+        That of the narrowest kind; NaN where the op has none.
+        """
         row_of_kind = {kind: row for row, kind in enumerate(self.kinds)}
+        step_time_us = self.step_time_us()
         times = np.full((len(device_kinds), len(self.output_offset) - 1), np.nan)
         for index, device_kind in enumerate(device_kinds):
             for kind in (device_kind, class_of_kind(device_kind), ANY_KIND):
                 if kind in row_of_kind:
-                    times[index] = np.where(np.isnan(times[index]), self.time_us[row_of_kind[kind]], times[index])
+                    times[index] = np.where(np.isnan(times[index]), step_time_us[row_of_kind[kind]], times[index])
         return times
+
+    def step_time_us(self) -> NDArray[np.float64]:
+        """[kinds, ops] the time of each op in a step, all its executions together."""
+        return self.time_us * self.trips if len(self.trips) else self.time_us
+
+    def trips_of_op(self) -> NDArray[np.int64]:
+        """[ops] how often a step executes each op."""
+        return self.trips if len(self.trips) else np.ones(len(self.output_offset) - 1, dtype=np.int64)
 
     def why_unknown(self, op: int) -> str:
         """A few words on why the cost of `op` is not known."""

@@ -77,15 +77,19 @@ def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind:
         what = f"nothing in it was measured on a {class_of_kind(kind)}"
         raise GraphError(what, where=kind, allowed=f"a kind of {', '.join(rows_of_kinds)}", field="profile_kind")
     time_us = costs.time_us.copy()
+    trips = costs.trips_of_op()
+    executions = np.maximum(trips, 1)
     measured = np.zeros(graph.op_count, dtype=bool)
     for device_class, rows in rows_of_kinds.items():
         times = _times(op_of_row, stats, device_class, graph.op_count)
         here = ~np.isnan(times)
         for row in rows:
-            time_us[row, here] = times[here]
+            time_us[row, here] = times[here] / executions[here]
         measured |= here & bool(rows)
+    ran = measured & (trips == 0)  # a branch that was counted as not taken
     return dataclasses.replace(
         costs,
+        trips=np.where(ran, 1, trips) if len(costs.trips) else costs.trips,
         time_us=time_us,
         output_bytes=_output_bytes(costs, stats, op_of_row),
         temporary_bytes=_temporary_bytes(costs, stats, op_of_row),

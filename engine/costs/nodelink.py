@@ -2,12 +2,12 @@
 
     {"directed": true, "multigraph": false, "graph": {"name"},
      "nodes": [{"id", "type", "time_us": number or {kind: number}, "output_bytes": [number, ...], "persistent_bytes",
-                "temporary_bytes", "colocation": label, "devices": [kinds], "device": device string}, ...],
+                "temporary_bytes", "trips", "colocation": label, "devices": [kinds], "device": device string}, ...],
      "edges" or "links": [{"source", "target", "output": index, or null for a control edge}, ...]}
 
 Of a node `id`, `time_us` and `output_bytes` are required; keys that are not named here are nobody's business. An edge
 without `output` takes output 0. Edges are sorted by consumer in the order of the nodes, then as the file has them. An
-op that lists its `devices` has no time on other kinds.
+op that lists its `devices` has no time on other kinds. `trips` is how often a step executes the op, once if not said.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.catalogue import KINDS, class_of_kind
-from engine.costs.costs import ANY_KIND, Costs, Source
+from engine.costs.costs import ANY_KIND, Costs, Source, no_counts
 from engine.costs.nodelink_values import (
     MOST_BYTES_IN_ALL,
     Node,
@@ -28,6 +28,7 @@ from engine.costs.nodelink_values import (
     read_kinds,
     read_output_bytes,
     read_times_us,
+    read_trips,
     wrong,
 )
 from engine.errors import CostError, GraphError, shortened
@@ -52,6 +53,7 @@ class _Op:
     output_bytes: list[int]
     persistent_bytes: int
     temporary_bytes: int
+    trips: int
     label: str
     device: str
 
@@ -118,6 +120,7 @@ def _read_op(node: Json, index: int) -> _Op:
         output_bytes=read_output_bytes(node, where),
         persistent_bytes=read_bytes(node.get("persistent_bytes", 0), f"{where}, persistent_bytes"),
         temporary_bytes=read_bytes(node.get("temporary_bytes", 0), f"{where}, temporary_bytes"),
+        trips=read_trips(node.get("trips", 1), f"{where}, trips"),
         label=optional_text(node, where, "colocation"),
         device=device,
     )
@@ -216,4 +219,5 @@ def _costs(ops: list[_Op]) -> Costs:
         persistent_bytes=np.array([op.persistent_bytes for op in ops], dtype=np.int64),
         temporary_bytes=np.array([op.temporary_bytes for op in ops], dtype=np.int64),
         source=np.full(len(ops), Source.GIVEN, dtype=np.uint8),
+        trips=no_counts() if all(op.trips == 1 for op in ops) else np.array([op.trips for op in ops], dtype=np.int64),
     )

@@ -6,6 +6,7 @@ from engine.clusters.catalogue import KINDS
 from engine.costs.costs import ANY_KIND
 from engine.errors import CostError, GraphError, shortened
 from engine.events import Json
+from engine.graphs.reading_options import MOST_TRIPS
 from engine.json_text import shown
 
 Node: TypeAlias = dict[str, Json]
@@ -104,8 +105,17 @@ def read_output_bytes(node: Node, where: str) -> list[int]:
 
 def read_bytes(value: Json, where: str) -> int:
     """A whole number from 0; also when it is written as 1e6 or 5.0."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_BYTES:
-        size = int(value)
-        if size == value:
-            return size
-    raise CostError(shown(value), where=where, allowed=f"a whole number from 0 to {MOST_BYTES}", field="file")
+    return _whole_number(value, where, MOST_BYTES)
+
+
+def read_trips(value: Json, where: str) -> int:
+    """How often a step executes an op, 0 in a branch that is not taken; also when it is written as 4e1 or 5.0."""
+    return _whole_number(value, where, MOST_TRIPS)
+
+
+def _whole_number(value: Json, where: str, most: int) -> int:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most:
+        number = int(value)
+        if number == value:
+            return number
+    raise CostError(shown(value), where=where, allowed=f"a whole number from 0 to {most}", field="file")

@@ -53,6 +53,8 @@ def _node(op: int, graph: ComputationGraph, costs: Costs, label: str) -> Json:
         "persistent_bytes": int(costs.persistent_bytes[op]),
         "temporary_bytes": int(costs.temporary_bytes[op]),
     }
+    if len(costs.trips) and costs.trips[op] != 1:
+        node["trips"] = int(costs.trips[op])
     if label:
         node["colocation"] = label
     if graph.devices[op]:

@@ -16,17 +16,23 @@ class Unknown(IntEnum):
     CONTENT = 6
     NOT_REACHED = 7
     INPUT_SHAPE = 8
-    """the last one: mostly the consequence of another op's"""
+    """mostly the consequence of another op's"""
+    ESTIMATE = 9
+    OVERFLOW = 10
+    LOST_SHAPE = 11
 
 
 SENTENCES = {
-    Unknown.NOT_SAID: "no estimate could be had",
+    Unknown.NOT_SAID: "there is no estimate of its cost",
     Unknown.TYPE: "TensorFlow does not know ops of this type",
-    Unknown.FUNCTION: "its work is in a function, which the estimator does not look into",
-    Unknown.ARITHMETIC: "the estimator does not know the arithmetic of this type",
+    Unknown.FUNCTION: "its work is in a function whose cost is unknown",
+    Unknown.ARITHMETIC: "there is no formula for the operations of this op",
     Unknown.OUTPUT_SHAPE: "the shape of an output is unknown",
     Unknown.TEXT: "its output is text, whose length is unknown",
-    Unknown.CONTENT: "its output is of a type without a fixed size",
-    Unknown.NOT_REACHED: "the estimator has not come to it",
+    Unknown.CONTENT: "its output is a list or another value of unknown size",
+    Unknown.NOT_REACHED: "the estimator gives no answer for it",
     Unknown.INPUT_SHAPE: "the shape of an input is unknown",
+    Unknown.ESTIMATE: "the estimator answers with a negative number",
+    Unknown.OVERFLOW: "its operations or bytes are too many to count",
+    Unknown.LOST_SHAPE: "the file lacks the shape of the variable that it reads",
 }

@@ -15,6 +15,7 @@ from engine.experiments.placed_step import (
     Numbers,
     Step,
     device_part,
+    far_numbers,
     mismatches,
     run_step,
     unequal_numbers,
@@ -29,6 +30,7 @@ from engine.graphs.must_colocate import SWITCHED_FEED
 from engine.graphs.tensorflow_messages import Message, load_messages
 from engine.graphs.wire import fields
 
+TOLERANCE = 1e-5
 SHOWN = 5
 """mismatches that are told of each kind"""
 
@@ -48,10 +50,14 @@ class Found:
     """ops that TensorFlow had elsewhere than written: at the import, in the partitions, or when they ran"""
     numbers: int = 0
     """arrays that a step gives"""
+    not_finite: int = 0
+    """of them, those of the original file that hold a NaN or an infinity"""
     unequal: int = 0
     """of them, over all placements, those that are not the original file's, all on one device"""
     moved: int = 0
     """of them, over all placements, those that are not the opened graph's, all on one device: what placing changed"""
+    far: int = 0
+    """of them, over all placements, those that are farther from the original file's than the tolerance"""
     changed: int = 0
     """placements whose file differs from the source in more than devices"""
     examples: tuple[str, ...] = ()
@@ -71,15 +77,25 @@ class Found:
 class PlacedGraph:
     """One graph's file (.pb, .pbtxt) and its step, to try placements on."""
 
-    def __init__(self, source: Path, step: Step, devices: int, folder: Path, unplaced: Message | None = None) -> None:
+    def __init__(
+        self,
+        source: Path,
+        step: Step,
+        devices: int,
+        folder: Path,
+        unplaced: Message | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> None:
         """`unplaced` is the GraphDef to compare numbers with, where that is not the source itself."""
+        self._tolerance = tolerance
         self._source, self._step, self._devices, self._folder = source, step, devices, folder
         self.graph = graph_of(source)
         self._bytes = fields_but_devices(source.read_bytes(), source.suffix)
         self._numbers = self._opened_numbers = self._unplaced_numbers(definition_of(source))
         if unplaced is not None:
             self._numbers = self._unplaced_numbers(unplaced)
-        self.found = Found(self.graph.op_count, numbers=len(self._numbers))
+        not_finite = sum(value.dtype.kind in "fc" and not np.isfinite(value).all() for value in self._numbers.values())
+        self.found = Found(self.graph.op_count, numbers=len(self._numbers), not_finite=int(not_finite))
 
     def try_placement(self, device_of_op: NDArray[np.int64]) -> None:
         """Write, compare, run: `device_of_op` [ops]."""
@@ -100,9 +116,10 @@ class PlacedGraph:
         found.compared += sum(map(len, ran.executed.values()))
         found.mismatches += len(wrong)
         found.unequal += len(unequal)
+        found.far += len(far := far_numbers(self._numbers, ran.numbers, self._tolerance))
         found.moved += len(unequal_numbers(self._opened_numbers, ran.numbers))
         found.changed += fields_but_devices(placed.read_bytes(), placed.suffix) != self._bytes
-        told = [f"{name}: {written}, not {other}" for name, written, other in wrong[:SHOWN]] + unequal[:SHOWN]
+        told = [f"{name}: {written}, not {other}" for name, written, other in wrong[:SHOWN]] + (far or unequal)[:SHOWN]
         found.examples = (*found.examples, *told)[: 2 * SHOWN]
 
     def _unplaced_numbers(self, definition: Message) -> Numbers:

@@ -6,14 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 from engine.child import Limits, no_progress
 from engine.events import Json
-from engine.experiments.placed_checks import PlacedGraph, definition_of, try_random_placements
+from engine.experiments.placed_checks import (
+    PlacedGraph,
+    definition_of,
+    graph_of,
+    random_devices,
+    try_random_placements,
+)
 from engine.experiments.placed_step import Step
+from engine.graphs.colocation import colocation_classes
+from engine.graphs.graphdef_writer import PLACED_FILE, write_in_child
 from engine.graphs.inlining import inline_in_child
 from engine.graphs.opening import OPENED_FILE
+from engine.graphs.saved_model_making import write_in_child as write_saved_model_in_child
+from engine.graphs.saved_model_writer import PLACED_FILE as PLACED_SAVED_MODEL
 from engine.graphs.tensorflow_messages import Message
 from engine.graphs.unpacking import unpack_in_child
 
@@ -63,12 +74,29 @@ def unplaced(path: Path) -> Message:
     return definition_of(path)
 
 
-def opened_here(path: Path, folder: Path) -> tuple[Path, tuple[str, ...]]:
+def write_placed_saved_model_here(
+    path: Path, target: Path, folder: Path, devices: int, seed: int, signature: str = ""
+) -> None:
+    """Write the zipped SavedModel in `path`, every co-location class of a signature on a random CPU device."""
+    folder.mkdir()
+    source, _ = opened_here(path, folder, signature)
+    graph = graph_of(source)
+    chosen = random_devices(graph, colocation_classes(graph), devices, np.random.default_rng(seed)).tolist()
+    names = [f"/device:CPU:{device}" for device in chosen]
+    order: dict[str, Json] = {"source": str(source), "suffix": ".pb", "written_suffix": ".pb"}
+    order |= {"device_of_op": dict(zip(graph.op_names, names, strict=True)), "short": False, "keep_pins": True}
+    write_in_child(order, folder, no_progress)
+    order = {"source": str(path), "placed": str(folder / PLACED_FILE), "signature": signature}
+    write_saved_model_in_child(order | {"most_bytes": Limits().file_bytes}, folder, no_progress)
+    (folder / PLACED_SAVED_MODEL).rename(target)
+
+
+def opened_here(path: Path, folder: Path, signature: str = "") -> tuple[Path, tuple[str, ...]]:
     """What `opening.opened` does with children, in this process: the plain GraphDef's file, and the fetches' names."""
     unpacked, inlined = folder / "unpacked", folder / "inlined"
     unpacked.mkdir(parents=True)
     inlined.mkdir()
-    order: dict[str, Json] = {"path": str(path), "suffix": path.suffix, "signature": ""}
+    order: dict[str, Json] = {"path": str(path), "suffix": path.suffix, "signature": signature}
     _, said = unpack_in_child(order | {"most_bytes": Limits().file_bytes}, unpacked, no_progress)
     source = unpacked / OPENED_FILE if said["written"] else path
     if said["calls"]:

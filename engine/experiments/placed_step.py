@@ -25,6 +25,10 @@ VARIABLE = "variable "
 NOT_FETCHED = (tf.resource, tf.variant)
 UNKNOWN_LENGTH = 2
 """of a fed tensor's dimension that the graph leaves open"""
+OF_SQUARES = ("velocity", "Adam_1", "variance")
+"""in the names of variables that hold means of squares, which are not negative"""
+OF_RATES, RATE = "learning_rate", 1e-3
+"""in the names of variables that hold a rate of learning, and one as people choose it"""
 Numbers = dict[str, NDArray[Any]]
 
 
@@ -38,6 +42,8 @@ class Step:
     """ops that are run before it, one after the other: initializers"""
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """of placeholders whose shape the graph does not tell"""
+    feeds: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """numbers of placeholders that cannot be any"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,20 @@ def unequal_numbers(one: Numbers, other: Numbers) -> list[str]:
     return sorted(name for name in one.keys() | other.keys() if not _equal(one.get(name), other.get(name)))
 
 
+def far_numbers(one: Numbers, other: Numbers, tolerance: float) -> list[str]:
+    """The names whose numbers differ by more than `tolerance`, of a number's size where that is above 1."""
+    return sorted(name for name in one.keys() | other.keys() if not _near(one.get(name), other.get(name), tolerance))
+
+
+def _near(one: NDArray[Any] | None, other: NDArray[Any] | None, tolerance: float) -> bool:
+    if one is None or other is None or one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.kind in "OSUb":
+        return bool(np.array_equal(one, other))
+    wide = np.complex128 if one.dtype.kind == "c" else np.float64
+    return bool(np.allclose(one.astype(wide), other.astype(wide), rtol=tolerance, atol=tolerance, equal_nan=True))
+
+
 def _equal(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
     if one is None or other is None or one.dtype != other.dtype or one.shape != other.shape:
         return False
@@ -88,8 +108,8 @@ def run_step(definition: Message, step: Step, devices: int) -> Ran:
         fetched = [graph.as_graph_element(name) for name in step.fetches] or list(_unconsumed(ops))
         fetches = {each.name: each for element in fetched for each in _told(element)}
         initializers, reads = _variables(ops)
-        feeds = dict(_feeds(ops, step.shapes))
-        with v1.Session(graph=graph, config=_settings(devices)) as session:
+        feeds = dict(_feeds(ops, step))
+        with v1.Session(graph=graph, config=session_settings(devices)) as session:
             session.run(initializers)
             for start in step.starts:
                 session.run(graph.get_operation_by_name(start), feeds)
@@ -98,10 +118,10 @@ def run_step(definition: Message, step: Step, devices: int) -> Ran:
             numbers = session.run(fetches, feeds, options, metadata)
             numbers |= session.run(reads)
     told = {name: np.asarray(value) for name, value in numbers.items() if value is not None}
-    return Ran(imported, _executed(metadata, imported), told)
+    return Ran(imported, executed_devices(metadata, imported), told)
 
 
-def _settings(devices: int) -> Message:
+def session_settings(devices: int) -> Message:
     """No optimizer that would rename, fold or move an op; one thread an op, so that sums have one order."""
     settings = config_pb2.ConfigProto(
         device_count={"CPU": devices}, allow_soft_placement=False, intra_op_parallelism_threads=1
@@ -132,7 +152,7 @@ def _variables(ops: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
             continue
         dtype = op.get_attr("dtype")
         shape = tf.TensorShape(op.get_attr("shape")).as_list()
-        value = _fixed_numbers(op.name, shape, dtype)
+        value = fixed_numbers(op.name, shape, dtype)
         with tf.device(op.device):
             if op.type == "VarHandleOp":
                 initializers.append(tf.raw_ops.AssignVariableOp(resource=op.outputs[0], value=value))
@@ -143,17 +163,18 @@ def _variables(ops: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
     return initializers, reads
 
 
-def _feeds(ops: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[Any, NDArray[Any]]]:
+def _feeds(ops: Sequence[Any], step: Step) -> Iterator[tuple[Any, NDArray[Any]]]:
     """Fixed numbers for all placeholders."""
     for op in ops:
         if op.type == "Placeholder":
             output = op.outputs[0]
             known = output.shape.as_list() if output.shape.rank is not None else []
-            shape = shapes.get(op.name, [UNKNOWN_LENGTH if length is None else length for length in known])
-            yield output, _fixed_numbers(op.name, shape, output.dtype)
+            shape = step.shapes.get(op.name, [UNKNOWN_LENGTH if length is None else length for length in known])
+            given = step.feeds.get(op.name)
+            yield output, fixed_numbers(op.name, shape, output.dtype) if given is None else given
 
 
-def _fixed_numbers(name: str, shape: Sequence[int], dtype: Any) -> NDArray[Any]:
+def fixed_numbers(name: str, shape: Sequence[int], dtype: Any) -> NDArray[Any]:
     """Numbers that depend on the name alone: small weights, positive vectors (variances), 0 and 1 for whole numbers."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     kind = np.dtype(dtype.base_dtype.as_numpy_dtype)
@@ -161,11 +182,14 @@ def _fixed_numbers(name: str, shape: Sequence[int], dtype: Any) -> NDArray[Any]:
         return np.full(shape, b"1", dtype=object)
     if kind.kind in "iub":
         return rng.integers(0, 2, shape).astype(kind)
+    if OF_RATES in name:
+        return np.full(shape, RATE, dtype=kind)
     matrix = len(shape) >= 2
-    return np.asarray(rng.uniform(-0.1 if matrix else 0.5, 0.1 if matrix else 1.0, shape)).astype(kind)
+    numbers = np.asarray(rng.uniform(-0.1 if matrix else 0.5, 0.1 if matrix else 1.0, shape))
+    return (np.abs(numbers) if any(mark in name for mark in OF_SQUARES) else numbers).astype(kind)
 
 
-def _executed(metadata: Message, known: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+def executed_devices(metadata: Message, known: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """The devices of each op by the partitions, and by the step stats."""
     found: dict[str, set[str]] = {}
     for partition in metadata.partition_graphs:

@@ -21,7 +21,7 @@ from engine.zoo import ZOO
 
 HEAD = b"Placeto Explorer: a graph of a family, prepared\n"
 DIGEST_BYTES = 32
-RECIPE = 1
+RECIPE = 2
 """raised by whoever changes what is drawn, built, costed or grouped within one version of the engine"""
 MOST_BYTES = 256 * 1024**2
 NAMED_DIGITS = 12

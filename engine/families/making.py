@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from engine.child import ReportProgress, Results, no_progress, publish
 from engine.clusters.catalogue import CATALOGUE
-from engine.costs.estimated import costs_of_arrays, notes_on_estimates
+from engine.costs.estimated import estimates_of
 from engine.events import Json
 from engine.families.cache import framed
 from engine.graphs.graphdef_messages import read_messages
@@ -53,7 +53,7 @@ def prepare_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
 def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str], None] = lambda _: None) -> bytes:
     """The prepared graph; `begin` hears each stage when it begins."""
     begin(LOADING)
-    from engine.costs.grappler import estimate_in_child  # TensorFlow
+    from engine.costs.estimating import estimate_in_child  # TensorFlow
 
     begin("building the GraphDef")
     path, _ = _built(member, folder)
@@ -61,14 +61,14 @@ def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str
     graph = graph_of_messages(read_messages(path.read_bytes(), SUFFIX), path.stem)
     begin("estimating the costs")
     order: dict[str, Json] = {"path": str(path), "suffix": SUFFIX, "kinds": list(CATALOGUE)}
-    arrays, _ = estimate_in_child(order | {"options": AS_IT_IS.to_json()}, folder, no_progress)
+    arrays, texts = estimate_in_child(order | {"options": AS_IT_IS.to_json()}, folder, no_progress)
     path.unlink()
-    costs = costs_of_arrays(arrays, tuple(CATALOGUE))
+    estimates = estimates_of(arrays, texts, tuple(CATALOGUE))
     begin("grouping")
-    grouping = group_ops(graph, costs, member["groups"])
+    grouping = group_ops(graph, estimates.costs, member["groups"])
     begin("packing")
-    origin = Origin(SUFFIX, AS_IT_IS.to_json(), notes=notes_on_estimates(graph))
-    return PreparedGraph(graph, costs, grouping, origin).to_bytes()
+    origin = Origin(SUFFIX, AS_IT_IS.to_json(), notes=estimates.notes)
+    return PreparedGraph(graph, estimates.costs, grouping, origin).to_bytes()
 
 
 def _built(member: Mapping[str, Any], folder: Path) -> tuple[Path, int]:

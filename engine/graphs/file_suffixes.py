@@ -1,7 +1,8 @@
 """What the files of graphs end in."""
 
 PLAIN_SUFFIXES = (".pb", ".pbtxt")
-SUFFIXES = (*PLAIN_SUFFIXES, ".meta", ".zip")
+SAVED_MODEL_SUFFIX = ".zip"
+SUFFIXES = (*PLAIN_SUFFIXES, ".meta", SAVED_MODEL_SUFFIX)
 """TensorFlow's"""
 NODE_LINK_FORMATS = (".json",)
 FORMATS = SUFFIXES + NODE_LINK_FORMATS

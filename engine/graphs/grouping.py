@@ -13,6 +13,7 @@ from engine.errors import SettingsError
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.contraction import Contraction, Nodes
 from engine.graphs.device_string import DeviceString
+from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.graphs.gradients import are_gradients, forward_ops, join_gradients
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.joining import join, only_consumers
@@ -44,7 +45,8 @@ class Grouping:
     edge_target: NDArray[np.int32]
     """[group edges]"""
     edge_bytes: NDArray[np.int64]
-    """[group edges] bytes that would be sent if the two groups were on two devices (an output counts once)"""
+    """[group edges] bytes that would be sent in a step if the two groups were on two devices: an output counts once,
+    in a loop once a trip"""
     feedback_edges: NDArray[np.int32]
     """[feedback edges, 2]"""
 
@@ -74,6 +76,9 @@ class OpCosts(Protocol):
 
     def bytes_of_op(self) -> NDArray[np.int64]:
         """[ops] of all outputs"""
+
+    def trips_of_op(self) -> NDArray[np.int64]:
+        """[ops] how often a step executes each op"""
 
 
 def group_ops(
@@ -162,19 +167,22 @@ def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32
 def _edges_between(
     graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]
 ) -> tuple[Pairs, NDArray[np.int64]]:
-    """Pairs of parts [edges, 2] with an edge between them, each once, and the bytes that flow [edges].
+    """Pairs of parts [edges, 2] with an edge between them, each once, and the bytes that flow in a step [edges].
 
-    An output that several ops of a part take counts once; a control edge has no bytes.
+    An output that several ops of a part take counts once, in a loop once a trip; a control edge has no bytes.
     """
-    data = graph.edge_output != CONTROL
-    taken = costs.output_offset[graph.edge_source[data]] + graph.edge_output[data]
-    flows = np.stack([part_of_op[graph.edge_source[data]], part_of_op[graph.edge_target[data]], taken], axis=1)
-    flows = np.unique(flows[flows[:, 0] != flows[:, 1]], axis=0)
+    between = (graph.edge_output != CONTROL) & (part_of_op[graph.edge_source] != part_of_op[graph.edge_target])
+    source, target = graph.edge_source[between], graph.edge_target[between]
+    taken = costs.output_offset[source] + graph.edge_output[between]
+    flows, flow_of_edge = np.unique(
+        np.stack([part_of_op[source], part_of_op[target], taken], axis=1), axis=0, return_inverse=True
+    )
+    trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[between], flow_of_edge, len(flows))
     pairs = distinct(np.stack([part_of_op[graph.edge_source], part_of_op[graph.edge_target]], axis=1))
     parts = np.int64(part_of_op.max()) + 1
     index = np.searchsorted(pairs[:, 0] * parts + pairs[:, 1], flows[:, 0] * parts + flows[:, 1])
     sizes = np.zeros(len(pairs), dtype=np.int64)
-    np.add.at(sizes, index, costs.output_bytes[flows[:, 2]])
+    np.add.at(sizes, index, moved_bytes(costs.output_bytes[flows[:, 2]], trips))
     return pairs, sizes
 
 

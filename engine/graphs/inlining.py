@@ -35,16 +35,22 @@ def inline_in_child(order: dict[str, Json], folder: Path, report_progress: Repor
     """Read the GraphDef, inline, keep what the fetches need (all, if there are none), leave it in `folder`."""
     report_progress(STAGE, 0, 0)
     messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
-    fetches = cast(list[str], order["fetches"])
     calls = calls_of(messages)
-    inlined = _restored(_inlined(messages, fetches or _last(messages.nodes)), messages)
-    if fetches:
-        inlined = pruned(inlined, fetches)
+    inlined = inlined_messages(messages, cast(list[str], order["fetches"]))
     graph = load_messages("tensorflow.core.framework.graph_pb2").GraphDef()
     graph.CopyFrom(inlined.rest)
     graph.node.extend(inlined.nodes)
     (folder / INLINED_FILE).write_bytes(graph.SerializeToString(deterministic=True))
     return {}, {"notes": list(_notes(messages, calls, inlined))}
+
+
+def inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
+    """The graph with its calls inlined; what the `fetches`, ops, need of it, or all of it if there are none.
+
+    Raises GraphError.
+    """
+    inlined = _restored(_inlined(messages, fetches or _last(messages.nodes)), messages)
+    return pruned(inlined, fetches) if fetches else inlined
 
 
 def _last(nodes: Sequence[Message]) -> list[str]:
@@ -165,7 +171,8 @@ def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMess
         )
     if left:
         notes.append(
-            f"TensorFlow does not inline these calls, so that each stays one op: {_types(list(left.values()))}."
+            "TensorFlow does not inline these calls, so each stays one op, whose cost is that of all ops in it: "
+            f"{_types(list(left.values()))}."
         )
     return notes
 

@@ -95,19 +95,25 @@ def signatures_of(meta_graph: MetaGraph) -> tuple[str, ...]:
     """The names of the model's own signatures that give something, sorted."""
     signatures = meta_graph.rest.signature_def
     named = (name for name in signatures if not name.startswith(OWN_SIGNATURES))
-    return tuple(sorted(name for name in named if _ops_of(signatures[name].outputs.values())))
+    return tuple(sorted(name for name in named if ops_of(signatures[name].outputs.values())))
 
 
-def step_of_signature(meta_graph: MetaGraph, wanted: str) -> Step:
-    """What the signature `wanted` (empty: the usual one, or the only one) takes and gives. Raises SettingsError."""
+def chosen_signature(meta_graph: MetaGraph, wanted: str) -> str:
+    """The name of the signature `wanted`; empty: of the usual one, or the only one. Raises SettingsError."""
     names = signatures_of(meta_graph)
     chosen = wanted or (names[0] if len(names) == 1 else USUAL_SIGNATURE)
     if chosen not in names:
         shown = ", ".join(shortened(name) for name in names[:SHOWN]) + ", …" * (len(names) > SHOWN) or "none"
         what = f"there is no signature {shortened(chosen)}"
         raise SettingsError(what, where="signature", allowed=shown, field="signature")
+    return chosen
+
+
+def step_of_signature(meta_graph: MetaGraph, wanted: str) -> Step:
+    """What the signature `wanted`, as in `chosen_signature`, takes and gives. Raises SettingsError."""
+    chosen = chosen_signature(meta_graph, wanted)
     signature = meta_graph.rest.signature_def[chosen]
-    feeds, fetches = _ops_of(signature.inputs.values()), _ops_of(signature.outputs.values())
+    feeds, fetches = ops_of(signature.inputs.values()), ops_of(signature.outputs.values())
     return Step(tuple(sorted(set(feeds))), tuple(sorted(set(fetches))), f"signature {shortened(chosen)}")
 
 
@@ -116,8 +122,29 @@ def step_of_collections(meta_graph: MetaGraph) -> Step:
     for name in STEP_COLLECTIONS:
         listed = meta_graph.rest.collection_def[name].node_list.value if name in meta_graph.rest.collection_def else ()
         if listed:
-            return Step((), tuple(sorted({_op_of(text) for text in listed})), f"collection {name}")
+            return Step((), tuple(sorted({op_of(text) for text in listed})), f"collection {name}")
     return Step()
+
+
+def ops_of(tensors: Iterable[Message]) -> Sequence[str]:
+    """The names of the ops behind TensorInfo messages, composite ones part by part."""
+    names: list[str] = []
+    for tensor in tensors:
+        kind = tensor.WhichOneof("encoding")
+        if kind == "name":
+            names.append(op_of(tensor.name))
+        elif kind == "coo_sparse":
+            sparse = tensor.coo_sparse
+            parts = (sparse.values_tensor_name, sparse.indices_tensor_name, sparse.dense_shape_tensor_name)
+            names += map(op_of, parts)
+        elif kind == "composite_tensor":
+            names += ops_of(tensor.composite_tensor.components)
+    return [name for name in names if name]
+
+
+def op_of(tensor: str) -> str:
+    """`x` of `x`, `x:1` or `^x`."""
+    return tensor.lstrip("^").partition(":")[0]
 
 
 def _meta_graph(content: bytes, fault: str, allowed: str) -> MetaGraph:
@@ -157,24 +184,3 @@ def _noun_of_other(content: bytes) -> str | None:
 
 def _tags(meta_graph: MetaGraph) -> str:
     return " and ".join(shortened(tag) for tag in meta_graph.rest.meta_info_def.tags) or "none"
-
-
-def _ops_of(tensors: Iterable[Message]) -> Sequence[str]:
-    """The names of the ops behind TensorInfo messages, composite ones part by part."""
-    names: list[str] = []
-    for tensor in tensors:
-        kind = tensor.WhichOneof("encoding")
-        if kind == "name":
-            names.append(_op_of(tensor.name))
-        elif kind == "coo_sparse":
-            sparse = tensor.coo_sparse
-            parts = (sparse.values_tensor_name, sparse.indices_tensor_name, sparse.dense_shape_tensor_name)
-            names += map(_op_of, parts)
-        elif kind == "composite_tensor":
-            names += _ops_of(tensor.composite_tensor.components)
-    return [name for name in names if name]
-
-
-def _op_of(tensor: str) -> str:
-    """`x` of `x`, `x:1` or `^x`."""
-    return tensor.lstrip("^").partition(":")[0]

@@ -38,6 +38,8 @@ class OpenedGraph:
     """that the file offers (SavedModel, MetaGraphDef)"""
     notes: tuple[str, ...] = ()
     """a sentence each, for people: what had to be done to it, such as which functions were inlined"""
+    variables_stored: bool | None = None
+    """`Origin.variables_stored`"""
 
 
 @contextmanager
@@ -62,7 +64,9 @@ def opened(
             )
         )
         names = {key: tuple(cast(list[str], said[key])) for key in ("feeds", "fetches", "signatures", "notes")}
-        graph = OpenedGraph(folder / OPENED_FILE, ".pb", **names) if said["written"] else OpenedGraph(path, suffix)
+        stored = cast(bool | None, said["variables_stored"])
+        written = OpenedGraph(folder / OPENED_FILE, ".pb", **names, variables_stored=stored)
+        graph = written if said["written"] else OpenedGraph(path, suffix)
         if said["calls"]:
             order = {"path": str(graph.path.absolute()), "suffix": graph.suffix, "fetches": list(graph.fetches)}
             (_, said), folder = stack.enter_context(
@@ -75,7 +79,7 @@ def opened(
                 )
             )
             names["notes"] += tuple(cast(list[str], said["notes"]))
-            graph = OpenedGraph(folder / OPENED_FILE, ".pb", **names)
+            graph = OpenedGraph(folder / OPENED_FILE, ".pb", **names, variables_stored=stored)
         yield graph
 
 

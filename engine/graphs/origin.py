@@ -5,6 +5,30 @@ from dataclasses import dataclass, field
 
 from engine.events import Json
 
+TRIPS_FROM: Mapping[str, str] = {
+    "constant": "written in the file",
+    "length": "the length of what it loops over",
+    "given": "given",
+    "at most": "at most; it may end earlier",
+    "assumed": "unknown, so one counts",
+}
+"""where a loop's trips come from, and the words for people: numbers in the file; the known length of a list or tensor;
+a person; a bound that the loop may leave earlier; nowhere, so that one trip is counted"""
+OPEN_TRIPS = ("given", "at most", "assumed")
+"""of these, where a person may say another number"""
+SIZES_FROM: Mapping[str, str] = {
+    "unknown": "unknown",
+    "bound": "the largest possible",
+    "given": "given",
+}
+"""where a size comes from that depends on data, and the words for people: nowhere; its bound; a person"""
+
+NO_VARIABLES = (
+    "the upload has no files of variables (variables/variables.index and those beside it), so that a placed GraphDef "
+    "can be written, but no placed SavedModel"
+)
+"""why, where `variables_stored` is false"""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -22,3 +46,18 @@ class Origin:
     """that the file offers"""
     notes: tuple[str, ...] = ()
     """a sentence each, for people: what had to be done to the file"""
+    loops: tuple[Mapping[str, Json], ...] | None = None
+    """a row a while loop: `name`; `trips`; `source` of that number, one of `TRIPS_FROM`; `ops` of its body; None where
+    nobody has looked"""
+    branches: tuple[Mapping[str, Json], ...] | None = None
+    """a row a condition: `name`; `taken`, the side that counts (`then`, `else`, `case 2`); `ops` of all sides;
+    `ops_not_taken`; None where nobody has looked"""
+    sizes: tuple[Mapping[str, Json], ...] | None = None
+    """a row an op whose output's length depends on data: `name`; `type`; `length` that is counted; `source`, one
+    of `SIZES_FROM`: where it is `unknown`, `length` is null; None where nobody has looked"""
+    batch_helps: tuple[int, ...] = ()
+    """where the file leaves the batch size open: how many of the ops without a known cost a batch size makes known, and
+    of how many"""
+    variables_stored: bool | None = None
+    """whether the upload has the files of variables that a placed SavedModel needs, or needs none; None where it is no
+    SavedModel, or nobody has looked"""

@@ -9,6 +9,8 @@ from engine.events import Json
 
 MOST_DIMENSION = 2**31 - 1
 MOST_DIMENSIONS = 16
+MOST_TRIPS = 10**9
+"""of a loop"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,10 @@ class ReadingOptions:
     """for each input's first dimension where it is unknown"""
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """name of an input op → its whole shape"""
+    trips: Mapping[str, int] = field(default_factory=dict)
+    """name of a loop → how often a step runs its body, where the file leaves it open"""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """name of an op whose output's length depends on data → that length"""
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and not 1 <= self.batch_size <= MOST_DIMENSION:
@@ -35,12 +41,23 @@ class ReadingOptions:
                     field="input_shapes",
                 )
 
+        for name, trips in self.trips.items():
+            if not 1 <= trips <= MOST_TRIPS:
+                allowed = f"a whole number from 1 to {MOST_TRIPS}"
+                raise SettingsError(f"{trips} trips", where=shortened(name), allowed=allowed, field="trips")
+        for name, length in self.sizes.items():
+            if not 0 <= length <= MOST_DIMENSION:
+                allowed = f"a whole number from 0 to {MOST_DIMENSION}"
+                raise SettingsError(f"the length {length}", where=shortened(name), allowed=allowed, field="sizes")
+
     def to_json(self) -> dict[str, Json]:
         """For a database, or an order to a child process."""
         return {
             "signature": self.signature,
             "batch_size": self.batch_size,
             "input_shapes": {name: list(shape) for name, shape in self.input_shapes.items()},
+            "trips": dict(self.trips),
+            "sizes": dict(self.sizes),
         }
 
     @staticmethod
@@ -51,4 +68,6 @@ class ReadingOptions:
             cast(str, stored["signature"]),
             cast(int | None, stored["batch_size"]),
             {name: tuple(shape) for name, shape in shapes.items()},
+            cast(dict[str, int], stored.get("trips", {})),
+            cast(dict[str, int], stored.get("sizes", {})),
         )

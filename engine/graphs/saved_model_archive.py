@@ -1,19 +1,24 @@
-"""The one file of a zipped SavedModel that says what its graphs are, read as a stream with caps. Runs in the child.
+"""A zipped SavedModel, read as streams with caps. Runs in the child.
 
-Nothing is ever unpacked onto the disk, and the archive's other files (variables, assets) are not read at all.
+For reading a graph the one file counts that says what the graphs are. The other files (variables, assets) are looked
+at when a SavedModel is written anew: they go from archive to archive piece by piece. Nothing is unpacked onto the disk.
 """
 
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+from engine.child import NO_ROOM
 from engine.errors import GraphError, LimitError, shortened
 from engine.graphs.graphdef_messages import noun_of_first_bytes
 
 SAVED_MODEL_FILE = "saved_model.pb"
+VARIABLES_INDEX = "variables/variables.index"
+"""the file that says what the other files of variables hold; TensorFlow reads none of them without it"""
 ARCHIVE = "a zip archive of a SavedModel's folder"
 MOST_ENTRIES = 10_000
 MOST_DIRECTORY_BYTES = 8 * 1024**2
@@ -24,6 +29,10 @@ MOST_RATIO = 200
 """of a file's size to its packed size; a graph of ordinary size packs to a twentieth"""
 CHUNK_BYTES = 1024**2
 ENCRYPTED = 0x1
+UNIX = 3
+"""ZipInfo's number of the system that an entry comes from"""
+MOST_BYTES_OF_ZIP32 = 2**31
+"""from this size on an entry is written in the archive's larger form"""
 _END = b"PK\x05\x06"
 _END_BYTES, _LONGEST_COMMENT = 22, 65535
 _DIRECTORY_SIZE_AT = 12
@@ -31,18 +40,83 @@ _DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError, 
 """what reading a damaged archive raises"""
 
 
-def saved_model_bytes(path: Path, most_bytes: int) -> bytes:
-    """The content of the archive's `saved_model.pb`, at most `most_bytes`. Raises GraphError, LimitError."""
+class SavedModelArchive:
+    """The files of a zipped SavedModel, which may lie in one folder of the archive."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        entries = archive.infolist()
+        _require_decent(entries)
+        self._archive = archive
+        self._graphs = _saved_model_entry(entries)
+        self.folder = self._graphs.filename.removesuffix(SAVED_MODEL_FILE)
+        """what the names of the SavedModel's files begin with: empty, or a folder and its slash"""
+        own = [entry for entry in entries if entry.filename.startswith(self.folder) and not entry.is_dir()]
+        self._entries = {entry.filename.removeprefix(self.folder): entry for entry in own}
+
+    @property
+    def names(self) -> list[str]:
+        """The SavedModel's files, by their paths in its folder, sorted."""
+        return sorted(self._entries)
+
+    def size(self, name: str) -> int:
+        """The bytes that the file claims to have unpacked."""
+        return self._entries[name].file_size
+
+    def saved_model_bytes(self, most_bytes: int) -> bytes:
+        """The content of `saved_model.pb`. Raises GraphError, LimitError."""
+        return b"".join(self._pieces(self._graphs, most_bytes))
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        """The content of a small file. Raises GraphError, LimitError."""
+        return b"".join(self._pieces(self._entries[name], most_bytes))
+
+    def copy(self, name: str, target: zipfile.ZipFile) -> None:
+        """Put a file into another archive, piece by piece, packed where it was. Raises GraphError, LimitError."""
+        source = self._entries[name]
+        entry = new_entry(source.filename, source.compress_type)
+        pieces = self._pieces(source, MOST_UNPACKED_BYTES)
+        first = next(pieces, b"")  # what is wrong with the entry is told before the other has one
+        entry.file_size = source.file_size
+        with target.open(entry, "w", force_zip64=source.file_size > MOST_BYTES_OF_ZIP32) as sink:
+            sink.write(first)
+            for piece in pieces:
+                sink.write(piece)
+
+    def _pieces(self, entry: zipfile.ZipInfo, most_bytes: int) -> Iterator[bytes]:
+        """The entry's content, which is no more and no less than it claims."""
+        _require_claims(entry, most_bytes)
+        size = 0
+        with self._archive.open(entry) as stream:
+            while piece := stream.read(CHUNK_BYTES):
+                size += len(piece)
+                yield piece
+        if size != entry.file_size:
+            where = shortened(entry.filename)
+            raise zipfile.BadZipFile(f"{where} has {size} bytes and claims {entry.file_size}")
+
+
+@contextmanager
+def opened_archive(path: Path) -> Iterator[SavedModelArchive]:
+    """The SavedModel in `path`, whose entries have been looked at. Raises GraphError, LimitError, also while used."""
     _require_directory(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-            _require_decent(entries)
-            return _read(archive, _saved_model_entry(entries), most_bytes)
+            yield SavedModelArchive(archive)
     except _DAMAGES as fault:
+        if isinstance(fault, OSError) and fault.errno in NO_ROOM:
+            raise
         why = "its entries are not where its list says" if isinstance(fault, OSError) else str(fault)
         what = f"the archive is damaged or cut short: {shortened(why or type(fault).__name__)}"
         raise GraphError(what, allowed=ARCHIVE, field="file") from None
+
+
+def new_entry(name: str, compress_type: int = zipfile.ZIP_DEFLATED) -> zipfile.ZipInfo:
+    """An entry for an archive of our own: the same bytes whenever and wherever it is written."""
+    entry = zipfile.ZipInfo(name)
+    entry.compress_type = compress_type
+    entry.create_system = UNIX
+    entry.external_attr = (stat.S_IFREG | 0o644) << 16
+    return entry
 
 
 def _require_directory(path: Path) -> None:
@@ -119,8 +193,8 @@ def _saved_model_entry(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     raise GraphError(what, allowed=ARCHIVE, field="file")
 
 
-def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most_bytes: int) -> bytes:
-    """The entry's content, which is no more than it claims."""
+def _require_claims(entry: zipfile.ZipInfo, most_bytes: int) -> None:
+    """What the entry claims to be can be unpacked, and is not too much."""
     where = shortened(entry.filename)
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         what = f"the entry is packed by method {entry.compress_type}"
@@ -131,11 +205,3 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most_bytes: int) -> 
     if entry.file_size > MOST_RATIO * max(entry.compress_size, CHUNK_BYTES // MOST_RATIO):
         what = f"the entry's {entry.file_size} bytes are packed into {entry.compress_size}"
         raise LimitError(what, where=where, allowed=f"at most {MOST_RATIO} times as many", field="file")
-    pieces: list[bytes] = []
-    with archive.open(entry) as stream:
-        while piece := stream.read(CHUNK_BYTES):
-            pieces.append(piece)
-    content = b"".join(pieces)
-    if len(content) != entry.file_size:
-        raise zipfile.BadZipFile(f"{where} has {len(content)} bytes and claims {entry.file_size}")
-    return content

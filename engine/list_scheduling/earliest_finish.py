@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.list_scheduling.room import NOWHERE, find_candidates, occupy
+from engine.list_scheduling.sending import rest_time, transfer_time
 from engine.list_scheduling.tasks import BUS, NONE, Tasks
 from engine.list_scheduling.timelines import Timelines, book, empty_timelines, gap
 from engine.simulator.compiled import compiled, inlined
@@ -99,14 +100,12 @@ def _sending(tasks: Tasks, plan: Plan, channels: Timelines, flow: int, device: i
     """Start and arrival of the flow if it is sent to the device now: on a bus one transfer serves all devices."""
     producer = tasks.flow_producer[flow]
     source, links = plan.device[producer], tasks.links
-    transfer_us = (
-        links.latency_us[source, device] + tasks.flow_bytes[flow] / links.bandwidth_bytes_per_us[source, device]
-    )
+    transfer_us = transfer_time(tasks, flow, source, device)
     start_us = plan.end_us[producer]
     if links.contention == BUS and not np.isnan(plan.sent_us[flow]):
         start_us = plan.sent_us[flow]
     elif links.contention != NONE:
-        start_us = gap(channels, _row(tasks, source, device), start_us, transfer_us + links.rest_us)
+        start_us = gap(channels, _row(tasks, source, device), start_us, transfer_us + rest_time(tasks, flow))
     return float(start_us), float(start_us + transfer_us)
 
 
@@ -121,7 +120,7 @@ def _send(tasks: Tasks, plan: Plan, channels: Timelines, flow: int, device: int)
     plan.sent_us[flow], plan.arrival_us[flow, device] = start_us, arrival_us
     if taken:
         return channels
-    return book(channels, _row(tasks, source, device), start_us, arrival_us + tasks.links.rest_us)
+    return book(channels, _row(tasks, source, device), start_us, arrival_us + rest_time(tasks, flow))
 
 
 @inlined

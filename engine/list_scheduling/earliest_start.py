@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.list_scheduling.heap import pop, push
 from engine.list_scheduling.room import NOWHERE, find_candidates, occupy
+from engine.list_scheduling.sending import rest_time, transfer_time
 from engine.list_scheduling.tasks import BUS, NONE, Tasks
 from engine.simulator.compiled import compiled, inlined
 
@@ -242,11 +243,8 @@ def _arrival_us(tasks: Tasks, schedule: Schedule, flow: int, device: int) -> flo
         return float(schedule.end_us[producer])
     if not np.isnan(schedule.arrival_us[flow, device]):
         return float(schedule.arrival_us[flow, device])
-    links = tasks.links
     start_us = _send_start_us(tasks, schedule, flow, source, device)
-    transfer_us = (
-        links.latency_us[source, device] + tasks.flow_bytes[flow] / links.bandwidth_bytes_per_us[source, device]
-    )
+    transfer_us = transfer_time(tasks, flow, source, device)
     return float(start_us + transfer_us)
 
 
@@ -277,7 +275,7 @@ def _place(tasks: Tasks, schedule: Schedule, task: int, device: int) -> None:
             schedule.sent_us[flow] = _send_start_us(tasks, schedule, flow, source, device)
             schedule.arrival_us[flow, device] = arrival_us
             column = 0 if tasks.links.contention == BUS else device
-            rested_us = arrival_us + tasks.links.rest_us
+            rested_us = arrival_us + rest_time(tasks, flow)
             schedule.channel_free_us[source, column] = max(schedule.channel_free_us[source, column], rested_us)
     occupy(tasks, schedule.group_device, schedule.left_bytes, task, device)
     schedule.device[task] = device

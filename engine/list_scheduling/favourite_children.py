@@ -48,10 +48,11 @@ def edges_of(tasks: Tasks) -> Edges:
     count = len(tasks.group)
     flow = np.repeat(np.arange(len(tasks.flow_bytes)), np.diff(tasks.consumer_first))
     pair, edge = np.unique(tasks.flow_producer[flow] * count + tasks.consumer, return_inverse=True)
-    sent_bytes = np.zeros(len(pair))
-    np.add.at(sent_bytes, edge, tasks.flow_bytes[flow])
+    sent_bytes, trips = np.zeros(len(pair)), np.zeros(len(pair))
+    np.add.at(sent_bytes, edge, tasks.flow_bytes[flow] * tasks.flow_trips[flow])
+    np.maximum.at(trips, edge, tasks.flow_trips[flow])
     latency_us, bandwidth_bytes_per_us = mean_link(tasks.links)
-    return Edges(pair // count, pair % count, latency_us + sent_bytes / bandwidth_bytes_per_us)
+    return Edges(pair // count, pair % count, latency_us * trips + sent_bytes / bandwidth_bytes_per_us)
 
 
 def solve_relaxation(edges: Edges, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:

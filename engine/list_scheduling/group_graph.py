@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.list_scheduling.tasks import tasks_of_groups
 from engine.problem import PlacementProblem
 
@@ -54,7 +55,7 @@ def weighted_graph(problem: PlacementProblem) -> WeightedGraph:
 
 
 def _feedback_bytes(problem: PlacementProblem) -> NDArray[np.float64]:
-    """[feedback edges] bytes, an output counted once an edge."""
+    """[feedback edges] bytes of a step, an output counted once an edge, in a loop once a trip."""
     graph, costs, grouping = problem.graph, problem.costs, problem.grouping
     groups = problem.group_count
     data = graph.edge_output >= 0
@@ -62,11 +63,14 @@ def _feedback_bytes(problem: PlacementProblem) -> NDArray[np.float64]:
     source = grouping.group_of_op[graph.edge_source[data]].astype(np.int64)
     target = grouping.group_of_op[graph.edge_target[data]].astype(np.int64)
     against = source > target
-    flows = np.unique(np.stack([source[against] * groups + target[against], taken[against]]), axis=1)
+    sent = np.stack([source[against] * groups + target[against], taken[against]])
+    flows, flow_of_edge = np.unique(sent, axis=1, return_inverse=True)
+    trips = trips_of_edges(graph, costs.trips_of_op())[data][against]
+    sizes = moved_bytes(costs.output_bytes[flows[1]], most_of_each(trips, flow_of_edge, flows.shape[1]))
     wanted = grouping.feedback_edges[:, 0].astype(np.int64) * groups + grouping.feedback_edges[:, 1]
     order = np.argsort(wanted)
     sums = np.zeros(len(wanted))
-    np.add.at(sums, order[np.searchsorted(wanted[order], flows[0])], costs.output_bytes[flows[1]].astype(np.float64))
+    np.add.at(sums, order[np.searchsorted(wanted[order], flows[0])], sizes.astype(np.float64))
     return sums
 
 

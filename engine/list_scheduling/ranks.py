@@ -24,9 +24,9 @@ def mean_times(tasks: Tasks) -> NDArray[np.float64]:
 
 
 def mean_transfers(tasks: Tasks) -> NDArray[np.float64]:
-    """[flows] µs, at the mean latency and the mean bandwidth between two devices; 0 with one device."""
+    """[flows] µs of all the times that each is sent, at the mean latency and bandwidth; 0 with one device."""
     latency_us, bandwidth = mean_link(tasks.links)
-    return np.asarray(latency_us + tasks.flow_bytes / bandwidth)
+    return np.asarray(tasks.flow_trips * (latency_us + tasks.flow_bytes / bandwidth))
 
 
 def mean_link(links: Links) -> tuple[float, float]:

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention
+from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.problem import PlacementProblem
+from engine.simulator.executed import executed_part
 from engine.simulator.topology import topological_order
 
 BUS, PAIR, NONE = 0, 1, 2
@@ -31,7 +33,7 @@ class Links(NamedTuple):
     latency_us: NDArray[np.float64]
     """[devices, devices]"""
     rest_us: float
-    """a bus or channel rests this long after each transfer"""
+    """a bus or channel rests this long after each transfer, each time that it is made"""
     contention: int
     """`BUS`, `PAIR` or `NONE`"""
 
@@ -46,7 +48,7 @@ class Tasks(NamedTuple):
     group: NDArray[np.int64]
     """[tasks]"""
     time_us: NDArray[np.float64]
-    """[tasks, devices] the device's rests included; infinite where the group may not go"""
+    """[tasks, devices] all trips, the device's rests included; infinite where the group may not go"""
     memory_bytes: NDArray[np.float64]
     """[groups] what it takes of a device's memory, roughly: see `memory_of_groups`"""
     input_first: NDArray[np.int64]
@@ -59,6 +61,8 @@ class Tasks(NamedTuple):
     """[flows] a task"""
     flow_bytes: NDArray[np.float64]
     """[flows]"""
+    flow_trips: NDArray[np.float64]
+    """[flows] how often a step sends it"""
     consumer_first: NDArray[np.int64]
     """[flows + 1] into `consumer`"""
     consumer: NDArray[np.int64]
@@ -80,7 +84,8 @@ def tasks_of_groups(problem: PlacementProblem) -> Tasks:
 
 
 def _tasks(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDArray[np.int64]) -> Tasks:
-    graph, costs, count = problem.graph, problem.costs, len(group)
+    graph, costs = executed_part(problem.graph, problem.costs)
+    count = len(group)
     source, target = task_of_op[graph.edge_source], task_of_op[graph.edge_target]
     onward = source < target
     edges = np.stack([source, graph.edge_source.astype(np.int64), graph.edge_output.astype(np.int64)], axis=1)[onward]
@@ -88,6 +93,7 @@ def _tasks(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDAr
     inputs = np.unique(np.stack([flow_of_edge.reshape(-1).astype(np.int64), target[onward]], axis=1), axis=0)
     sizes, data = np.zeros(len(flows)), flows[:, 2] != CONTROL
     sizes[data] = costs.output_bytes[costs.output_offset[flows[data, 1]] + flows[data, 2]]
+    trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[onward], flow_of_edge, len(flows))
     return Tasks(
         group=group,
         time_us=_times(problem, task_of_op, group),
@@ -97,6 +103,7 @@ def _tasks(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDAr
         flow_first=_firsts(flows[:, 0], count),
         flow_producer=np.ascontiguousarray(flows[:, 0]),
         flow_bytes=sizes,
+        flow_trips=trips.astype(np.float64),
         consumer_first=_firsts(inputs[:, 0], len(flows)),
         consumer=np.ascontiguousarray(inputs[:, 1]),
         links=make_links(problem.cluster),
@@ -115,8 +122,8 @@ def make_links(cluster: Cluster) -> Links:
 
 def _times(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.float64]:
     """[tasks, devices] the ops one after the other, with the device's rests; infinite where the group may not go."""
-    times = problem.op_time_us
-    occupied = np.nan_to_num(times + np.where(times > 0, problem.cluster.op_rest_us, 0.0), nan=0.0)
+    times, rests_us = problem.op_time_us, problem.cluster.op_rest_us * problem.costs.trips_of_op()
+    occupied = np.nan_to_num(times + np.where(times > 0, rests_us, 0.0), nan=0.0)
     sums = np.zeros((len(group), problem.device_count))
     np.add.at(sums, task_of_op, occupied.T)
     return np.where(problem.allowed[group], sums, np.inf)
@@ -128,7 +135,8 @@ def memory_of_groups(problem: PlacementProblem) -> NDArray[np.float64]:
     Where all outputs at once would fill more than `MOST_FILLED` of the cluster's memory, each counts for less, so that
     they just do not: the step frees them on its way.
     """
-    costs, groups = problem.costs, problem.group_count
+    _, costs = executed_part(problem.graph, problem.costs)
+    groups = problem.group_count
     kept, given = np.zeros(groups), np.zeros(groups)
     np.add.at(kept, problem.grouping.group_of_op, costs.persistent_bytes.astype(np.float64))
     np.add.at(given, problem.grouping.group_of_op, costs.bytes_of_op().astype(np.float64))

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.graphs.edge_trips import trips_of_edges
 from engine.placeto.step_phases import PHASES, back_edges, phases_of_groups
 from engine.problem import PlacementProblem
+from engine.simulator.executed import executed_part
 
 USUAL = np.array(
     [
@@ -48,9 +50,11 @@ class GroupGraph:
 
     allowed: NDArray[np.bool_]
     time_us: NDArray[np.float64]
-    """the sum of the times of its ops; on a device where it may not go, its slowest allowed time"""
+    """the sum of the times of its ops, all trips; on a device where it may not go, its slowest allowed time"""
     output_bytes: NDArray[np.float64]
-    """[groups] of all its ops"""
+    """[groups] of all its ops, held once"""
+    moved_bytes: NDArray[np.float64]
+    """[groups] the same, once a trip: what would be sent in a step"""
     persistent_bytes: NDArray[np.float64]
     """[groups]"""
     edge_source: NDArray[np.int32]
@@ -58,7 +62,9 @@ class GroupGraph:
     edge_target: NDArray[np.int32]
     """[edges] always above its source"""
     edge_bytes: NDArray[np.float64]
-    """[edges]"""
+    """[edges] sent in a step"""
+    edge_trips: NDArray[np.float64]
+    """[edges] how often a step sends something along it"""
     back_source: NDArray[np.int32]
     """[back edges] groups between which something is sent against their order; each pair once"""
     back_target: NDArray[np.int32]
@@ -103,7 +109,8 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
     grouping, costs, cluster = problem.grouping, problem.costs, problem.cluster
     groups = problem.group_count
     op_time_us = problem.op_time_us
-    rests_us = np.where(np.nan_to_num(op_time_us) > 0, cluster.op_rest_us, 0.0)
+    op_trips = costs.trips_of_op()
+    rests_us = np.where(np.nan_to_num(op_time_us) > 0, cluster.op_rest_us * op_trips, 0.0)
 
     def by_group(per_op: NDArray[np.number]) -> NDArray[np.float64]:
         return np.bincount(grouping.group_of_op, weights=per_op, minlength=groups).astype(np.float64)
@@ -121,11 +128,13 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
     return GroupGraph(
         allowed=allowed,
         time_us=time_us,
-        output_bytes=by_group(costs.bytes_of_op()),
+        output_bytes=by_group(executed_part(problem.graph, costs)[1].bytes_of_op()),
+        moved_bytes=by_group(costs.bytes_of_op() * op_trips.astype(np.float64)),
         persistent_bytes=by_group(costs.persistent_bytes),
         edge_source=grouping.edge_source,
         edge_target=grouping.edge_target,
         edge_bytes=grouping.edge_bytes.astype(np.float64),
+        edge_trips=_edge_trips(problem),
         back_source=back_source,
         back_target=back_target,
         back_bytes=back_bytes,
@@ -139,6 +148,20 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
     )
 
 
+def _edge_trips(problem: PlacementProblem) -> NDArray[np.float64]:
+    """[group edges] of the edge between ops along which something is sent most often."""
+    graph, grouping, groups = problem.graph, problem.grouping, np.int64(problem.group_count)
+    trips = trips_of_edges(graph, problem.costs.trips_of_op())
+    pair = grouping.group_of_op[graph.edge_source] * groups + grouping.group_of_op[graph.edge_target]
+    wanted = grouping.edge_source * groups + grouping.edge_target
+    order = np.argsort(wanted)
+    place = np.searchsorted(wanted[order], pair)
+    there = np.isin(pair, wanted)
+    most = np.zeros(len(wanted))
+    np.maximum.at(most, order[place[there]], trips[there])
+    return most
+
+
 def group_features(graph: GroupGraph) -> NDArray[np.float32]:
     """[groups, GROUP_FEATURES] what a group is, whatever the devices' number and numbering: `USUAL`, in its units.
 
@@ -147,7 +170,7 @@ def group_features(graph: GroupGraph) -> NDArray[np.float32]:
     groups, scale = graph.group_count, graph.mean_group_us
     fastest = np.where(graph.allowed, graph.time_us, np.inf).min(axis=1)
     slowest = graph.time_us.max(axis=1)
-    transfer = graph.output_bytes * graph.mean_us_per_byte
+    transfer = graph.moved_bytes * graph.mean_us_per_byte
     in_degree = np.bincount(graph.edge_target, minlength=groups)
     out_degree = np.bincount(graph.edge_source, minlength=groups)
     columns = [

@@ -61,7 +61,7 @@ def earliest_start(
             if schedule.arrival[source, device] >= 0.0:
                 ready = schedule.arrival[source, device]
             else:
-                ready = max(ready, schedule.bus[home]) + graph.latency[home, device]
+                ready = max(ready, schedule.bus[home]) + graph.latency[home, device] * graph.in_trips[edge]
                 ready += graph.in_bytes[edge] * graph.link_time_per_byte[home, device]
         start = max(start, ready)
     return start
@@ -81,10 +81,10 @@ def commit(
         ready = schedule.finish[source]
         if home != device:
             if schedule.arrival[source, device] < 0.0:
-                sent = max(ready, schedule.bus[home]) + graph.latency[home, device]
+                sent = max(ready, schedule.bus[home]) + graph.latency[home, device] * graph.in_trips[edge]
                 sent += graph.in_bytes[edge] * graph.link_time_per_byte[home, device]
                 schedule.arrival[source, device] = sent
-                schedule.bus[home] = sent + graph.link_rest
+                schedule.bus[home] = sent + graph.link_rest * graph.in_trips[edge]
             ready = schedule.arrival[source, device]
         start = max(start, ready)
     schedule.finish[group] = start + graph.time[group, device]

@@ -3,9 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.problem import PlacementProblem
 from engine.simulator.compiled import compiled
+from engine.simulator.executed import executed_part
 from engine.simulator.topology import consumers_by_producer, topological_order
 
 PHASES = 16
@@ -13,14 +15,19 @@ PHASES = 16
 
 
 def back_edges(problem: PlacementProblem) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """(source, target, bytes): what groups send to groups before them, each output once a pair of groups."""
+    """(source, target, bytes): what groups send in a step to groups before them, each output once a pair of groups, in
+    a loop once a trip.
+    """
     graph, costs, group_of_op = problem.graph, problem.costs, problem.grouping.group_of_op
     source, target = group_of_op[graph.edge_source].astype(np.int64), group_of_op[graph.edge_target].astype(np.int64)
     against = (source > target) & (graph.edge_output != CONTROL)
     output = costs.output_offset[graph.edge_source[against]] + graph.edge_output[against]
-    sent = np.unique(np.stack([source[against], target[against], output], axis=1), axis=0)
+    flows = np.stack([source[against], target[against], output], axis=1)
+    sent, flow_of_edge = np.unique(flows, axis=0, return_inverse=True)
+    trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[against], flow_of_edge, len(sent))
     pairs, pair_of = np.unique(sent[:, :2], axis=0, return_inverse=True)
-    sizes = np.bincount(pair_of.reshape(-1), weights=costs.output_bytes[sent[:, 2]], minlength=len(pairs))
+    moved = moved_bytes(costs.output_bytes[sent[:, 2]], trips)
+    sizes = np.bincount(pair_of.reshape(-1), weights=moved, minlength=len(pairs))
     return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), sizes.astype(np.float64)
 
 
@@ -30,9 +37,10 @@ def phases_of_groups(problem: PlacementProblem) -> tuple[NDArray[np.float64], ND
     When ops could run were every op on its fastest device and nothing sent; a phase is an equal share of the work in
     the order of these times. Ops that could run at once are in one phase, however the graph numbers them.
     """
-    graph, group_of_op, groups = problem.graph, problem.grouping.group_of_op, problem.group_count
+    graph, _ = executed_part(problem.graph, problem.costs)
+    group_of_op, groups = problem.grouping.group_of_op, problem.group_count
     time_us = np.nan_to_num(np.nanmin(problem.op_time_us, axis=0))
-    time_us = time_us + np.where(time_us > 0, problem.cluster.op_rest_us, 0.0)
+    time_us = time_us + np.where(time_us > 0, problem.cluster.op_rest_us * problem.costs.trips_of_op(), 0.0)
     order = topological_order(graph)
     edges, first = consumers_by_producer(graph)
     begin, after = _op_ways(order, first, graph.edge_target[edges], time_us)

@@ -32,6 +32,8 @@ class DeviceViewGraph(NamedTuple):
     in_offset: NDArray[np.int64]
     in_source: NDArray[np.int32]
     in_bytes: NDArray[np.float64]
+    in_trips: NDArray[np.float64]
+    """how often a step sends something along each edge; its bytes are those of all the times"""
     out_offset: NDArray[np.int64]
     out_target: NDArray[np.int32]
     out_bytes: NDArray[np.float64]
@@ -68,6 +70,7 @@ def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
         in_offset=in_offset,
         in_source=in_source,
         in_bytes=graph.edge_bytes[by_target],
+        in_trips=graph.edge_trips[by_target],
         out_offset=out_offset,
         out_target=out_target,
         out_bytes=graph.edge_bytes[by_source],

@@ -4,8 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
+from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.problem import PlacementProblem
+from engine.simulator.executed import executed_part
 
 
 def interchangeable_devices(problem: PlacementProblem) -> NDArray[np.int32]:
@@ -48,9 +50,12 @@ def _same_links(matrix: NDArray[np.float64], one: int, other: int) -> bool:
 
 def _transfers_take_time(problem: PlacementProblem) -> bool:
     """Whether every transfer ends after it has started, also when the clock stands at the end of the longest step."""
-    graph, costs, cluster = problem.graph, problem.costs, problem.cluster
+    graph, costs = executed_part(problem.graph, problem.costs)
+    cluster = problem.cluster
     if graph.edge_count == 0 or cluster.device_count == 1:
         return True
+    op_trips = costs.trips_of_op()
+    trips = trips_of_edges(graph, op_trips)
     data = graph.edge_output != CONTROL
     sizes = np.zeros(graph.edge_count)
     sizes[data] = costs.output_bytes[costs.output_offset[graph.edge_source[data]] + graph.edge_output[data]]
@@ -58,6 +63,6 @@ def _transfers_take_time(problem: PlacementProblem) -> bool:
     bandwidth, latency_us = cluster.bandwidth_bytes_per_us[between], cluster.latency_us[between]
     shortest_us = float((latency_us + sizes.min() / bandwidth).min())
     each_us = latency_us.max() + cluster.link_rest_us
-    ops_us = np.nan_to_num(problem.op_time_us).max(axis=0) + cluster.op_rest_us
-    longest_step_us = float(ops_us.sum() + (sizes / bandwidth.min() + each_us).sum())
+    ops_us = np.nan_to_num(problem.op_time_us).max(axis=0) + cluster.op_rest_us * op_trips
+    longest_step_us = float(ops_us.sum() + (trips * (sizes / bandwidth.min() + each_us)).sum())
     return shortest_us > 2 * float(np.spacing(longest_step_us))

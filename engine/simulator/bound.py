@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster, MemoryModel
 from engine.costs.costs import Costs
 from engine.errors import CostError, shortened
+from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.simulator.executed import executed_part
 from engine.simulator.path_bounds import Paths, connected_parts, earliest_ends, least_tails, least_when_cut
 from engine.simulator.topology import consumers_by_producer, topological_order
 from engine.simulator.work_bound import work_bound_us
@@ -31,6 +33,7 @@ def lower_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> f
 
     Raises CostError for an op that has no time on any of the devices, GraphError for a cycle.
     """
+    graph, costs = executed_part(graph, costs)
     kinds = sorted({device.kind for device in cluster.devices})
     times = costs.time_on(kinds)
     nowhere = np.flatnonzero(np.isnan(times).all(axis=0))
@@ -38,7 +41,8 @@ def lower_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> f
         raise CostError(f"no time on {', '.join(kinds)}", where=f"op {shortened(graph.op_names[nowhere[0]])}")
     paths = _paths(graph, costs, cluster)
     ends, tails = earliest_ends(paths), least_tails(paths)
-    occupied_us = np.where(np.isnan(times), np.inf, times + cluster.op_rest_us * (times != 0))
+    rests_us = np.where(times > 0, cluster.op_rest_us * costs.trips_of_op(), 0.0)
+    occupied_us = np.where(np.isnan(times), np.inf, times + rests_us)
     devices = np.array([sum(device.kind == kind for device in cluster.devices) for kind in kinds])
     can_run = np.isfinite(paths.time_us)
     before_us = np.where(can_run, ends, np.inf) - np.where(can_run, paths.time_us, 0)
@@ -56,6 +60,7 @@ def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
     sizes = np.zeros(graph.edge_count, dtype=np.int64)
     data = output != CONTROL
     sizes[data] = costs.output_bytes[costs.output_offset[graph.edge_source[edges][data]] + output[data]]
+    trips = costs.trips_of_op()
     kinds, bandwidth, latency = _devices_on_paths(cluster)
     times = costs.time_on(kinds).T
     return Paths(
@@ -63,8 +68,9 @@ def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
         entry_first=first,
         consumer=graph.edge_target[edges],
         bytes=sizes,
+        trips=trips_of_edges(graph, trips)[edges].astype(np.float64),
         time_us=np.ascontiguousarray(np.where(np.isnan(times), np.inf, times)),
-        rest_us=np.ascontiguousarray(np.where(times > 0, cluster.op_rest_us, 0.0)),
+        rest_us=np.ascontiguousarray(np.where(times > 0, cluster.op_rest_us * trips[:, np.newaxis], 0.0)),
         bandwidth_bytes_per_us=bandwidth,
         latency_us=latency,
     )

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
 from engine.errors import CostError, GraphError, shortened
+from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 
 MOST = 2.0**62
@@ -38,11 +39,14 @@ def check_sizes(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> None
     held = _bytes_of_op(costs)
     if held.sum() >= MOST:
         raise _too_much(graph, held, f"less than {MOST:.0e} bytes of all ops")
-    times = np.nan_to_num(costs.time_on([device.kind for device in cluster.devices])).max(axis=0)
+    trips = costs.trips_of_op()
+    with np.errstate(over="ignore"):  # what is more than a float can be is too much
+        times = np.nan_to_num(costs.time_on([device.kind for device in cluster.devices])).max(axis=0)
     sent_us = held / cluster.bandwidth_bytes_per_us.min(initial=np.inf, where=_between(cluster))
     each_us = cluster.latency_us.max(initial=0, where=_between(cluster)) + cluster.link_rest_us
-    longest_us = times + cluster.op_rest_us + cluster.device_count * sent_us
-    if longest_us.sum() + graph.edge_count * each_us >= MOST:
+    longest_us = times + trips * (cluster.op_rest_us + cluster.device_count * sent_us)
+    transfers = trips_of_edges(graph, trips).sum(dtype=np.float64)
+    if longest_us.sum() + transfers * each_us >= MOST:
         raise _too_much(graph, longest_us, f"a step, transfers included, of less than {MOST:.0e} µs")
 
 

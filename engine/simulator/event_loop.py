@@ -119,7 +119,7 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
             break
         op = following
         take_from_queue(tables, scratch, device, now)
-    rested_us = now + tables.model[0].op_rest_us if scratch.ops[op].time_us != 0 else now
+    rested_us = now + _rest_us(tables, op) if scratch.ops[op].time_us != 0 else now
     end_us, order, following = np.inf, 0, 0
     if scratch.devices[device].head < scratch.devices[device].tail:
         end_us, order, following = start_op(tables, scratch, device, rested_us)
@@ -128,6 +128,13 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
         scratch.devices[device].free_us = rested_us
     set_event(scratch, device, end_us, order, following)
     return rested_us
+
+
+@inlined
+def _rest_us(tables: Tables, op: int) -> float:
+    """How long a device rests after an op that takes time: once a trip."""
+    rest_us: float = tables.model[0].op_rest_us
+    return rest_us * tables.op_trips[op] if tables.model[0].has_trips else rest_us
 
 
 @inlined

@@ -19,10 +19,12 @@ class Paths(NamedTuple):
     """[edges] by producer"""
     bytes: NDArray[np.int64]
     """[edges] by producer"""
+    trips: NDArray[np.float64]
+    """[edges] by producer: how often a step sends along each"""
     time_us: NDArray[np.float64]
     """[ops, devices], infinite where the op cannot run"""
     rest_us: NDArray[np.float64]
-    """[ops, devices] that the device rests after the op"""
+    """[ops, devices] that the device rests after the op, all its trips together"""
     bandwidth_bytes_per_us: NDArray[np.float64]
     """[devices, devices]"""
     latency_us: NDArray[np.float64]
@@ -109,4 +111,5 @@ def _root(part: NDArray[np.int64], op: int) -> int:
 
 @inlined
 def _transfer_us(paths: Paths, place: int, source: int, device: int) -> float:
-    return float(paths.latency_us[source, device] + paths.bytes[place] / paths.bandwidth_bytes_per_us[source, device])
+    once_us = paths.latency_us[source, device] + paths.bytes[place] / paths.bandwidth_bytes_per_us[source, device]
+    return float(paths.trips[place] * once_us)

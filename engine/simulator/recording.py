@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
+from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import ComputationGraph
 from engine.simulator.memory_curves import full_curves, published_curves
 from engine.simulator.records import Scratch, Tables
@@ -24,7 +25,9 @@ class Recording:
         numbering: Numbering,
         scratch: Scratch,
     ) -> None:
+        """`graph` and `costs`: the part that the step executes."""
         self.graph, self.costs, self.cluster = graph, costs, cluster
+        self.op_trips = costs.trips_of_op()
         self.device_of_op = np.empty(graph.op_count, dtype=np.int32)
         self.start_us, self.time_us = np.empty(graph.op_count), np.empty(graph.op_count)
         self.device_of_op[numbering.ops] = scratch.ops["device"]
@@ -52,6 +55,8 @@ class Recording:
         remote = self.transfer_of_edge >= 0
         ends = np.stack((self.transfer_of_edge[remote], self.device_of_op[self.graph.edge_target[remote]]))
         served = np.unique(ends, axis=1)
+        edge_trips = trips_of_edges(self.graph, self.op_trips)
+        trips = most_of_each(edge_trips[remote], self.transfer_of_edge[remote], len(edge))
         start_us = scratch.entries.start_us[entry]
         return Transfers(
             op=self.graph.edge_source[edge],
@@ -62,13 +67,14 @@ class Recording:
             start_us=start_us,
             end_us=start_us + scratch.entries.time_us[entry],
             bytes=tables.flows.bytes[tables.entries.flow[entry]],
+            trips=trips,
         )
 
     def timeline(self, step_time_us: float) -> Timeline:
         """The finished timeline."""
         waited_for = np.concatenate((self._awaited_by_ops(), self._awaited_by_transfers()))
         devices = self.cluster.device_count
-        rests = np.where(self.time_us != 0, self.cluster.op_rest_us, 0.0)
+        rests = np.where(self.time_us != 0, self.cluster.op_rest_us * self.op_trips, 0.0)
         curves = full_curves if self.cluster.memory_model == MemoryModel.FULL else published_curves
         return Timeline(
             step_time_us=step_time_us,
@@ -117,7 +123,8 @@ class Recording:
 
     def _critical_path(self, waited_for: NDArray[np.int64], rests: NDArray[np.float64]) -> NDArray[np.int64]:
         link_rest_us = 0.0 if self.cluster.contention == Contention.NONE else self.cluster.link_rest_us
-        last_us = np.concatenate((self.end_us + rests, self.transfers.end_us + link_rest_us))
+        link_rests = link_rest_us * self.transfers.trips
+        last_us = np.concatenate((self.end_us + rests, self.transfers.end_us + link_rests))
         path = [int(np.argmax(last_us))]
         while waited_for[path[-1]] != NOT_WAITED:
             path.append(int(waited_for[path[-1]]))

@@ -27,7 +27,16 @@ SIGNED = 0
 NOT_QUEUED = 2**32 - 2
 """in the place of the next transfer"""
 
-MODEL = np.dtype([("contention", "i4"), ("full_memory", "?"), ("op_rest_us", "f8"), ("link_rest_us", "f8")], align=True)
+MODEL = np.dtype(
+    [
+        ("contention", "i4"),
+        ("full_memory", "?"),
+        ("has_trips", "?"),  # whether any op is executed more or less often than once
+        ("op_rest_us", "f8"),
+        ("link_rest_us", "f8"),
+    ],
+    align=True,
+)
 PLACED_OP = np.dtype([("group", "u4"), ("in_degree", "i4"), ("persistent_bytes", "i8")], align=True)
 OP = np.dtype(
     [
@@ -121,7 +130,7 @@ class Tables(NamedTuple):
     entries: Records
     """[edges]"""
     first_ops: NDArray[np.uint32]
-    """ops without inputs, in the order of the file"""
+    """ops without inputs, in the order of the file; without those of no trips, which never start"""
     flow_sizes: NDArray[np.int32]
     """[flows + 1] entries of each"""
     by_name: NDArray[np.uint32]
@@ -134,6 +143,10 @@ class Tables(NamedTuple):
     """[kinds, ops], NaN where the op cannot run"""
     output_bytes: NDArray[np.int64]
     """[ops] all outputs; for the published memory model"""
+    op_trips: NDArray[np.float64]
+    """[ops] how often a step executes each, or [0] without trips"""
+    entry_trips: NDArray[np.float64]
+    """[edges] how often a step sends along each, or [0] without trips"""
 
 
 class Scratch(NamedTuple):
@@ -164,6 +177,8 @@ class Scratch(NamedTuple):
     """[edges] without channels: a binary heap of transfers"""
     in_flight_count: NDArray[np.int64]
     """[1]"""
+    transfer_trips: NDArray[np.float64]
+    """[edges] of a transfer: how often it is made, or [0] without trips"""
 
 
 @inlined
@@ -206,6 +221,8 @@ def borrow_tables(tables: Tables) -> Tables:
         borrowed(tables.links),
         borrowed(tables.time_us),
         borrowed(tables.output_bytes),
+        borrowed(tables.op_trips),
+        borrowed(tables.entry_trips),
     )
 
 
@@ -225,6 +242,7 @@ def borrow_scratch(scratch: Scratch) -> Scratch:
         borrowed(scratch.winners),
         borrowed(scratch.in_flight),
         borrowed(scratch.in_flight_count),
+        borrowed(scratch.transfer_trips),
     )
 
 

@@ -11,6 +11,10 @@ The model of one step:
 - A control edge moves no bytes: between devices it is a signal, a transfer of zero bytes that waits for its turn on the
   link, takes its latency and lets it rest, as an empty tensor does. One signal serves as many as an output would.
 - Back edges belong to the next iteration of a loop and are not simulated.
+- An op of n trips stands for n executions: it takes n times its time and lets its device rest n times. A transfer from
+  an op of p trips to one of c is made min(p, c) times (the largest of these where it serves several), one after the
+  other, and its channel rests as often. Bytes are held once. An op of no trips never starts (its times are 0): nothing
+  waits for it or is sent to it, and it holds nothing but its persistent bytes.
 - The step ends with its last event, rests included. Simultaneous events: arrivals by the producer's name, output and
   consumer's name, then links, then devices, by name.
 
@@ -39,10 +43,12 @@ from engine.graphs.graph import ComputationGraph
 from engine.simulator.batches import THREADS, evaluate_batch, usable_cores
 from engine.simulator.checks import check_edges, check_sizes
 from engine.simulator.event_loop import simulate_step
+from engine.simulator.executed import executed_part
 from engine.simulator.recording import Recording
 from engine.simulator.records import Scratch
 from engine.simulator.tables import make_scratch, make_tables
 from engine.simulator.timeline import Timeline
+from engine.simulator.topology import topological_order
 
 SMALLEST_PART = 20_000
 """simulated ops that are worth a thread's while"""
@@ -83,7 +89,10 @@ class Simulator:
         if group_of_op.shape != (ops,) or group_of_op.min() < 0:
             raise PlacementError("groups that do not cover the ops", where=graph.name, allowed=f"[{ops}] from 0")
         self.group_count = int(group_of_op.max()) + 1
-        self.tables, self._numbering = make_tables(graph, costs, cluster, group_of_op)
+        self._executed, self._executed_costs = executed_part(graph, costs)
+        if self._executed is not graph:
+            topological_order(graph)  # no cycle either in what is not executed
+        self.tables, self._numbering = make_tables(self._executed, self._executed_costs, cluster, group_of_op)
         self.group_of_op = group_of_op
         self._scratches: deque[Scratch] = deque()
 
@@ -114,7 +123,8 @@ class Simulator:
         step_time_us = simulate_step(self.tables, scratch, checked)
         if np.isnan(step_time_us):
             self._raise_missing_time(checked)
-        recording = Recording(self.graph, self.costs, self.cluster, self.tables, self._numbering, scratch)
+        part = self._executed, self._executed_costs
+        recording = Recording(*part, self.cluster, self.tables, self._numbering, scratch)
         return recording.timeline(step_time_us)
 
     def new_scratch(self) -> Scratch:

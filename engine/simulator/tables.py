@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
+from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator import records as kinds_of
 from engine.simulator.records import BUS_CODE, NONE_CODE, NOTHING, PAIR_CODE, Records, Scratch, Tables, records_of
@@ -30,28 +31,37 @@ class Numbering:
 def make_tables(
     graph: ComputationGraph, costs: Costs, cluster: Cluster, group_of_op: NDArray[np.int32]
 ) -> tuple[Tables, Numbering]:
-    """Flatten the inputs into new arrays. Raises GraphError where there is a cycle."""
+    """Flatten the inputs, of which every edge is used in a step, into new arrays. Raises GraphError for a cycle."""
     ops = topological_order(graph).astype(np.int64)
     flat = _Flat(graph, costs, ops)
     tables = Tables(
-        model=_model_record(cluster),
+        model=_model_record(cluster, flat.has_trips),
         placed_ops=_placed_op_records(flat, costs, group_of_op),
         ops=_op_records(flat, costs),
         flows=_flow_records(flat),
         entries=_entry_records(flat),
-        first_ops=flat.number[np.bincount(graph.edge_target, minlength=len(ops)) == 0].astype(np.uint32),
+        first_ops=flat.number[_start_first(graph, costs)].astype(np.uint32),
         flow_sizes=np.append(flat.flow_size, 0).astype(np.int32),
         by_name=flat.by_name.astype(np.uint32),
         shared=_shared_records(flat),
         links=_link_records(cluster),
         time_us=np.ascontiguousarray(costs.time_on(_kinds(cluster))[:, ops]),
         output_bytes=costs.bytes_of_op()[ops],
+        op_trips=(costs.trips_of_op()[ops] if flat.has_trips else np.empty(0)).astype(np.float64),
+        entry_trips=(flat.edge_trips[flat.entries] if flat.has_trips else np.empty(0)).astype(np.float64),
     )
     return tables, Numbering(ops, flat.entries)
 
 
-def _model_record(cluster: Cluster) -> Records:
+def _start_first(graph: ComputationGraph, costs: Costs) -> NDArray[np.bool_]:
+    """[ops] whether an op waits for nothing."""
+    waits_for = np.bincount(graph.edge_target, minlength=graph.op_count)
+    return np.asarray((waits_for == 0) & (costs.trips_of_op() > 0))
+
+
+def _model_record(cluster: Cluster, has_trips: bool) -> Records:
     model = records_of(1, kinds_of.MODEL)
+    model.has_trips = has_trips
     model.contention = CONTENTION_CODES[cluster.contention]
     model.full_memory = cluster.memory_model == MemoryModel.FULL
     model.op_rest_us, model.link_rest_us = cluster.op_rest_us, cluster.link_rest_us
@@ -97,6 +107,8 @@ class _Flat:
         self.flow_source, flow_output = self.source[self.entries[new_flow]], output[self.entries[new_flow]]
         self.flow_size = np.bincount(self.flow_of_entry, minlength=len(flow_output))
         self.flow_bytes = _flow_bytes(costs, ops[self.flow_source], flow_output)
+        self.has_trips = bool((costs.trips_of_op() != 1).any())
+        self.edge_trips = trips_of_edges(graph, costs.trips_of_op())
         flow_of_edge = self.flow_of_entry[self.entry_of_edge]
         by_target = np.lexsort((edges, self.target))
         self.shared_edges = by_target[self.flow_size[flow_of_edge[by_target]] > 1]
@@ -181,6 +193,7 @@ def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
         winners=winners,
         in_flight=records_of(edges if cluster.contention == Contention.NONE else 0, kinds_of.FLIGHT),
         in_flight_count=np.zeros(1, np.int64),
+        transfer_trips=np.zeros(len(tables.entry_trips)),
     )
 
 

@@ -32,7 +32,9 @@ class Transfers:
     end_us: NDArray[np.float64]
     """[transfers] the bytes are there; the link may rest from then on"""
     bytes: NDArray[np.int64]
-    """[transfers]"""
+    """[transfers] of one time"""
+    trips: NDArray[np.int64]
+    """[transfers] how often each is made in the step: all of that is one span"""
 
     def __len__(self) -> int:
         return len(self.op)
@@ -68,7 +70,7 @@ class Timeline:
     busy_us: NDArray[np.float64]
     """[devices] ops ran"""
     rest_us: NDArray[np.float64]
-    """[devices] the device rested after ops"""
+    """[devices] the device rested after ops, once a trip"""
     peak_bytes: NDArray[np.int64]
     """[devices]"""
     memory: tuple[MemoryCurve, ...]
@@ -154,6 +156,8 @@ def _transfer_events(timeline: Timeline, graph: ComputationGraph, cluster: Clust
             "to": ", ".join(devices[device] for device in to),
             "critical": graph.op_count + index in critical,
         }
+        if transfers.trips[index] != 1:
+            details["times"] = int(transfers.trips[index])
         start_us, end_us = float(transfers.start_us[index]), float(transfers.end_us[index])
         span = _span(LINKS_PROCESS, track, names[graph.op_count + index], start_us, end_us, details)
         events += [span] if cluster.contention != Contention.NONE else _asynchronous(span, index, end_us)

@@ -53,6 +53,8 @@ def send(tables: Tables, scratch: Scratch, op: int, device: int, now: float) -> 
         count, last_transfer = _sort(tables, scratch, flow, device)
         if count > 0:
             transfers, transfer = transfers + count, last_transfer
+    if tables.model[0].has_trips:
+        _count_trips(tables, scratch, op, device)
     place, beyond = entries_of(tables, op)
     while place < beyond:
         if transfers > 1:
@@ -127,6 +129,20 @@ def _sort_alone(tables: Tables, scratch: Scratch, flow: int, device: int, entry:
 
 
 @inlined
+def _count_trips(tables: Tables, scratch: Scratch, op: int, device: int) -> None:
+    """Each transfer of `op` is made as often as the edge that needs it most often, of those that it serves."""
+    first, beyond = entries_of(tables, op)
+    for entry in range(first, beyond):
+        scratch.transfer_trips[entry] = 0.0
+    for entry in range(first, beyond):
+        if scratch.ops[tables.entries[entry].consumer].device != device:
+            transfer = scratch.entries[entry].transfer
+            scratch.transfer_trips[transfer] = max(scratch.transfer_trips[transfer], tables.entry_trips[entry])
+    for entry in range(first, beyond):
+        scratch.entries[entry].time_us *= scratch.transfer_trips[entry]
+
+
+@inlined
 def _transfer_us(tables: Tables, scratch: Scratch, flow: int, device: int, destination: int) -> float:
     link = tables.links[device * len(scratch.devices) + destination]
     return float(link.latency_us + tables.flows[flow].bytes / link.bandwidth_bytes_per_us)
@@ -198,7 +214,10 @@ def end_transfer(tables: Tables, scratch: Scratch, transfer: int, now: float) ->
         land(scratch)
         return now
     channel = _channel(tables, scratch, transfer, device)
-    rested_us: float = now + tables.model[0].link_rest_us
+    rest_us: float = tables.model[0].link_rest_us
+    if tables.model[0].has_trips:
+        rest_us *= scratch.transfer_trips[transfer]
+    rested_us = now + rest_us
     following = scratch.channels[channel].head
     end_us, order = np.inf, 0
     if following != NOTHING:

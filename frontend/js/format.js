@@ -7,6 +7,7 @@ const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u
 
 const KIBI = 1024;
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const DECIMAL_UNITS = ["", "k", "M", "G", "T", "P", "E"];
 const TIME_UNITS = [
   { unit: "µs", divisor: 1 },
   { unit: "ms", divisor: 1e3 },
@@ -75,6 +76,25 @@ export function formatBytes(bytes) {
     power += 1;
   }
   return power === 0 ? `${value} B` : `${significant(value)} ${BYTE_UNITS[power]}`;
+}
+
+/**
+ * A number of floating-point operations: `3.87 G`.
+ *
+ * @param {number | null | undefined} flops
+ * @returns {string}
+ */
+export function formatFlops(flops) {
+  if (!isNumber(flops)) {
+    return NOTHING;
+  }
+  let power = 0;
+  let value = flops;
+  while (value >= 999.5 && power < DECIMAL_UNITS.length - 1) {
+    value /= 1000;
+    power += 1;
+  }
+  return power === 0 ? formatCount(value) : `${significant(value)} ${DECIMAL_UNITS[power]}`;
 }
 
 /**

@@ -51,9 +51,22 @@ async function showGraph(root) {
   }
 }
 
+/** Links to a field that may be folded away: it is unfolded, and gets the focus. */
+function followFieldLinks() {
+  for (const link of document.querySelectorAll("a[data-to-field]")) {
+    link.addEventListener("click", (event) => {
+      const field = document.getElementById((link.getAttribute("href") ?? "").slice(1));
+      field?.closest("details")?.setAttribute("open", "");
+      field?.focus();
+      event.preventDefault();
+    });
+  }
+}
+
 const root = find(document, "[data-page=graph]", HTMLElement);
 fillNumbers(document);
 confirmDeletion(document);
+followFieldLinks();
 if (root.dataset.status === "ready") {
   for (const form of document.querySelectorAll("form[data-run-form]")) {
     if (form instanceof HTMLFormElement) {

@@ -1,12 +1,13 @@
 /** Numbers that a template wrote raw, in the form that people read. */
 
-import { formatBytes, formatCount, formatDuration, formatGap, formatTime, NOTHING } from "./format.js";
+import { formatBytes, formatCount, formatDuration, formatFlops, formatGap, formatTime, NOTHING } from "./format.js";
 
 /** @type {[string, (value: number) => string][]} */
 const FORMS = [
   ["data-time-us", formatTime],
   ["data-bytes", formatBytes],
   ["data-count", formatCount],
+  ["data-flops", formatFlops],
   ["data-seconds", formatDuration],
   ["data-gap", formatGap],
 ];

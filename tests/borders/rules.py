@@ -17,6 +17,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "engine.experiments",
     ),
     (
+        "engine.cli",
         "engine.measuring_commands",
         "engine.building_command",
         "engine.comparing_command",

@@ -82,4 +82,4 @@ def test_ops_that_share_a_device_hold_the_device_that_is_fixed_for_one(
 
 def test_only_a_graph_is_written(apply: Apply, capsys: pytest.CaptureFixture[str]) -> None:
     assert apply(PLACEMENT, out="placed.json") == 2
-    assert capsys.readouterr().err == "--out: 'placed.json'; allowed: a name that ends in .pb or .pbtxt\n"
+    assert capsys.readouterr().err == "--out: 'placed.json'; allowed: a name that ends in .pb, .pbtxt or .zip\n"

@@ -93,7 +93,7 @@ def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]
         ),
         (["--set", "preset"], "--set: 'preset' has no =; allowed: NAME=JSON, such as preset=paper"),
         (["--method", "random", "--set", "batch=0"], "random batch: 0; allowed: a whole number from 1 to 100000"),
-        (["--out", "placed.txt"], "--out: 'placed.txt'; allowed: a name that ends in .pb, .pbtxt or .json"),
+        (["--out", "placed.txt"], "--out: 'placed.txt'; allowed: a name that ends in .pb, .pbtxt, .zip or .json"),
         (
             ["--out", "/nowhere/a.json"],
             "--out: /nowhere/a.json cannot be written; allowed: a file in a folder that is there",
@@ -158,7 +158,7 @@ def test_ops_of_unknown_cost_and_ops_for_a_cpu_are_told_by_name(
     command = ["place", str(path), "--cluster", "2xK80+cpu", "--method", "single_device", "--evaluations", "5"]
     assert main(command) == 0
     lines = capsys.readouterr().err.splitlines()
-    start = lines.index("Ops without a known cost: 12. Their time and bytes are the least that they can be.")
+    start = lines.index("Ops without a known cost: 12. Their times and bytes are lower bounds.")
     assert lines[start + 1 : start + 14] == [
         *(f"  odd_{index:02} (Odd): TensorFlow does not know ops of this type" for index in range(10)),
         "  and 2 more",

@@ -2,11 +2,15 @@
 
 import dataclasses
 
+import numpy as np
+
 from engine.archive import pack, unpack
+from engine.clusters.parsing import parse_cluster
 from engine.graphs.grouping import group_ops
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import OPS_NAMED, PreparedGraph
+from engine.simulator import Simulator
 from tests.engine.graphs.graph_samples import make_costs, make_graph
 
 STRINGS, FILES = "it works on strings", "it reads or writes files"
@@ -45,6 +49,25 @@ def test_what_was_stored_before_these_fields_were_is_still_read() -> None:
     assert back.origin == Origin()
     assert back.graph.cpu_reason == ("", "")
     assert back.summary()["cpu_ops"] == {"ops": 0, "reasons": []}
+
+
+def test_what_was_stored_before_trips_were_runs_every_op_once() -> None:
+    arrays, texts = unpack(prepared("", "").to_bytes())
+    older = {key: value for key, value in arrays.items() if key not in ("Costs.trips", "Costs.flops")}
+    assert len(older) == len(arrays) - 2
+    back = PreparedGraph.from_bytes(pack(older, texts))
+    assert back.costs.trips_of_op().tolist() == [1, 1]
+    cluster = parse_cluster("2xK80")
+    placements = np.array([[0, 0], [0, 1]], dtype=np.int32)
+    wanted = Simulator(prepared("", "").graph, prepared("", "").costs, cluster).evaluate(placements)
+    found = Simulator(back.graph, back.costs, cluster).evaluate(placements)
+    assert found.step_time_us.tolist() == wanted.step_time_us.tolist()
+
+
+def test_trips_go_through_the_database() -> None:
+    once = prepared("", "")
+    looped = PreparedGraph(once.graph, dataclasses.replace(once.costs, trips=np.array([40, 0])), once.grouping)
+    assert PreparedGraph.from_bytes(looped.to_bytes()).costs.trips.tolist() == [40, 0]
 
 
 def test_ops_that_need_a_cpu_are_counted_by_reason_the_most_frequent_first() -> None:

@@ -9,6 +9,7 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.reading_arguments import add_reading_arguments, reading_options
 
 RULE = "; allowed: NAME=LENGTHS, such as images=8,224,224,3"
+TRIPS = "allowed: NAME=N, such as while=40"
 
 
 def options(*arguments: str) -> ReadingOptions:
@@ -33,7 +34,9 @@ def test_all_of_them() -> None:
         "d=[]",
     )
     expected = {"a/x": (8, 224, 3), "b": (2, 3), "c": (), "d": ()}
-    assert options("--signature", "s", "--batch-size", "4", *shapes) == ReadingOptions("s", 4, expected)
+    counts = ("--trips", "a/while=40", "--trips", "b=c=1", "--size", "Where= 0")
+    whole = ReadingOptions("s", 4, expected, {"a/while": 40, "b=c": 1}, {"Where": 0})
+    assert options("--signature", "s", "--batch-size", "4", *shapes, *counts) == whole
 
 
 @pytest.mark.parametrize(
@@ -51,4 +54,24 @@ def test_all_of_them() -> None:
 def test_a_shape_that_is_none_is_one_line(texts: list[str], line: str) -> None:
     with pytest.raises(SettingsError) as raised:
         options(*(part for text in texts for part in ("--input-shape", text)))
+    assert str(raised.value) == line
+
+
+@pytest.mark.parametrize(
+    ("option", "texts", "line"),
+    [
+        ("--trips", ["while"], f"--trips: while is no number of trips; {TRIPS}"),
+        ("--trips", ["=3"], f"--trips: =3 is no number of trips; {TRIPS}"),
+        ("--trips", ["while=many"], f"--trips: while=many is no number of trips; {TRIPS}"),
+        ("--trips", ["while=1.5"], f"--trips: while=1.5 is no number of trips; {TRIPS}"),
+        ("--trips", ["while=²"], f"--trips: while=² is no number of trips; {TRIPS}"),
+        ("--trips", [f"while={10**18}"], f"while: {10**18} trips; allowed: a whole number from 1 to 1000000000"),
+        ("--trips", ["a=1", "a=1"], "--trips: a is there twice; allowed: each name once"),
+        ("--size", ["Where="], "--size: Where= is no size; allowed: NAME=N, such as Where=100"),
+        ("--size", [f"Where={2**63}"], f"Where: the length {2**63}; allowed: a whole number from 0 to {2**31 - 1}"),
+    ],
+)
+def test_a_count_that_is_none_is_one_line(option: str, texts: list[str], line: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        options(*(part for text in texts for part in (option, text)))
     assert str(raised.value) == line

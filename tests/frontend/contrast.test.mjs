@@ -24,6 +24,7 @@ const PROMISES = [
   [TEXT, ["text", "danger"], ["danger-soft"]],
   [LINE, ["border-strong"], SURFACES], // of controls, and around the marks of devices, whose colours differ in lightness
   [LINE, ["edge", "edge-crossing", "node-unplaced"], ["surface"]],
+  [LINE, ["good", "accent", "chart-mean", "chart-bound", "warn"], ["surface"]], // the bar of the sources of times
   [LINE, ["point", "best", "mean", "single", "cpu", "random", "bound"].map((name) => `chart-${name}`), ["surface"]],
 ];
 

@@ -23,7 +23,7 @@ FORMS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         {"name": "a", "families": "nmt", "clusters": "2xK80", "seconds": "9", "seed": "0"},
         ("seconds", "seed"),
     ),
-    "/projects/{project}/graphs/": ({}, ("batch_size", "groups", "input_shapes")),
+    "/projects/{project}/graphs/": ({}, ("batch_size", "groups", "input_shapes", "trips", "sizes")),
 }
 
 
@@ -33,7 +33,7 @@ def test_it_is_taken_or_refused_at_its_field(client: Client, ready_graph: Graph,
     address = address.format(graph=ready_graph.id, project=ready_graph.project_id)
     for field in fields:
         for odd in ODD:
-            shown = f"images={odd}" if field == "input_shapes" else odd
+            shown = f"images={odd}" if field in ("input_shapes", "trips", "sizes") else odd
             file = {} if sent else {"file": SimpleUploadedFile("odd.json", b"{}")}
             answer = client.post(address, sent | file | {field: shown}, headers={"accept": "application/json"})
             if answer.status_code != 302:

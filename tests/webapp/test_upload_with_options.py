@@ -15,6 +15,8 @@ from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.input_shapes import MOST_LINES, input_shapes_text, parse_input_shapes
 from webapp.graphs.leftovers import remove_leftovers
 from webapp.graphs.models import Graph
+from webapp.graphs.named_numbers import MOST_LINES as MOST_NUMBERS
+from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
 from webapp.graphs.reading import read_graph
 from webapp.projects.models import Project
 
@@ -46,13 +48,18 @@ def test_options_are_kept_and_given_to_the_engine(
         "groups": " All ",
         "signature": "serve",
         "input_shapes": "images=1,224,224,3\r\n\r\n rate = \n",
+        "trips": "rnn/while=40\r\n a=b = 1 \r\n",
+        "sizes": "\nWhere=0",
         "run_metadata": times("My step.PB"),
         "profile_kind": "K80",
     }
     assert upload(client, project, fields).status_code == 302
     graph = Graph.objects.get()
-    reading = api.ReadingOptions("serve", 32, {"images": (1, 224, 224, 3), "rate": ()})
+    shapes = {"images": (1, 224, 224, 3), "rate": ()}
+    reading = api.ReadingOptions("serve", 32, shapes, {"rnn/while": 40, "a=b": 1}, {"Where": 0})
     assert graph.own_options == GraphOptions(reading, None, "K80")
+    told = "signature serve, batch size 32, 2 input shapes, trips of 2 loops, 1 size, groups: all, measured times"
+    assert graph.choices_words == told
     assert (graph.times_name, graph.times_bytes) == ("My step.PB", len(TIMES))
     assert graph.times_path.read_bytes() == TIMES
     assert graph.times_path.stat().st_mode & 0o077 == 0, "for the owner alone"
@@ -76,7 +83,8 @@ def test_options_are_kept_and_given_to_the_engine(
 
 
 def test_without_options_everything_is_as_usual(client: Client, project: Project, data_folder: Path) -> None:
-    empty = {"batch_size": "", "groups": "", "signature": "", "input_shapes": "", "profile_kind": ""}
+    names = ("batch_size", "groups", "signature", "input_shapes", "trips", "sizes", "profile_kind")
+    empty = dict.fromkeys(names, "")
     for fields in ({}, empty):
         assert upload(client, project, fields).status_code == 302
     for graph in Graph.objects.all():
@@ -117,6 +125,23 @@ BAD_OPTIONS = [
         "input_shapes",
         "1001 input shapes; allowed",
     ),
+    ({"trips": "while"}, "trips", "line 1: 'while' names nothing; allowed: one name a line as while=40"),
+    ({"trips": "\n=4"}, "trips", "line 2: '=4' names nothing; allowed: "),
+    ({"trips": "while=x"}, "trips", "line 1: 'x'; allowed: a whole number of at most 19 digits"),
+    ({"trips": "while=1.5"}, "trips", "line 1: '1.5'; allowed: a whole number"),
+    ({"trips": "while=²"}, "trips", "line 1: '²'; allowed: a whole number"),
+    ({"trips": "while=-1"}, "trips", "line 1: '-1'; allowed: a whole number"),
+    ({"trips": "while=" + "9" * 20}, "trips", f"line 1: '{'9' * 20}'; allowed: a whole number"),
+    ({"trips": "a=1\n\na=2"}, "trips", "line 3: 'a' has a number already; allowed: each name once"),
+    ({"trips": "while=0"}, "trips", "while: 0 trips; allowed: a whole number from 1 to 1000000000"),
+    ({"trips": f"while={10**18}"}, "trips", f"while: {10**18} trips; allowed: a whole number from 1 to 1000000000"),
+    ({"trips": "\n".join(f"a{n}=1" for n in range(MOST_NUMBERS + 1))}, "trips", "1001 lines; allowed: at most 1000"),
+    ({"sizes": "Where"}, "sizes", "line 1: 'Where' names nothing; allowed: one name a line as Where=100"),
+    (
+        {"sizes": f"Where={2**31}"},
+        "sizes",
+        "Where: the length 2147483648; allowed: a whole number from 0 to 2147483647",
+    ),
     (
         {"profile_kind": "K80"},
         "profile_kind",
@@ -141,8 +166,15 @@ def test_nonsense_is_one_sentence_at_its_field_and_nothing_is_kept(
 
 
 def test_each_of_several_faults_is_told_at_its_own_field(client: Client, project: Project) -> None:
-    response = upload(client, project, {"groups": "x", "batch_size": "0", "input_shapes": "y"})
-    assert set(response.json()["errors"]) == {"groups", "batch_size", "input_shapes"}
+    bad = {"groups": "x", "batch_size": "0", "input_shapes": "y", "trips": "z", "sizes": "z"}
+    assert set(upload(client, project, bad).json()["errors"]) == set(bad)
+
+
+@pytest.mark.parametrize("field", ["trips", "sizes"])
+def test_a_node_link_file_leaves_nothing_to_be_counted(client: Client, project: Project, field: str) -> None:
+    response = upload(client, project, {field: "while=3"}, "a.json", node_link())
+    sentence = f"{field}: node-link JSON leaves nothing open; allowed: none"
+    assert (response.status_code, response.json()) == (400, {"errors": {field: [sentence]}})
 
 
 BAD_TIMES = [
@@ -261,3 +293,15 @@ def test_the_page_comes_again_with_what_was_entered(client: Client, project: Pro
 def test_shapes_are_written_as_they_are_read() -> None:
     shapes = {"a=b": (1, 2), "scalar": (), "x/y:0": (0,)}
     assert parse_input_shapes(input_shapes_text(shapes)) == shapes
+
+
+def test_numbers_are_written_as_they_are_read() -> None:
+    numbers = {"a=b": 1, "x/y:0": 0, "while": 10**9}
+    assert parse_named_numbers(named_numbers_text(numbers), "trips", "") == numbers
+
+
+def test_a_row_from_before_trips_and_sizes_has_none(graph: Graph) -> None:
+    reading = {"signature": "serve", "batch_size": 2, "input_shapes": {}}
+    Graph.objects.update(options={"reading": reading, "groups": 7, "profile_kind": None})
+    graph.refresh_from_db()
+    assert graph.own_options == GraphOptions(api.ReadingOptions("serve", 2), 7)

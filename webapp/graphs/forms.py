@@ -14,10 +14,22 @@ from webapp.graphs.graph_options import GraphOptions, groups_text
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.input_shapes import input_shapes_text, parse_input_shapes
 from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
+from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
+from webapp.graphs.open_counts import OpenCount, open_counts
+from webapp.graphs.what_was_read import batch_hint
 from webapp.user_errors import add_to_form
 
 TIMES_SUFFIX = ".pb"
 GROUPS_ALLOWED = "a whole number from 1, or all"
+NO_WHOLE_NUMBER = {"invalid": "This is no whole number."}
+EXAMPLES = {"trips": "while=40", "sizes": "Where=100"}
+MOST_ROWS = 50
+"""loops, or sizes, that have a field of their own when a graph is read again"""
+
+
+def _lines(example: str) -> forms.Textarea:
+    """A field for a line a name."""
+    return forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": example})
 
 
 class OptionsForm(forms.Form):
@@ -27,7 +39,7 @@ class OptionsForm(forms.Form):
         label="Batch size",
         required=False,
         help_text="For inputs whose first dimension the file leaves open.",
-        error_messages={"invalid": "This is no whole number."},
+        error_messages=NO_WHOLE_NUMBER,
     )
     groups = forms.CharField(
         label="Groups",
@@ -42,8 +54,22 @@ class OptionsForm(forms.Form):
         label="Input shapes",
         required=False,
         strip=True,
-        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": "images=1,224,224,3"}),
+        widget=_lines("images=1,224,224,3"),
         help_text="One input a line, its whole shape.",
+    )
+    trips = forms.CharField(
+        label="Trips of loops",
+        required=False,
+        strip=False,  # the lines are numbered
+        widget=_lines(EXAMPLES["trips"]),
+        help_text="One loop a line, with how often a step runs its body, where the file leaves that open.",
+    )
+    sizes = forms.CharField(
+        label="Sizes that depend on data",
+        required=False,
+        strip=False,  # the lines are numbered
+        widget=_lines(EXAMPLES["sizes"]),
+        help_text="One op a line, with the length of its output; without it the largest possible length counts.",
     )
     run_metadata = forms.FileField(
         label="Measured times",
@@ -85,6 +111,14 @@ class OptionsForm(forms.Form):
                 api.ReadingOptions(input_shapes=parse_input_shapes(self.cleaned_data["input_shapes"])).input_shapes
             )
 
+    def clean_trips(self) -> dict[str, int]:
+        """Name of a loop → trips; the engine says what is allowed."""
+        return self._clean_counts("trips")
+
+    def clean_sizes(self) -> dict[str, int]:
+        """Name of an op → length; the engine says what is allowed."""
+        return self._clean_counts("sizes")
+
     def clean(self) -> dict[str, Any]:
         """Make `options`; the engine's sentences go to the fields."""
         super().clean()
@@ -95,7 +129,13 @@ class OptionsForm(forms.Form):
         except api.PlacetoError as error:
             add_to_form(self, error, "run_metadata")
         if not self.errors:
-            reading = api.ReadingOptions(data["signature"], data["batch_size"], data["input_shapes"])
+            reading = api.ReadingOptions(
+                data["signature"],
+                data["batch_size"],
+                data["input_shapes"],
+                data.get("trips", {}),
+                data.get("sizes", {}),
+            )
             self.options = GraphOptions(reading, data["groups"], data["profile_kind"] or None)
         return data
 
@@ -103,6 +143,10 @@ class OptionsForm(forms.Form):
     def times_file(self) -> IncomingFile | None:
         """The second file, where one was sent."""
         return cast(IncomingFile | None, self.cleaned_data.get("run_metadata"))
+
+    def _clean_counts(self, kind: str) -> dict[str, int]:
+        with _sentence_at_field():
+            return _checked(kind, parse_named_numbers(self.cleaned_data[kind], kind, EXAMPLES[kind]))
 
     def _check_files(self) -> None:
         """Raise what is wrong with the files, seen from outside."""
@@ -155,6 +199,9 @@ class AgainForm(OptionsForm):
 
     leaves_nothing_open: bool
     """whether the file says itself all but the groups, so that the other fields need not be shown"""
+    batch_hint: tuple[int, int] | None
+    """how many ops a batch size makes known, and of how many: then its field stands where the page says so"""
+    form_id = "read-again"
 
     keep_times = forms.BooleanField(label="Keep the measured times", required=False)
 
@@ -165,6 +212,8 @@ class AgainForm(OptionsForm):
             "groups": groups_text(own.groups),
             "signature": own.reading.signature,
             "input_shapes": input_shapes_text(own.reading.input_shapes),
+            "trips": named_numbers_text(own.reading.trips),
+            "sizes": named_numbers_text(own.reading.sizes),
             "keep_times": graph.has_times,
             "profile_kind": own.profile_kind or "",
         }
@@ -180,6 +229,70 @@ class AgainForm(OptionsForm):
                 required=False,
                 choices=[("", "the usual one"), *((name, name) for name in signatures)],
             )
+        self._given = {"trips": own.reading.trips, "sizes": own.reading.sizes}
+        self._rows: dict[str, list[OpenCount]] = {"trips": [], "sizes": []}
+        summary = graph.summary if isinstance(graph.summary, dict) else {}
+        self.batch_hint = None if self.leaves_nothing_open else batch_hint(summary)
+        if self.batch_hint:
+            self.fields["batch_size"].widget.attrs["form"] = self.form_id
+            self.fields["batch_size"].help_text = ""
+        for kind, found in open_counts(summary).items():
+            if found is not None and not self.leaves_nothing_open:
+                self._add_rows(kind, found)
+
+    @property
+    def trips_rows(self) -> list[tuple[OpenCount, forms.BoundField]]:
+        """Loops with a field of their own."""
+        return [(row, self[row.key]) for row in self._rows["trips"]]
+
+    @property
+    def sizes_rows(self) -> list[tuple[OpenCount, forms.BoundField]]:
+        """Sizes with a field of their own."""
+        return [(row, self[row.key]) for row in self._rows["sizes"]]
+
+    def id_for_trips(self, name: str) -> str:
+        """Of the field at which the trips of this loop can be said."""
+        keys = [row.key for row in self._rows["trips"] if row.name == name] or ["trips"]
+        return self[keys[0]].id_for_label
+
+    def clean(self) -> dict[str, Any]:
+        """Take the rows with the lines."""
+        for kind, rows in self._rows.items():
+            if not self.has_error(kind):
+                self._take_rows(kind, rows)
+        return super().clean()
+
+    def _add_rows(self, kind: str, found: list[OpenCount]) -> None:
+        """A field for each of the first; lines remain for the others and for names that the reading did not find."""
+        rows = self._rows[kind] = found[:MOST_ROWS]
+        for row in rows:
+            self.fields[row.key] = forms.IntegerField(
+                label=row.label, required=False, help_text=row.words, error_messages=NO_WHOLE_NUMBER
+            )
+            self.initial[row.key] = self._given[kind].get(row.name, row.counted)
+        with_field = {row.name for row in rows}
+        others = {name: count for name, count in self._given[kind].items() if name not in with_field}
+        self.initial[kind] = named_numbers_text(others)
+        if not others and len(found) <= MOST_ROWS:
+            del self.fields[kind]
+        elif rows:
+            self.fields[kind].label = {"trips": "Trips of other loops", "sizes": "Sizes of other ops"}[kind]
+
+    def _take_rows(self, kind: str, rows: list[OpenCount]) -> None:
+        """Into `cleaned_data[kind]`; what stays as it was counted without anybody's word stays open."""
+        lines: dict[str, int] = self.cleaned_data.get(kind) or {}
+        counts = dict(lines)
+        for row in rows:
+            count = self.cleaned_data.get(row.key)
+            if row.name in lines:
+                self.add_error(kind, f"{row.label}: it has a field of its own; allowed: names without one")
+            if count is None or (count == row.counted and row.name not in self._given[kind]):
+                continue
+            try:
+                counts |= _checked(kind, {row.name: count})
+            except api.PlacetoError as error:
+                self.add_error(row.key, str(error))
+        self.cleaned_data[kind] = counts
 
 
 class SampleForm(forms.Form):
@@ -207,6 +320,12 @@ def _sentence_at_field() -> Iterator[None]:
         yield
     except api.PlacetoError as error:
         raise forms.ValidationError(str(error)) from None
+
+
+def _checked(kind: str, counts: dict[str, int]) -> dict[str, int]:
+    """The same numbers. Raises SettingsError where the engine takes no such ones."""
+    options = api.ReadingOptions(trips=counts) if kind == "trips" else api.ReadingOptions(sizes=counts)
+    return dict(options.trips if kind == "trips" else options.sizes)
 
 
 def _groups(text: str) -> int | None:

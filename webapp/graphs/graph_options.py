@@ -14,7 +14,7 @@ class GraphOptions:
     """Choices beside a graph's file."""
 
     reading: api.ReadingOptions = DEFAULT_READING
-    """signature, batch size, input shapes"""
+    """signature, batch size, input shapes, trips of loops, sizes"""
     groups: int | None = api.DEFAULT_GROUPS
     """merge to at most so many; None: no merging"""
     profile_kind: str | None = None
@@ -46,6 +46,10 @@ class GraphOptions:
             parts.append(f"batch size {self.reading.batch_size}")
         if shapes := self.reading.input_shapes:
             parts.append(f"{len(shapes)} input shape{'s' if len(shapes) > 1 else ''}")
+        if trips := self.reading.trips:
+            parts.append(f"trips of {len(trips)} loop{'s' if len(trips) > 1 else ''}")
+        if sizes := self.reading.sizes:
+            parts.append(f"{len(sizes)} size{'s' if len(sizes) > 1 else ''}")
         if self.groups != api.DEFAULT_GROUPS:
             parts.append(f"groups: {groups_text(self.groups)}")
         return ", ".join(parts)

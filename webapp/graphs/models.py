@@ -12,6 +12,7 @@ from webapp.json_text import JsonTextField
 from webapp.projects.models import Project
 
 NODE_LINK_SUFFIX = ".json"
+SAVED_MODEL_SUFFIX = ".zip"
 
 
 class Graph(StagedJob):
@@ -95,6 +96,17 @@ class Graph(StagedJob):
         offered = summary.get("signatures") or []
         assert isinstance(offered, list)
         return [str(name) for name in offered]
+
+    @property
+    def is_saved_model(self) -> bool:
+        """Whether its file is a SavedModel, so that one can be written placed too."""
+        return self.suffix == SAVED_MODEL_SUFFIX
+
+    @property
+    def lacks_variables(self) -> bool:
+        """Whether its file is a SavedModel whose variables are not in it, as far as it has been read."""
+        summary = self.summary if isinstance(self.summary, dict) else {}
+        return self.is_saved_model and summary.get("variables_stored") is False
 
     @property
     def is_ready(self) -> bool:

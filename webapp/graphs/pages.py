@@ -10,7 +10,14 @@ from engine import api
 from webapp.comparisons.listing import page_of_lines
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
-from webapp.graphs.what_was_read import cpu_ops_of, reading_facts, row_facts, shares_of, unknown_ops_of
+from webapp.graphs.what_was_read import (
+    cpu_ops_of,
+    reading_facts,
+    row_facts,
+    shares_of,
+    tables_of,
+    unknown_ops_of,
+)
 from webapp.profiles.forms import MeasureForm
 from webapp.runs.forms import RunForm
 
@@ -33,8 +40,9 @@ def graph_page(
 ) -> HttpResponse:
     """Context: graph, project, progress, lines (a page of runs), run_count, upload_limit_bytes; the forms run_form
     (with methods, for the presets of each, and device_kinds), again_form, measure_form; profiles, can_be_measured; and
-    what was read: summary, facts, shares, unknown, cpu_ops.
+    what was read: summary, facts, shares, unknown, cpu_ops, tables.
     """
+    again_form = again_form or AgainForm(graph)
     summary = graph.summary if isinstance(graph.summary, dict) else {}
     context = {
         "graph": graph,
@@ -46,7 +54,8 @@ def graph_page(
         "cpu_ops": cpu_ops_of(summary),
         "progress": graph.progress(),
         "run_form": run_form or RunForm(),
-        "again_form": again_form or AgainForm(graph),
+        "tables": tables_of(summary, again_form.id_for_trips),
+        "again_form": again_form,
         "measure_form": measure_form or MeasureForm(),
         "profiles": graph.profiles.all(),
         "can_be_measured": graph.suffix != NODE_LINK_SUFFIX,

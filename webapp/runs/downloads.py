@@ -1,32 +1,40 @@
 """What a run gives to take away: the placed graph, the placement, the report. Also of a run that did not end well."""
 
+import asyncio
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import BinaryIO
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from engine import api
+from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
 from webapp.graphs.uploads import limits
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import request_of
 from webapp.user_errors import error_answer
 
+PLACED_SAVED_MODEL = "placed.zip"
+CHUNK_BYTES = 1024**2
 NOTHING_YET = "This run has found no placement that fits the devices' memory; there is nothing to download."
 NO_GRAPHDEF = "This graph was uploaded as node-link JSON, so there is no GraphDef to write; its placement is in JSON."
+NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; there is a placed GraphDef."
+LACKS_VARIABLES = f"There is no placed SavedModel: {api.NO_VARIABLES}."
 
 
 class DownloadName:
     """Path converter: one of `NAMES`."""
 
-    regex = r"placed\.pb|placed\.pbtxt|placement\.json|report\.json"
+    regex = r"placed\.pb|placed\.zip|placed\.pbtxt|placement\.json|report\.json"
 
     def to_python(self, value: str) -> str:
         return value
@@ -39,7 +47,7 @@ class DownloadName:
 
 @require_safe
 @never_cache
-def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse:
+def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:
     """One of `NAMES`, of the best placement so far."""
     answer = Answer.objects.select_related("run__graph").filter(run_id=run_id).first()
     if answer is None:
@@ -47,14 +55,25 @@ def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse
             raise Http404("This run does not exist, or it has been deleted.")
         raise Http404(NOTHING_YET)
     content_type, make = NAMES[name]
-    if name.startswith("placed") and answer.run.graph.suffix == ".json":
-        return error_answer(request, HTTPStatus.CONFLICT, {"": [NO_GRAPHDEF]})
+    if (refusal := _refusal(answer.run.graph, name)) is not None:
+        return error_answer(request, HTTPStatus.CONFLICT, {"": [refusal]})
     filename = f"{_slug(answer.run)}-{name}"
-    return HttpResponse(
-        make(answer, name),
+    content = make(answer, name)
+    answer_of = HttpResponse if isinstance(content, bytes) else StreamingHttpResponse
+    return answer_of(
+        content,
         content_type=content_type,
         headers={"Content-Disposition": f'attachment; filename="{filename}"'},
     )
+
+
+def _refusal(graph: Graph, name: str) -> str | None:
+    """Why the graph's file cannot be written so."""
+    if name.startswith("placed") and graph.suffix == NODE_LINK_SUFFIX:
+        return NO_GRAPHDEF
+    if name == PLACED_SAVED_MODEL and not graph.is_saved_model:
+        return NO_SAVED_MODEL
+    return LACKS_VARIABLES if name == PLACED_SAVED_MODEL and graph.lacks_variables else None
 
 
 def _slug(run: Run) -> str:
@@ -74,6 +93,25 @@ def _device_of_op(answer: Answer, prepared: api.PreparedGraph) -> dict[str, str]
 
 
 def _placed(answer: Answer, name: str) -> bytes:
+    with _written(answer, name) as path:
+        return path.read_bytes()
+
+
+def _placed_saved_model(answer: Answer, name: str) -> AsyncIterator[bytes]:
+    """In pieces, since variables may be many; the file is gone from its folder already, and from the disk once sent."""
+    with _written(answer, name) as path:
+        return _pieces(path.open("rb"))
+
+
+async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    with file:
+        while piece := await asyncio.to_thread(file.read, CHUNK_BYTES):
+            yield piece
+
+
+@contextmanager
+def _written(answer: Answer, name: str) -> Iterator[Path]:
+    """The placed graph as a file, in the format of its name's ending, until the context ends."""
     graph = answer.run.graph
     if not graph.source_path.exists():
         raise Http404("The graph's file is no longer on this machine.")
@@ -82,7 +120,7 @@ def _placed(answer: Answer, name: str) -> bytes:
         destination = Path(folder) / name
         reading = graph.own_options.reading
         api.write_placed(graph.source_path, graph.suffix, device_of_op, destination, limits(), reading)
-        return destination.read_bytes()
+        yield destination
 
 
 def _placement(answer: Answer, _name: str) -> bytes:
@@ -112,8 +150,9 @@ def _report(answer: Answer, _name: str) -> bytes:
     return json.dumps(report, indent=1).encode()
 
 
-NAMES: dict[str, tuple[str, Callable[[Answer, str], bytes]]] = {
+NAMES: dict[str, tuple[str, Callable[[Answer, str], bytes | AsyncIterator[bytes]]]] = {
     "placed.pb": ("application/octet-stream", _placed),
+    PLACED_SAVED_MODEL: ("application/zip", _placed_saved_model),
     "placed.pbtxt": ("text/plain; charset=utf-8", _placed),
     "placement.json": ("application/json", _placement),
     "report.json": ("application/json", _report),

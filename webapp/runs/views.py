@@ -16,6 +16,7 @@ from webapp.graphs.views import view_answer
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.json_text import to_text
 from webapp.runs import lifecycle
+from webapp.runs.downloads import LACKS_VARIABLES
 from webapp.runs.event_log import events_after
 from webapp.runs.forms import RunForm
 from webapp.runs.models import Run
@@ -44,13 +45,14 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Context: run, graph, project, policy_fit (in words), run_json (for json_script)."""
+    """Context: run, graph, project, policy_fit and lacks_variables (in words), run_json (for json_script)."""
     run = run_or_404(run_id)
     context = {
         "run": run,
         "graph": run.graph,
         "project": run.graph.project,
         "policy_fit": policy_fit(run),
+        "lacks_variables": LACKS_VARIABLES,
         "run_json": run_to_json(run),
     }
     return render(request, "runs/detail.html", context)

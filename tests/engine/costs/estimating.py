@@ -11,7 +11,7 @@ from tensorflow.python.grappler import cluster as grappler_cluster
 
 from engine.child import ReportProgress, Results
 from engine.clusters.catalogue import CATALOGUE, DeviceKind
-from engine.costs import grappler
+from engine.costs import estimating, grappler
 from engine.costs.stand_ins import graph_to_cost, replace_feeds
 from engine.errors import PlacetoError
 from engine.events import Json
@@ -37,11 +37,12 @@ def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress:
         options = cast(dict[str, Json], job.get("options", ReadingOptions().to_json()))
         asked: dict[str, Json] = {"path": str(path), "suffix": path.suffix, "kinds": list(CATALOGUE)}
         try:
-            found, said = grappler.estimate_in_child(asked | {"options": options}, folder, report_progress)
+            found, said = estimating.estimate_in_child(asked | {"options": options}, folder, report_progress)
         except PlacetoError as error:
             texts[name] = f"{type(error).__name__}: {error}"
             continue
-        texts[name] = said["op_names"]
+        texts[name] = said.pop("op_names")
+        texts[f"{name}.said"] = said
         texts[f"{name}.types"] = [node.op for node in read_messages(path.read_bytes(), path.suffix).nodes]
         if job.get("roofline"):
             names, found["roofline.operations"], found["roofline.bytes"] = arithmetic(path)
@@ -67,7 +68,7 @@ def _direct(path: Path) -> NDArray[np.float64]:
     messages = read_messages(path.read_bytes(), path.suffix)
     to_cost = graph_to_cost(messages, {})
     replace_feeds(to_cost.graph)
-    item = grappler._item(to_cost.meta_graph)
+    item = grappler.item_of(to_cost.meta_graph)
     return np.array([_direct_times(item, [node.name for node in messages.nodes], kind) for kind in CATALOGUE.values()])
 
 

@@ -107,7 +107,9 @@ def test_lost_shapes_are_unknown_and_not_free_in_silence(exported: Exported) -> 
     ops = found.products()
     assert [int(found.unknown[ops[product]]) for product in PRODUCTS] == [Unknown.INPUT_SHAPE] * len(PRODUCTS)
     reads = [op for op, op_type in enumerate(found.types) if op_type == "ReadVariableOp"]
-    assert {int(found.unknown[op]) for op in reads} == {Unknown.OUTPUT_SHAPE}
+    lost = [op for op in reads if found.unknown[op]]
+    assert {int(found.unknown[op]) for op in lost} == {Unknown.LOST_SHAPE}
+    assert len(PRODUCTS) <= len(lost) < len(reads)  # a bias that is reshaped to what the file says is as long as that
 
 
 def test_the_shape_of_a_captured_variable_can_be_given(exported: Exported) -> None:

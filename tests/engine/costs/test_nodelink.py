@@ -1,5 +1,6 @@
 """Node-link JSON: what is read, what is refused and with which words, and that writing gives it back."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -119,6 +120,22 @@ def test_what_is_written_is_read_again(sample: tuple[ComputationGraph, Costs]) -
     assert np.array_equal(costs.output_bytes, same_costs.output_bytes)
 
 
+def test_trips_are_read_and_written_where_they_are_not_one() -> None:
+    graph, costs = read([node("a"), node("b", trips=40), node("c", trips=4e1), node("d", trips=0), node("e", trips=1)])
+    assert costs.trips.tolist() == [1, 40, 40, 0, 1]
+    assert costs.time_on(["K80"]).tolist() == [[1, 40, 40, 0, 1]]
+    data = write_nodelink(graph, costs)
+    assert [each.get("trips") for each in json.loads(data)["nodes"]] == [None, 40, 40, 0, None]
+    assert_equal(read_nodelink(data), (graph, costs))
+
+
+def test_without_trips_a_file_stays_as_it_was() -> None:
+    graph, costs = read([node("a", trips=1), node("b")])
+    assert len(costs.trips) == 0
+    assert b"trips" not in write_nodelink(graph, costs)
+    assert write_nodelink(graph, dataclasses.replace(costs, trips=np.ones(2, np.int64))) == write_nodelink(graph, costs)
+
+
 def test_a_loop_is_not_written() -> None:
     graph, costs = read([node("a"), node("b")])
     fields = {name: getattr(graph, name) for name in graph.__dataclass_fields__}
@@ -136,6 +153,7 @@ def test_names_are_any_text() -> None:
 
 TIME = "allowed: a number from 0 to 1e+12"
 BYTES = "allowed: a whole number from 0 to 1000000000000000"
+TRIPS = "allowed: a whole number from 0 to 1000000000"
 KINDS = "allowed: K80, P100, V100, A100, H100, CPU, GPU"
 NAME = "allowed: a name or a whole number"
 CLEAN = "allowed: a text without control characters and half characters"
@@ -196,6 +214,16 @@ NODES: list[tuple[list[Json], str]] = [
      "allowed: 72057594037927936"),
     ([node("a", persistent_bytes=None)], f"node 0 (a), persistent_bytes: nothing; {BYTES}"),
     ([node("a", temporary_bytes=-3)], f"node 0 (a), temporary_bytes: -3; {BYTES}"),
+    ([node("a", trips=-1)], f"node 0 (a), trips: -1; {TRIPS}"),
+    ([node("a"), node("b", trips=1.5)], f"node 1 (b), trips: 1.5; {TRIPS}"),
+    ([node("a", trips=NAN)], f"node 0 (a), trips: nan; {TRIPS}"),
+    ([node("a", trips=10**9 + 1)], f"node 0 (a), trips: 1000000001; {TRIPS}"),
+    ([node("a", trips=10**18)], f"node 0 (a), trips: 1000000000000000000; {TRIPS}"),
+    ([node("a", trips=10**40)], f"node 0 (a), trips: a number of more than 30 digits; {TRIPS}"),
+    ([node("a", trips="40")], f"node 0 (a), trips: '40'; {TRIPS}"),
+    ([node("a", trips=True)], f"node 0 (a), trips: true; {TRIPS}"),
+    ([node("a", trips=None)], f"node 0 (a), trips: nothing; {TRIPS}"),
+    ([node("a", trips=[4])], f"node 0 (a), trips: a list; {TRIPS}"),
     ([node("a", colocation=["x"])], "node 0 (a), colocation: a list; allowed: a text"),
     ([node("a", devices=[])], "node 0 (a), devices: an empty list; allowed: a list of device kinds"),
     ([node("a", devices="GPU")], "node 0 (a), devices: 'GPU'; allowed: a list of device kinds"),
@@ -261,7 +289,7 @@ def test_a_long_cycle_is_named_by_its_first_ops() -> None:
             st.lists(inner, max_size=3)
             | st.dictionaries(
                 st.sampled_from(
-                    ["nodes", "edges", "id", "time_us", "output_bytes", "source", "target", "output", "GPU"]
+                    ["nodes", "edges", "id", "time_us", "output_bytes", "trips", "source", "target", "output", "GPU"]
                 ),
                 inner,
             )

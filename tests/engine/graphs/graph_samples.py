@@ -45,8 +45,9 @@ def make_costs(
     ops: int,
     time_us: Sequence[float] | Mapping[str, Sequence[float]] = (),
     output_bytes: Sequence[Sequence[int]] = (),
+    trips: Sequence[int] = (),
 ) -> Costs:
-    """Costs of `ops` ops: 1 µs everywhere and one output of 100 bytes, where nothing else is said."""
+    """Costs of `ops` ops: once 1 µs everywhere and one output of 100 bytes, where nothing else is said."""
     times = time_us if isinstance(time_us, Mapping) else {"*": time_us or [1.0] * ops}
     sizes = output_bytes or [[100]] * ops
     return Costs(
@@ -57,6 +58,7 @@ def make_costs(
         persistent_bytes=np.zeros(ops, dtype=np.int64),
         temporary_bytes=np.zeros(ops, dtype=np.int64),
         source=np.full(ops, Source.GIVEN, dtype=np.uint8),
+        trips=np.array(trips, dtype=np.int64),
     )
 
 
@@ -85,7 +87,9 @@ def assert_consistent(graph: ComputationGraph, grouping: Grouping) -> None:
 
 @st.composite
 def random_graphs(draw: st.DrawFn, most_ops: int = 14) -> tuple[ComputationGraph, Costs]:
-    """An acyclic graph in any order of its file, with labels, pairs, control edges, several outputs and odd costs."""
+    """An acyclic graph in any order of its file, with labels, pairs, control edges, several outputs, odd costs, and
+    trips in a third of them.
+    """
     count = draw(st.integers(1, most_ops))
     names = [f"op_{index}" for index in range(count)]
     sizes = draw(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=3), min_size=count, max_size=count))
@@ -108,7 +112,11 @@ def random_graphs(draw: st.DrawFn, most_ops: int = 14) -> tuple[ComputationGraph
         colocation={name: [label] for name, label in labels.items()},
         must_colocate=must,
     )
-    return graph, make_costs(count, [times[op] for op in order], [sizes[op] for op in order])
+    trips: list[int] = []
+    if draw(st.integers(0, 2)) == 0:
+        trips = draw(st.lists(st.sampled_from([0, 1, 1, 3, 40, 10**9]), min_size=count, max_size=count))
+        trips = trips if set(trips) != {1} else []
+    return graph, make_costs(count, [times[op] for op in order], [sizes[op] for op in order], trips)
 
 
 def permuted(graph: ComputationGraph, costs: Costs, order: Sequence[int]) -> tuple[ComputationGraph, Costs]:
@@ -130,4 +138,5 @@ def permuted(graph: ComputationGraph, costs: Costs, order: Sequence[int]) -> tup
     offsets = costs.output_offset.tolist()
     sizes = [costs.output_bytes[offsets[op] : offsets[op + 1]].tolist() for op in order]
     times = {kind: [row[op] for op in order] for kind, row in zip(costs.kinds, costs.time_us.tolist(), strict=True)}
-    return moved, make_costs(graph.op_count, times, sizes)
+    trips = [int(costs.trips[op]) for op in order] if len(costs.trips) else []
+    return moved, make_costs(graph.op_count, times, sizes, trips)

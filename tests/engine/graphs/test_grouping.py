@@ -61,15 +61,25 @@ def test_the_bytes_of_an_edge_are_those_of_a_slow_twin(
 ) -> None:
     graph, costs = sample
     grouping = group_ops(graph, costs, groups)
-    flows: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    trips = costs.trips_of_op().tolist()
+    flows: dict[tuple[int, int], dict[tuple[int, int], int]] = {}
     for source, target, output in zip(graph.edge_source, graph.edge_target, graph.edge_output, strict=True):
         pair = (int(grouping.group_of_op[source]), int(grouping.group_of_op[target]))
-        flows.setdefault(pair, set())
+        flows.setdefault(pair, {})
         if output != CONTROL:
-            flows[pair].add((int(source), int(output)))
+            key = int(source), int(output)
+            flows[pair][key] = max(flows[pair].get(key, 0), min(trips[source], trips[target]))
     for source, target, size in zip(grouping.edge_source, grouping.edge_target, grouping.edge_bytes, strict=True):
-        outputs = flows[int(source), int(target)]
-        assert size == sum(costs.output_bytes[costs.output_offset[op] + output] for op, output in outputs)
+        sent = flows[int(source), int(target)].items()
+        assert size == sum(costs.output_bytes[costs.output_offset[op] + out] * times for (op, out), times in sent)
+
+
+def test_what_flows_in_a_loop_weighs_more_than_what_flows_into_it() -> None:
+    graph = make_graph(["before", "body", "next"], [("before", "body"), ("body", "next")])
+    sizes = [[1000], [100], []]
+    assert group_ops(graph, make_costs(3, (), sizes), None).edge_bytes.tolist() == [1000, 100]
+    assert group_ops(graph, make_costs(3, (), sizes, [1, 40, 40]), None).edge_bytes.tolist() == [1000, 4000]
+    assert group_ops(graph, make_costs(3, (), sizes, [1, 40, 0]), None).edge_bytes.tolist() == [1000, 0]
 
 
 def test_one_group_a_class_is_all_there_is_without_a_number() -> None:

@@ -19,8 +19,11 @@ def tasks_of(
     groups: Sequence[int] | None = None,
     contention: int = NONE,
     rest_us: float = 0.0,
+    trips: Sequence[float] | NDArray[np.float64] | None = None,
 ) -> Tasks:
-    """`edges`: producer, consumer, bytes; each its own flow; a byte takes a µs between any two devices."""
+    """`edges`: producer, consumer, bytes; each its own flow; a byte takes a µs between any two devices. `trips`: how
+    often each is sent, in the order of the sorted edges.
+    """
     times = np.array(time_us, dtype=np.float64)
     count, devices = times.shape
     flows = sorted(edges)
@@ -36,6 +39,7 @@ def tasks_of(
         flow_first=_firsts(producer, count),
         flow_producer=producer,
         flow_bytes=np.array([edge[2] for edge in flows], dtype=np.float64),
+        flow_trips=np.ones(len(flows)) if trips is None else np.array(trips, dtype=np.float64),
         consumer_first=np.arange(len(flows) + 1),
         consumer=consumer,
         links=Links(np.ones((devices, devices)), np.zeros((devices, devices)), rest_us, contention),
@@ -43,14 +47,15 @@ def tasks_of(
 
 
 def random_tasks(seed: int, *, count: int = 12, devices: int = 3, equal: bool = False, contention: int = NONE) -> Tasks:
-    """Whole numbers, so that sums are exact and ties happen."""
+    """Whole numbers, so that sums are exact and ties happen. With odd seeds some flows are sent several times."""
     rng = np.random.default_rng(seed)
     times = rng.integers(0, 9, (count, devices)).astype(np.float64)
     if equal:
         times[:] = times[:, :1]
     pairs = np.argwhere(np.triu(rng.random((count, count)) < 0.3, k=1))
     edges = [(int(producer), int(consumer), float(rng.integers(0, 9))) for producer, consumer in pairs]
-    return tasks_of(times, edges, contention=contention, rest_us=1.0 if contention != NONE else 0.0)
+    trips = rng.integers(0, 4, len(edges)).astype(np.float64) if seed % 2 else np.ones(len(edges))
+    return tasks_of(times, edges, contention=contention, rest_us=1.0 if contention != NONE else 0.0, trips=trips)
 
 
 def endless(tasks: Tasks) -> NDArray[np.float64]:
@@ -67,7 +72,7 @@ def assert_plan_can_be_carried_out(tasks: Tasks, device: NDArray[np.int32], end_
     assert np.isfinite(time_us).all() and (start_us >= 0).all()
     for flow, consumer in enumerate(tasks.consumer.tolist()):
         producer = int(tasks.flow_producer[flow])
-        sent_us = tasks.flow_bytes[flow] if device_of[producer] != device_of[consumer] else 0.0
+        sent_us = tasks.flow_bytes[flow] * tasks.flow_trips[flow] if device_of[producer] != device_of[consumer] else 0.0
         assert start_us[consumer] >= end_us[producer] + sent_us
     for one in range(tasks.time_us.shape[1]):
         spans = sorted((start_us[task], end_us[task]) for task in range(count) if device_of[task] == one)
@@ -85,7 +90,8 @@ def _assert_the_buses_are_long_enough(
     for one in range(tasks.time_us.shape[1]):
         sent = np.flatnonzero(remote & (device_of[tasks.flow_producer] == one))
         if len(sent):
-            busy_us = tasks.flow_bytes[sent].sum() + tasks.links.rest_us * (len(sent) - 1)
+            rests_us = tasks.links.rest_us * tasks.flow_trips[sent]  # all but that of the last one
+            busy_us = (tasks.flow_bytes * tasks.flow_trips)[sent].sum() + rests_us.sum() - rests_us.max()
             assert start_us[tasks.consumer[sent]].max() >= busy_us
 
 

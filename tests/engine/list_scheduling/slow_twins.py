@@ -9,9 +9,9 @@ Spans = list[tuple[float, float]]
 
 
 def inputs_of(tasks: Tasks, task: int) -> list[tuple[int, float]]:
-    """(producer, bytes) of all that `task` takes."""
+    """(producer, bytes in all the times that they are sent) of all that `task` takes."""
     flows = tasks.input_flow[tasks.input_first[task] : tasks.input_first[task + 1]].tolist()
-    return [(int(tasks.flow_producer[flow]), float(tasks.flow_bytes[flow])) for flow in flows]
+    return [(int(tasks.flow_producer[flow]), float(tasks.flow_bytes[flow] * tasks.flow_trips[flow])) for flow in flows]
 
 
 def data_us(tasks: Tasks, task: int, device: int, device_of: dict[int, int], end_us: dict[int, float]) -> float:

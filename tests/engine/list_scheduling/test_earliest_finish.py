@@ -96,6 +96,13 @@ def test_on_a_bus_two_outputs_follow_each_other() -> None:
     assert end_us.tolist() == [1.0, 12.0, 27.0]
 
 
+def test_on_a_bus_an_output_of_a_loop_is_sent_and_the_bus_rests_once_a_trip() -> None:
+    times = [[1.0, np.inf], [np.inf, 1.0], [np.inf, 1.0]]
+    tasks = tasks_of(times, [(0, 1, 10.0), (0, 2, 10.0)], contention=BUS, rest_us=5.0, trips=[4.0, 1.0])
+    _, end_us = schedule_earliest_finish(tasks, np.array([0, 1, 2]), endless(tasks))
+    assert end_us.tolist() == [1.0, 1.0 + 40.0 + 1.0, 1.0 + 40.0 + 20.0 + 10.0 + 1.0]
+
+
 def test_a_group_goes_where_its_first_task_went() -> None:
     times = [[1.0, 2.0], [5.0, 5.0], [9.0, 1.0]]
     tasks = tasks_of(times, [], groups=[0, 1, 0])

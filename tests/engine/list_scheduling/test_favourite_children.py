@@ -76,6 +76,12 @@ def test_several_flows_between_two_tasks_are_one_edge() -> None:
     assert (graph.producer.tolist(), graph.consumer.tolist(), graph.transfer_us.tolist()) == ([0], [1], [7.0])
 
 
+def test_a_flow_of_a_loop_is_sent_once_a_trip() -> None:
+    tasks = tasks_of([[1.0, 1.0]] * 2, [(0, 1, 3.0), (0, 1, 4.0)], trips=[5.0, 1.0])
+    late = tasks._replace(links=tasks.links._replace(latency_us=np.full((2, 2), 2.0)))
+    assert edges_of(late).transfer_us.tolist() == [3.0 * 5 + 4.0 + 2.0 * 5]
+
+
 def test_too_few_iterations_are_told() -> None:
     tasks = random_tasks(1, count=30, equal=True)
     assert solve_relaxation(edges_of(tasks), tasks.time_us[:, 0], 1) is None

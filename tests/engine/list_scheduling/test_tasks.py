@@ -1,5 +1,7 @@
 """A problem as list schedulers see it: times with rests, flows once each, groups, memory."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,39 @@ def test_groups_as_tasks_leave_feedback_edges_out() -> None:
     assert tasks.group.tolist() == [0, 1, 2, 3]
     assert tasks.time_us[:, 0] == pytest.approx([15.7, 81.4, 0.0, 45.7])
     assert flows(tasks) == [(0, 0.0, [3]), (0, 100.0, [1, 2]), (2, 300.0, [3])]
+
+
+def with_trips() -> PlacementProblem:
+    """The same, where b and c are the body of a loop and e is in a branch that is not taken."""
+    once = problem()
+    costs = dataclasses.replace(once.costs, trips=np.array([1, 4, 4, 1, 0]))
+    return PlacementProblem(once.graph, costs, once.grouping, once.cluster, once.allowed, once.ledger.budget)
+
+
+def test_trips_of_ops_as_tasks() -> None:
+    looped = with_trips()
+    tasks = tasks_of_ops(looped)
+    assert tasks.time_us[:, 0] == pytest.approx([15.7, 4 * 25.7, 0.0, 45.7, 0.0])
+    assert flows(tasks) == [(0, 0.0, [3]), (0, 100.0, [1, 2]), (2, 300.0, [3])], "nothing is sent to e"
+    assert tasks.flow_trips.tolist() == [1, 1, 1], "into the loop and out of it"
+    costs = dataclasses.replace(looped.costs, trips=np.array([4, 4, 3, 2, 1]))
+    several = PlacementProblem(
+        looped.graph, costs, looped.grouping, looped.cluster, looped.allowed, looped.ledger.budget
+    )
+    assert tasks_of_ops(several).flow_trips.tolist() == [2, 4, 2, 1], "as often as one of its consumers needs"
+    assert tasks_of_groups(several).flow_trips.tolist() == [2, 4, 2]
+
+
+def test_a_group_gives_nothing_of_a_branch_that_is_not_taken() -> None:
+    assert memory_of_groups(with_trips()).tolist() == [101.0, 207.0, 303.0, 404.0]
+
+
+def test_feedback_edges_of_a_loop_weigh_what_they_send_in_a_step() -> None:
+    once = problem()
+    costs = dataclasses.replace(once.costs, trips=np.array([1, 1, 1, 5, 5]))
+    looped = PlacementProblem(once.graph, costs, once.grouping, once.cluster, once.allowed, once.ledger.budget)
+    graph = weighted_graph(looped)
+    assert graph.load_by_device(3, np.array([-1, 0, 0, -1]), 1) == pytest.approx([(2000 + 300) / 2500 * 1e9])
 
 
 def test_inputs_are_the_flows_the_other_way_round() -> None:

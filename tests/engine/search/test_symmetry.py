@@ -34,6 +34,23 @@ def test_alike_devices_can_be_renumbered(seed: int, contention: Contention, orde
     assert np.array_equal(one.peak_bytes, other.peak_bytes[:, renumbered])
 
 
+@settings(max_examples=20)
+@given(st.integers(0, 1000), st.sampled_from(list(Contention)), st.permutations(range(3)))
+def test_alike_devices_can_be_renumbered_where_ops_have_trips(
+    seed: int, contention: Contention, order: list[int]
+) -> None:
+    once = problem_on(small_problem(seed, ops=12, devices=3, latency_us=2.0), contention=contention)
+    trips = np.random.default_rng(seed).choice([0, 1, 1, 3, 40], 12)
+    costs = dataclasses.replace(once.costs, trips=trips)
+    problem = PlacementProblem(once.graph, costs, once.grouping, once.cluster, once.allowed, once.ledger.budget)
+    assert interchangeable_devices(problem)[:3].tolist() == [0, 0, 0] or problem.graph.edge_count == 0
+    renumbered = np.array([*order, 3], dtype=np.int32)
+    placements = np.random.default_rng(seed).integers(0, 4, (20, problem.group_count), dtype=np.int32)
+    one, other = problem.simulator.evaluate(placements), problem.simulator.evaluate(renumbered[placements])
+    assert np.array_equal(one.step_time_us, other.step_time_us)
+    assert np.array_equal(one.peak_bytes, other.peak_bytes[:, renumbered])
+
+
 def test_a_cpu_is_not_like_a_gpu() -> None:
     assert interchangeable_devices(small_problem(1, devices=2, latency_us=1.0)).tolist() == [0, 0, 1]
 

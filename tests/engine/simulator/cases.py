@@ -25,6 +25,7 @@ class Op:
     outputs: Sequence[int] = (0,)
     persistent: int = 0
     temporary: int = 0
+    trips: int = 1
 
 
 def graph_of(ops: Sequence[Op]) -> tuple[ComputationGraph, Costs]:
@@ -37,7 +38,8 @@ def graph_of(ops: Sequence[Op]) -> tuple[ComputationGraph, Costs]:
             edges.append((index_of[name], index, CONTROL if text.startswith("^") else int(output or 0)))
     times = np.array([[op.time_us for op in ops]], dtype=np.float64)
     graph = make_graph(tuple(index_of), edges)
-    return graph, make_costs(("*",), times, [op.outputs for op in ops], [(op.persistent, op.temporary) for op in ops])
+    held, trips = [(op.persistent, op.temporary) for op in ops], [op.trips for op in ops]
+    return graph, make_costs(("*",), times, [op.outputs for op in ops], held, trips)
 
 
 def make_graph(names: tuple[str, ...], edges: Sequence[tuple[int, int, int]]) -> ComputationGraph:
@@ -61,6 +63,7 @@ def make_costs(
     time_us: NDArray[np.float64],
     outputs: Sequence[Sequence[int]],
     held: Sequence[tuple[int, int]],
+    trips: Sequence[int] = (),
 ) -> Costs:
     """`held`: persistent and temporary bytes of each op."""
     return Costs(
@@ -71,6 +74,7 @@ def make_costs(
         persistent_bytes=np.array([persistent for persistent, _ in held], dtype=np.int64),
         temporary_bytes=np.array([temporary for _, temporary in held], dtype=np.int64),
         source=np.full(len(outputs), Source.GIVEN, dtype=np.uint8),
+        trips=np.array(trips, dtype=np.int64),
     )
 
 
@@ -108,6 +112,7 @@ class Case:
 
 TIMES = st.sampled_from([0.0, 0.0, 1.0, 2.5, 10.0, 13.7, 1000.0, 0.3, 1e-15])
 """the last one is not zero, but added to most others it changes nothing"""
+TRIPS = st.sampled_from([1, 1, 1, 0, 2, 3, 7, 1000])
 SIZES = st.sampled_from([0, 0, 1, 100, 4000, 76000])
 
 
@@ -154,7 +159,10 @@ def clusters(draw: st.DrawFn, most_devices: int) -> Cluster:
 
 @st.composite
 def cases(draw: st.DrawFn, most_ops: int = 14, most_devices: int = 16, placements: int = 8) -> Case:
-    """A graph with times by kind (`*` always has one) on a cluster, and random placements from a drawn seed."""
+    """A graph with times by kind (`*` always has one) on a cluster, and random placements from a drawn seed.
+
+    Half of the graphs have trips.
+    """
     graph, outputs = draw(graphs(most_ops))
     cluster = draw(clusters(most_devices))
     count = graph.op_count
@@ -164,10 +172,11 @@ def cases(draw: st.DrawFn, most_ops: int = 14, most_devices: int = 16, placement
         for op in draw(st.lists(st.integers(0, count - 1), max_size=4)):
             times[row, op] = draw(TIMES)
     held = draw(st.lists(st.tuples(SIZES, SIZES), min_size=count, max_size=count))
+    trips = draw(st.lists(TRIPS, min_size=count, max_size=count)) if draw(st.booleans()) else []
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return Case(
         graph=graph,
-        costs=make_costs(KINDS, times, outputs, held),
+        costs=make_costs(KINDS, times, outputs, held, trips),
         cluster=cluster,
         placements=rng.integers(0, cluster.device_count, (placements, count), dtype=np.int32),
     )

@@ -34,6 +34,7 @@ class TwinTransfer:
     source: int
     destinations: list[int] = field(default_factory=list)
     edges: list[int] = field(default_factory=list)
+    trips: int = 0
     start_us: float = 0.0
     end_us: float = 0.0
 
@@ -49,21 +50,31 @@ class SlowTwin:
         self.edges: list[tuple[int, int, int]] = list(zip(*columns, strict=True))
         self.edges_out: list[list[int]] = [[] for _ in self.names]
         self.inputs = [0] * len(self.names)
+        self.trips: list[int] = costs.trips.tolist() or [1] * len(self.names)
         for index, (source, target, _) in enumerate(self.edges):
-            self.edges_out[source].append(index)
-            self.inputs[target] += 1
+            if self.trips_of_edge(index) > 0:  # else it is as if it were not there
+                self.edges_out[source].append(index)
+                self.inputs[target] += 1
         self.time_us = [
             [time_on(costs, op, device.kind) for op in range(len(self.names))] for device in cluster.devices
         ]
         bounds = costs.output_offset.tolist()
         self.outputs = [costs.output_bytes[low:high].tolist() for low, high in pairwise(bounds)]
         self.persistent, self.temporary = costs.persistent_bytes.tolist(), costs.temporary_bytes.tolist()
+        for op, trips in enumerate(self.trips):
+            if trips == 0:  # it never gives or uses anything
+                self.outputs[op], self.temporary[op] = [0] * len(self.outputs[op]), 0
         self.bandwidth = cluster.bandwidth_bytes_per_us.tolist()
         self.latency = cluster.latency_us.tolist()
 
     def bytes_of(self, op: int, output: int) -> int:
         """A control signal has none."""
         return 0 if output == CONTROL else int(self.outputs[op][output])
+
+    def trips_of_edge(self, edge: int) -> int:
+        """How often a step sends along it."""
+        producer, consumer, _ = self.edges[edge]
+        return min(self.trips[producer], self.trips[consumer])
 
     def simulate(self, device_of_op: NDArray[np.int32]) -> "TwinStep":
         """Run one step of `device_of_op` [ops]."""
@@ -73,12 +84,12 @@ class SlowTwin:
 
 
 def time_on(costs: Costs, op: int, kind: str) -> float:
-    """The narrower kind counts: the kind itself, then its class, then any; NaN if there is none."""
+    """All trips. The narrower kind counts: the kind itself, then its class, then any; NaN if there is none."""
     for name in (kind, "CPU" if kind == "CPU" else "GPU", "*"):
         if name in costs.kinds:
             time_us = float(costs.time_us[costs.kinds.index(name), op])
             if time_us == time_us:
-                return time_us
+                return time_us * (int(costs.trips[op]) if len(costs.trips) else 1)
     return float("nan")
 
 
@@ -103,7 +114,9 @@ class TwinStep:
 
     def run(self) -> None:
         for op, waiting_for in enumerate(self.waiting_for):
-            if waiting_for == 0:
+            if self.twin.trips[op] == 0:
+                self.start[op] = self.end[op] = 0.0
+            elif waiting_for == 0:
                 self.become_ready(op)
         while self.events:
             event = heapq.heappop(self.events)
@@ -129,7 +142,8 @@ class TwinStep:
         twin, op = self.twin, self.ready[device].popleft()
         self.start[op] = self.now
         self.end[op] = end = self.now + self.run_time[op]
-        self.device_free[device] = end + (twin.cluster.op_rest_us if self.run_time[op] != 0 else 0.0)
+        rest_us = twin.cluster.op_rest_us * twin.trips[op] if self.run_time[op] != 0 else 0.0
+        self.device_free[device] = end + rest_us
         self.add(end, ARRIVAL, (twin.names[op], OWN_END, ""), self.send, op)
         for edge in twin.edges_out[op]:
             consumer = twin.edges[edge][1]
@@ -155,6 +169,7 @@ class TwinStep:
                 key = (output, -1 if one_for_all else destination)
                 transfer = transfers.setdefault(key, TwinTransfer(op, output, source))
                 transfer.edges.append(edge)
+                transfer.trips = max(transfer.trips, self.twin.trips_of_edge(edge))
                 if destination not in transfer.destinations:
                     transfer.destinations.append(destination)
         self.transfers += transfers.values()
@@ -180,15 +195,15 @@ class TwinStep:
             return
         transfer = self.channel_queue[channel].popleft()
         self.start_transfer(transfer)
-        self.channel_free[channel] = transfer.end_us + self.twin.cluster.link_rest_us
+        self.channel_free[channel] = transfer.end_us + self.twin.cluster.link_rest_us * transfer.trips
         self.add_look(channel, self.channel_free[channel])
 
     def start_transfer(self, transfer: TwinTransfer) -> None:
-        """All edges that it serves get the bytes when the slowest of its links has brought them."""
+        """All edges that it serves get the bytes when the slowest of its links has brought them, once a trip."""
         twin, source = self.twin, transfer.source
         size = twin.bytes_of(transfer.producer, transfer.output)
         links = [twin.latency[source][to] + size / twin.bandwidth[source][to] for to in transfer.destinations]
-        transfer.start_us, transfer.end_us = self.now, self.now + max(links)
+        transfer.start_us, transfer.end_us = self.now, self.now + transfer.trips * max(links)
         for edge in transfer.edges:
             producer, consumer, output = twin.edges[edge]
             names = (twin.names[producer], output, twin.names[consumer])

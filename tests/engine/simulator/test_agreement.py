@@ -40,6 +40,7 @@ def test_timelines_are_the_slow_twins(case: Case) -> None:
                 transfers.start_us.tolist(),
                 transfers.end_us.tolist(),
                 transfers.bytes.tolist(),
+                transfers.trips.tolist(),
                 strict=True,
             )
         ) == sorted(
@@ -51,6 +52,7 @@ def test_timelines_are_the_slow_twins(case: Case) -> None:
                 sent.start_us,
                 sent.end_us,
                 twin.bytes_of(sent.producer, sent.output),
+                sent.trips,
             )
             for sent in step.transfers
         )

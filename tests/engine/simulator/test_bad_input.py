@@ -74,6 +74,22 @@ BAD = {
         lambda: with_op(Op("b", time_us=1e300)),
         "op b: 1e+300 is too much; allowed: a step, transfers included, of less than 5e+18 µs",
     ),
+    "trips without end": (
+        lambda: with_op(Op("b", time_us=1e12, trips=10**9)),
+        "op b: 1e+21 is too much; allowed: a step, transfers included, of less than 5e+18 µs",
+    ),
+    "trips that make a time infinite": (
+        lambda: with_op(Op("b", time_us=1e300, trips=10**9)),
+        "op b: 1.8e+308 is too much; allowed: a step, transfers included, of less than 5e+18 µs",
+    ),
+    "rests without end": (
+        lambda: with_op(Op("b", trips=2**62)),
+        "op b: 2.63e+19 is too much; allowed: a step, transfers included, of less than 5e+18 µs",
+    ),
+    "transfers without end": (
+        lambda: with_op(Op("b", outputs=[10**15], trips=10**9)),
+        "op b: 2e+22 is too much; allowed: a step, transfers included, of less than 5e+18 µs",
+    ),
     "bytes without end": (
         lambda: with_op(Op("b", outputs=[2**62, 2**62, 2**62])),
         "op b: 1.38e+19 is too much; allowed: less than 5e+18 bytes of all ops",

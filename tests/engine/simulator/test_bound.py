@@ -62,6 +62,26 @@ def test_a_chain_that_fits_no_device_must_be_cut_somewhere() -> None:
     assert cut == pytest.approx(60 + 10), "1000 bytes are the cheapest cut"
 
 
+def test_trips_of_a_chain_take_their_times_and_rests() -> None:
+    ops = [Op(op.name, op.inputs, op.time_us, op.outputs, trips=7) for op in CHAIN]
+    bound_us = bound_of(ops, 4)
+    assert bound_us == pytest.approx(7 * (60 + 3 * 5.7))
+    together = Simulator(*graph_of(ops), cluster_of(4)).evaluate(np.zeros((1, 3), dtype=np.int32))
+    assert bound_us == pytest.approx(together.step_time_us[0]), "no placement is better, and the bound says so"
+
+
+def test_what_memory_forces_is_sent_once_a_trip() -> None:
+    ops = [Op(op.name, op.inputs, op.time_us, op.outputs, persistent=400, trips=7) for op in CHAIN]
+    assert bound_of(ops, 2, op_rest_us=0, memory_bytes=1100) == pytest.approx(7 * (60 + 10))
+    out_of_the_loop = [*ops[:2], Op("c", ["b"], 30, persistent=400)]
+    assert bound_of(out_of_the_loop, 2, op_rest_us=0, memory_bytes=1100) == pytest.approx(7 * 30 + 30 + 20)
+
+
+def test_a_branch_that_is_not_taken_adds_nothing() -> None:
+    branch = Op("other", ["b"], 1000, [10**6], trips=0)
+    assert bound_of([*CHAIN[:2], branch, Op("c", ["b", "other"], 30)], 4) == pytest.approx(bound_of(CHAIN, 4))
+
+
 def test_independent_ops_share_the_devices() -> None:
     ops = [Op(f"op{index}", time_us=10) for index in range(12)]
     assert bound_of(ops, 3) == pytest.approx(4 * 15.7)

@@ -1,0 +1,34 @@
+"""The command `inspect`: what was read of a graph, as its page in the browser says it."""
+
+import argparse
+from pathlib import Path
+from typing import TypeAlias
+
+from engine import api
+from engine.cli.what_was_read import what_was_read
+from engine.destinations import require_writable
+from engine.graph_arguments import add_groups, add_measured_times, read_graph, write_report
+from engine.reading_arguments import add_reading_arguments
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def add_inspect(commands: Commands) -> None:
+    """`inspect GRAPH`"""
+    parser = commands.add_parser("inspect", help="tell what is read of a graph: ops, FLOPs, loops, what is not known")
+    parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
+    add_groups(parser, "", api.DEFAULT_GROUPS)
+    add_reading_arguments(parser)
+    add_measured_times(parser)
+    parser.add_argument("--report", type=Path, help="write the summary here, as JSON")
+    parser.set_defaults(command=_inspect)
+
+
+def _inspect(parsed: argparse.Namespace) -> int:
+    require_writable("--report", parsed.report)
+    summary = read_graph(parsed).summary()
+    for line in what_was_read(summary):
+        print(line)
+    if parsed.report is not None:
+        write_report(parsed.report, summary)
+    return 0

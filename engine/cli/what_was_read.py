@@ -1,0 +1,183 @@
+"""What was read of a graph as lines of text, made of the summary (`PreparedGraph.summary()`); a key may be null.
+
+The graph's page says the same in `webapp/graphs/what_was_read.py`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from engine import api
+from engine.errors import shortened
+
+Summary = Mapping[str, Any]
+"""our own engine's, so that its fields have the types that `PreparedGraph.summary` gives them"""
+
+UNKNOWN_SHOWN = 10
+"""ops of unknown cost that are named"""
+ROWS_SHOWN = 20
+"""loops, branches and sizes that are named, of each"""
+TYPES_SHOWN = 12
+"""types of ops of unknown cost that are named"""
+TYPED_AGAIN = 1000
+"""characters of a name that a person may have to type, after `--trips` or `--size`"""
+DECIMAL_UNITS = ("", " k", " M", " G", " T", " P", " E")
+BYTE_UNITS = (" B", " KiB", " MiB", " GiB", " TiB", " PiB")
+
+
+def what_was_read(summary: Summary) -> Iterator[str]:
+    """Everything, in the order of the graph's page."""
+    yield f"Graph: {shortened(summary['name'])}"
+    counts = {"op": summary["ops"], "type": len(summary["types"]), "edge": summary["edges"], "group": summary["groups"]}
+    yield ", ".join(_counted(count, noun) for noun, count in counts.items())
+    output, persistent = (in_units(summary[key], BYTE_UNITS, 1024) for key in ("output_bytes", "persistent_bytes"))
+    yield f"Outputs: {output}; variables: {persistent}"
+    yield from _flops(summary)
+    yield from _read_as(summary)
+    yield f"Op times: {_shares(summary['sources'])}"
+    times = ", ".join(f"{_kind(kind)} {_time(time)}" for kind, time in summary["time_us"].items())
+    yield f"All ops one after another: {times}"
+    yield from summary["notes"]
+    yield from _loops(summary)
+    yield from _branches(summary)
+    yield from _sizes(summary)
+    if types := summary["unknown_types"]:
+        named = [f"{shortened(op_type) or 'no type'} × {count}" for op_type, count in types[:TYPES_SHOWN]]
+        yield f"Types of ops without a known cost: {', '.join(named)}{', …' if len(types) > TYPES_SHOWN else ''}"
+    yield from _unknown_ops(summary)
+    yield from _cpu_ops(summary)
+
+
+def left_to_people(summary: Summary) -> Iterator[str]:
+    """What only a person can say, or should know before a run."""
+    yield from _unknown_ops(summary)
+    yield from _cpu_ops(summary)
+
+
+def in_units(value: float, units: Sequence[str], base: int) -> str:
+    """Three significant digits and the largest fitting unit: `12.3 MiB`."""
+    power = 0
+    while value >= 999.5 and power < len(units) - 1:
+        value, power = value / base, power + 1
+    decimals = 0 if power == 0 else max(0, 2 - (value >= 9.995) - (value >= 99.95))
+    return f"{value:.{decimals}f}{units[power]}"
+
+
+def _flops(summary: Summary) -> Iterator[str]:
+    """FLOPs of a step, and which share of them is how well known."""
+    if summary["flops"] is None:
+        yield "FLOPs of a step: not counted"
+        return
+    by_source = summary["flops_by_source"]
+    shares = f": {_shares(by_source, counts=False)}" if by_source else ""
+    yield f"FLOPs of a step: {in_units(summary['flops'], DECIMAL_UNITS, 1000)}{shares}"
+
+
+def _read_as(summary: Summary) -> Iterator[str]:
+    """The format, and the options that were other than usual."""
+    options = summary["options"]
+    told = [f"signature {shortened(options['signature'])}"] if options.get("signature") else []
+    if options.get("batch_size") is not None:
+        told.append(f"batch size {options['batch_size']}")
+    shapes = {name: ",".join(map(str, shape)) for name, shape in (options.get("input_shapes") or {}).items()}
+    counts = ("input shape", shapes), ("trips", options.get("trips")), ("size", options.get("sizes"))
+    told += [f"{word} {shortened(name)}={value}" for word, named in counts for name, value in (named or {}).items()]
+    if summary["format"] or told:
+        yield f"Read as: {', '.join(filter(None, [summary['format'], *told]))}"
+
+
+def _loops(summary: Summary) -> Iterator[str]:
+    loops = summary["loops"]
+    if not loops:
+        return
+    yield f"Loops: {len(loops)}"
+    for loop in loops[:ROWS_SHOWN]:
+        trips, ops = _counted(loop["trips"], "trip"), _counted(loop["ops"], "op")
+        yield f"  {shortened(loop['name'], TYPED_AGAIN)}: {trips} ({api.TRIPS_FROM[loop['source']]}) of {ops}"
+    yield from _more(len(loops), ROWS_SHOWN)
+    if any(loop["source"] in api.OPEN_TRIPS and loop["source"] != "given" for loop in loops):
+        yield "  Give the trips of a loop with --trips NAME=N."
+
+
+def _branches(summary: Summary) -> Iterator[str]:
+    branches = summary["branches"]
+    if not branches:
+        return
+    yield f"Branches: {len(branches)}. One side of each counts: the one that the file picks, else the costlier one."
+    for branch in branches[:ROWS_SHOWN]:
+        ops = f"{branch['ops_not_taken']} of {branch['ops']} ops do not"
+        yield f"  {shortened(branch['name'])}: {shortened(branch['taken'])} counts, {ops}"
+    yield from _more(len(branches), ROWS_SHOWN)
+
+
+def _sizes(summary: Summary) -> Iterator[str]:
+    sizes = summary["sizes"]
+    if not sizes:
+        return
+    yield f"Sizes that depend on data: {len(sizes)}"
+    for size in sizes[:ROWS_SHOWN]:
+        length = "" if size["length"] is None else f"{size['length']}, "
+        words = f"{length}{api.SIZES_FROM[size['source']]}"
+        yield f"  {shortened(size['name'], TYPED_AGAIN)} ({shortened(size['type'])}): {words}"
+    yield from _more(len(sizes), ROWS_SHOWN)
+    if any(size["source"] != "given" for size in sizes):
+        yield "  Give the length that the data will have with --size NAME=N."
+
+
+def _shares(sums: Mapping[str, float], *, counts: bool = True) -> str:
+    """`480 estimated (97 %), 16 unknown (3 %)`, or `97 % estimated, 3 % bounded`; the largest first."""
+    total = sum(sums.values())
+    rows = sorted(sums.items(), key=lambda row: (-row[1], row[0]))
+    if counts:
+        return ", ".join(f"{count} {source} ({_percent(count / total)})" for source, count in rows)
+    return ", ".join(f"{_percent(count / total)} {source}" for source, count in rows)
+
+
+def _percent(share: float) -> str:
+    """Never 0 or 100 % for what is not quite."""
+    if 0 < share < 0.01:
+        return "< 1 %"
+    return "> 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+
+
+def _unknown_ops(summary: Summary) -> Iterator[str]:
+    """The first of them with the reasons, and what a batch size would bring."""
+    if unknown := summary["unknown_ops"]:
+        yield f"Ops without a known cost: {unknown}. Their times and bytes are lower bounds."
+        for name, op_type, why in summary["unknown"][:UNKNOWN_SHOWN]:
+            yield f"  {shortened(name)} ({shortened(op_type)}): {why}" if op_type else f"  {shortened(name)}: {why}"
+        yield from _more(unknown, UNKNOWN_SHOWN)
+    if summary["batch_helps"]:
+        known, of_all = summary["batch_helps"]
+        if known:
+            of_many = f"all {of_all} of these ops" if known == of_all else f"{known} of these {of_all} ops"
+            costs = "cost of this op" if of_all == 1 else f"costs of {of_many}"
+            yield f"A batch size (--batch-size N) makes the {costs} known."
+
+
+def _cpu_ops(summary: Summary) -> Iterator[str]:
+    cpu_ops = summary["cpu_ops"]
+    if cpu_ops["ops"]:
+        yield f"Ops that need a CPU: {cpu_ops['ops']}. They go to the cluster's CPUs, if it has any."
+        for reason, count, names in cpu_ops["reasons"]:
+            dots = ", …" if count > len(names) else ""
+            yield f"  {reason}: {count}: {', '.join(map(shortened, names))}{dots}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _kind(kind: str) -> str:
+    return "any device" if kind == "*" else kind
+
+
+def _time(time_us: float) -> str:
+    for unit, divisor in (("s", 1e6), ("ms", 1e3)):
+        if time_us >= divisor:
+            return f"{time_us / divisor:.3g} {unit}"
+    return f"{time_us:.3g} µs"
+
+
+def _more(count: int, shown: int) -> Iterator[str]:
+    if count > shown:
+        yield f"  and {count - shown} more"

@@ -1,0 +1,364 @@
+"""The estimate of a whole graph: the child's side of `estimated.py`.
+
+First TensorFlow's estimator is shown the graph and infers shapes. Where that leaves something open, or a loop, a
+condition or an op is there that it does not know, the graph is evaluated (`evaluation/`), and the ops that this makes
+known are costed one by one (`isolated.py`). Nothing of the graph is run.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from tensorflow.core.framework import types_pb2
+
+from engine.child import ReportProgress, Results
+from engine.clusters.catalogue import CATALOGUE
+from engine.costs.arithmetic import OURS
+from engine.costs.correcting import correct_operations
+from engine.costs.costs import Source
+from engine.costs.evaluation.asking import ShapeFunctions
+from engine.costs.evaluation.branches import Branch, branches_of, sides_of_ops
+from engine.costs.evaluation.known import Items, Known, shape_of_message
+from engine.costs.evaluation.loops import ENTERS
+from engine.costs.evaluation.queries import Calls, Query, query_of
+from engine.costs.evaluation.walk import Evaluation, evaluate
+from engine.costs.grappler import Work, item_of, nothing_known, require_importable, work_of
+from engine.costs.grappler import asked as asked_tensorflow
+from engine.costs.handles import passed_on
+from engine.costs.input_shapes import INPUTS, ITERATORS, declared_shape, given_shapes
+from engine.costs.isolated import OpWork, summed, works_of
+from engine.costs.shapes import OutputShapes, inferred_outputs, least_bytes, output_shapes
+from engine.costs.stand_ins import GraphToCost, graph_to_cost, replace_feeds
+from engine.costs.told_shapes import Properties, ToldShapes, add_told_shapes
+from engine.costs.unknown import Unknown
+from engine.errors import CostError, SettingsError, shortened
+from engine.events import Json
+from engine.graphs.graphdef_messages import GraphMessages, read_messages
+from engine.graphs.graphdef_types import NodeTypes
+from engine.graphs.must_colocate import shared_resource
+from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow_messages import Message
+
+STAGE = "estimating the costs"
+STEPS = 6
+VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+READS = "ReadVariableOp"
+COUNTERS = frozenset({types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_BOOL})
+CONDITIONAL = frozenset({"Switch", "RefSwitch", "_SwitchN"})
+TRIED_BATCH = 8
+"""the batch size with which it is tried how much a batch size would help"""
+SHOWN = 8
+"""names in a refusal"""
+
+
+@dataclass(slots=True)
+class Estimate:
+    """What is known of the graph's ops, step by step made better."""
+
+    outputs: Sequence[Sequence[Known]]
+    shapes: OutputShapes
+    work: Work
+    unknown: NDArray[np.uint8]
+    """[ops] an `Unknown`"""
+    bounded: NDArray[np.bool_]
+    """[ops]"""
+    trips: NDArray[np.int64]
+    """[ops]"""
+    evaluation: Evaluation | None = None
+    branches: list[Branch] = field(default_factory=list)
+    batch_helps: tuple[int, int] | None = None
+
+
+def estimate_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """Times by kind, bytes of outputs and variables, what of it is known; loops, conditions and sizes."""
+    report_progress(STAGE, 0, STEPS)
+    options = ReadingOptions.from_json(cast(dict[str, Json], order["options"]))
+    messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
+    to_cost = _checked(messages, options, report_progress)
+    persistent_bytes = _persistent_bytes(to_cost)
+    replace_feeds(to_cost.graph)
+    estimate = _by_estimator(to_cost, report_progress)
+    report_progress(STAGE, 5, STEPS)
+    if _needs_evaluation(messages, estimate):
+        _evaluate(messages, to_cost, options, estimate)
+    _require_names(options, estimate, messages)
+    _add_captured(persistent_bytes, to_cost, estimate.shapes)
+    unknown, work = estimate.unknown, estimate.work
+    source = np.where(estimate.bounded, Source.BOUNDED, Source.ESTIMATED)
+    report_progress(STAGE, STEPS, STEPS)
+    arrays: dict[str, NDArray[np.generic]] = {
+        "time_us": np.array([work.time_us(CATALOGUE[kind]) for kind in cast(list[str], order["kinds"])]),
+        "output_offset": estimate.shapes.offset,
+        "output_bytes": estimate.shapes.bytes,
+        "persistent_bytes": persistent_bytes,
+        "temporary_bytes": work.temporary_bytes,
+        "source": np.where(unknown > 0, Source.UNKNOWN, source).astype(np.uint8),
+        "unknown": unknown,
+        "flops": np.where(unknown > 0, 0, work.operations),
+        "trips": estimate.trips,
+    }
+    return arrays, {"op_names": [node.name for node in messages.nodes], **_findings(messages, estimate)}
+
+
+def _checked(messages: GraphMessages, options: ReadingOptions, report_progress: ReportProgress) -> GraphToCost:
+    """The graph to cost, which TensorFlow takes."""
+    report_progress(STAGE, 1, STEPS)
+    to_cost = graph_to_cost(messages, given_shapes(messages, options))
+    report_progress(STAGE, 2, STEPS)
+    require_importable(to_cost.graph.SerializeToString())
+    return to_cost
+
+
+def _by_estimator(to_cost: GraphToCost, report_progress: ReportProgress) -> Estimate:
+    """What TensorFlow's estimator says, with the file's help where that tells more of shapes.
+
+    An estimator that refuses the whole graph, for one op that is too large, say, tells nothing of any op.
+    """
+    report_progress(STAGE, 3, STEPS)
+    properties: Properties = {}
+    told: ToldShapes = {}
+    names = [node.name for node in to_cost.nodes]
+    work = nothing_known(len(names))
+    with suppress(CostError):
+        item = item_of(to_cost.meta_graph)
+        properties = asked_tensorflow(item.GetOpProperties)
+        told = add_told_shapes(to_cost, properties)
+        if told:
+            item = item_of(to_cost.meta_graph)
+            properties = asked_tensorflow(item.GetOpProperties)
+        report_progress(STAGE, 4, STEPS)
+        work = work_of(item, names)
+    outputs = inferred_outputs(to_cost, properties, told)
+    correct_operations(to_cost.nodes, outputs, work)
+    shapes = output_shapes(to_cost.nodes, outputs)
+    reasons = (to_cost.unknown, work.unknown, shapes.unknown)
+    unknown = np.select([each > 0 for each in reasons], reasons, Unknown.NOT_SAID).astype(np.uint8)
+    ops = len(to_cost.nodes)
+    return Estimate(outputs, shapes, work, unknown, np.zeros(ops, dtype=bool), np.ones(ops, dtype=np.int64))
+
+
+def _needs_evaluation(messages: GraphMessages, estimate: Estimate) -> bool:
+    """Whether an evaluation may tell more than the estimator."""
+    more = (Unknown.NOT_SAID, Unknown.TEXT, Unknown.TYPE)
+    if np.any(~np.isin(estimate.unknown, more)):
+        return True
+    return any(node.op in ENTERS or node.op in CONDITIONAL or node.op in OURS for node in messages.nodes)
+
+
+def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOptions, estimate: Estimate) -> None:
+    """Put what the evaluation says in the place of what is not known."""
+    nodes = messages.nodes
+    types = NodeTypes(nodes, messages.rest.library)
+    asked = ShapeFunctions()
+    functions = {function.signature.name: function for function in messages.rest.library.function}
+    calls = Calls(functions, messages.rest.library, asked)
+    told = _told(messages, options)
+    before = estimate.unknown > 0
+    evaluation = evaluate(nodes, types, told, estimate.outputs, options, asked, calls.outputs)
+    estimate.evaluation, estimate.outputs = evaluation, evaluation.outputs
+    estimate.shapes = output_shapes(nodes, evaluation.outputs)
+    _cost_one_by_one(nodes, to_cost, calls, estimate)
+    _leave_out_bookkeeping(estimate)
+    estimate.trips = np.array([evaluation.trips(op, nodes) for op in range(len(nodes))], dtype=np.int64)
+    _leave_out_branches(nodes, estimate)
+    if options.batch_size is None and (tried := _told(messages, ReadingOptions(batch_size=TRIED_BATCH))) != told:
+        hints = [[] if op in tried else of_op for op, of_op in enumerate(evaluation.outputs)]
+        again = evaluate(
+            nodes, types, tried | {op: told[op] for op in told if op not in tried}, hints, options, asked, calls.outputs
+        )
+        estimate.batch_helps = _helped(nodes, estimate, again, before)
+
+
+def _helped(
+    nodes: Sequence[Message], estimate: Estimate, again: Evaluation, before: NDArray[np.bool_]
+) -> tuple[int, int] | None:
+    """How many ops without a known cost a batch size makes known, and of how many; None if it does not help."""
+    by_shape = np.isin(estimate.unknown, (Unknown.INPUT_SHAPE, Unknown.OUTPUT_SHAPE, Unknown.CONTENT, Unknown.ESTIMATE))
+    left = output_shapes(nodes, again.outputs).unknown > 0
+    helped = int(np.count_nonzero(by_shape & before & ~left))
+    return (helped, int(np.count_nonzero(estimate.unknown))) if helped else None
+
+
+def _told(messages: GraphMessages, options: ReadingOptions) -> dict[int, list[Known]]:
+    """Input op → its outputs, as the file or a person has them."""
+    given = given_shapes(messages, options)
+    told: dict[int, list[Known]] = {}
+    producer = messages.rest.versions.producer
+    for op, node in enumerate(messages.nodes):
+        if node.op in INPUTS and (op in given or node.op != "PlaceholderWithDefault"):
+            number = node.attr["dtype"].type
+            shape = given[op][0] if op in given else declared_shape(node, producer)
+            if number == types_pb2.DT_RESOURCE:
+                items = Items(0, shape_of_message(shape)) if op in given else None
+                told[op] = [Known(number, (), None, items)]
+            else:
+                told[op] = [Known(number, shape_of_message(shape))]
+        elif op in given and node.op in ITERATORS:
+            numbers = node.attr["output_types"].list.type
+            told[op] = [Known(n, shape_of_message(each)) for n, each in zip(numbers, given[op], strict=False)]
+    return told
+
+
+def _cost_one_by_one(nodes: Sequence[Message], to_cost: GraphToCost, calls: Calls, estimate: Estimate) -> None:
+    """Ask about the ops that the estimator did not know, or does not count right."""
+    evaluation = estimate.evaluation
+    assert evaluation is not None
+    parts: dict[int, list[tuple[Query, int]] | None] = {}
+    ours = np.array([node.op in OURS for node in nodes], dtype=bool)
+    for op in np.flatnonzero((estimate.unknown > 0) | ours).tolist():
+        inputs = evaluation.inputs_of(op)
+        if calls.is_call(nodes[op]):
+            parts[op] = calls.queries(nodes[op], inputs)
+        elif to_cost.unknown[op] != Unknown.TYPE:
+            parts[op] = [(query_of(nodes[op], inputs, evaluation.outputs[op]), 1)]
+    works = works_of(query for of_op in parts.values() for query, _ in of_op or [])
+    work = {name: getattr(estimate.work, name).copy() for name in ("operations", "moved_bytes", "temporary_bytes")}
+    for op, of_op in parts.items():
+        found = _work(of_op, works, calls.is_call(nodes[op]))
+        if estimate.shapes.unknown[op]:
+            is_closed = of_op is None and estimate.shapes.unknown[op] == Unknown.OUTPUT_SHAPE
+            estimate.unknown[op] = Unknown.FUNCTION if is_closed else estimate.shapes.unknown[op]
+            continue
+        estimate.unknown[op] = found.unknown
+        if of_op is not None:
+            estimate.bounded[op] = any(query.is_bounded for query, _ in of_op)
+        for name, array in work.items():
+            array[op] = getattr(found, name)
+    estimate.work = Work(**work, unknown=estimate.work.unknown)
+
+
+def _work(parts: list[tuple[Query, int]] | None, works: dict[tuple[Any, ...], OpWork], is_call: bool) -> OpWork:
+    """The work of one op; of a call that cannot be taken apart none is known."""
+    if parts is None:
+        return OpWork(unknown=Unknown.FUNCTION)
+    return summed(parts, works) if is_call else works[parts[0][0].key]
+
+
+def _leave_out_bookkeeping(estimate: Estimate) -> None:
+    """A loop's counters and conditions take no time: TensorFlow keeps such numbers with the host, beside the body."""
+    evaluation = estimate.evaluation
+    assert evaluation is not None
+    for op, frames in enumerate(evaluation.frames):
+        tensors = (*evaluation.inputs_of(op), *evaluation.outputs[op])
+        if frames and tensors and all(each.shape == () and each.number in COUNTERS for each in tensors):
+            for array in (estimate.work.operations, estimate.work.moved_bytes, estimate.work.temporary_bytes):
+                array[op] = 0
+
+
+def _leave_out_branches(nodes: Sequence[Message], estimate: Estimate) -> None:
+    """An op on a side of a condition that does not count never runs."""
+    evaluation = estimate.evaluation
+    assert evaluation is not None
+    if not any(node.op in CONDITIONAL for node in nodes):
+        return
+    sides = sides_of_ops(nodes, evaluation.order, evaluation.inputs)
+    if not any(sides):
+        return
+    cost = estimate.work.time_us(next(iter(CATALOGUE.values()))) * estimate.trips
+    estimate.branches = branches_of(nodes, evaluation.inputs, sides, evaluation.outputs, cost)
+    for branch in estimate.branches:
+        estimate.trips[list(branch.not_taken)] = 0
+
+
+def _require_names(options: ReadingOptions, estimate: Estimate, messages: GraphMessages) -> None:
+    """What a person says of loops and sizes is of such that are there. Raises SettingsError."""
+    evaluation = estimate.evaluation
+    loops = {} if evaluation is None else {loop.name: loop for loop in evaluation.loops.values()}
+    for name, trips in options.trips.items():
+        if name not in loops:
+            raise SettingsError(
+                "the graph has no such loop", where=shortened(name), allowed=_listed(loops), field="trips"
+            )
+        if loops[name].source in ("constant", "length") and loops[name].trips != trips:
+            what = f"{trips} trips contradict the file"
+            raise SettingsError(what, where=shortened(name), allowed=f"{loops[name].trips}", field="trips")
+    sizes = {} if evaluation is None else {messages.nodes[size.op].name: size for size in evaluation.sizes}
+    for name in options.sizes:
+        if name not in sizes:
+            what = "the graph has no such op whose length depends on data"
+            raise SettingsError(what, where=shortened(name), allowed=_listed(sizes), field="sizes")
+
+
+def _listed(names: Sequence[str] | dict[str, Any]) -> str:
+    listed = [shortened(name) for name in names]
+    return ", ".join(listed[:SHOWN]) + ", …" * (len(listed) > SHOWN) if listed else "none; the graph has none"
+
+
+def _findings(messages: GraphMessages, estimate: Estimate) -> dict[str, Json]:
+    """Loops, conditions, sizes and the like, as `Origin` has them."""
+    evaluation, nodes = estimate.evaluation, messages.nodes
+    loops = [] if evaluation is None else list(evaluation.loops.values())
+    sizes = [] if evaluation is None else evaluation.sizes
+    return {
+        "loops": [
+            {"name": loop.name, "trips": loop.trips, "source": loop.source, "ops": loop.ops, "too_many": loop.too_many}
+            for loop in loops
+        ],
+        "branches": [
+            {"name": each.name, "taken": each.taken, "ops": each.ops, "ops_not_taken": len(each.not_taken)}
+            for each in estimate.branches
+        ],
+        "sizes": [
+            {
+                "name": nodes[size.op].name,
+                "type": nodes[size.op].op,
+                "length": size.length if size.length >= 0 else None,
+                "source": "given" if size.is_given else "bound" if size.length >= 0 else "unknown",
+            }
+            for size in sizes
+        ],
+        "batch_helps": list(estimate.batch_helps or ()),
+        "lost_shapes": _lost_shapes(nodes, estimate),
+    }
+
+
+def _lost_shapes(nodes: Sequence[Message], estimate: Estimate) -> int:
+    """How many variables are read whose shapes the file does not hold; these reads then say so."""
+    captured = {
+        node.name for node in nodes if node.op == "Placeholder" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
+    }
+    handle_of_name = passed_on(nodes, captured)
+    lost: set[str] = set()
+    for op, node in enumerate(nodes):
+        if node.op == READS and node.input and estimate.unknown[op]:
+            handle = handle_of_name.get(node.input[0].partition(":")[0])
+            if handle is not None:
+                lost.add(handle)
+                estimate.unknown[op] = Unknown.LOST_SHAPE
+    return len(lost)
+
+
+def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
+    """[ops] of variables, optimizer slots among them; one that several handles name counts at the first of them."""
+    index_of_name = {node.name: index for index, node in enumerate(to_cost.nodes)}
+    counted: set[tuple[str, bytes, bytes]] = set()
+    found = np.zeros(len(to_cost.nodes), dtype=np.int64)
+    for node in to_cost.graph.node:
+        if node.op not in VARIABLES:
+            continue
+        resource = shared_resource(node)
+        if resource is None or resource not in counted:
+            found[index_of_name[node.name]] = least_bytes(node.attr["dtype"].type, node.attr["shape"].shape)
+        if resource is not None:
+            counted.add(resource)
+    return found
+
+
+def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, shapes: OutputShapes) -> None:
+    """Add the variables that a function has captured: their handles are fed, so that only who reads them tells."""
+    captured = {
+        node.name: index
+        for index, node in enumerate(to_cost.nodes)
+        if node.op == "Placeholder" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
+    }
+    handle_of_name = passed_on(to_cost.nodes, captured)
+    for index, node in enumerate(to_cost.nodes):
+        name = handle_of_name.get(node.input[0].partition(":")[0]) if node.op == READS and node.input else None
+        handle = None if name is None else captured[name]
+        if handle is not None and shapes.offset[index] < shapes.offset[index + 1]:
+            read_bytes = shapes.bytes[shapes.offset[index]]
+            persistent_bytes[handle] = max(persistent_bytes[handle], read_bytes)

@@ -1,0 +1,170 @@
+"""Lengths that depend on data: the largest that they can be, for the ops that make such tensors.
+
+What a filter keeps is at most what it is given, and so on. Where there is no bound, a person can say the length.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from engine.costs.evaluation.known import OPEN, Known, Shape, is_known
+from engine.graphs.tensorflow_messages import Message
+
+Bound: TypeAlias = Callable[[Message, Sequence[Known]], int]
+"""the largest length of the open dimensions of an op's outputs, or OPEN"""
+
+
+def bounded_outputs(
+    node: Message, inputs: Sequence[Known], outputs: Sequence[Known], given: int | None
+) -> tuple[list[Known], int]:
+    """`outputs` with their open lengths at the largest that they can be, or at what a person has `given`; and that.
+
+    OPEN where there is nothing to go by; the outputs are then as they were.
+    """
+    length = given if given is not None else _bound(node, inputs)
+    closed = [_closed(known, length) for known in outputs]
+    is_changed = any(one is not other for one, other in zip(closed, outputs, strict=True))
+    return closed, length if is_changed else OPEN
+
+
+def _bound(node: Message, inputs: Sequence[Known]) -> int:
+    """The largest that the open lengths of an op's outputs can be, or OPEN."""
+    bound = BOUNDS.get(node.op)
+    if bound is None:
+        return OPEN
+    try:
+        return bound(node, inputs)
+    except (IndexError, ValueError, TypeError, OverflowError):
+        return OPEN
+
+
+def _closed(known: Known, length: int) -> Known:
+    """`known` with each open length at `length`; as it was where nothing is open."""
+    if known.shape is None or is_known(known.shape) or length < 0:
+        return known
+    return replace(known, shape=tuple(length if each < 0 else each for each in known.shape), bounded=True)
+
+
+def _elements(shape: Shape) -> int:
+    return math.prod(shape) if shape is not None and is_known(shape) else OPEN
+
+
+def _all_of(index: int) -> Bound:
+    """As many as input `index` has elements."""
+    return lambda _node, inputs: _elements(inputs[index].shape)
+
+
+def _length_of(index: int, axis: int) -> Bound:
+    """As long as input `index` is along `axis`."""
+
+    def bound(_node: Message, inputs: Sequence[Known]) -> int:
+        shape = inputs[index].shape
+        return OPEN if shape is None else shape[axis]
+
+    return bound
+
+
+def _of_whole_data(bound: Bound) -> Bound:
+    """The same where input 0 is known whole: its open lengths would be those of the output, too."""
+    return lambda node, inputs: bound(node, inputs) if is_known(inputs[0].shape) else OPEN
+
+
+def _suppressed(_node: Message, inputs: Sequence[Known]) -> int:
+    """At most `max_output_size` boxes, and no more than there are."""
+    boxes, most = inputs[0].shape, inputs[2].value
+    lengths = [boxes[0]] if boxes and boxes[0] >= 0 else []
+    lengths += [] if most is None else [max(0, int(most))]
+    return min(lengths, default=OPEN)
+
+
+def _rows_and_fill(_node: Message, inputs: Sequence[Known]) -> int:
+    """Every entry that there is, and one more for each row that may be empty."""
+    shape, dense = inputs[0].shape, inputs[2].value
+    if not shape or shape[0] < 0 or dense is None:
+        return OPEN
+    return shape[0] + int(dense[0])
+
+
+def _axis_of_unique(inputs: Sequence[Known]) -> int | None:
+    """The axis whose different slices are kept; None for all elements, whatever their place."""
+    value = inputs[1].value if len(inputs) > 1 else None
+    is_axis = value is not None and value.size == 1 and value.dtype.kind in "iu"
+    return int(value.reshape(())) if value is not None and is_axis else None
+
+
+def _unique(_node: Message, inputs: Sequence[Known]) -> int:
+    """As many slices as there are along the axis, or elements."""
+    shape, axis = inputs[0].shape, _axis_of_unique(inputs)
+    return _elements(shape) if shape is None or axis is None else shape[axis]
+
+
+UNIQUES = frozenset({"UniqueV2", "UniqueWithCountsV2"})
+BOUNDS: Mapping[str, Bound] = {
+    "Where": _all_of(0),
+    **dict.fromkeys(("Unique", "UniqueWithCounts", "ListDiff"), _all_of(0)),
+    **dict.fromkeys(UNIQUES, _unique),
+    **dict.fromkeys(
+        (
+            *("NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4"),
+            *("NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps"),
+        ),
+        _suppressed,
+    ),
+    "DynamicPartition": _of_whole_data(_all_of(1)),
+    "SparseFillEmptyRows": _rows_and_fill,
+    **dict.fromkeys(
+        (
+            *("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd"),
+            *("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"),
+        ),
+        _of_whole_data(lambda node, inputs: _elements(inputs[2 if node.op.startswith("Sparse") else 1].shape)),
+    ),
+    **dict.fromkeys(("TopK", "TopKV2"), _of_whole_data(_length_of(0, -1))),
+    "TakeManySparseFromTensorsMap": _length_of(0, 0),
+}
+"""op type → the bound of its open lengths"""
+OF_DATA = frozenset(
+    {
+        *BOUNDS,
+        *("Range", "Tile", "Fill", "BroadcastTo", "Reshape", "Slice", "StridedSlice", "Split", "SplitV"),
+        *("RaggedRange", "RaggedTensorToTensor", "RaggedGather", "SparseToDense", "Bincount", "DenseBincount"),
+        *("UnsortedSegmentSum", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "SequenceMask"),
+        *("SparseReshape", "SparseSlice", "SparseConcat", "SparseCross", "StringSplit", "StringSplitV2", "ScatterNd"),
+        *("Pad", "PadV2", "MirrorPad", "RandomUniform", "RandomStandardNormal", "StatelessRandomUniformV2", "OneHot"),
+    }
+)
+"""op types whose outputs' lengths may depend on what is fed, so that a person can say them"""
+SLICES = frozenset({"StridedSlice", "Slice"})
+
+
+def closed_length(before: Sequence[Known], after: Sequence[Known]) -> int:
+    """The largest length that is open `before` and not `after`, or OPEN."""
+    lengths = [
+        length
+        for one, other in zip(before, after, strict=True)
+        for was, length in zip(one.shape or (), other.shape or (), strict=False)
+        if was < 0
+    ]
+    return max(lengths, default=OPEN)
+
+
+def largest_slice(node: Message, inputs: Sequence[Known], output: Known) -> Known:
+    """A slice whose ends depend on data is at most what it is cut from, where no axis comes or goes.
+
+    So are the different slices along an axis, in all dimensions but that one.
+    """
+    shape = inputs[0].shape if inputs else None
+    axis = _axis_of_unique(inputs) if node.op in UNIQUES else None
+    if axis is None and node.op not in SLICES:
+        return output
+    if shape is None or output.shape is None or len(shape) != len(output.shape):
+        return output
+    masks = ("new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
+    if any(key in node.attr and node.attr[key].i for key in masks):
+        return output
+    lengths = tuple(mine if mine >= 0 else theirs for mine, theirs in zip(output.shape, shape, strict=True))
+    if axis is not None:
+        axis %= max(1, len(lengths))
+        return replace(output, shape=(*lengths[:axis], OPEN, *lengths[axis + 1 :]))
+    return replace(output, shape=lengths, bounded=output.bounded or lengths != output.shape)

@@ -1,0 +1,156 @@
+"""Conditions in their lowered form: which ops run on one side alone, and which side counts.
+
+A Switch hands its data to the side that its condition picks, and a Merge takes what comes. A step runs one side: the
+one that the condition's value picks, where that is known, else the costlier one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.costs.evaluation.known import Known
+from engine.costs.evaluation.loops import MERGES, SWITCHES
+from engine.graphs.tensorflow_messages import Message
+
+Sides: TypeAlias = frozenset[tuple[int, int]]
+"""(the op that gives the condition, the output of the Switch) of all conditions that an op is behind"""
+MANY_WAYS = "_SwitchN"
+HANDED_ON = frozenset({"Identity", "StopGradient", "Snapshot"})
+NOWHERE: Sides = frozenset()
+DEEPEST = 64
+"""conditions inside conditions that are told apart"""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One condition."""
+
+    name: str
+    taken: str
+    """`then`, `else` or `case 2`"""
+    ops: int
+    """of all sides"""
+    not_taken: tuple[int, ...]
+    """ops that do not run"""
+
+
+def sides_of_ops(
+    nodes: Sequence[Message], order: Sequence[int], inputs: Sequence[Sequence[tuple[int, int]]]
+) -> list[Sides]:
+    """[ops] behind which sides of which conditions an op is; `inputs` [ops] are (op, output), -1 for a control edge.
+
+    A loop's own Switch picks nothing: `inputs` of a loop's Merge has no back edge, and its Switch's condition is a
+    LoopCond.
+    """
+    sides: list[Sides] = [NOWHERE] * len(nodes)
+    conditions = conditions_of(nodes, inputs)
+    for op in order:
+        node = nodes[op]
+        around = [_after(source, output, nodes, conditions, sides) for source, output in inputs[op]]
+        if node.op in MERGES and around:
+            sides[op] = frozenset.intersection(*around)
+        elif around:
+            sides[op] = _all_of(around)
+    return sides
+
+
+def _all_of(around: Sequence[Sides]) -> Sides:
+    """Of an op that waits for inputs behind these; no more than are told apart."""
+    if all(each == around[0] for each in around):
+        return around[0]
+    together = frozenset[tuple[int, int]]().union(*around)
+    return together if len(together) <= DEEPEST else frozenset(sorted(together)[:DEEPEST])
+
+
+def _after(
+    source: int,
+    output: int,
+    nodes: Sequence[Message],
+    conditions: Mapping[int, int],
+    sides: Sequence[Sides],
+) -> Sides:
+    """Behind what a consumer of `source`'s `output` is."""
+    if source not in conditions or output < 0:
+        return sides[source]
+    condition = conditions[source]
+    if nodes[condition].op == "LoopCond" or len(sides[source]) >= DEEPEST:
+        return sides[source]
+    return sides[source] | {(condition, output)}
+
+
+def conditions_of(nodes: Sequence[Message], inputs: Sequence[Sequence[tuple[int, int]]]) -> dict[int, int]:
+    """Switch → the op that gives its condition, behind all that hands it on."""
+    switches = [op for op, node in enumerate(nodes) if node.op in SWITCHES or node.op == MANY_WAYS]
+    found: dict[int, int] = {}
+    first: dict[int, int] = {}
+    for switch in switches:
+        if len(inputs[switch]) < 2:
+            continue
+        op = inputs[switch][1][0]
+        passed = []
+        while op not in first and nodes[op].op in HANDED_ON and inputs[op]:
+            passed.append(op)
+            op = inputs[op][0][0]
+        found[switch] = first.get(op, op)
+        first.update(dict.fromkeys(passed, found[switch]))
+    return found
+
+
+def branches_of(
+    nodes: Sequence[Message],
+    inputs: Sequence[Sequence[tuple[int, int]]],
+    sides: Sequence[Sides],
+    outputs: Sequence[Sequence[Known]],
+    cost: NDArray[np.float64],
+) -> list[Branch]:
+    """All conditions, those inside others first; `cost` [ops] is what an op costs if it runs.
+
+    `inputs` [ops] are (op, output), as for `sides_of_ops`.
+    """
+    ops_of: dict[int, dict[int, list[int]]] = {}
+    depth: dict[int, int] = {}
+    for op, behind in enumerate(sides):
+        for condition, side in behind:
+            ops_of.setdefault(condition, {}).setdefault(side, []).append(op)
+            depth[condition] = min(depth.get(condition, DEEPEST), len(behind))
+    ways = {
+        condition: int(nodes[switch].attr["num_outs"].i)
+        for switch, condition in conditions_of(nodes, inputs).items()
+        if nodes[switch].op == MANY_WAYS
+    }
+    counted = cost.copy()
+    found: list[Branch] = []
+    for condition in sorted(depth, key=lambda each: (-depth[each], each)):
+        ops_of_side = ops_of[condition]
+        taken = _taken(condition, ops_of_side, outputs, counted, ways.get(condition, 0))
+        left = sorted(
+            {op for side, ops in ops_of_side.items() if side != taken for op in ops} - set(ops_of_side.get(taken, ()))
+        )
+        counted[left] = 0
+        total = len({op for ops in ops_of_side.values() for op in ops})
+        word = f"case {taken}" if condition in ways else ("else", "then")[taken]
+        found.append(Branch(nodes[condition].name, word, total, tuple(left)))
+    return found
+
+
+def _taken(
+    condition: int,
+    ops_of_side: Mapping[int, Sequence[int]],
+    outputs: Sequence[Sequence[Known]],
+    cost: NDArray[np.float64],
+    ways: int,
+) -> int:
+    """The side that the condition's value picks, else the costlier one; the later of equals.
+
+    `ways` is how many cases there are, 0 for `then` and `else`. An index that is none of them picks the last one.
+    """
+    value = outputs[condition][0].value if outputs[condition] else None
+    if value is None or value.size != 1:
+        return max(ops_of_side, key=lambda side: (float(cost[list(ops_of_side[side])].sum()), side))
+    if not ways:
+        return int(bool(value.reshape(())))
+    index = int(value.reshape(()))
+    return index if 0 <= index < ways else ways - 1

@@ -1,0 +1,208 @@
+"""What is known of one tensor: its type, shape, small value, and what a list or a variable's handle holds."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+from tensorflow.core.framework import types_pb2
+from tensorflow.python.framework import tensor_util
+
+from engine.graphs.graphdef_types import INVALID, REFS_FROM
+from engine.graphs.tensorflow_messages import Message
+
+Shape: TypeAlias = tuple[int, ...] | None
+"""lengths, `OPEN` for one that is not known; None: the rank is not known either"""
+Value: TypeAlias = NDArray[Any]
+OPEN = -1
+MOST_ELEMENTS = 1024
+"""of a value that is kept: what lengths, axes and masks are computed from is small"""
+MOST_CONSTANT_BYTES = 16_384
+"""of a constant whose value is looked at"""
+HANDLES = frozenset({types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT})
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What a list's elements, or a variable behind a handle, are alike in."""
+
+    number: int
+    """DataType"""
+    shape: Shape
+    """of one element"""
+    count: int = 1
+    """elements, or `OPEN`"""
+    value: tuple[int, ...] | None = None
+    """that all elements have, where they are alike and small whole numbers: shapes that a gradient comes back to"""
+
+    @property
+    def bytes(self) -> int | None:
+        """Of all of them together; None where that is not known."""
+        size = element_bytes(self.number)
+        if not is_known(self.shape) or self.count < 0 or size is None or self.shape is None:
+            return None
+        return self.count * size * math.prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One tensor."""
+
+    number: int
+    """DataType, a ref's taken off; `INVALID` where it is not known"""
+    shape: Shape = None
+    value: Value | None = None
+    """of a small tensor whose value does not depend on what is fed; its shape is then `shape`"""
+    items: Items | None = None
+    """of a handle or list: what it leads to"""
+    bounded: bool = False
+    """whether its shape is the largest that it can be, since it depends on data"""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is known that a cost needs."""
+        if self.number == types_pb2.DT_RESOURCE:
+            return True
+        if self.number == types_pb2.DT_VARIANT:
+            return self.items is not None and self.items.bytes is not None
+        return is_known(self.shape) and element_bytes(self.number) is not None
+
+    @property
+    def bytes(self) -> int:
+        """As many as are known; lengths that are open count as one."""
+        if self.number == types_pb2.DT_RESOURCE:
+            return 0
+        if self.number == types_pb2.DT_VARIANT:
+            return (self.items and self.items.bytes) or 0
+        lengths = (1 if length < 0 else length for length in self.shape or ())
+        return (element_bytes(self.number) or 0) * math.prod(lengths)
+
+    def as_bounded(self, bounded: bool) -> "Known":
+        """The same, `bounded` too."""
+        return self if self.bounded or not bounded else replace(self, bounded=True)
+
+
+UNKNOWN = Known(INVALID)
+
+
+def is_known(shape: Shape) -> bool:
+    """Whether all lengths are."""
+    return shape is not None and all(length >= 0 for length in shape)
+
+
+def of_value(value: Value, number: int, bounded: bool = False) -> Known:
+    """A tensor that holds `value`."""
+    shape = tuple(value.shape)
+    return Known(number, shape, value if value.size <= MOST_ELEMENTS else None, bounded=bounded)
+
+
+def shape_of_message(shape: Message) -> Shape:
+    """Of a TensorShapeProto."""
+    return None if shape.unknown_rank else tuple(max(OPEN, dimension.size) for dimension in shape.dim)
+
+
+def shape_of_value(value: Value | None) -> Shape:
+    """The shape that a shape tensor holds; what is below 0 is open, and so is what is no vector."""
+    if value is None or value.ndim != 1:
+        return None
+    return tuple(max(OPEN, int(length)) for length in value)
+
+
+def agreed(one: Shape, other: Shape) -> Shape:
+    """What two views of one shape say together; where they differ `one` counts."""
+    if one is None or other is None or len(one) != len(other):
+        return other if one is None else one
+    return tuple(mine if mine >= 0 else theirs for mine, theirs in zip(one, other, strict=True))
+
+
+def together(one: Known, other: Known) -> Known:
+    """What two views of one tensor say together; where they differ `one` counts."""
+    number = one.number or other.number
+    items = one.items or other.items
+    if one.items is not None and other.items is not None:
+        count = one.items.count if one.items.count >= 0 else other.items.count
+        shape = agreed(one.items.shape, other.items.shape)
+        items = Items(one.items.number or other.items.number, shape, count, one.items.value)
+    value = one.value if one.value is not None else other.value
+    return Known(number, agreed(one.shape, other.shape), value, items, one.bounded or other.bounded)
+
+
+def largest(tensors: Sequence[Known]) -> Known:
+    """One that is as large as any of `tensors`, of which one will be there; open where their ranks differ."""
+    first = tensors[0]
+    if all(each.shape == first.shape and each.items == first.items for each in tensors):
+        same = first.value is not None and all(
+            each.value is not None and np.array_equal(each.value, first.value) for each in tensors
+        )
+        return replace(first, value=first.value if same else None, bounded=any(each.bounded for each in tensors))
+    items = [each.items for each in tensors if each.items is not None]
+    shape = longest([each.shape for each in tensors])
+    return Known(first.number, shape, None, _largest_items(items) if items else None, bounded=True)
+
+
+def longest(shapes: Sequence[Shape]) -> Shape:
+    """As long as any of `shapes` in each dimension; None where their ranks differ, open where one is."""
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) < len(shapes) or len({len(shape) for shape in known}) != 1:
+        return None
+    return tuple(OPEN if min(lengths) < 0 else max(lengths) for lengths in zip(*known, strict=True))
+
+
+def _largest_items(items: Sequence[Items]) -> Items:
+    counts = [each.count for each in items]
+    value = items[0].value if all(each.value == items[0].value for each in items) else None
+    shape = longest([each.shape for each in items if each.shape is not None and each.count != 0] or [items[0].shape])
+    return Items(items[0].number, shape, OPEN if min(counts) < 0 else max(counts), value)
+
+
+def value_of_constant(node: Message) -> list[Value | None] | None:
+    """The value of a small constant of numbers."""
+    content = node.attr["value"].tensor if "value" in node.attr else None
+    if content is None or content.ByteSize() > MOST_CONSTANT_BYTES:
+        return None
+    elements = 1
+    for dimension in content.tensor_shape.dim:
+        elements *= max(0, dimension.size)
+    if elements > MOST_ELEMENTS:
+        return None
+    try:
+        value = tensor_util.MakeNdarray(content)
+    except (ValueError, TypeError):
+        return None
+    return [value] if value.dtype.kind in "iufb" else None
+
+
+def element_bytes(number: int) -> int | None:
+    """Bytes of one element; None for types without a fixed size."""
+    return _ELEMENT_BYTES.get(number)
+
+
+def numpy_type(number: int) -> np.dtype[Any] | None:
+    """Of a DataType whose values are evaluated: numbers and truth values."""
+    return _NUMPY_TYPES.get(number)
+
+
+_ELEMENT_BYTES: dict[int, int] = {
+    number: tf.dtypes.as_dtype(number).size
+    for number in types_pb2.DataType.values()
+    if 0 < number < REFS_FROM and number != types_pb2.DT_STRING and number not in HANDLES
+}
+_NUMPY_TYPES: dict[int, np.dtype[Any]] = {
+    number: np.dtype(tf.dtypes.as_dtype(number).as_numpy_dtype)
+    for number in (
+        types_pb2.DT_INT32,
+        types_pb2.DT_INT64,
+        types_pb2.DT_INT16,
+        types_pb2.DT_INT8,
+        types_pb2.DT_UINT8,
+        types_pb2.DT_UINT16,
+        types_pb2.DT_UINT32,
+        types_pb2.DT_UINT64,
+        types_pb2.DT_BOOL,
+        types_pb2.DT_FLOAT,
+        types_pb2.DT_DOUBLE,
+    )
+}

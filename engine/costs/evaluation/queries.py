@@ -1,0 +1,145 @@
+"""What is asked about the cost of an op: the op by itself, or the ops of its functions, with inputs and outputs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tensorflow.core.framework import types_pb2
+
+from engine.costs.arithmetic import TensorOf, operations_of
+from engine.costs.evaluation.asking import ShapeFunctions, cleaned
+from engine.costs.evaluation.branches import branches_of, sides_of_ops
+from engine.costs.evaluation.calls import MOST_EXPANDED, CannotExpandError, expanded, is_call
+from engine.costs.evaluation.known import HANDLES, Known
+from engine.costs.evaluation.walk import Evaluation, evaluate
+from engine.graphs.graphdef_types import NodeTypes
+from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow_messages import Message
+
+WITHOUT_WORK = frozenset({"Placeholder", "Const", "NoOp", "VarHandleOp"})
+"""types of ops of a function's body that do nothing themselves"""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One op by itself."""
+
+    node: Message
+    """type and attributes alone"""
+    inputs: tuple[Known, ...]
+    outputs: tuple[Known, ...]
+    key: tuple[Any, ...]
+    """the same for ops that are alike"""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is known that its cost depends on."""
+        return all(each.is_whole for each in (*self.inputs, *self.outputs))
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether its cost is the largest that it can be."""
+        return any(each.bounded for each in (*self.inputs, *self.outputs))
+
+
+def query_of(node: Message, inputs: Sequence[Known], outputs: Sequence[Known]) -> Query:
+    """What to ask about `node`."""
+    clean = cleaned(node)
+    content = clean.SerializeToString(deterministic=True)
+    sides = tuple(tuple(map(_key, side)) for side in (inputs, outputs))
+    return Query(clean, tuple(inputs), tuple(outputs), (content, *sides))
+
+
+def tensor_of(known: Known) -> TensorOf | None:
+    """As the closed forms take it: a variable by its handle, nothing for lists and what is not known."""
+    if known.items is not None and known.number in HANDLES:
+        shape = known.items.shape
+        whole = known.number != types_pb2.DT_VARIANT and shape is not None and min(shape, default=0) >= 0
+        return TensorOf(known.items.number, shape) if whole and shape is not None else None
+    if known.shape is None or not known.is_whole or known.number in HANDLES:
+        return None
+    return TensorOf(known.number, known.shape)
+
+
+def _key(known: Known) -> tuple[Any, ...]:
+    value = None if known.value is None else known.value.tobytes()
+    return known.number, known.shape, value, known.items
+
+
+class Calls:
+    """Calls that stay one op: what comes out of them, and what there is to do in them."""
+
+    def __init__(self, functions: Mapping[str, Message], library: Message, asked: ShapeFunctions) -> None:
+        self._functions, self._library, self._asked = functions, library, asked
+        self._left = MOST_EXPANDED
+        self._found: dict[tuple[Any, ...], tuple[list[Message], Evaluation, list[Known]] | None] = {}
+
+    def is_call(self, node: Message) -> bool:
+        """Whether the op's work is in functions."""
+        return is_call(node, self._functions)
+
+    def outputs(self, node: Message, inputs: Sequence[Known]) -> list[Known] | None:
+        """What comes out of a call; None where it cannot be taken apart, and for other ops."""
+        if not self.is_call(node):
+            return None
+        found = self._evaluated(node, inputs)
+        return None if found is None else found[2]
+
+    def queries(self, node: Message, inputs: Sequence[Known]) -> list[tuple[Query, int]] | None:
+        """The ops in a call, and how often each runs; None where it cannot be taken apart."""
+        found = self._evaluated(node, inputs)
+        if found is None:
+            return None
+        nodes, evaluation, _ = found
+        idle = _not_taken(nodes, evaluation)
+        queries = []
+        for op, inner in enumerate(nodes):
+            if inner.op not in WITHOUT_WORK and op not in idle:
+                query = query_of(inner, evaluation.inputs_of(op), evaluation.outputs[op])
+                queries.append((query, evaluation.trips(op, nodes)))
+        return queries
+
+    def _evaluated(
+        self, node: Message, inputs: Sequence[Known]
+    ) -> tuple[list[Message], Evaluation, list[Known]] | None:
+        clean = cleaned(node)
+        key = (clean.SerializeToString(deterministic=True), tuple((*_key(each), each.bounded) for each in inputs))
+        if key not in self._found:
+            self._found[key] = self._evaluate(clean, inputs)
+        return self._found[key]
+
+    def _evaluate(self, node: Message, inputs: Sequence[Known]) -> tuple[list[Message], Evaluation, list[Known]] | None:
+        try:
+            ops = expanded(node, self._functions, [each.number for each in inputs], self._left)
+        except CannotExpandError:
+            return None
+        self._left -= len(ops.nodes)
+        index_of_name = {each.name: index for index, each in enumerate(ops.nodes)}
+        told = {index_of_name[name]: [known] for name, known in zip(ops.arguments, inputs, strict=True)}
+        types = NodeTypes(ops.nodes, self._library)
+        hints: list[list[Known]] = [[] for _ in ops.nodes]
+        evaluation = evaluate(ops.nodes, types, told, hints, ReadingOptions(), self._asked, None)
+        results = []
+        for text in ops.results:
+            name, _, output = text.partition(":")
+            outputs = evaluation.outputs[index_of_name[name]]
+            results.append(outputs[int(output or 0)] if int(output or 0) < len(outputs) else Known(0))
+        return ops.nodes, evaluation, results
+
+
+def _not_taken(nodes: Sequence[Message], evaluation: Evaluation) -> set[int]:
+    """The ops on sides of conditions that are not taken."""
+    sides = sides_of_ops(nodes, evaluation.order, evaluation.inputs)
+    if not any(sides):
+        return set()
+    cost = np.zeros(len(nodes))
+    for op, node in enumerate(nodes):
+        inputs, outputs = evaluation.inputs_of(op), evaluation.outputs[op]
+        operations = operations_of(node, [tensor_of(each) for each in inputs], [tensor_of(each) for each in outputs])
+        cost[op] = evaluation.trips(op, nodes) * ((operations or 0) + sum(each.bytes for each in outputs))
+    return {
+        op
+        for branch in branches_of(nodes, evaluation.inputs, sides, evaluation.outputs, cost)
+        for op in branch.not_taken
+    }

@@ -1,0 +1,102 @@
+"""One execution of an op: its attributes and the shapes of what it takes and gives, asked for without faith in them."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from engine.graphs.tensorflow_messages import Message
+
+Shape: TypeAlias = tuple[int, ...]
+"""all lengths known, from 0"""
+FRACTION_BITS = 20
+"""of a logarithm in whole numbers"""
+
+
+class MisfitError(Exception):
+    """An attribute or a shape is missing, or they do not fit each other: there is no count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One execution of `node`. Every question raises MisfitError where there is no answer."""
+
+    node: Message
+    """NodeDef"""
+    inputs: Sequence[Shape | None]
+    """of the data inputs, None where it is not known"""
+    outputs: Sequence[Shape | None]
+
+    def input(self, position: int, rank: int | None = None) -> Shape:
+        """The shape of an input, which has that rank."""
+        return _known(self.inputs, position, rank)
+
+    def output(self, position: int = 0, rank: int | None = None) -> Shape:
+        """The shape of an output, which has that rank."""
+        return _known(self.outputs, position, rank)
+
+    def matrices(self, position: int) -> tuple[Shape, int, int]:
+        """The batch of an input of matrices, their rows and their columns."""
+        shape = self.input(position)
+        require(len(shape) >= 2)
+        return shape[:-2], shape[-2], shape[-1]
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """A boolean attribute."""
+        return bool(self.node.attr[key].b) if key in self.node.attr else default
+
+    def number(self, key: str, default: int) -> int:
+        """An attribute that is a whole number."""
+        return int(self.node.attr[key].i) if key in self.node.attr else default
+
+    def numbers(self, key: str) -> list[int]:
+        """An attribute that is a list of whole numbers."""
+        return [int(number) for number in self.node.attr[key].list.i] if key in self.node.attr else []
+
+    def content(self, key: str, default: bytes = b"") -> bytes:
+        """An attribute of text or bytes."""
+        return bytes(self.node.attr[key].s) if key in self.node.attr else default
+
+
+Count: TypeAlias = Callable[[Execution], int]
+"""floating-point operations, a multiply-add counts as two; raises MisfitError"""
+
+
+def require(fits: bool) -> None:
+    """Raises MisfitError where something does not fit."""
+    if not fits:
+        raise MisfitError
+
+
+def size(shape: Shape) -> int:
+    """Number of elements."""
+    return math.prod(shape)
+
+
+def times_logarithm(count: int, length: int) -> int:
+    """`count` times the binary logarithm of `length`, rounded down; 0 where there is less than one step."""
+    if length < 2:
+        return 0
+    steps: int = round(math.log2(length) * 2**FRACTION_BITS)
+    return count * steps >> FRACTION_BITS
+
+
+def broadcast(first: Shape, second: Shape) -> Shape:
+    """The shape to which both are broadcast."""
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    start = len(longer) - len(shorter)
+    return longer[:start] + tuple(map(_common_length, longer[start:], shorter))
+
+
+def _common_length(first: int, second: int) -> int:
+    """The length to which both are broadcast."""
+    require(first == second or 1 in (first, second))
+    return second if first == 1 else first
+
+
+def _known(shapes: Sequence[Shape | None], position: int, rank: int | None) -> Shape:
+    """The shape at `position`, which has that rank."""
+    shape = shapes[position] if position < len(shapes) else None
+    if shape is None or rank not in (None, len(shape)):
+        raise MisfitError
+    return shape

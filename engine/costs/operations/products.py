@@ -1,0 +1,84 @@
+"""Operations of matrix products: each element of a result takes a multiply-add for each contracted index."""
+
+from math import prod
+
+from engine.costs.operations.equations import einsum
+from engine.costs.operations.execution import Count, Execution, MisfitError, Shape, broadcast, require, size
+from engine.graphs.wire import BYTES, VARINT, WireError, fields, read_varint
+
+LEFT_CONTRACTED, RIGHT_CONTRACTED = 1, 2
+"""fields of xla.DotDimensionNumbers"""
+QUANTIZED_PRODUCTS = (
+    *("", "WithBias", "WithBiasAndDequantize", "WithBiasAndRelu", "WithBiasAndReluAndRequantize"),
+    "WithBiasAndRequantize",
+)
+"""what is done in the same op after a quantised product"""
+
+
+def product(flip_left: str, flip_right: str) -> Count:
+    """Count of products of batches of matrices, with the attributes that say which side is transposed."""
+
+    def count(execution: Execution) -> int:
+        left_batch, rows, inner = _flipped(execution.matrices(0), execution.flag(flip_left))
+        right_batch, right_inner, columns = _flipped(execution.matrices(1), execution.flag(flip_right))
+        require(inner == right_inner)
+        return 2 * size(broadcast(left_batch, right_batch)) * rows * inner * columns
+
+    return count
+
+
+def sparse_product(execution: Execution) -> int:
+    """A sparse matrix as indices, values and shape, with a dense one: a multiply-add a value and column."""
+    (values,) = execution.input(1, rank=1)
+    _, rows, columns = execution.matrices(3)
+    return 2 * values * (rows if execution.flag("adjoint_b") else columns)
+
+
+def numbered_product(execution: Execution) -> int:
+    """A product whose attribute says which axes are contracted."""
+    left, right = execution.input(0), execution.input(1)
+    message = execution.content("dimension_numbers")
+    contracted = _lengths(left, numbers_in(message, LEFT_CONTRACTED))
+    require(contracted == _lengths(right, numbers_in(message, RIGHT_CONTRACTED)))
+    return 2 * size(execution.output()) * prod(contracted)
+
+
+def numbers_in(message: bytes, number: int) -> list[int]:
+    """The whole numbers of a repeated field of a serialized message, packed or one by one."""
+    found: list[int] = []
+    try:
+        for field in fields(message):
+            if field.number == number and field.wire_type in (VARINT, BYTES):
+                at = field.payload
+                while at < field.end:
+                    value, at = read_varint(message, at, field.end)
+                    found.append(value)
+    except WireError as fault:
+        raise MisfitError from fault
+    return found
+
+
+def _flipped(matrices: tuple[Shape, int, int], flip: bool) -> tuple[Shape, int, int]:
+    """Batch, rows, columns; transposed where asked."""
+    batch, rows, columns = matrices
+    return (batch, columns, rows) if flip else matrices
+
+
+def _lengths(shape: Shape, axes: list[int]) -> list[int]:
+    """The lengths of those axes."""
+    require(len(set(axes)) == len(axes) and all(axis < len(shape) for axis in axes))
+    return [shape[axis] for axis in axes]
+
+
+TRANSPOSED = product("transpose_a", "transpose_b")
+ADJOINT = product("adj_x", "adj_y")
+COUNTS: dict[str, Count] = {
+    **dict.fromkeys(("MatMul", "_FusedMatMul", "SparseMatMul", "RiscDot"), TRANSPOSED),
+    **dict.fromkeys(("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "FusedBatchMatMulV2"), ADJOINT),
+    **{f"QuantizedMatMul{fused}": TRANSPOSED for fused in QUANTIZED_PRODUCTS},
+    "_QuantizedMatMul": TRANSPOSED,
+    **dict.fromkeys(("UniformQuantizedDot", "UniformQuantizedDotHybrid"), TRANSPOSED),
+    "SparseTensorDenseMatMul": sparse_product,
+    **dict.fromkeys(("XlaDot", "XlaDotV2"), numbered_product),
+    **dict.fromkeys(("Einsum", "XlaEinsum"), einsum),
+}

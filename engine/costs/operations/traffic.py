@@ -1,0 +1,63 @@
+"""Which bytes an op reads and writes, where that is not simply all of its inputs and outputs."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from engine.costs.operations.execution import Execution
+from engine.costs.operations.light import CHANGES, ND_CHANGES, SPARSE_SUMS
+
+Traffic: TypeAlias = Callable[[Execution, Sequence[int], Sequence[int]], int]
+"""an execution, bytes of each input and of each output (0 where not known) → bytes read and written"""
+
+
+def everything(_: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> int:
+    """All inputs are read and all outputs written."""
+    return sum(inputs) + sum(outputs)
+
+
+def nothing(_: Execution, _inputs: Sequence[int], _outputs: Sequence[int]) -> int:
+    """What is given is a view of what is taken, or nothing but its shape."""
+    return 0
+
+
+def gathered(_: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> int:
+    """Of the first input only as much is read as is given; of the others, all."""
+    return sum(inputs[1:]) + 2 * sum(outputs)
+
+
+def scattered(_: Execution, inputs: Sequence[int], _outputs: Sequence[int]) -> int:
+    """As much of a variable is read and written as there is to change it by, which is the last input."""
+    return sum(inputs[1:]) + 2 * sum(inputs[2:3])
+
+
+def summed_rows(execution: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> int:
+    """Of the first input the rows that the second one names are read. Raises MisfitError."""
+    data, (rows,) = execution.input(0), execution.input(1, rank=1)
+    held = data[0] if data else 0
+    return (inputs[0] * rows // held if held else 0) + sum(inputs[1:]) + sum(outputs)
+
+
+def copied_list(_: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> int:
+    """Elements of a list, whose own bytes nobody knows, are read and written."""
+    return 2 * (sum(inputs[:1]) + sum(outputs[:1]))
+
+
+VIEWS = (
+    *("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "EnsureShape"),
+    *("NoOp", "Shape", "ShapeN", "Size", "Rank", "Bitcast", "Const", "ReadVariableOp", "VariableV2", "VarHandleOp"),
+    *("EmptyTensorList", "TensorListReserve", "TensorListLength", "TensorListElementShape", "TensorListResize"),
+    *("TensorListConcatLists", "TensorListGetItem", "TensorListSetItem", "TensorListPushBack", "TensorListPopBack"),
+)
+GATHERS = ("Gather", "GatherV2", "GatherNd", "ResourceGather", "ResourceGatherNd")
+LIST_COPIES = (
+    *("TensorListStack", "TensorListGather", "TensorListConcat", "TensorListConcatV2", "TensorListFromTensor"),
+    *("TensorListScatter", "TensorListScatterV2", "TensorListSplit"),
+)
+TRAFFIC: dict[str, Traffic] = {
+    **dict.fromkeys(VIEWS, nothing),
+    **dict.fromkeys(GATHERS, gathered),
+    **{f"{kind}Scatter{change}": scattered for kind in ("", "Resource") for change in (*CHANGES, "Update")},
+    **{f"{kind}ScatterNd{change}": scattered for kind in ("", "Resource") for change in (*ND_CHANGES, "Update")},
+    **dict.fromkeys(SPARSE_SUMS, summed_rows),
+    **dict.fromkeys(LIST_COPIES, copied_list),
+}

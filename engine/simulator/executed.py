@@ -1,0 +1,28 @@
+"""The part of a graph that a step executes: in a branch that is not taken nothing runs, and nothing is sent."""
+
+import dataclasses
+
+import numpy as np
+
+from engine.costs.costs import Costs
+from engine.graphs.edge_trips import trips_of_edges
+from engine.graphs.graph import ComputationGraph
+
+
+def executed_part(graph: ComputationGraph, costs: Costs) -> tuple[ComputationGraph, Costs]:
+    """`graph` without the edges to and from ops of no trips, and `costs` in which those give and use no bytes.
+
+    The ops stay, and so does what they keep during the whole step. Where every op is executed, both as they are.
+    """
+    trips = costs.trips_of_op()
+    executed = trips > 0
+    if executed.all():
+        return graph, costs
+    sent = trips_of_edges(graph, trips) > 0
+    ends = {name: getattr(graph, name)[sent] for name in ("edge_source", "edge_target", "edge_output")}
+    of_output = np.repeat(executed, np.diff(costs.output_offset))
+    return dataclasses.replace(graph, **ends), dataclasses.replace(
+        costs,
+        output_bytes=np.where(of_output, costs.output_bytes, 0),
+        temporary_bytes=np.where(executed, costs.temporary_bytes, 0),
+    )
