@@ -1,7 +1,7 @@
 """The formats of docs/formats.md by suffix: checking an upload, reading, costing and grouping it, writing it placed."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,13 +87,10 @@ def prepare(
             graphdef.feeds,
             graphdef.fetches,
             graphdef.signatures,
-            (*graphdef.notes, *estimates.notes),
-            estimates.loops,
-            estimates.branches,
-            estimates.sizes,
-            estimates.batch_helps,
+            (*graphdef.notes, *_notes_on_devices(graph)),
             variables_stored=graphdef.variables_stored,
         )
+        origin = estimates.added_to(origin)
     else:
         if options != AS_IT_IS:
             what = "node-link JSON has neither signatures nor shapes"
@@ -107,6 +104,16 @@ def prepare(
     report_progress(GROUPING, 0, 0)
     grouping = group_ops(graph, costs, groups)
     return PreparedGraph(dataclasses.replace(graph, name=graph.name if name is None else name), costs, grouping, origin)
+
+
+def _notes_on_devices(graph: ComputationGraph) -> Iterator[str]:
+    """What people should know of the devices that the file fixes."""
+    if graph.moved_ops:
+        is_one = graph.moved_ops == 1
+        what = "An op is fixed" if is_one else f"{graph.moved_ops} ops are fixed"
+        uses = "variable that it uses" if is_one else "variables that they use"
+        them = "it" if is_one else "them"
+        yield f"{what} to another device than the {uses}; TensorFlow runs {them} with the variable."
 
 
 def write_placed(

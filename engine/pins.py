@@ -30,7 +30,9 @@ def allowed_devices(
     np.logical_and.at(allowed, grouping.group_of_op, allowed_of_op)
     lost = np.flatnonzero(~allowed.any(axis=1))
     if len(lost):
-        raise _nowhere(int(lost[0]), allowed_of_op, graph, grouping, cluster)
+        ops = np.flatnonzero(grouping.group_of_op == lost[0])
+        pins_alone = bool(_runnable(costs, cluster)[ops].all(axis=0).any())
+        raise _nowhere(ops, allowed_of_op, graph, cluster, pins_alone)
     return _on_cpus_where_needed(allowed, graph, grouping, cluster)
 
 
@@ -94,10 +96,12 @@ def _require_somewhere(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph
 
 
 def _nowhere(
-    group: int, allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, grouping: Grouping, cluster: Cluster
+    ops: NDArray[np.intp], allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster, pins_alone: bool
 ) -> GraphError:
-    """Names the first op of `group` that leaves no device, and one that has closed some before it."""
-    ops = np.flatnonzero(grouping.group_of_op == group)
+    """Names the first of a group's `ops` that leaves no device, and one that has closed some before it.
+
+    `pins_alone`: without the devices that the file fixes the group could go somewhere.
+    """
     left = np.ones(cluster.device_count, dtype=bool)
     for op in ops.tolist():
         if not (left & allowed_of_op[op]).any():
@@ -108,7 +112,8 @@ def _nowhere(
         f"it may go to {_names(allowed_of_op[op], cluster)} only, but the ops that must share its device, such as "
         f"{shortened(graph.op_names[first])}, to {_names(left, cluster)} only",
         where=shortened(graph.op_names[op]),
-        allowed="a device for all ops that are co-located",
+        allowed="a device for all ops that are co-located"
+        + (", or to ignore the devices that the file fixes" * pins_alone),
         field="cluster",
     )
 

@@ -4,7 +4,7 @@ Done in a child process: it loads TensorFlow, and the file is untrusted. `estima
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -18,6 +18,7 @@ from engine.errors import CostError, shortened
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_messages import require_suffix
+from engine.graphs.origin import Origin
 from engine.graphs.reading_options import MOST_TRIPS, ReadingOptions
 
 ESTIMATING = "estimating the costs"
@@ -42,6 +43,17 @@ class Estimates:
     batch_helps: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     """what people should know of the estimates, a sentence each"""
+
+    def added_to(self, origin: Origin) -> Origin:
+        """`origin` with what was found."""
+        return replace(
+            origin,
+            notes=(*origin.notes, *self.notes),
+            loops=self.loops,
+            branches=self.branches,
+            sizes=self.sizes,
+            batch_helps=self.batch_helps,
+        )
 
 
 def estimate_costs(

@@ -67,7 +67,7 @@ def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str
     begin("grouping")
     grouping = group_ops(graph, estimates.costs, member["groups"])
     begin("packing")
-    origin = Origin(SUFFIX, AS_IT_IS.to_json(), notes=estimates.notes)
+    origin = estimates.added_to(Origin(SUFFIX, AS_IT_IS.to_json()))
     return PreparedGraph(graph, estimates.costs, grouping, origin).to_bytes()
 
 

@@ -35,7 +35,7 @@ class ComputationGraph:
     edge_output: NDArray[np.int32]
     """[edges] which output of the producer, or `CONTROL`"""
     devices: tuple[str, ...]
-    """[ops] the device string that the file fixes, or empty"""
+    """[ops] the device string that the file fixes, or empty; empty for the `moved_ops`"""
     colocation: tuple[tuple[str, ...], ...]
     """[ops] labels; ops that share a label stay together (`loc:@x`, the label x; an op named x belongs to it)"""
     back_edges: NDArray[np.int32]
@@ -45,6 +45,8 @@ class ComputationGraph:
     edge, the ops of a while loop's frame; each pair once, in no particular direction"""
     cpu_reason: tuple[str, ...] = ()
     """[ops] why no GPU can run the op, as the end of a sentence; empty where one can, or where that is not known"""
+    moved_ops: int = 0
+    """how many ops the file fixes to another device than the resource that they use, to which TensorFlow moves them"""
 
     def __post_init__(self) -> None:
         ops = len(self.op_names)

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GraphError, shortened
-from engine.graphs.device_string import parse_device_string
 from engine.graphs.gpu_kernels import cpu_reasons
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.graphdef_types import NodeTypes
-from engine.graphs.must_colocate import cpu_reasons_of_feeds, pairs_that_must_colocate
+from engine.graphs.must_colocate import cpu_reasons_of_feeds, devices_of_nodes, pairs_that_must_colocate
 from engine.graphs.tensorflow_messages import Message
 
 LONGEST_NAME = 4096
@@ -51,6 +50,7 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
     edges = np.array(forward, dtype=np.int32).reshape(-1, 3)
     order = _topological_order(edges, nodes)
     fed = cpu_reasons_of_feeds(nodes, index_of_name)
+    devices = tuple(devices_of_nodes(nodes, types, index_of_name, order))
     return ComputationGraph(
         name=name,
         op_names=tuple(index_of_name),
@@ -58,11 +58,12 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
         edge_source=np.ascontiguousarray(edges[:, 0]),
         edge_target=np.ascontiguousarray(edges[:, 1]),
         edge_output=np.ascontiguousarray(edges[:, 2]),
-        devices=tuple(map(_device, nodes)),
+        devices=devices,
         colocation=tuple(_labels(node, index, index_of_name) for index, node in enumerate(nodes)),
         back_edges=np.array(sorted(set(back)), dtype=np.int32).reshape(-1, 2),
         must_colocate=pairs_that_must_colocate(nodes, types, index_of_name, order),
         cpu_reason=tuple(own or fed.get(index, "") for index, own in enumerate(cpu_reasons(nodes, types))),
+        moved_ops=sum(device != node.device for device, node in zip(devices, nodes, strict=True)),
     )
 
 
@@ -190,12 +191,6 @@ def _cycle(edges: NDArray[np.int32], waits_for: Sequence[int]) -> list[int]:
     cycle = walked[walked.index(op) :][::-1]
     start = cycle.index(min(cycle))
     return cycle[start:] + cycle[:start]
-
-
-def _device(node: Message) -> str:
-    """The device string that the file fixes."""
-    parse_device_string(node.device, node.name)
-    return str(node.device)
 
 
 def _labels(node: Message, index: int, index_of_name: Mapping[str, int]) -> tuple[str, ...]:

@@ -54,6 +54,7 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
         "devices": list(graph.devices),
         "colocation": [list(labels) for labels in graph.colocation],
         "cpu_reason": list(graph.cpu_reason),
+        "moved_ops": graph.moved_ops,
     }
     return arrays, texts
 
@@ -85,4 +86,5 @@ def _from_results(arrays: dict[str, NDArray[np.generic]], texts: dict[str, Json]
         back_edges=numbers["back_edges"],
         must_colocate=numbers["must_colocate"],
         cpu_reason=names["cpu_reason"],
+        moved_ops=cast(int, texts["moved_ops"]),
     )

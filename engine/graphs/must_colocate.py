@@ -1,7 +1,7 @@
 """Which ops of a TensorFlow graph share a device whatever their device strings say. Runs in the child.
 
-- Both ends of a ref or resource edge: TensorFlow's placer moves the consumer, silently. What counts is the type that
-  the consumer takes. Dataset ops count too, where a variant passes between them.
+- Both ends of a ref or resource edge: TensorFlow's placer moves the consumer, silently: `devices_of_nodes`. What counts
+  is the type that the consumer takes. Dataset ops count too, where a variant passes between them.
 - Handles of one resource: two ops that name the same variable, table or queue.
 - A Switch and what it switches: TensorFlow moves the Switch when it partitions the graph. Where that is fed it goes to
   the device on which feeds arrive, the first CPU: `cpu_reasons_of_feeds`.
@@ -15,7 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.graphs.colocation import DisjointSets
 from engine.graphs.compiled_calls import is_compiled_as_one
+from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.graphdef_types import INVALID, REFS_FROM, RESOURCE, VARIANT, NodeTypes
 from engine.graphs.tensorflow_messages import Message
 
@@ -35,12 +37,45 @@ def pairs_that_must_colocate(
     """[pairs, 2] sorted pairs of ops; `order` is a topological one. The nodes' inputs have been checked."""
     sources = [[index_of_name[_source(text)] for text in node.input] for node in nodes]
     pairs = {
-        *_ref_and_resource_pairs(nodes, types, sources),
+        *(_pair(*edge) for edge in _ref_and_resource_edges(nodes, types, sources)),
         *_handle_pairs(nodes),
         *_switch_pairs(nodes, sources),
         *_frame_pairs(nodes, sources, order),
     }
     return np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2)
+
+
+def devices_of_nodes(
+    nodes: Sequence[Message], types: NodeTypes, index_of_name: Mapping[str, int], order: Sequence[int]
+) -> list[str]:
+    """[ops] the device that the file fixes for each op and that TensorFlow keeps.
+
+    It is empty for an op that takes a resource of another device, such as a replica's update of a variable that the
+    file holds once: TensorFlow runs it with the resource. A resource without a device is where the first op is that
+    takes it and has one. Arguments as for `pairs_that_must_colocate`. Raises GraphError for a string that is no device.
+    """
+    fixed = [str(node.device) for node in nodes]
+    parsed = {text: parse_device_string(text, node.name) for node, text in zip(nodes, fixed, strict=True)}
+    if len(parsed) == 1:
+        return fixed
+    sources = [[index_of_name[_source(text)] for text in node.input] for node in nodes]
+    givers: dict[int, list[int]] = {}
+    for source, target in _ref_and_resource_edges(nodes, types, sources):
+        givers.setdefault(target, []).append(source)
+    sets = DisjointSets(len(nodes))
+    for one, other in _handle_pairs(nodes):
+        sets.unite(one, other)
+    home: dict[int, DeviceString] = {}
+    for op in order:
+        around = home.get(sets.find(op), DeviceString())
+        for source in givers.get(op, ()):
+            if (of_source := home[sets.find(source)]).agrees_with(around):
+                around = around.joined_with(of_source)
+                sets.unite(source, op)
+        if not around.agrees_with(parsed[fixed[op]]):
+            fixed[op] = ""
+        home[sets.find(op)] = around.joined_with(parsed.get(fixed[op], DeviceString()))
+    return fixed
 
 
 def _source(text: str) -> str:
@@ -52,10 +87,10 @@ def _pair(one: int, other: int) -> tuple[int, int]:
     return (one, other) if one < other else (other, one)
 
 
-def _ref_and_resource_pairs(
+def _ref_and_resource_edges(
     nodes: Sequence[Message], types: NodeTypes, sources: Sequence[Sequence[int]]
 ) -> Iterator[tuple[int, int]]:
-    """The two ends of each edge whose consumer takes a ref, a resource or another op's dataset."""
+    """(source, target) of each edge whose consumer takes a ref, a resource or another op's dataset."""
     for target, node in enumerate(nodes):
         if node.op in FREE_OF_INPUT_COLOCATION and not is_compiled_as_one(node):
             continue
@@ -68,7 +103,7 @@ def _ref_and_resource_pairs(
                 number = _given(types.outputs[source], node.input[position])
             passes_dataset = number == VARIANT and "Dataset" in node.op and "Dataset" in nodes[source].op
             if number >= REFS_FROM or number == RESOURCE or passes_dataset:
-                yield _pair(source, target)
+                yield source, target
 
 
 def _given(outputs: Sequence[int] | None, text: str) -> int:

@@ -129,8 +129,15 @@ def test_merging_takes_nothing_to_the_cpu_that_a_gpu_can_run() -> None:
             "d: it may go to /device:CPU:0 only, but the ops that must share its device, such as c, to "
             "/device:GPU:0, /device:GPU:1 only; allowed: a device for all ops that are co-located",
         ),
+        (
+            make_graph(list("ab"), devices={"a": "/gpu:0"}, colocation={"b": ["a"]}),
+            make_costs(2, {"GPU": [1, NAN], "CPU": [1, 1]}),
+            "K80+cpu",
+            "b: it may go to /device:CPU:0 only, but the ops that must share its device, such as a, to /device:GPU:0 "
+            "only; allowed: a device for all ops that are co-located, or to ignore the devices that the file fixes",
+        ),
     ],
-    ids=["absent device", "absent type", "no time", "no time where it is fixed", "nothing in common"],
+    ids=["absent device", "absent type", "no time", "no time where it is fixed", "nothing in common", "pins"],
 )
 def test_groups_that_may_go_nowhere(graph: ComputationGraph, costs: Costs, cluster: str, message: str) -> None:
     with pytest.raises(GraphError) as caught:

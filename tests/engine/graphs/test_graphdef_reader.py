@@ -87,6 +87,33 @@ def test_ops_edges_devices_and_labels_in_the_order_of_the_file(tmp_path: Path) -
     assert pairs(graph) == set()
 
 
+def test_an_op_that_is_fixed_elsewhere_than_its_variable_goes_to_the_variable(tmp_path: Path) -> None:
+    reads = type_attribute("dtype", FLOAT)
+    graph = read(
+        tmp_path,
+        node("v", "VarHandleOp", attributes=type_attribute("dtype", FLOAT), device="/job:w/CPU:0")
+        + node("passed", "Identity", "v", attributes=type_attribute("T", RESOURCE))
+        + node("moved", "ReadVariableOp", "passed", attributes=reads, device="/device:CPU:1")
+        + node("kept", "ReadVariableOp", "v", attributes=reads, device="/CPU:0")
+        + constant("other", device="/device:CPU:1"),
+    )
+    assert graph.devices == ("/job:w/CPU:0", "", "", "/CPU:0", "/device:CPU:1")
+    assert graph.moved_ops == 1
+
+
+def test_a_variable_without_a_device_is_where_the_first_is_that_uses_it(tmp_path: Path) -> None:
+    reads = type_attribute("dtype", FLOAT)
+    graph = read(
+        tmp_path,
+        handle("v", "weights")
+        + handle("again", "weights")
+        + node("first", "ReadVariableOp", "v", attributes=reads, device="/device:CPU:0")
+        + node("second", "ReadVariableOp", "again", attributes=reads, device="/device:CPU:1"),
+    )
+    assert graph.devices == ("", "", "/device:CPU:0", "")
+    assert graph.moved_ops == 1
+
+
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_text_is_read_like_binary(tmp_path: Path, line_end: str, mark: str) -> None:
