@@ -15,6 +15,7 @@ APPLICATION = "application"
 """the tests that share a database, a data folder or a browser: one after the other, however many run at a time"""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `-n 2 --dist loadgroup` each file of the engine's tests may run beside the others."""
     for item in items:
