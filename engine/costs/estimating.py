@@ -71,6 +71,8 @@ class Estimate:
     evaluation: Evaluation | None = None
     branches: list[Branch] = field(default_factory=list)
     batch_helps: tuple[int, int] | None = None
+    read_in_calls: dict[int, int] = field(default_factory=dict)
+    """op → bytes of the variable whose handle the op gives to a call that reads it"""
 
 
 def estimate_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
@@ -85,8 +87,9 @@ def estimate_in_child(order: dict[str, Json], _folder: Path, report_progress: Re
     report_progress(STAGE, 5, STEPS)
     if _needs_evaluation(messages, estimate):
         _evaluate(messages, to_cost, options, estimate)
+    _leave_out_idle_inputs(messages, estimate)
     _require_names(options, estimate, messages)
-    _add_captured(persistent_bytes, to_cost, estimate.shapes)
+    _add_captured(persistent_bytes, to_cost, estimate)
     unknown, work = estimate.unknown, estimate.work
     source = np.where(estimate.bounded, Source.BOUNDED, Source.ESTIMATED)
     report_progress(STAGE, STEPS, STEPS)
@@ -162,6 +165,7 @@ def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOpt
     estimate.evaluation, estimate.outputs = evaluation, evaluation.outputs
     estimate.shapes = output_shapes(nodes, evaluation.outputs)
     _cost_one_by_one(nodes, to_cost, calls, estimate)
+    estimate.read_in_calls = _read_in_calls(nodes, calls, evaluation)
     _leave_out_bookkeeping(estimate)
     estimate.trips = np.array([evaluation.trips(op, nodes) for op in range(len(nodes))], dtype=np.int64)
     _leave_out_branches(nodes, estimate)
@@ -231,6 +235,17 @@ def _cost_one_by_one(nodes: Sequence[Message], to_cost: GraphToCost, calls: Call
     estimate.work = Work(**work, unknown=estimate.work.unknown)
 
 
+def _read_in_calls(nodes: Sequence[Message], calls: Calls, evaluation: Evaluation) -> dict[int, int]:
+    """Op → bytes, as in `Estimate`."""
+    found: dict[int, int] = {}
+    for op, node in enumerate(nodes):
+        if calls.is_call(node):
+            sources = [source for source, output in evaluation.inputs[op] if output >= 0]
+            for position, size in calls.variables_read(node, evaluation.inputs_of(op)).items():
+                found[sources[position]] = max(size, found.get(sources[position], 0))
+    return found
+
+
 def _work(parts: list[tuple[Query, int]] | None, works: dict[tuple[Any, ...], OpWork], is_call: bool) -> OpWork:
     """The work of one op; of a call that cannot be taken apart none is known."""
     if parts is None:
@@ -247,6 +262,16 @@ def _leave_out_bookkeeping(estimate: Estimate) -> None:
         if frames and tensors and all(each.shape == () and each.number in COUNTERS for each in tensors):
             for array in (estimate.work.operations, estimate.work.moved_bytes, estimate.work.temporary_bytes):
                 array[op] = 0
+
+
+def _leave_out_idle_inputs(messages: GraphMessages, estimate: Estimate) -> None:
+    """What is fed and never taken costs nothing, whatever its size: freezing a loop leaves such inputs behind."""
+    if not estimate.unknown.any():
+        return
+    taken = {text.lstrip("^").partition(":")[0] for node in messages.nodes for text in node.input}
+    for op, node in enumerate(messages.nodes):
+        if node.op in INPUTS and node.name not in taken:
+            estimate.unknown[op] = Unknown.NOT_SAID
 
 
 def _leave_out_branches(nodes: Sequence[Message], estimate: Estimate) -> None:
@@ -348,7 +373,7 @@ def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
     return found
 
 
-def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, shapes: OutputShapes) -> None:
+def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, estimate: Estimate) -> None:
     """Add the variables that a function has captured: their handles are fed, so that only who reads them tells."""
     captured = {
         node.name: index
@@ -356,9 +381,13 @@ def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, sha
         if node.op == "Placeholder" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
     }
     handle_of_name = passed_on(to_cost.nodes, captured)
+    shapes = estimate.shapes
     for index, node in enumerate(to_cost.nodes):
         name = handle_of_name.get(node.input[0].partition(":")[0]) if node.op == READS and node.input else None
         handle = None if name is None else captured[name]
         if handle is not None and shapes.offset[index] < shapes.offset[index + 1]:
             read_bytes = shapes.bytes[shapes.offset[index]]
             persistent_bytes[handle] = max(persistent_bytes[handle], read_bytes)
+    for index, size in estimate.read_in_calls.items():
+        if (name := handle_of_name.get(to_cost.nodes[index].name)) is not None:
+            persistent_bytes[captured[name]] = max(persistent_bytes[captured[name]], size)

@@ -1,7 +1,7 @@
 """What is asked about the cost of an op: the op by itself, or the ops of its functions, with inputs and outputs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ from tensorflow.core.framework import types_pb2
 from engine.costs.arithmetic import TensorOf, operations_of
 from engine.costs.evaluation.asking import ShapeFunctions, cleaned
 from engine.costs.evaluation.branches import branches_of, sides_of_ops
-from engine.costs.evaluation.calls import MOST_EXPANDED, CannotExpandError, expanded, is_call
-from engine.costs.evaluation.known import HANDLES, Known
+from engine.costs.evaluation.calls import MOST_EXPANDED, CannotExpandError, Expanded, expanded, is_call
+from engine.costs.evaluation.known import HANDLES, Items, Known, shape_of_message
 from engine.costs.evaluation.walk import Evaluation, evaluate
 from engine.graphs.graphdef_types import NodeTypes
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow_messages import Message
 
+READS = "ReadVariableOp"
 WITHOUT_WORK = frozenset({"Placeholder", "Const", "NoOp", "VarHandleOp"})
 """types of ops of a function's body that do nothing themselves"""
 
@@ -100,6 +101,19 @@ class Calls:
                 queries.append((query, evaluation.trips(op, nodes)))
         return queries
 
+    def variables_read(self, node: Message, inputs: Sequence[Known]) -> dict[int, int]:
+        """Input of a call → bytes of the variable that the call reads by it, as far as they are known."""
+        found = self._evaluated(node, inputs)
+        if found is None:
+            return {}
+        nodes, evaluation, _ = found
+        argument = {each.name: position for position, each in enumerate(nodes[: len(inputs)])}
+        return {
+            argument[inner.input[0]]: evaluation.outputs[op][0].bytes
+            for op, inner in enumerate(nodes)
+            if inner.op == READS and inner.input and inner.input[0] in argument and evaluation.outputs[op]
+        }
+
     def _evaluated(
         self, node: Message, inputs: Sequence[Known]
     ) -> tuple[list[Message], Evaluation, list[Known]] | None:
@@ -116,7 +130,7 @@ class Calls:
             return None
         self._left -= len(ops.nodes)
         index_of_name = {each.name: index for index, each in enumerate(ops.nodes)}
-        told = {index_of_name[name]: [known] for name, known in zip(ops.arguments, inputs, strict=True)}
+        told = {index_of_name[name]: [known] for name, known in _arguments(ops, inputs).items()}
         types = NodeTypes(ops.nodes, self._library)
         hints: list[list[Known]] = [[] for _ in ops.nodes]
         evaluation = evaluate(ops.nodes, types, told, hints, ReadingOptions(), self._asked, None)
@@ -126,6 +140,18 @@ class Calls:
             outputs = evaluation.outputs[index_of_name[name]]
             results.append(outputs[int(output or 0)] if int(output or 0) < len(outputs) else Known(0))
         return ops.nodes, evaluation, results
+
+
+def _arguments(ops: Expanded, inputs: Sequence[Known]) -> dict[str, Known]:
+    """A call's inputs by name; a variable known by its handle alone has the shape that the file says is read."""
+    told = dict(zip(ops.arguments, inputs, strict=True))
+    for node in ops.nodes:
+        handle = told.get(node.input[0]) if node.op == READS and node.input else None
+        shapes = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else []
+        if handle is not None and handle.number == types_pb2.DT_RESOURCE and handle.items is None and len(shapes) == 1:
+            items = Items(node.attr["dtype"].type, shape_of_message(shapes[0]))
+            told[node.input[0]] = replace(handle, items=items)
+    return told
 
 
 def _not_taken(nodes: Sequence[Message], evaluation: Evaluation) -> set[int]:

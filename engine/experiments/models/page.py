@@ -20,6 +20,8 @@ def page(rows: Rows) -> str:
     for form, words in FORMS.items():
         parts += [f"\n## {words}\n", _table(READING, _of_form(rows, form))]
     placed = [(name, cast(Row, row["placed"])) for name, row in _of_form(rows, SAVED_MODEL) if "placed" in row]
+    if {LOOPED, UNROLLED} <= {name for name, _ in _of_form(rows, SAVED_MODEL)}:
+        parts += ["\n## A loop beside the same, unrolled\n", _unrolled(rows)]
     parts += ["\n## Placed files in TensorFlow\n", PLACED_WORDS, _table(PLACED, placed)]
     served = [(name, cast(Row, row["served"])) for name, row in _of_form(rows, SAVED_MODEL) if "served" in row]
     parts += ["\n## Placed SavedModels\n", SERVED_WORDS, _table(SERVED, served)]
@@ -27,6 +29,15 @@ def page(rows: Rows) -> str:
     if timed:
         parts += ["\n## Reading times beside an earlier version's\n", TIMES_WORDS, _table(TIMES, timed)]
     return "\n".join(parts) + "\n"
+
+
+def _unrolled(rows: Rows) -> str:
+    """The simulated step times of the LSTM in its two forms."""
+    looped, unrolled = (cast(float, rows[name][SAVED_MODEL]["one_device_ms"]) for name in (LOOPED, UNROLLED))
+    return (
+        f"On one V100 a step of {LOOPED} takes {looped} ms in the simulation and one of {UNROLLED}, the same layers "
+        f"without a loop, {unrolled} ms: a ratio of {looped / unrolled:.3f}."
+    )
 
 
 def _models() -> str:
@@ -113,6 +124,13 @@ def _count(key: str) -> Callable[[Row], str]:
     return lambda row: str(len(cast("list[Json] | None", row.get(key)) or []))
 
 
+def _ratio(row: Row) -> str:
+    """Of the seconds; none where the earlier version refused the file half-way."""
+    if row.get("refused_today"):
+        return "–"
+    return f"{cast(float, row['seconds_alone']) / cast(float, row['seconds_today']):.2f}"
+
+
 READING: Mapping[str, Callable[[Row], str]] = {
     "ops": _number("ops"),
     "unknown": _number("unknown_ops"),
@@ -126,6 +144,7 @@ READING: Mapping[str, Callable[[Row], str]] = {
     "bytes of its variables": _number("closed_persistent_bytes"),
     "trips of loops": _loops,
     "branches": _count("branches"),
+    "ms on a V100": _number("one_device_ms"),
     "s": _number("seconds"),
 }
 PLACED: Mapping[str, Callable[[Row], str]] = {
@@ -150,9 +169,11 @@ SERVED: Mapping[str, Callable[[Row], str]] = {
 TIMES: Mapping[str, Callable[[Row], str]] = {
     "s": _number("seconds_alone"),
     "earlier, s": _number("seconds_today"),
+    "ratio": _ratio,
     "refused earlier": _number("refused_today"),
 }
 MOST_DIFFERENCE = 0.02
+LOOPED, UNROLLED = "lstm_40", "lstm_unrolled"
 HEAD = """# Real models
 
     {command}      # writes this page; Placeto Explorer {version}
@@ -163,9 +184,9 @@ graph was asked for: the floating-point operations of convolutions and matrix pr
 configurations and lengths (a multiply-add counts as two; a loop's body once a step; in a training step each product's
 gradients too), and the bytes of the variables that a step holds, an optimizer's slots among them. "Heavy" ops are
 convolutions and matrix products, their gradients too. "Bounded" ops have sizes that depend on data, and are counted at
-the largest that these can be; "s" are processor seconds of the reading, without those
-in which TensorFlow is loaded. Variables frozen into
-constants are held by nobody. A concrete function's GraphDef does not say what a step is run for, so that all of it is
+the largest that these can be. "ms on a V100" is the simulated step time of the whole graph on one V100; "s" are
+processor seconds of the reading, without those in which TensorFlow is loaded. Variables frozen into constants are held
+by nobody. A concrete function's GraphDef does not say what a step is run for, so that all of it is
 counted, gradients that nobody takes and Keras's trial of a first step among it: its figures may lie above those of the
 layers.
 

@@ -10,12 +10,15 @@ from typing import cast
 import numpy as np
 
 from engine import api
+from engine.clusters.parsing import parse_cluster
 from engine.costs.arithmetic import HEAVY
 from engine.costs.costs import Source
 from engine.events import Json
 from engine.experiments.models.model import FROZEN, Model
+from engine.simulator import Simulator
 
 LIMITS = api.Limits()
+ONE_DEVICE = "1xV100"
 COMPILED = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 """calls that are left in a graph: XLA compiles them whole, and their products are theirs"""
 SHOWN = 12
@@ -58,7 +61,15 @@ def _read(prepared: api.PreparedGraph) -> dict[str, Json]:
         **{key: summary[key] for key in keys},
         **{key: summary[key] for key in ("loops", "branches", "sizes", "notes")},
         **heavy_ops(prepared),
+        "one_device_ms": one_device_ms(prepared),
     }
+
+
+def one_device_ms(prepared: api.PreparedGraph) -> float:
+    """Simulated step time with all ops on one device."""
+    simulator = Simulator(prepared.graph, prepared.costs, parse_cluster(ONE_DEVICE))
+    nowhere_else = np.zeros((1, prepared.graph.op_count), dtype=np.int32)
+    return round(float(simulator.evaluate(nowhere_else).step_time_us[0]) / 1000, 4)
 
 
 def heavy_ops(prepared: api.PreparedGraph) -> dict[str, Json]:

@@ -7,6 +7,7 @@ import pytest
 
 from engine.child import Limits, run_in_child
 from engine.costs.unknown import Unknown
+from tests.engine.costs.function_texts import call, function, with_library
 from tests.engine.costs.graph_texts import FLOAT, INT32, constant, op, placeholder, typed
 
 LIMITS = Limits(memory_bytes=4 * 1024**3, seconds=120.0)
@@ -32,7 +33,27 @@ def reshaped(what: str, *lengths: int) -> str:
     )
 
 
+RESOURCE = "DT_RESOURCE"
+READ = op(
+    "read",
+    "ReadVariableOp",
+    "v",
+    dtype=typed(FLOAT),
+    _output_shapes="list { shape { dim { size: 4 } dim { size: 5 } } }",
+)
+PRODUCT = op("p", "MatMul", "x", "read:value:0", T=typed(FLOAT), transpose_a="b: false", transpose_b="b: false")
+READ_IN_A_CALL = with_library(
+    placeholder("net", 6, 4)
+    + op("matrix_handle", "Placeholder", dtype=typed(RESOURCE))
+    + function("f", {"x": FLOAT, "v": RESOURCE}, {"y": (FLOAT, "p:product:0")}, READ, PRODUCT)
+    + call("call", "f", "net", "matrix_handle", taken=(FLOAT, RESOURCE))
+)
+"""a call that stays one op, and reads the variable whose handle it takes"""
+IDLE = op("never", "Placeholder", dtype=typed(FLOAT), shape="shape { unknown_rank: true }")
+
 GRAPHS = {
+    "read in a call": READ_IN_A_CALL,
+    "an input that nobody takes": IDLE + placeholder("net", 6, 4) + op("relu", "Relu", "net", T=typed(FLOAT)),
     "reshaped": variable("scale") + reshaped("scale", 1, 1, 24),
     "cast and reshaped": variable("scale")
     + op("as_double", "Cast", "scale", SrcT=typed(FLOAT), DstT="type: DT_DOUBLE")
@@ -81,6 +102,22 @@ def test_who_takes_a_variable_says_how_large_it_is(
     assert int(arrays[f"{name}.persistent_bytes"].sum()) == size
     assert not arrays[f"{name}.unknown"].any()
     assert texts[f"{name}.said"]["lost_shapes"] == 0
+
+
+def test_a_call_says_how_large_the_variables_are_that_it_reads(
+    answers: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    arrays, texts = answers
+    name = "read in a call"
+    assert not arrays[f"{name}.unknown"].any()
+    handle, product = (cast(list[str], texts[name]).index(op_name) for op_name in ("matrix_handle", "call"))
+    assert int(arrays[f"{name}.flops"][product]) == 2 * 6 * 4 * 5
+    assert int(arrays[f"{name}.persistent_bytes"][handle]) == 4 * 5 * 4
+
+
+def test_an_input_that_nobody_takes_is_no_unknown(answers: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    arrays, _ = answers
+    assert not arrays["an input that nobody takes.unknown"].any()
 
 
 def test_the_product_is_costed_then(answers: tuple[dict[str, Any], dict[str, Any]]) -> None:

@@ -11,13 +11,14 @@ from engine.experiments.models.model import SAVED_MODEL
 
 
 def try_models_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """By the model's name: what is read of its SavedModel beside its closed forms, and of placements of it."""
+    """By the model's name: what is read of its SavedModel beside closed forms; how it runs, if it is to be placed."""
     ask_for_exact_numbers()
     found: dict[str, Json] = {}
     for name in cast(list[str], order["names"]):
         report_progress(name, 0, 0)
         (folder / name).mkdir()
-        rows = rows_here(name, [SAVED_MODEL], True, folder, folder / name, report_progress)
+        places = name in cast(list[str], order["placed"])
+        rows = rows_here(name, [SAVED_MODEL], places, folder, folder / name, report_progress)
         found[name] = rows[SAVED_MODEL]
     return {}, found
 

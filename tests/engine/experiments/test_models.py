@@ -15,7 +15,7 @@ from engine.events import Json
 from engine.experiments.models import table
 from engine.experiments.models.making import LIMITS
 from engine.experiments.models.model import FORMS, SAVED_MODEL
-from engine.experiments.models.page import is_near
+from engine.experiments.models.page import LOOPED, UNROLLED, is_near
 from engine.experiments.models.products import convolution, einsum, matrix_product, transposed_convolution
 from engine.experiments.models.registry import MODELS
 
@@ -28,12 +28,12 @@ LEAST_OF_A_FORM = 10
 def found() -> dict[str, Any]:
     """What was read of each, and of its placements, by the model's name; two processes share the models."""
     with ThreadPoolExecutor(max_workers=2) as pool:
-        parts = list(pool.map(_tried, (SMALL[::2], SMALL[1::2])))
+        parts = list(pool.map(_tried, ([*SMALL[::2], UNROLLED], SMALL[1::2])))
     return parts[0] | parts[1]
 
 
 def _tried(names: list[str]) -> dict[str, Any]:
-    order: dict[str, Json] = {"names": list(names)}
+    order: dict[str, Json] = {"names": list(names), "placed": [*SMALL]}
     return run_in_child(f"{IN_CHILD}:try_models_in_child", order, LIMITS, task="trying models")[1]
 
 
@@ -53,6 +53,13 @@ def test_its_placed_file_runs_as_written(name: str, found: dict[str, Any]) -> No
     assert placed["placements"] and placed["compared"] >= placed["placements"] * 70, "looked at something"
     assert placed["not_finite"] == 0, "NaNs would all be equal"
     assert placed["mismatches"] == placed["changed"] == placed["far"] == 0, placed["examples"]
+
+
+def test_a_loop_takes_as_long_as_the_same_unrolled(found: dict[str, Any]) -> None:
+    looped, unrolled = found[LOOPED], found[UNROLLED]
+    assert looped["ops"] < unrolled["ops"] / 5 and [loop["trips"] for loop in looped["loops"]] == [40, 40]
+    assert looped["flops"] == unrolled["flops"]
+    assert looped["one_device_ms"] == pytest.approx(unrolled["one_device_ms"], rel=0.15)
 
 
 def test_the_suite_is_what_the_page_claims() -> None:

@@ -213,4 +213,7 @@ def test_a_scope_that_cannot_be_is_refused(settings: dict[str, Json], line: str)
 
 def test_settings_are_refused_where_an_experiment_has_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiments", "zoo", "--set", "seeds=1"]) == 2
-    assert "zoo has no settings; allowed: with cross_family, learning_choices, models, zero_shot" in capsys.readouterr().err
+    assert (
+        "zoo has no settings; allowed: with cross_family, learning_choices, models, zero_shot"
+        in capsys.readouterr().err
+    )
