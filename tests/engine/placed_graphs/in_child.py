@@ -68,3 +68,30 @@ def scatter_in_child(order: dict[str, Json], folder: Path, _report_progress: Rep
     for node in definition.node:
         node.device = f"/device:CPU:{rng.integers(3)}"
     return {}, {"moved": len(mismatches(definition, run_step(definition, sample.step, 3)))}
+
+
+def add_rows_in_child(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """How many different sums several sessions make of the same rows, added to a variable after an eager op."""
+    ask_for_exact_numbers()
+    import numpy as np
+    import tensorflow as tf
+
+    from engine.experiments.placed_step import session_settings
+
+    tf.add(1.0, 2.0)
+    rng = np.random.default_rng(0)
+    feeds = {"rows:0": rng.integers(0, 5, 20_000), "updates:0": rng.standard_normal((20_000, 64)).astype(np.float32)}
+    v1 = tf.compat.v1
+    found = set()
+    with tf.Graph().as_default() as graph:
+        sums = v1.get_variable("sums", [5, 64], use_resource=True, initializer=v1.zeros_initializer())
+        rows, updates = (
+            v1.placeholder(dtype, name=name) for dtype, name in ((tf.int64, "rows"), (tf.float32, "updates"))
+        )
+        add = tf.raw_ops.ResourceScatterAdd(resource=sums.handle, indices=rows, updates=updates)
+        for _ in range(20):
+            with v1.Session(graph=graph, config=session_settings(1)) as session:
+                session.run(sums.initializer)
+                session.run(add, feeds)
+                found.add(session.run(sums).tobytes())
+    return {}, {"different": len(found)}

@@ -99,3 +99,7 @@ def test_many_random_placements_of_a_training_graph() -> None:
     assert (told["mismatches"], told["unequal"], told["changed"], told["examples"]) == (0, 0, 0, [])
     assert told["placements"] == EVERY
     assert told["compared"] >= EVERY * 180
+
+
+def test_numbers_are_exact_whatever_ran_before() -> None:
+    assert run_in_child(f"{IN_CHILD}:add_rows_in_child", {}, LIMITS, task="adding")[1] == {"different": 1}
