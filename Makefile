@@ -10,11 +10,12 @@ SOURCES := engine webapp tests setup manage.py
 run: setup
 	@exec .venv/bin/python -m webapp.supervisor --end-with-parent
 
-# pytest comes last, so that its closing line is the last word.
+# pytest comes last, so that its closing line is the last word. Its groups come in the order of the folders: sorted by
+# their numbers of tests, one test that takes a minute would be last and alone.
 test: lint
 	@node=$$(.venv/bin/python -m setup node) && "$$node" --test tests/frontend/*.test.mjs
 	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" && export PLACETO_CHROMIUM && \
-	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest -n 2 --dist loadgroup
+	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 lint: setup-tests
 	.venv/bin/ruff check .

@@ -1,5 +1,6 @@
 """What is read of real SavedModels, MetaGraphDefs and graphs with functions; that it does what the whole file does."""
 
+import dataclasses
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
+from engine.archive import fields_of, from_fields
 from engine.child import Limits, ReportProgress, Results, run_in_child
 from engine.costs.costs import Source
 from engine.errors import GraphError, SettingsError
@@ -15,6 +17,8 @@ from engine.formats import prepare
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.function_calls import CALLS, FUNCTIONAL_CONTROL_FLOW
 from engine.graphs.graph import ComputationGraph
+from engine.graphs.graphdef_messages import read_messages
+from engine.graphs.graphdef_nodes import graph_of_messages
 from engine.graphs.graphdef_reader import read_graph
 from engine.graphs.opening import OpenedGraph, opened
 from engine.graphs.reading_options import ReadingOptions
@@ -56,14 +60,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cases(folder: Path) -> dict[str, Case]:
+    """Opened in one child, since each that inlines functions loads TensorFlow."""
+    order: dict[str, Json] = {name: [file, signature] for name, (file, signature) in CASES.items()}
+    _, texts = run_in_child(f"{__name__}:open_cases_in_child", order | {"folder": str(folder)}, OURS, task="opening")
     found = {}
-    for name, (file, signature) in CASES.items():
-        source, target = folder / file, folder / f"opened_{name}.pb"
-        with opened(source, source.suffix, ReadingOptions(signature), Limits()) as said:
-            shutil.copy(said.path, target)
-            found[name] = Case(target, said, read_graph(said.path, said.suffix, Limits()))
-        assert not said.path.exists() or said.path == source
+    for name in CASES:
+        said = from_fields(OpenedGraph, {}, cast(dict[str, Json], texts[name]))
+        said = dataclasses.replace(said, path=Path(str(said.path)))
+        graph = graph_of_messages(read_messages(said.path.read_bytes(), said.suffix), name)
+        found[name] = Case(said.path, said, graph)
     return found
+
+
+def open_cases_in_child(order: dict[str, Json], own: Path, _report_progress: ReportProgress) -> Results:
+    """Name → what is said of the opened file; its GraphDef is left beside the samples."""
+    from engine.experiments.models.in_one_process import children_in
+
+    folder, texts = Path(cast(str, order.pop("folder"))), {}
+    with children_in(own):
+        for name, case in order.items():
+            file, signature = cast(list[str], case)
+            source, target = folder / file, folder / f"opened_{name}.pb"
+            with opened(source, source.suffix, ReadingOptions(signature), Limits()) as said:
+                shutil.copy(said.path, target)
+                texts[name] = fields_of(said)[1] | {"OpenedGraph.path": str(target)}
+    return {}, cast(dict[str, Json], texts)
 
 
 @pytest.fixture(scope="module")
