@@ -1,0 +1,91 @@
+"""What every method says of small problems, to hold a change of structure against: no event and no figure may change.
+
+`python -m tests.engine.recorded OUT.json` writes the whole streams of this checkout; two such files are compared with
+any tool. `test_recorded.py` holds their digests, but for methods whose numbers torch computes: these may differ in the
+last digit from one processor to the next, so theirs are compared on one machine.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from engine.errors import PlacetoError
+from engine.events import Checkpoint, Json, NumberedEvent
+from engine.placers.registry import PLACERS
+from engine.prepared import PreparedGraph
+from engine.problem import Budget
+from engine.run import Run, RunRequest
+from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
+from tests.engine.policies.small_policies import small_policy
+
+PROBLEMS = {"small": (8, 2), "larger": (40, 3)}
+"""ops, GPUs beside a CPU"""
+SEEDS = (0, 1)
+EVALUATIONS = 300
+BY_TORCH = frozenset({"placeto", "rnn", "hierarchical", "post", "regal", "spotlight"})
+WITH_A_POLICY = ("placeto", "auto")
+BY_THE_CLOCK = frozenset({"elapsed_seconds", "wall_seconds", "engine_version"})
+"""keys whose values say nothing of the method"""
+RECORDED = Path(__file__).with_name("recorded.json")
+
+
+def is_of_torch(name: str) -> bool:
+    """Whether torch computes numbers of the stream of that name."""
+    return name.partition(",")[0] in BY_TORCH or "with a policy" in name
+
+
+def streams(methods: Callable[[str], bool] = lambda _: True) -> Iterator[tuple[str, list[Json]]]:
+    """Name and stream: the events as JSON, then the report, or the message of the error that ends the run."""
+    for problem, (ops, devices) in PROBLEMS.items():
+        graph, costs = small_graph(np.random.default_rng(ops), ops)
+        prepared = PreparedGraph(graph, costs, one_group_an_op(graph, costs))
+        for method in PLACERS:
+            policies = [None, small_policy().to_bytes()] if method in WITH_A_POLICY else [None]
+            for policy, seed in product(policies, SEEDS):
+                name = f"{method}{' with a policy' if policy else ''}, {problem}, seed {seed}"
+                if methods(name):
+                    budget = Budget(EVALUATIONS)
+                    request = RunRequest(small_cluster(devices, cpu=True), method, budget, seed, policy=policy)
+                    yield name, _stream(prepared, request)
+
+
+def _stream(prepared: PreparedGraph, request: RunRequest) -> list[Json]:
+    told: list[Json] = []
+
+    def emit(event: NumberedEvent | Checkpoint) -> None:
+        if isinstance(event, NumberedEvent):
+            told.append(event.to_json())
+
+    try:
+        told.append(Run(prepared, request, emit, lambda: False).execute(None))
+    except PlacetoError as error:
+        told.append(str(error))
+    return [_without_times(each) for each in told]
+
+
+def _without_times(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _without_times(item) for key, item in value.items() if key not in BY_THE_CLOCK}
+    return [_without_times(item) for item in value] if isinstance(value, list) else value
+
+
+def digest(stream: list[Json]) -> str:
+    """A short name for a whole stream."""
+    return hashlib.sha256(json.dumps(stream, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def main(path: Path) -> None:
+    """Write the streams to `path`, and the digests that the test holds beside this file."""
+    found = dict(streams())
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    held = {name: digest(stream) for name, stream in found.items() if not is_of_torch(name)}
+    RECORDED.write_text(json.dumps(held, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
