@@ -13,9 +13,9 @@ from engine.json_text import shown
 MOST_TEXT = 200
 """characters of a name"""
 MOST_ITEMS = 4096
+"""names in a list, or held-out rows"""
 MOST_CLUSTERS = 64
 """each is read when a policy is chosen for a graph and a cluster"""
-"""names in a list, or held-out rows"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from engine.errors import SettingsError
 from engine.placeto.features import GroupGraph, group_features
+from engine.placeto.optimiser import Optimiser
 from engine.placeto.policy import choose, index_tensor, log_probabilities
 from engine.rivals.independent import ADAPT, WEIGHT_RANGE
 
@@ -75,7 +75,7 @@ class StagePolicy:
         with torch.device("meta"):
             self._network = StageNetwork(self._features.shape[1], graph.device_count, width)
         _initialise(self._network, width, rng)
-        self._optimiser = torch.optim.Adam(self._network.parameters(), lr=ascent.learning_rate)
+        self._optimiser = Optimiser(self._network, ascent.learning_rate)
         self.kl_weight = 1.0
         """of the penalty"""
 
@@ -124,17 +124,9 @@ class StagePolicy:
         return log_probabilities(scores, self._allowed, 0.0)
 
     def _step(self, loss: Tensor) -> None:
-        self._optimiser.zero_grad(set_to_none=True)
+        self._optimiser.begin()
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
-        norm = torch.nn.utils.clip_grad_norm_(self._network.parameters(), self._ascent.gradient_norm)
-        if not torch.isfinite(norm):
-            raise SettingsError(
-                "the training diverged: its gradient is not finite",
-                where="learning_rate",
-                allowed=f"less than {self._ascent.learning_rate:g} for this graph",
-                field="settings",
-            )
-        self._optimiser.step()
+        self._optimiser.step(self._ascent.learning_rate, self._ascent.gradient_norm)
 
     def _adapt(self, divergence: float) -> None:
         if divergence > ADAPT * self._ascent.kl_aim:

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import ShouldStop
 from engine.placeto.evaluation import InterruptedTrainingError
+from engine.placeto.optimiser import Optimiser
+from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
 from engine.sequence_placers.sequence_model import RnnModel, Vocabulary
 from engine.sequence_placers.sequence_network import SequenceNetwork
 from engine.sequence_placers.settings import RnnSettings
-from engine.sequence_placers.training import Training, make_optimiser, torch_threads
+from engine.sequence_placers.training import Training
 from engine.simulator import Evaluations
 
 
@@ -37,7 +39,7 @@ class RnnFamily:
 
     def train(self, should_stop: ShouldStop) -> None:
         """A batch a problem, in turn, until all budgets are spent or `should_stop`."""
-        optimiser = make_optimiser(self._models[0], self._settings)
+        optimiser = Optimiser(self._models[0].network, self._settings.learning_rate)
         trainings = [
             Training(problem, model, self._settings, self._rng, partial(_evaluate, problem), should_stop, optimiser)
             for problem, model in zip(self._problems, self._models, strict=True)

@@ -3,8 +3,6 @@
 Source: Mirhoseini et al. 2017, section 3.1, and the authors' public code.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -12,12 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from engine.errors import SettingsError
 from engine.events import ShouldStop
 from engine.placeto.episodes import fastest_device_placement
 from engine.placeto.evaluation import InterruptedTrainingError, make_check
 from engine.placeto.features import group_graph
+from engine.placeto.optimiser import Optimiser
 from engine.placeto.rewards import US_PER_SECOND
+from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
 from engine.sequence_placers.sequence_model import Sampled, SequenceModel
 from engine.sequence_placers.settings import RnnSettings
@@ -56,7 +55,7 @@ class Training:
         rng: np.random.Generator,
         evaluate: Evaluate,
         should_stop: ShouldStop,
-        optimiser: torch.optim.Optimizer | None = None,
+        optimiser: Optimiser | None = None,
     ) -> None:
         """With an Adam of its own, or with the `optimiser` of all models that share a network."""
         self._problem, self._model, self._settings, self._rng = problem, model, settings, rng
@@ -66,7 +65,7 @@ class Training:
         self._unit_us = US_PER_SECOND if settings.reward_unit == "second" else self._graph.reference_us
         failed = settings.failed_time**0.5
         self._baseline = MovingAverage(settings.baseline_decay, failed if settings.baseline_starts_failed else None)
-        self._optimiser = optimiser or make_optimiser(model, settings)
+        self._optimiser = optimiser or Optimiser(model.network, settings.learning_rate)
         self._episodes, self._updates = 0, 0
 
     def run(self) -> None:
@@ -108,43 +107,17 @@ class Training:
 
         Raises SettingsError for a gradient that is not finite.
         """
-        for group in self._optimiser.param_groups:
-            group["lr"] = learning_rate(self._settings, self._updates)
-        self._optimiser.zero_grad(set_to_none=True)
+        self._optimiser.begin()
         logarithms, entropy = self._model.log_probability(sampled)
         self._check()
         weight_of_row = torch.from_numpy(weights.astype(np.float32)).to(logarithms.device)
         bonus = self._settings.entropy_weight * (1.0 - self._problem.ledger.share_spent)
         loss: Tensor = (logarithms * weight_of_row).sum() - bonus * entropy
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
-        norm = torch.nn.utils.clip_grad_norm_(self._model.network.parameters(), self._settings.gradient_norm)
-        if not torch.isfinite(norm):
-            raise SettingsError(
-                "the training diverged: its gradient is not finite",
-                where="learning_rate",
-                allowed=f"less than {self._settings.learning_rate:g} for this graph",
-                field="learning_rate",
-            )
-        self._optimiser.step()
-
-
-def make_optimiser(model: SequenceModel, settings: RnnSettings) -> torch.optim.Optimizer:
-    """Adam on all of the model's weights."""
-    return torch.optim.Adam(model.network.parameters(), lr=settings.learning_rate, fused=True)
+        self._optimiser.step(learning_rate(self._settings, self._updates), self._settings.gradient_norm)
 
 
 def learning_rate(settings: RnnSettings, updates: int) -> float:
     """Of the update after `updates`: constant, then falling in steps."""
     late = max(0, updates - settings.decay_start_updates)
     return settings.learning_rate * settings.learning_rate_decay ** (late // settings.decay_every_updates)
-
-
-@contextmanager
-def torch_threads(threads: int) -> Iterator[None]:
-    """With so many threads of torch, and afterwards as many as before: the order of sums depends on it."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
