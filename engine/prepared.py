@@ -55,7 +55,7 @@ class PreparedGraph:
         )
 
     def summary(self) -> dict[str, Json]:
-        """What was read, for people; `engine.api` describes the fields."""
+        """What was read, for people; docs/formats.md describes the keys."""
         graph, costs = self.graph, self.costs
         unknown = np.flatnonzero(costs.source == Source.UNKNOWN)
         sources = Counter(costs.source.tolist())
@@ -118,7 +118,7 @@ class PreparedGraph:
         return {"ops": sum(map(len, names.values())), "reasons": reasons}
 
     def view(self) -> dict[str, Json]:
-        """The grouped graph for the browser, laid out top-down; `engine.api` describes the fields."""
+        """The grouped graph for the browser, laid out top-down; `GraphOfGroups` in frontend/js/contracts.js is its form."""
         positions = layout(self.grouping)
         edges = zip(
             self.grouping.edge_source.tolist(),

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
 from engine.list_scheduling.tasks import tasks_of_groups
 from engine.problem import PlacementProblem
+from engine.simulator.tables import first_of_each
 
 LOAD_UNITS = 10**9
 """what all vertices weigh together, and all edges: whole numbers, far below what the library can add up"""
@@ -48,7 +49,7 @@ def weighted_graph(problem: PlacementProblem) -> WeightedGraph:
     order = np.lexsort((other, one))
     return WeightedGraph(
         vertex_load=_vertex_loads(problem),
-        first_neighbour=np.concatenate(([0], np.cumsum(np.bincount(one, minlength=groups)))).astype(np.int64),
+        first_neighbour=first_of_each(one, groups),
         neighbour=other[order],
         edge_load=np.concatenate([load, load])[order],
     )

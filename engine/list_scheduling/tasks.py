@@ -16,6 +16,7 @@ from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.problem import PlacementProblem
 from engine.simulator.executed import executed_part
+from engine.simulator.tables import first_of_each
 from engine.simulator.topology import topological_order
 
 BUS, PAIR, NONE = 0, 1, 2
@@ -98,13 +99,13 @@ def _tasks(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDAr
         group=group,
         time_us=_times(problem, task_of_op, group),
         memory_bytes=memory_of_groups(problem),
-        input_first=_firsts(inputs[:, 1], count),
+        input_first=first_of_each(inputs[:, 1], count),
         input_flow=np.ascontiguousarray(inputs[np.lexsort((inputs[:, 0], inputs[:, 1])), 0]),
-        flow_first=_firsts(flows[:, 0], count),
+        flow_first=first_of_each(flows[:, 0], count),
         flow_producer=np.ascontiguousarray(flows[:, 0]),
         flow_bytes=sizes,
         flow_trips=trips.astype(np.float64),
-        consumer_first=_firsts(inputs[:, 0], len(flows)),
+        consumer_first=first_of_each(inputs[:, 0], len(flows)),
         consumer=np.ascontiguousarray(inputs[:, 1]),
         links=make_links(problem.cluster),
     )
@@ -143,8 +144,3 @@ def memory_of_groups(problem: PlacementProblem) -> NDArray[np.float64]:
     room = max(0.0, MOST_FILLED * float(problem.memory_bytes.sum()) - kept.sum())
     share = min(1.0, room / given.sum()) if given.sum() > 0 else 1.0
     return np.asarray(kept + share * given)
-
-
-def _firsts(owner: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
-    """[owners + 1] where each owner's things begin, if things are sorted by owner."""
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(owner, minlength=owners)).astype(np.int64)))

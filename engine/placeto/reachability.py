@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.simulator.compiled import compiled
+from engine.simulator.tables import first_of_each
 
 _WORD_BITS = 64
 
@@ -69,5 +70,4 @@ def neighbour_lists(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """(offset [groups + 1], index [pairs]): the neighbours of each owner, in ascending order."""
     order = np.lexsort((neighbour, owner))
-    offset = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=groups)))).astype(np.int64)
-    return offset, neighbour[order].astype(np.int32)
+    return first_of_each(owner, groups), neighbour[order].astype(np.int32)

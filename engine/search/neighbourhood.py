@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.problem import PlacementProblem
+from engine.simulator.tables import first_of_each
 
 
 class Neighbourhood(NamedTuple):
@@ -38,7 +39,7 @@ def make_neighbourhood(problem: PlacementProblem) -> Neighbourhood:
         allowed=np.ascontiguousarray(problem.allowed),
         first_neighbour=first_neighbour,
         neighbours=neighbours,
-        first_input=_firsts(consumers, ops),
+        first_input=first_of_each(consumers, ops),
         inputs=np.argsort(consumers, kind="stable"),
         memory_bytes=problem.memory_bytes,
     )
@@ -51,9 +52,4 @@ def _neighbours(problem: PlacementProblem) -> tuple[NDArray[np.int64], NDArray[n
     apart = source != target
     both = np.concatenate((source[apart] * groups + target[apart], target[apart] * groups + source[apart]))
     pairs = np.unique(both)
-    return _firsts(pairs // groups, groups), (pairs % groups).astype(np.int32)
-
-
-def _firsts(owner: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
-    """[owners + 1] where each owner's things begin, if things are sorted by owner."""
-    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(owner, minlength=owners))))
+    return first_of_each(pairs // groups, groups), (pairs % groups).astype(np.int32)

@@ -123,9 +123,9 @@ class _Flat:
 def _op_records(flat: _Flat, costs: Costs) -> Records:
     count = flat.op_count
     records = records_of(count + 1, kinds_of.OP)
-    records.flow_first[:] = _firsts(flat.flow_source, count)
-    records.entry_first[:] = _firsts(flat.source, count)
-    records.shared_first[:] = _firsts(flat.target[flat.shared_edges], count)
+    records.flow_first[:] = first_of_each(flat.flow_source, count)
+    records.entry_first[:] = first_of_each(flat.source, count)
+    records.shared_first[:] = first_of_each(flat.target[flat.shared_edges], count)
     records.order[:count] = flat.order[:count]
     held = (costs.bytes_of_op() + costs.temporary_bytes)[flat.ops]
     records.held_bytes[:count] = held
@@ -142,7 +142,7 @@ def _flow_records(flat: _Flat) -> Records:
     count = len(flat.flow_bytes)
     records = records_of(count + 1, kinds_of.FLOW)
     records.producer[:count] = flat.flow_source
-    records.entry_first[:] = _firsts(flat.flow_of_entry, count)
+    records.entry_first[:] = first_of_each(flat.flow_of_entry, count)
     records.order[:count] = flat.order[flat.op_count :]
     records.bytes[:count] = flat.flow_bytes
     return records
@@ -208,7 +208,7 @@ def _inverse(permutation: NDArray[np.int64]) -> NDArray[np.int64]:
     return inverse
 
 
-def _firsts(owner: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
+def first_of_each(owner: NDArray[np.integer], owners: int) -> NDArray[np.int64]:
     """[owners + 1] where each owner's things begin, if things are sorted by owner."""
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(owner, minlength=owners))))
 
