@@ -15,6 +15,7 @@ from tests.borders.rules import (
     environment_reads,
     floor_of,
     foreign_addresses,
+    loans_from_tests,
     pickles,
     ways_round_the_api,
     web_in_the_engine,
@@ -47,6 +48,7 @@ def frontend_files(*suffixes: str) -> list[Path]:
         (web_in_the_engine, ("engine",)),
         (environment_reads, ("engine",)),
         (pickles, ("engine", "webapp", "setup")),
+        (loans_from_tests, ("tests",)),
     ],
 )
 def test_no_source_breaks_a_rule(rule: Callable[[PythonSource], Iterator[str]], folders: tuple[str, ...]) -> None:
@@ -75,6 +77,7 @@ def test_every_module_of_the_engine_has_a_floor() -> None:
         (environment_reads, "engine.run", "import os\nos.environ['HOME']"),
         (environment_reads, "engine.run", "import os\nos.getenv('HOME')"),
         (environment_reads, "engine.run", "from os import environ"),
+        (loans_from_tests, "tests.engine.test_run", "from tests.engine.test_child import wait_for"),
         (pickles, "engine.run", "import pickle"),
         (pickles, "engine.run", "import torch\ntorch.load('weights')"),
         (pickles, "engine.run", "import numpy\nnumpy.load('x', allow_pickle=True)"),
@@ -91,6 +94,7 @@ def test_each_rule_sees_its_breach(rule: Callable[[PythonSource], Iterator[str]]
         (broken_floors, "engine.placers.random", "from engine.problem import Budget"),
         (broken_floors, "engine.graphs.graph", "from engine.graphs.grouping import Grouping\nimport numpy"),
         (ways_round_the_api, "webapp.runs.tasks", "from engine import api\nfrom engine.api import Budget"),
+        (loans_from_tests, "tests.engine.test_run", "from tests.engine.small_runs import request"),
         (pickles, "engine.run", "import numpy\nnumpy.load('x', allow_pickle=False)"),
     ],
 )

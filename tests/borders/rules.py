@@ -131,6 +131,13 @@ _NAMESPACES = ("www.w3.org",)
 """names that look like addresses and are never fetched"""
 
 
+def loans_from_tests(source: PythonSource) -> Iterator[str]:
+    """Imports from a file of tests: what several files need stands in a module of its own."""
+    for reach in source.imports():
+        if reach.name.startswith("tests.") and any(part.startswith("test_") for part in reach.name.split(".")[:-1]):
+            yield f"{source.module}:{reach.line} imports {reach.name}"
+
+
 def foreign_addresses(text: str) -> list[str]:
     """The hosts other than this server that a page, a module or a style names."""
     return [match["host"] for match in _FOREIGN_ADDRESS.finditer(text) if match["host"] not in _NAMESPACES]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from .steps import create_project, part, upload
+from tests.e2e.steps import create_project, part, upload
 
 pytestmark = pytest.mark.e2e
 

@@ -9,9 +9,8 @@ import pytest
 from playwright.sync_api import Dialog, Page, expect
 
 from engine.child import Limits, run_in_child
-
-from .conftest import PATIENCE_MILLISECONDS
-from .steps import create_project, expect_status, part, start_run, upload
+from tests.e2e.conftest import PATIENCE_MILLISECONDS
+from tests.e2e.steps import create_project, expect_status, part, start_run, upload
 
 pytestmark = pytest.mark.e2e
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from .steps import create_project, upload
+from tests.e2e.steps import create_project, upload
 
 pytestmark = pytest.mark.e2e
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from .open_graph import OPEN_GRAPH
-from .steps import create_project, part, upload
+from tests.e2e.open_graph import OPEN_GRAPH
+from tests.e2e.steps import create_project, part, upload
 
 pytestmark = pytest.mark.e2e
 

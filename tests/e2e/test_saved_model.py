@@ -8,8 +8,7 @@ from playwright.sync_api import Page, expect
 
 from engine.child import Limits, run_in_child
 from engine.experiments.placed_saved_model import check
-
-from .steps import create_project, expect_status, start_run, upload
+from tests.e2e.steps import create_project, expect_status, start_run, upload
 
 pytestmark = pytest.mark.e2e
 

@@ -4,8 +4,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from engine.child import Limits, child_results, publish, require_size, run_in_child
 from engine.errors import ClusterError, GraphError, LimitError, SettingsError
 from engine.events import Json
+from tests.engine.processes import is_alive, wait_for
 
 FUNCTIONS = "tests.engine.child_functions"
 ROOT = Path(__file__).parent.parent.parent
@@ -27,22 +27,6 @@ def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     yield
     assert list(folder.iterdir()) == []
-
-
-def is_alive(pid: int) -> bool:
-    """Whether the process runs (a zombie that nobody has reaped yet does not)."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
 
 
 def test_results_files_and_progress_come_back_and_the_folder_goes() -> None:

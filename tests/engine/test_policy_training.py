@@ -7,9 +7,8 @@ import pytest
 from engine.errors import SettingsError
 from engine.graphs.grouping import group_ops
 from engine.prepared import PreparedGraph
-
-from .policies.test_family_training import request
-from .test_run import prepared_graph
+from tests.engine.policies.small_trainings import request
+from tests.engine.small_runs import prepared_graph
 
 
 def held_out_line(held_out: PreparedGraph) -> str:

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from engine.errors import SettingsError
 from engine.problem import Budget, BudgetSpentError, Ledger
-
-from .placers.small_problems import small_problem
+from tests.engine.placers.small_problems import small_problem
 
 
 @pytest.mark.parametrize("evaluations", [0, -1, 10**9])

@@ -8,32 +8,11 @@ from numpy.typing import NDArray
 
 from engine.api import Budget, PreparedGraph, RunRequest, place
 from engine.errors import InfeasibleError, SettingsError
-from engine.events import Baseline, Checkpoint, Episode, Event, Finished, NumberedEvent, Started
+from engine.events import Baseline, Checkpoint, Episode, Finished, NumberedEvent, Started
 from engine.problem import PlacementProblem
 from engine.simulator import Evaluations
-
-from .placers.small_problems import one_group_an_op, small_cluster, small_graph
-
-Heard = list[NumberedEvent | Checkpoint]
-
-
-def prepared_graph(ops: int = 12) -> PreparedGraph:
-    graph, costs = small_graph(np.random.default_rng(11), ops)
-    return PreparedGraph(graph, costs, one_group_an_op(graph, costs))
-
-
-def request(
-    method: str, evaluations: int = 300, *, seed: int = 0, memory_bytes: int = 10**9, cpu: bool = True
-) -> RunRequest:
-    return RunRequest(small_cluster(2, memory_bytes=memory_bytes, cpu=cpu), method, Budget(evaluations), seed)
-
-
-def events_of(heard: Heard) -> list[Event]:
-    return [item.event for item in heard if isinstance(item, NumberedEvent)]
-
-
-def without_times(event: Event) -> Event:
-    return dataclasses.replace(event, elapsed_seconds=0.0) if isinstance(event, Episode) else event
+from tests.engine.placers.small_problems import small_cluster
+from tests.engine.small_runs import Heard, events_of, prepared_graph, request, without_times
 
 
 @pytest.mark.parametrize("method", ["placeto", "random", "single_device", "cpu_only"])

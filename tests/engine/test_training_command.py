@@ -10,9 +10,8 @@ import pytest
 from engine import api
 from engine.command_line import main
 from engine.policies.training_problem import TrainingProgress
-
-from .policies.small_policies import card_with_a_misfit, small_policy
-from .test_command_line import GRAPH
+from tests.engine.policies.small_policies import card_with_a_misfit, small_policy
+from tests.engine.small_files import GRAPH
 
 TRAIN = ["--cluster", "2xK80", "--cluster", "4xV100", "--set", "torch_device=cpu"]
 

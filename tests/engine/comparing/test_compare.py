@@ -15,7 +15,7 @@ from engine.command_line import main
 from engine.comparing.comparison import Comparison
 from engine.errors import GraphError
 from engine.events import Json
-from tests.engine.test_command_line import GRAPH, SMALL_CLUSTER
+from tests.engine.small_files import GRAPH, SMALL_CLUSTER
 
 OPTIONS = ["--cluster", "2xK80", "--groups", "all", "--methods", "random,m_topo", "--evaluations", "40", "--seeds", "2"]
 SECONDS = ("wall_seconds",)

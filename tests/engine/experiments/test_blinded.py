@@ -9,7 +9,7 @@ from engine.policies.family_training import train_policy
 from engine.policies.settings import make_training_settings
 from engine.policy_training import problems_of
 from tests.engine.placers.small_problems import small_cluster
-from tests.engine.test_run import prepared_graph
+from tests.engine.small_runs import prepared_graph
 
 
 def test_what_is_not_seen_gets_no_weight() -> None:

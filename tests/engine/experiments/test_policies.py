@@ -23,7 +23,7 @@ from engine.families.family import PreparedFamily
 from engine.families.members import members
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.problem import Budget, Ledger
-from tests.engine.test_run import prepared_graph
+from tests.engine.small_runs import prepared_graph
 
 SMALL = Scope(families="nmt", clusters="2xK80,4xK80", seeds=1, graphs=1, search_seconds=60.0, slow_methods=False)
 

@@ -22,7 +22,7 @@ from engine.experiments import (
 )
 from engine.families.family import PreparedFamily
 from engine.families.members import members
-from tests.engine.test_run import prepared_graph
+from tests.engine.small_runs import prepared_graph
 
 CHILDREN = (policy_making, policy_measuring, policy_rnn, learning_choices)
 

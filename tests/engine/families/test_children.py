@@ -9,7 +9,7 @@ from engine.child import no_progress
 from engine.errors import ClusterError
 from engine.events import Json
 from engine.families.children import in_children
-from tests.engine.test_child import is_alive, wait_for
+from tests.engine.processes import is_alive, wait_for
 
 FUNCTIONS = "tests.engine.child_functions"
 

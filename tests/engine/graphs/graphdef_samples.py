@@ -1,6 +1,7 @@
 """GraphDefs made by hand, from the wire up: no protobuf classes are needed in the tests' own process."""
 
-from engine.graphs.wire import bytes_field
+from engine.graphs.graphdef_writer import DEVICE
+from engine.graphs.wire import bytes_field, fields
 
 
 def text(number: int, content: str | bytes) -> bytes:
@@ -47,3 +48,16 @@ def identity(name: str, source: str, *control: str, number: int = 1) -> bytes:
 def total(name: str, *sources: str) -> bytes:
     """The sum of `sources`."""
     return node(name, "AddN", *sources, attributes=type_attribute("T", 1) + count_attribute("N", len(sources)))
+
+
+def devices(content: bytes) -> list[list[str]]:
+    """The devices of each node, however many there are."""
+    return [
+        [
+            content[each.payload : each.end].decode()
+            for each in fields(content, field.payload, field.end)
+            if each.number == DEVICE
+        ]
+        for field in fields(content)
+        if field.number == 1
+    ]

@@ -4,16 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.graphs.contraction import MOST_LOOKED_AT, Contraction, Nodes
+from engine.graphs.contraction import MOST_LOOKED_AT
 from engine.graphs.ordering import distinct
-from tests.engine.graphs.test_ordering import reachable
-
-
-def contraction_of(count: int, edges: list[tuple[int, int]], site: list[int] | None = None) -> Contraction:
-    pairs = distinct(np.array(edges, dtype=np.int64).reshape(-1, 2))
-    ones = np.ones(count, dtype=np.int64)
-    nodes = Nodes(ones * 10, ones * 2, ones, np.array(site or [0] * count, dtype=np.int64))
-    return Contraction(nodes, pairs[:, 0], pairs[:, 1], np.arange(1, len(pairs) + 1))
+from tests.engine.graphs.digraphs import contraction_of, reachable
 
 
 @given(st.data(), st.integers(2, 10))

@@ -15,6 +15,7 @@ from tests.engine.graphs.graphdef_samples import (
     attribute,
     colocated_with,
     constant,
+    devices,
     identity,
     node,
     text,
@@ -69,19 +70,6 @@ def without_devices(content: bytes) -> list[tuple[int, object]]:
         inner = fields(content, field.payload, field.end)
         found.append((1, [content[each.start : each.end] for each in inner if each.number != DEVICE]))
     return found
-
-
-def devices(content: bytes) -> list[list[str]]:
-    """The devices of each node, however many there are."""
-    return [
-        [
-            content[each.payload : each.end].decode()
-            for each in fields(content, field.payload, field.end)
-            if each.number == DEVICE
-        ]
-        for field in fields(content)
-        if field.number == 1
-    ]
 
 
 def test_devices_are_set_and_every_other_byte_stays(tmp_path: Path) -> None:

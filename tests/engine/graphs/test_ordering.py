@@ -2,31 +2,11 @@
 
 import numpy as np
 from hypothesis import given
-from hypothesis import strategies as st
 
 from engine.graphs.colocation import colocation_classes
-from engine.graphs.ordering import distinct, levels, positions_of_classes, rank_of_ops, strong_components
+from engine.graphs.ordering import levels, positions_of_classes, rank_of_ops, strong_components
+from tests.engine.graphs.digraphs import DIGRAPHS, pairs_of, reachable
 from tests.engine.graphs.graph_samples import make_graph
-
-DIGRAPHS = st.integers(1, 9).flatmap(
-    lambda count: st.tuples(
-        st.just(count),
-        st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=25),
-    )
-)
-
-
-def pairs_of(edges: list[tuple[int, int]]) -> np.ndarray:
-    return distinct(np.array(edges, dtype=np.int32).reshape(-1, 2))
-
-
-def reachable(pairs: np.ndarray, count: int) -> np.ndarray:
-    """[nodes, nodes] by Warshall's rule."""
-    reach = np.eye(count, dtype=bool)
-    reach[pairs[:, 0], pairs[:, 1]] = True
-    for middle in range(count):
-        reach |= reach[:, middle, None] & reach[None, middle]
-    return reach
 
 
 @given(DIGRAPHS)

@@ -6,9 +6,8 @@ import pytest
 from engine.list_scheduling.earliest_finish import schedule_earliest_finish
 from engine.list_scheduling.ranks import upward_ranks
 from engine.list_scheduling.tasks import BUS, PAIR, Tasks
-
-from .hand_made import assert_plan_can_be_carried_out, endless, random_tasks, tasks_of
-from .slow_twins import slow_heft, slow_ranks
+from tests.engine.list_scheduling.hand_made import assert_plan_can_be_carried_out, endless, random_tasks, tasks_of
+from tests.engine.list_scheduling.slow_twins import slow_heft, slow_ranks
 
 PUBLISHED_TIMES = [
     [14, 16, 9],

@@ -7,9 +7,8 @@ from engine.list_scheduling.earliest_start import NOTHING, schedule_earliest_sta
 from engine.list_scheduling.favourite_children import edges_of, favourites, solve_relaxation
 from engine.list_scheduling.ranks import upward_ranks
 from engine.list_scheduling.tasks import BUS, NONE, PAIR, Tasks
-
-from .hand_made import assert_plan_can_be_carried_out, endless, random_tasks, tasks_of
-from .slow_twins import slow_etf
+from tests.engine.list_scheduling.hand_made import assert_plan_can_be_carried_out, endless, random_tasks, tasks_of
+from tests.engine.list_scheduling.slow_twins import slow_etf
 
 
 def no_favourites(tasks: Tasks) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from engine.list_scheduling.favourite_children import NOTHING, ROUNDING, Edges, edges_of, favourites, solve_relaxation
-
-from .hand_made import random_tasks, tasks_of
+from tests.engine.list_scheduling.hand_made import random_tasks, tasks_of
 
 
 def edges(*rows: tuple[int, int, float]) -> Edges:

@@ -16,9 +16,8 @@ from engine.placers.first_answers import evaluate_methods
 from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Budget, PlacementProblem
 from engine.search.halving import Halving, Start
+from tests.engine.placers.small_problems import small_problem
 from tests.engine.policies.small_policies import small_policy
-
-from .small_problems import small_problem
 
 Heard = list[Episode | Progress | PlacerState]
 

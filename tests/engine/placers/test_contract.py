@@ -11,8 +11,7 @@ from engine.events import Episode, PlacerState, Progress
 from engine.placers.placer import Placement
 from engine.placers.registry import DETERMINISTIC, PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
-
-from .small_problems import small_problem
+from tests.engine.placers.small_problems import small_problem
 
 EVERY_METHOD = pytest.mark.parametrize("method", list(PLACERS))
 ENOUGH_FOR_ALL = {"exhaustive": 20_000}

@@ -13,8 +13,7 @@ from engine.graphs.grouping import Grouping
 from engine.placers.human_expert import HumanExpert
 from engine.placers.name_rules import own_name, read_branches, read_layers
 from engine.problem import Budget, PlacementProblem
-
-from .small_problems import one_group_an_op
+from tests.engine.placers.small_problems import one_group_an_op
 
 
 def graph_of(names: Sequence[str], edges: Sequence[tuple[str, str]] = ()) -> ComputationGraph:

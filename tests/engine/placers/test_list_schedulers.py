@@ -17,8 +17,7 @@ from engine.graphs.grouping import group_ops
 from engine.pins import allowed_devices
 from engine.placers.registry import make_placer
 from engine.problem import Budget, PlacementProblem
-
-from .small_problems import one_group_an_op, small_problem
+from tests.engine.placers.small_problems import one_group_an_op, small_problem
 
 SHARED = Path(__file__).parents[4] / "shared" / "graphs"
 LIST_SCHEDULERS = ("m_topo", "m_etf", "m_sct", "heft")

@@ -11,8 +11,7 @@ from engine.graphs.graph import ComputationGraph
 from engine.list_scheduling.group_graph import weighted_graph
 from engine.placers.scotch import Scotch, processor_weights
 from engine.problem import Budget, PlacementProblem
-
-from .small_problems import one_group_an_op, small_problem
+from tests.engine.placers.small_problems import one_group_an_op, small_problem
 
 CLIQUE = 6
 

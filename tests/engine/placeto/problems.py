@@ -123,3 +123,14 @@ def slower(problem: PlacementProblem, times: float) -> PlacementProblem:
     )
     slow = dataclasses.replace(costs, time_us=costs.time_us * times)
     return PlacementProblem(problem.graph, slow, problem.grouping, changed, problem.allowed, problem.ledger.budget)
+
+
+def grouped(graph: ComputationGraph, costs: Costs, group_of_op: list[int], devices: int) -> PlacementProblem:
+    """Ops in groups, both in topological order."""
+    groups, group = max(group_of_op) + 1, np.array(group_of_op, np.int32)
+    pairs = np.unique(np.stack([group[graph.edge_source], group[graph.edge_target]]), axis=1)
+    source, target = pairs[:, pairs[0] < pairs[1]]
+    names, bytes_ = tuple(f"group {index}" for index in range(groups)), np.ones(len(source), np.int64)
+    grouping = Grouping(names, group, source, target, bytes_, np.zeros((0, 2), np.int32))
+    allowed = np.ones((groups, devices), dtype=bool)
+    return PlacementProblem(graph, costs, grouping, small_cluster(devices), allowed, Budget(9))

@@ -15,8 +15,7 @@ from engine.placeto.shared_head_policy import network_without_weights
 from engine.placeto.shared_head_shapes import weight_shapes
 from engine.placeto.tensor_file import MOST_HEADER_BYTES, pack_tensors, unpack_tensors
 from engine.placeto.training import make_policy
-
-from .problems import random_problem
+from tests.engine.placeto.problems import random_problem
 
 SETTINGS = make_settings({"torch_device": "cpu", "hidden_width": 8})
 

@@ -8,8 +8,7 @@ import pytest
 from engine.placeto.episodes import Episodes, Plan, fastest_device_placement, make_plan, random_placements
 from engine.placeto.features import group_graph
 from engine.placeto.settings import PlacetoSettings
-
-from .problems import random_problem, two_chains
+from tests.engine.placeto.problems import random_problem, two_chains
 
 
 def two_episodes() -> Episodes:

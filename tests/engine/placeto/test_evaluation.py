@@ -7,8 +7,7 @@ from engine.placeto.episodes import Episodes, Plan, random_placements
 from engine.placeto.evaluation import Evaluator, InterruptedTrainingError, make_check
 from engine.placeto.rewards import StepTimePenalty
 from engine.problem import PlacementProblem
-
-from .problems import random_problem, two_chains
+from tests.engine.placeto.problems import random_problem, two_chains
 
 PENALTY = StepTimePenalty(unit_us=1000.0, penalty=2.0, cap=1e6, per_device_memory=True)
 

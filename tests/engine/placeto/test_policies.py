@@ -21,8 +21,7 @@ from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.training import make_policy, start_times_for
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_problem
-
-from .problems import another_topological_order, random_problem, renumbered, reordered, slower
+from tests.engine.placeto.problems import another_topological_order, random_problem, renumbered, reordered, slower
 
 BOTH = pytest.mark.parametrize("preset", ["fast", "paper"])
 NETWORKS = pytest.mark.parametrize("network", ["shared_head", "published", "simple_partitioner", "simple_aggregator"])

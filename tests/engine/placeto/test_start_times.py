@@ -5,26 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.costs.costs import Costs
-from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import Grouping
 from engine.placeto.episodes import random_placements
 from engine.placeto.start_times import GroupStartTimes
-from engine.problem import Budget, PlacementProblem
-from tests.engine.placers.small_problems import small_cluster, small_graph
-
-from .problems import graph_of, random_problem
-
-
-def grouped(graph: ComputationGraph, costs: Costs, group_of_op: list[int], devices: int) -> PlacementProblem:
-    """Ops in groups, both in topological order."""
-    groups, group = max(group_of_op) + 1, np.array(group_of_op, np.int32)
-    pairs = np.unique(np.stack([group[graph.edge_source], group[graph.edge_target]]), axis=1)
-    source, target = pairs[:, pairs[0] < pairs[1]]
-    names, bytes_ = tuple(f"group {index}" for index in range(groups)), np.ones(len(source), np.int64)
-    grouping = Grouping(names, group, source, target, bytes_, np.zeros((0, 2), np.int32))
-    allowed = np.ones((groups, devices), dtype=bool)
-    return PlacementProblem(graph, costs, grouping, small_cluster(devices), allowed, Budget(9))
+from tests.engine.placers.small_problems import small_graph
+from tests.engine.placeto.problems import graph_of, grouped, random_problem
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -17,8 +17,7 @@ from engine.placeto.evaluation import Evaluator, Outcome
 from engine.placeto.rewards import ReturnBaseline
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from tests.engine.placers.small_problems import clock_of_evaluations
-
-from .problems import random_problem, slower, two_chains
+from tests.engine.placeto.problems import random_problem, slower, two_chains
 
 Heard = list[Episode | Progress | PlacerState]
 BOTH_PRESETS = pytest.mark.parametrize("preset", ["fast", "paper"])

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from engine.placeto.features import group_graph
 from engine.placeto.traversals import TRAVERSALS, visiting_orders
 from tests.engine.placers.small_problems import small_cluster
-
-from .problems import graph_of, problem_of, random_problem
+from tests.engine.placeto.problems import graph_of, problem_of, random_problem
 
 PRODUCERS_FIRST = ("topological", "least_urgent_first", "random_topological")
 

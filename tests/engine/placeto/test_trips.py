@@ -13,8 +13,7 @@ from engine.placeto.step_phases import back_edges
 from engine.placeto.view_graph import device_view_graph
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_cluster, small_problem
-from tests.engine.placeto.problems import graph_of, problem_of
-from tests.engine.placeto.test_start_times import grouped
+from tests.engine.placeto.problems import graph_of, grouped, problem_of
 
 OFTEN = 1024
 """a power of two, so that nothing is rounded otherwise"""

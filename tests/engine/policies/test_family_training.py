@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from engine import api
 from engine.errors import GraphError, SettingsError
-from engine.events import Json
 from engine.placeto.shared_head_policy import SampledEpisodes
 from engine.policies.bound_problem import BoundProblem
 from engine.policies.card import HeldOut, PolicyCard
@@ -24,31 +23,12 @@ from engine.policies.training_problem import STAGES, TrainingProblem, TrainingPr
 from engine.policy_training import problems_of
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.placeto.problems import graph_of, problem_of
-from tests.engine.test_run import prepared_graph
+from tests.engine.policies.small_policies import small_card
+from tests.engine.policies.small_trainings import CLUSTERS, COUNTED, request
+from tests.engine.small_runs import prepared_graph
 
-from .small_policies import small_card
-
-COUNTED: dict[str, Json] = {
-    "teacher_evaluations": 40,
-    "imitation_steps": 3,
-    "reinforcement_batches": 4,
-    "embedding_width": 4,
-    "hidden_width": 8,
-    "samples": 3,
-    "search_evaluations": 200,
-    "checkpoint_seconds": 0.0,
-    "torch_device": "cpu",
-}
-"""with these the answer depends on no clock"""
 Trained = tuple[TrainedPolicy, list[TrainingProgress], list[bytes]]
 """a policy, what its training told, and what it kept"""
-CLUSTERS = (small_cluster(2), small_cluster(3))
-
-
-def request(**changes: object) -> api.TrainRequest:
-    graphs = (prepared_graph(8), prepared_graph(10))
-    asked = api.TrainRequest(graphs, (prepared_graph(9),), CLUSTERS, "first", 3, COUNTED, ("nmt", "nmt"))
-    return dataclasses.replace(asked, **changes)  # type: ignore[arg-type]  # by name
 
 
 @pytest.fixture(scope="module")

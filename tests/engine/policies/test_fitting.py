@@ -8,8 +8,7 @@ import pytest
 from engine.api import parse_cluster, policy_fit
 from engine.clusters.cluster import Cluster
 from engine.clusters.naming import name_of_cluster
-
-from .small_policies import small_card
+from tests.engine.policies.small_policies import small_card
 
 NAMED = "One of its training graphs has this graph's name; whether it is the same graph, the card does not tell."
 HELD_OUT = "A graph of this name was held out of its training."

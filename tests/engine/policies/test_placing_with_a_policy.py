@@ -21,9 +21,8 @@ from engine.policies.proposals import proposals
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_cluster, small_problem
 from tests.engine.placeto.problems import graph_of, problem_of
-from tests.engine.test_run import events_of, prepared_graph, without_times
-
-from .small_policies import SMALL, small_policy
+from tests.engine.policies.small_policies import SMALL, small_policy
+from tests.engine.small_runs import events_of, prepared_graph, without_times
 
 POLICY = small_policy().to_bytes()
 ON_CPU: dict[str, Json] = {"torch_device": "cpu"}

@@ -11,8 +11,7 @@ from engine.api import MOST_POLICY_BYTES, read_policy
 from engine.errors import SettingsError
 from engine.placeto.tensor_file import pack_tensors
 from engine.policies.card import HeldOut, PolicyCard
-
-from .small_policies import card_with_a_misfit, changed, changed_weights, small_card, small_policy
+from tests.engine.policies.small_policies import card_with_a_misfit, changed, changed_weights, small_card, small_policy
 
 VERSION = "allowed: version 2"
 COUNT = "allowed: a whole number from 0 to 9223372036854775807"
