@@ -24,6 +24,7 @@ from engine.comparing.report import report_of as comparison_report
 from engine.comparing.summary import MethodSummary, summaries_of
 from engine.comparing.summary import markdown_of as comparison_markdown
 from engine.errors import (
+    ChildError,
     ClusterError,
     CostError,
     GraphError,
@@ -208,6 +209,7 @@ __all__ = [
     "Baseline",
     "Budget",
     "Checkpoint",
+    "ChildError",
     "Cluster",
     "ClusterError",
     "ComparisonListener",

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from engine import errors
 from engine.archive import unpack
-from engine.errors import GraphError, LimitError, PlacetoError, SettingsError, shortened
+from engine.errors import ChildError, GraphError, LimitError, PlacetoError, SettingsError, shortened
 from engine.events import Json
 
 ReportProgress: TypeAlias = Callable[[str, int, int], None]
@@ -109,7 +109,7 @@ def child_results(
 
     The function is called as `function(arguments, folder, report_progress) -> Results`; the folder is gone when the
     context ends. `task` says in an error what was being done ("reading the graph"). The child sees the machine's GPUs
-    only `with_gpus`. Raises what typed error the function raised, LimitError for too much time or memory, GraphError
+    only `with_gpus`. Raises what typed error the function raised, LimitError for too much time or memory, ChildError
     for a crash.
     """
     with tempfile.TemporaryDirectory(prefix="placeto-", ignore_cleanup_errors=True) as name:
@@ -284,7 +284,7 @@ def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> No
     if status == DISK_EXIT_STATUS:
         raise LimitError(f"{task} took too much room on the disk", field="file")
     end = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-    raise GraphError(f"{task} failed: the process ended with {end}", field="file")
+    raise ChildError(f"{task} failed: the process ended with {end}", field="file")
 
 
 def _raise_typed(said: dict[str, str]) -> NoReturn:

@@ -41,8 +41,12 @@ class InfeasibleError(PlacetoError):
     exit_status = 3
 
 
-class LimitError(GraphError):
+class LimitError(PlacetoError):
     """A file that needs more bytes, memory or time than the limits allow."""
+
+
+class ChildError(PlacetoError):
+    """A bounded process ended without an answer: it crashed."""
 
 
 def shortened(text: str, length: int = 80) -> str:

@@ -14,7 +14,7 @@ from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.comparing.work_folder import WorkFolder, made_work_folder
-from engine.errors import GraphError, SettingsError
+from engine.errors import ChildError, LimitError, SettingsError
 from engine.events import Json
 from engine.pins import allowed_devices
 from engine.placers.registry import DETERMINISTIC, TAKE_A_POLICY, make_placer
@@ -169,7 +169,7 @@ class Comparison:
                 task=f"{method} with seed {seed}",
                 report_progress=hear,
             )
-        except GraphError as error:  # the child has crashed, or took more than there is: not kept, so tried again
+        except (ChildError, LimitError) as error:  # not kept, so tried again
             outcome = Outcome(method, seed, reason=str(error))
         else:
             said: Any = texts["outcome"]

@@ -70,7 +70,7 @@ def estimate_costs(
     `options` give inputs a batch size and shapes. An op whose shapes are not all known has `Source.UNKNOWN` and a
     reason; its time and bytes are then the least that they can be (unknown lengths count as one). One whose shapes
     depend on data is costed at the largest that they can be, and has `Source.BOUNDED`. Raises CostError for an unknown
-    kind or a graph that TensorFlow refuses; SettingsError for options that the graph cannot meet; GraphError and
+    kind or a graph that TensorFlow refuses; SettingsError for options that the graph cannot meet; ChildError and
     LimitError where the child fails.
 
     Every output counts as memory of its own: an over-estimate for what TensorFlow passes on without a copy (`Identity`,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.child import Limits, child_results, publish, require_size, run_in_child
-from engine.errors import ClusterError, GraphError, LimitError, SettingsError
+from engine.errors import ChildError, ClusterError, GraphError, LimitError, PlacetoError, SettingsError
 from engine.events import Json
 from tests.engine.processes import is_alive, wait_for
 
@@ -60,7 +60,7 @@ def test_a_typed_error_is_raised_as_it_was() -> None:
 
 
 def test_a_bug_is_one_sentence_and_its_traceback_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(GraphError, match=r"\Areading failed: the process ended with status 1\Z"):
+    with pytest.raises(ChildError, match=r"\Areading failed: the process ended with status 1\Z"):
         run_in_child(f"{FUNCTIONS}:bug", {}, SMALL, task="reading")
     assert "KeyError: 'secret detail'" in caplog.text
 
@@ -68,15 +68,15 @@ def test_a_bug_is_one_sentence_and_its_traceback_goes_to_the_log(caplog: pytest.
 @pytest.mark.parametrize(
     ("signal_name", "last_words", "error_type", "message"),
     [
-        ("SIGSEGV", "", GraphError, "reading failed: the process ended with signal SIGSEGV"),
-        ("SIGABRT", "check failed: x > 0", GraphError, "reading failed: the process ended with signal SIGABRT"),
+        ("SIGSEGV", "", ChildError, "reading failed: the process ended with signal SIGSEGV"),
+        ("SIGABRT", "check failed: x > 0", ChildError, "reading failed: the process ended with signal SIGABRT"),
         ("SIGABRT", "what():  std::bad_alloc", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
         ("SIGKILL", "", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
         ("SIGXCPU", "", LimitError, "reading took too long; allowed: at most 30 seconds"),
     ],
 )
 def test_each_end_by_a_signal_is_one_sentence(
-    signal_name: str, last_words: str, error_type: type[GraphError], message: str
+    signal_name: str, last_words: str, error_type: type[PlacetoError], message: str
 ) -> None:
     with pytest.raises(error_type) as caught:
         run_in_child(

@@ -13,7 +13,7 @@ import pytest
 from engine.child import Limits, Results, run_in_child
 from engine.command_line import main
 from engine.comparing.comparison import Comparison
-from engine.errors import GraphError
+from engine.errors import ChildError
 from engine.events import Json
 from tests.engine.small_files import GRAPH, SMALL_CLUSTER
 
@@ -137,7 +137,7 @@ def test_a_method_that_crashes_is_a_row_and_is_tried_again(
 
     def run(function: str, arguments: dict[str, Json], limits: Limits, **options: Any) -> Results:
         if arguments["method"] == "m_topo":
-            raise GraphError("m_topo with seed 0 failed: the process ended with signal SIGSEGV")
+            raise ChildError("m_topo with seed 0 failed: the process ended with signal SIGSEGV")
         return run_in_child(function, arguments, limits, **options)
 
     with monkeypatch.context() as patch:

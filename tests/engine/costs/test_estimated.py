@@ -14,7 +14,7 @@ from engine.costs.costs import Costs, Source
 from engine.costs.estimable import CALLS, OF_UNKNOWN_ARITHMETIC
 from engine.costs.estimated import estimate_costs
 from engine.costs.unknown import SENTENCES, Unknown
-from engine.errors import CostError, GraphError
+from engine.errors import ChildError, CostError
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_reader import read_graph
@@ -246,7 +246,7 @@ library { function { signature { name: "f"
 
 def test_a_graph_that_crashes_tensorflow_is_one_sentence(tmp_path: Path) -> None:
     """A function that calls itself: the estimator follows it until its stack ends."""
-    with pytest.raises(GraphError, match=r"\Aestimating the costs failed: the process ended with signal SIGSEGV\Z"):
+    with pytest.raises(ChildError, match=r"\Aestimating the costs failed: the process ended with signal SIGSEGV\Z"):
         costed(tmp_path / "graph.pbtxt", ENDLESS.encode())
 
 
