@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tensorflow.core.protobuf import config_pb2, saved_model_pb2
 from tensorflow.python.eager import context
 
-from engine.experiments.placed_saved_model import SHOWN, TOLERANCE, Checked
+from engine.events import Json
 from engine.experiments.placed_step import (
     UNKNOWN_LENGTH,
     Numbers,
@@ -23,8 +23,10 @@ from engine.graphs.saved_model_archive import SAVED_MODEL_FILE
 from engine.graphs.tensorflow_messages import Message
 
 v1 = tf.compat.v1
-ARGUMENT = "_Arg"
-"""what is fed: it is where the caller has it"""
+TOLERANCE = 1e-5
+"""of outputs, absolute and relative"""
+SHOWN = 5
+"""faults told of each kind"""
 ARGUMENT = "_Arg"
 """what is fed: it is where the caller has it"""
 Executed = Mapping[str, tuple[str, ...]]
@@ -39,8 +41,11 @@ def give_devices(count: int) -> None:
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
 
-def compared(before: Path, after: Path, devices: int) -> Checked:
-    """What is found of the SavedModel in the folder `after`, or in the one folder there, beside the one of `before`."""
+def compared(before: Path, after: Path, devices: int) -> dict[str, Json]:
+    """What is found of the SavedModel in the folder `after`, or in the one folder there, beside the one of `before`.
+
+    As `placed_saved_model.Checked` takes it.
+    """
     before, after = (next(folder.rglob(SAVED_MODEL_FILE)).parent for folder in (before, after))
     [meta_graph] = saved_model_pb2.SavedModel.FromString((after / SAVED_MODEL_FILE).read_bytes()).meta_graphs
     written = {node.name: node.device for node in meta_graph.graph_def.node}
@@ -61,16 +66,16 @@ def compared(before: Path, after: Path, devices: int) -> Checked:
         for key in expected.keys() | given.keys()
     }
     unequal = [f"{key} ({way})" for (way, key), (_, equal) in sorted(differences.items()) if not equal]
-    return Checked(
-        ops=len(written),
-        executed=len(executed),
-        compared=pairs,
-        mismatches=len(faults),
-        outputs=len(differences),
-        unequal=len(unequal),
-        largest_difference=max((largest for largest, _ in differences.values()), default=0.0),
-        examples=(*faults[:SHOWN], *unequal[:SHOWN]),
-    )
+    return {
+        "ops": len(written),
+        "executed": len(executed),
+        "compared": pairs,
+        "mismatches": len(faults),
+        "outputs": len(differences),
+        "unequal": len(unequal),
+        "largest_difference": max((largest for largest, _ in differences.values()), default=0.0),
+        "examples": [*faults[:SHOWN], *unequal[:SHOWN]],
+    }
 
 
 def _feeds(function: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ with fixed numbers. Runs the graphs: only for those that are our own.
 
 import zipfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,10 +17,6 @@ from engine.experiments.exact_numbers import ask_for_exact_numbers
 
 CHECKING = "checking the placed SavedModels"
 LIMITS = Limits(memory_bytes=16 * 1024**3, seconds=600.0)
-TOLERANCE = 1e-5
-"""of outputs, absolute and relative"""
-SHOWN = 5
-"""faults told of each kind"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ class Checked:
     outputs: int
     """arrays that were compared with the original's"""
     unequal: int
-    """of them those that differ by more than `TOLERANCE`"""
+    """of them those that differ by more than `loaded_saved_models.TOLERANCE`"""
     largest_difference: float
     """of any two numbers"""
     examples: tuple[str, ...] = ()
@@ -76,5 +72,5 @@ def check_in_child(order: dict[str, Json], folder: Path, report_progress: Report
             folders.append(folder / f"{index}-{number}")
             with zipfile.ZipFile(path) as archive:
                 archive.extractall(folders[-1])
-        rows.append(cast(Json, asdict(compared(folders[0], folders[1], devices))))
+        rows.append(cast(Json, compared(folders[0], folders[1], devices)))
     return {}, {"rows": rows}

@@ -6,7 +6,8 @@ Written as torch's ops it makes a training step a fifth longer: tensors of [batc
 read again a dozen times.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,11 +19,30 @@ from engine.placeto.episode_state import NOWHERE
 from engine.placeto.rows import add_row, take_row
 from engine.simulator.compiled import compiled
 
-if TYPE_CHECKING:
-    from engine.placeto.shared_head import Decisions
-
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What happened in a batch of episodes, as the head needs it to score the same decisions again."""
+
+    starts: Tensor
+    """[batch, groups]"""
+    orders: Tensor
+    """[batch, steps]"""
+    actions: Tensor
+    """[batch, steps]"""
+    before: Tensor
+    """[batch, steps] where the group was"""
+    views: Tensor
+    """[batch, steps, devices, DEVICE_FEATURES]"""
+    member_index: Tensor
+    """[members] rows of the parents' and children's tables"""
+    member_offset: Tensor
+    """[batch · steps · devices + 1] bags of them"""
+    allowed: Tensor
+    """[groups, devices]"""
 
 
 class _Indices(NamedTuple):
@@ -36,7 +56,7 @@ class _Indices(NamedTuple):
     before: Ints
 
 
-def group_sums(own: Tensor, more: Tensor, parallel: Tensor, decisions: "Decisions") -> Tensor:
+def group_sums(own: Tensor, more: Tensor, parallel: Tensor, decisions: Decisions) -> Tensor:
     """[batch, steps, devices, width] of the tables `own` and `parallel` [groups, width], `more` [2 · groups, width].
 
     `more` has the parents' rows, then the children's, as `decisions.member_index` counts them.
@@ -125,7 +145,7 @@ def _spread_groups(
     return own, more, parallel
 
 
-def _of_torch(own: Tensor, more: Tensor, parallel: Tensor, decisions: "Decisions") -> Tensor:
+def _of_torch(own: Tensor, more: Tensor, parallel: Tensor, decisions: Decisions) -> Tensor:
     batch, steps = decisions.orders.shape
     width, bags = own.shape[1], len(decisions.member_offset) - 1
     index, offset = decisions.member_index, decisions.member_offset
@@ -134,7 +154,7 @@ def _of_torch(own: Tensor, more: Tensor, parallel: Tensor, decisions: "Decisions
     return sums + _parallel(parallel, decisions, sums.shape[2])
 
 
-def _parallel(parallel: Tensor, decisions: "Decisions", devices: int) -> Tensor:
+def _parallel(parallel: Tensor, decisions: Decisions, devices: int) -> Tensor:
     """[batch, steps, devices, width] of all other groups on each device."""
     moved = parallel[decisions.orders][:, :, None, :]
     was_there = _one_hot(decisions.before, devices, moved)[..., None]

@@ -8,7 +8,6 @@ Source: placement heads that score devices one by one: Addanki et al. 2019, sect
 and DOPPLER (2026) for unequal devices and one embedding an episode.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,32 +17,10 @@ from torch import Tensor, nn
 
 from engine.placeto.device_view import DEVICE_FEATURES
 from engine.placeto.features import GROUP_FEATURES
-from engine.placeto.group_sums import group_sums
+from engine.placeto.group_sums import Decisions, group_sums
 from engine.placeto.message_passing import TwoWayRounds
 from engine.placeto.policy import log_probabilities
 from engine.placeto.sampling import HeadArrays
-
-
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """What happened in a batch of episodes, as the head needs it to score the same decisions again."""
-
-    starts: Tensor
-    """[batch, groups]"""
-    orders: Tensor
-    """[batch, steps]"""
-    actions: Tensor
-    """[batch, steps]"""
-    before: Tensor
-    """[batch, steps] where the group was"""
-    views: Tensor
-    """[batch, steps, devices, DEVICE_FEATURES]"""
-    member_index: Tensor
-    """[members] rows of the parents' and children's tables"""
-    member_offset: Tensor
-    """[batch · steps · devices + 1] bags of them"""
-    allowed: Tensor
-    """[groups, devices]"""
 
 
 class Projections(NamedTuple):

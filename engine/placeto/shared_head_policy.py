@@ -13,11 +13,12 @@ from engine.placeto.episode_state import NOWHERE
 from engine.placeto.episodes import Episodes, Plan
 from engine.placeto.evaluation import Check
 from engine.placeto.features import GroupGraph, group_features
+from engine.placeto.group_sums import Decisions
 from engine.placeto.policy import Policy, ScoredDecisions, index_tensor, initialise, scores_overflow
 from engine.placeto.reachability import relatives
 from engine.placeto.sampling import members_on_devices, replay_episodes, sample_episodes
 from engine.placeto.settings import PlacetoSettings
-from engine.placeto.shared_head import Decisions, Projections, SharedHead
+from engine.placeto.shared_head import Projections, SharedHead
 from engine.placeto.view_graph import device_view_graph
 
 _NUMBERS_A_PART = 2**23

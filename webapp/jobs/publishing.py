@@ -3,10 +3,10 @@
 import logging
 import uuid
 
+from celery import current_app as app
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
-from webapp.celery import app
 from webapp.jobs.job import Job
 
 log = logging.getLogger(__name__)
