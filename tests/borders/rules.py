@@ -7,29 +7,7 @@ from collections.abc import Iterator
 from tests.borders.python_source import PythonSource
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    (
-        "webapp",
-        "engine.__main__",
-        "engine.command_line",
-        "engine.compile_command",
-        "engine.experiments_commands",
-        "engine.listing_commands",
-        "engine.experiments",
-    ),
-    (
-        "engine.cli",
-        "engine.measuring_commands",
-        "engine.building_command",
-        "engine.comparing_command",
-        "engine.placing_command",
-        "engine.simulating_commands",
-        "engine.training_command",
-        "engine.training_state",
-        "engine.graph_arguments",
-        "engine.placement_arguments",
-        "engine.policy_arguments",
-        "engine.reading_arguments",
-    ),
+    ("webapp", "engine.__main__", "engine.cli", "engine.experiments"),
     ("engine.api",),
     ("engine.measuring", "engine.comparing"),
     (

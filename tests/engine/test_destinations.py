@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.command_line import main
+from engine.cli.main import main
 from engine.destinations import require_folder, require_writable
 from engine.errors import SettingsError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine import api
-from engine.command_line import main
+from engine.cli.main import main
 
 TEXT = """
 node { name: "images" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }

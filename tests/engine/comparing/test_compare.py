@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from engine.child import Limits, Results, run_in_child
-from engine.command_line import main
+from engine.cli.main import main
 from engine.comparing.comparison import Comparison
 from engine.errors import ChildError
 from engine.events import Json
-from tests.engine.small_files import GRAPH, SMALL_CLUSTER
+from tests.engine.cli.small_files import GRAPH, SMALL_CLUSTER
 
 OPTIONS = ["--cluster", "2xK80", "--groups", "all", "--methods", "random,m_topo", "--evaluations", "40", "--seeds", "2"]
 SECONDS = ("wall_seconds",)

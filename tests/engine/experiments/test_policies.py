@@ -9,7 +9,7 @@ import pytest
 
 import engine.problem
 import engine.search.local_search
-from engine.command_line import main
+from engine.cli.main import main
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.experiments import policy_making, policy_measuring, policy_problems, policy_rnn, policy_scope

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.child import Limits, no_progress
-from engine.command_line import main
+from engine.cli.main import main
 from engine.costs.costs import Source
 from engine.families import children as parents_side
 from engine.families.family import build_family, prepared_family

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine import api
-from engine.command_line import main
+from engine.cli.main import main
 from engine.costs.measured import read_step_stats, with_measured
 from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.graphs.reading_options import ReadingOptions

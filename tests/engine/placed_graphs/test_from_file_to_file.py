@@ -7,7 +7,7 @@ import numpy as np
 
 from engine import api
 from engine.child import no_progress, run_in_child
-from engine.command_line import main
+from engine.cli.main import main
 
 IN_CHILD = "tests.engine.placed_graphs.in_child"
 LIMITS = api.Limits(memory_bytes=12 * 1024**3, seconds=300.0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.command_line import main
+from engine.cli.main import main
 from engine.errors import SettingsError
 from engine.events import Episode, PlacerState, Progress
 from engine.placers import auto

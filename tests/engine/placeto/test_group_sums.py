@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from engine.placeto import group_sums as module
-from engine.placeto.group_sums import group_sums
-from engine.placeto.shared_head import Decisions
+from engine.placeto.group_sums import Decisions, group_sums
 
 GROUPS, DEVICES, WIDTH, BATCH = 5, 3, 4, 2
 Tables = tuple[Tensor, Tensor, Tensor]

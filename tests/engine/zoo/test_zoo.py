@@ -6,7 +6,7 @@ import pytest
 
 from engine import api
 from engine.child import Limits
-from engine.command_line import main
+from engine.cli.main import main
 from engine.errors import SettingsError, shortened
 from engine.events import Json
 from engine.graphs.graphdef_reader import read_graph

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from engine import api
-from engine.destinations import require_folder, require_writable
-from engine.errors import SettingsError
-from engine.graph_arguments import (
+from engine.cli.graph_arguments import (
     DEFAULT_EVALUATIONS,
     add_graph,
     add_settings,
@@ -18,7 +16,9 @@ from engine.graph_arguments import (
     prepared_graph,
     settings_of_pairs,
 )
-from engine.policy_arguments import add_policy, policy_of
+from engine.cli.policy_arguments import add_policy, policy_of
+from engine.destinations import require_folder, require_writable
+from engine.errors import SettingsError
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 INFEASIBLE = 3

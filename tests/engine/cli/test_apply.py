@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.command_line import main
+from engine.cli.main import main
 from tests.engine.graphs.graphdef_samples import colocated_with, constant, devices, identity
 
 GRAPH = constant("a", device="/job:worker/task:1/gpu:1") + identity("b", "a") + constant("c")

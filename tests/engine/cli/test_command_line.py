@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.command_line import main
+from engine.cli.main import main
 from engine.placers.registry import PLACERS
-from tests.engine.small_files import GRAPH, LEFT_TO_PEOPLE, SMALL_CLUSTER
+from tests.engine.cli.small_files import GRAPH, LEFT_TO_PEOPLE, SMALL_CLUSTER
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import argparse
 
 import pytest
 
+from engine.cli.reading_arguments import add_reading_arguments, reading_options
 from engine.errors import SettingsError
 from engine.graphs.reading_options import ReadingOptions
-from engine.reading_arguments import add_reading_arguments, reading_options
 
 RULE = "; allowed: NAME=LENGTHS, such as images=8,224,224,3"
 TRIPS = "allowed: NAME=N, such as while=40"

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from engine import api
-from engine.compile_command import run_everything_once
+from engine.cli.compile import run_everything_once
 from engine.errors import SettingsError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OTHERS = """
 import json
 
 import numpy as np
 
 from engine import api
-from engine.compile_command import run_everything_once
+from engine.cli.compile import run_everything_once
 from engine.experiments.problems import regrouped
 from engine.experiments.random_graphs import random_graph
 from engine.simulator.compiled import compiled_versions

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.command_line import main
-from engine.experiments_commands import BENCHMARKS, EXPERIMENTS, Measuring
+from engine.cli.experiments import BENCHMARKS, EXPERIMENTS, Measuring
+from engine.cli.main import main
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 EVERY = {**BENCHMARKS, **EXPERIMENTS}
 
 

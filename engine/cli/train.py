@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from engine import api
-from engine.destinations import require_writable
-from engine.errors import SettingsError, shortened
-from engine.graph_arguments import (
+from engine.cli.graph_arguments import (
     add_groups,
     add_seed,
     add_settings,
@@ -18,9 +16,11 @@ from engine.graph_arguments import (
     print_progress,
     settings_of_pairs,
 )
-from engine.policy_arguments import SUFFIX
-from engine.reading_arguments import add_reading_arguments, reading_options
-from engine.training_state import TrainingState
+from engine.cli.policy_arguments import SUFFIX
+from engine.cli.reading_arguments import add_reading_arguments, reading_options
+from engine.cli.training_state import TrainingState
+from engine.destinations import require_writable
+from engine.errors import SettingsError, shortened
 from engine.whole_files import write_whole
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from engine import api
-from engine.graph_arguments import cluster_named, print_progress, write_report
-from engine.placement_arguments import read_placements
-from engine.reading_arguments import add_reading_arguments, reading_options
+from engine.cli.graph_arguments import cluster_named, print_progress, write_report
+from engine.cli.placement_arguments import read_placements
+from engine.cli.reading_arguments import add_reading_arguments, reading_options
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 LEFT_OUT_SHOWN = 5

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from engine import api
-from engine.command_line import main
+from engine.cli.main import main
 from engine.policies.training_problem import TrainingProgress
+from tests.engine.cli.small_files import GRAPH
 from tests.engine.policies.small_policies import card_with_a_misfit, small_policy
-from tests.engine.small_files import GRAPH
 
 TRAIN = ["--cluster", "2xK80", "--cluster", "4xV100", "--set", "torch_device=cpu"]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine import api
+from engine.cli.reading_arguments import add_reading_arguments, reading_options
 from engine.cli.what_was_read import left_to_people
 from engine.errors import ClusterError, SettingsError, shortened
-from engine.reading_arguments import add_reading_arguments, reading_options
 
 NO_MERGING = "all"
 DEFAULT_EVALUATIONS = 2000

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.command_line import make_parser
+from engine.cli.main import make_parser
 
 TOLD_AND_COMPUTED = {
     "place --method": "auto; with a policy placeto",

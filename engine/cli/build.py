@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from engine import api
+from engine.cli.graph_arguments import add_settings, print_progress, settings_of_pairs
 from engine.errors import SettingsError
-from engine.graph_arguments import add_settings, print_progress, settings_of_pairs
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 GRAPH_SUFFIX = ".pb"

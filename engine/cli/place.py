@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from engine import api
-from engine.destinations import require_writable
-from engine.graph_arguments import (
+from engine.cli.graph_arguments import (
     DEFAULT_EVALUATIONS,
     add_graph,
     add_seed,
@@ -18,15 +17,16 @@ from engine.graph_arguments import (
     settings_of_pairs,
     write_report,
 )
-from engine.placement_arguments import (
+from engine.cli.placement_arguments import (
     PLACED_FORMATS,
     PLACED_HELP,
     PLACEMENT_FORMAT,
     require_placed_name,
     require_variables,
 )
-from engine.policy_arguments import add_policy, policy_of, tell_fit
-from engine.reading_arguments import reading_options
+from engine.cli.policy_arguments import add_policy, policy_of, tell_fit
+from engine.cli.reading_arguments import reading_options
+from engine.destinations import require_writable
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WITH_A_POLICY = "placeto"

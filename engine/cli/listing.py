@@ -5,9 +5,9 @@ import json
 from typing import TypeAlias
 
 from engine import api
+from engine.cli.experiments import SCOPED
 from engine.errors import SettingsError, shortened
 from engine.experiments.policy_scope import make_scope
-from engine.experiments_commands import SCOPED
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 NAME_WIDTH = 18

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from engine.cli.graph_arguments import add_settings, settings_of_pairs
 from engine.errors import SettingsError
-from engine.graph_arguments import add_settings, settings_of_pairs
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -37,7 +37,7 @@ class Measuring:
     def words(self) -> str:
         """What it does: the first line of its module, which is read and not imported."""
         module = self.function.partition(":")[0]
-        path = Path(__file__).parent.parent.joinpath(*module.split(".")).with_suffix(".py")
+        path = Path(__file__).parents[2].joinpath(*module.split(".")).with_suffix(".py")
         with path.open(encoding="utf-8") as source:
             return source.readline().strip().strip('"')
 

@@ -5,17 +5,17 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from engine.building_command import add_build
+from engine.cli.build import add_build
+from engine.cli.compare import add_compare
+from engine.cli.compile import add_compile
+from engine.cli.experiments import add_bench, add_experiments
 from engine.cli.inspect import add_inspect
-from engine.comparing_command import add_compare
-from engine.compile_command import add_compile
+from engine.cli.listing import add_methods, add_settings_list
+from engine.cli.measure import add_measure, add_profile
+from engine.cli.place import add_place
+from engine.cli.simulate import add_apply, add_simulate
+from engine.cli.train import add_train
 from engine.errors import PlacetoError
-from engine.experiments_commands import add_bench, add_experiments
-from engine.listing_commands import add_methods, add_settings_list
-from engine.measuring_commands import add_measure, add_profile
-from engine.placing_command import add_place
-from engine.simulating_commands import add_apply, add_simulate
-from engine.training_command import add_train
 
 COMMANDS = (
     add_methods,

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from engine import api
-from engine.command_line import main
-from engine.experiments_commands import SCOPED
-from engine.graph_arguments import settings_of_pairs
-from engine.listing_commands import what_has_settings
+from engine.cli.experiments import SCOPED
+from engine.cli.graph_arguments import settings_of_pairs
+from engine.cli.listing import what_has_settings
+from engine.cli.main import main
 from engine.placers.registry import PLACERS
 from engine.setting_sentences import sentences_of
 from engine.zoo import ZOO
