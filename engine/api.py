@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from engine.child import Limits, ReportProgress
+from engine.child.parent import Limits, ReportProgress
 from engine.clusters.catalogue import CATALOGUE
 from engine.clusters.cluster import MOST_MEMORY_BYTES, Cluster
 from engine.clusters.cluster_json import cluster_to_json
@@ -77,7 +77,7 @@ from engine.policy_training import (
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
 from engine.run import Run, RunRequest
-from engine.setting_list import MakeSettings, Setting, list_settings
+from engine.settings.listing import MakeSettings, Setting, list_settings
 from engine.zoo import ZOO, build_graph
 
 

@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.archive import fields_of, from_fields
-from engine.child import Limits, ReportProgress, Results, no_progress, require_size, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, no_progress, require_size, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs
 from engine.costs.estimated import estimate_costs
 from engine.costs.measured import notes_on_measured, read_step_stats, with_measured
 from engine.errors import CostError, GraphError, SettingsError, shortened
 from engine.events import Json
+from engine.files.archive import fields_of, from_fields
 from engine.graphs import graphdef_writer
 from engine.graphs.file_suffixes import FORMATS, NODE_LINK_FORMATS, PLAIN_SUFFIXES, SAVED_MODEL_SUFFIX, SUFFIXES
 from engine.graphs.graph import ComputationGraph

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child import Limits
+from engine.child.parent import Limits
 from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
 from engine.events import Json
+from engine.files.json_text import shown
 from engine.formats import AS_IT_IS, write_placed
 from engine.graphs.reading_options import ReadingOptions
-from engine.json_text import shown
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us

@@ -10,13 +10,13 @@ from typing import TypeAlias
 import numpy as np
 
 from engine import VERSION
-from engine.archive import fields_of
 from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.naming import name_of_cluster
 from engine.costs.costs import Costs
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json, ShouldStop
+from engine.files.archive import fields_of
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
 from engine.pins import allowed_devices

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.archive import fields_of, from_fields, pack, unpack
 from engine.costs.costs import Costs, Source
 from engine.costs.unknown import Unknown
 from engine.events import Json
+from engine.files.archive import fields_of, from_fields, pack, unpack
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
 from engine.graphs.layout import layout

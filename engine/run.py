@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine import VERSION
-from engine.archive import pack, unpack
 from engine.clusters.cluster import Cluster
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import (
@@ -24,6 +23,7 @@ from engine.events import (
     ShouldStop,
     Started,
 )
+from engine.files.archive import pack, unpack
 from engine.pins import allowed_devices
 from engine.placers.placer import Placer, ResumablePlacer
 from engine.placers.policy_passes import load_network

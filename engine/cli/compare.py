@@ -17,8 +17,8 @@ from engine.cli.graph_arguments import (
     settings_of_pairs,
 )
 from engine.cli.policy_arguments import add_policy, policy_of
-from engine.destinations import require_folder, require_writable
 from engine.errors import SettingsError
+from engine.files.destinations import require_folder, require_writable
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 INFEASIBLE = 3

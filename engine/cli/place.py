@@ -26,7 +26,7 @@ from engine.cli.placement_arguments import (
 )
 from engine.cli.policy_arguments import add_policy, policy_of, tell_fit
 from engine.cli.reading_arguments import reading_options
-from engine.destinations import require_writable
+from engine.files.destinations import require_writable
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WITH_A_POLICY = "placeto"

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from engine import api
-from engine.destinations import require_writable
 from engine.errors import GraphError, PlacementError, SettingsError
-from engine.json_text import read_json
+from engine.files.destinations import require_writable
+from engine.files.json_text import read_json
 
 PLACED_FORMATS = (".pb", ".pbtxt", ".zip")
 PLACEMENT_FORMAT = ".json"

@@ -19,9 +19,9 @@ from engine.cli.graph_arguments import (
 from engine.cli.policy_arguments import SUFFIX
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
 from engine.cli.training_state import TrainingState
-from engine.destinations import require_writable
 from engine.errors import SettingsError, shortened
-from engine.whole_files import write_whole
+from engine.files.destinations import require_writable
+from engine.files.whole_files import write_whole
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 INTERRUPTED = 130

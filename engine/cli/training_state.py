@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from engine import api
-from engine.archive import pack, unpack
 from engine.errors import SettingsError, shortened
-from engine.whole_files import write_whole
+from engine.files.archive import pack, unpack
+from engine.files.whole_files import write_whole
 
 _DAMAGES = (AssertionError, EOFError, KeyError, NotImplementedError, ValueError, zipfile.BadZipFile, zlib.error)
 """what reading a damaged archive raises"""

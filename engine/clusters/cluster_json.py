@@ -23,7 +23,7 @@ from engine.clusters.cluster import (
 )
 from engine.errors import ClusterError, shortened
 from engine.events import Json
-from engine.json_text import shown
+from engine.files.json_text import shown
 
 DEFAULT_BANDWIDTH_BYTES_PER_US = 7600.0
 """7.6 GB/s. Source: the published simulator of Placeto (Addanki et al., NeurIPS 2019)"""

@@ -14,7 +14,7 @@ from engine.clusters.cluster_json import (
     cluster_of_json,
 )
 from engine.errors import ClusterError, shortened
-from engine.json_text import read_json
+from engine.files.json_text import read_json
 
 MOST_CHARACTERS = 1_000_000
 """64 devices with a line for each pair of them need a third of it"""

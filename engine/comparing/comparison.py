@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.comparing.outcome import Outcome, outcome_from_json

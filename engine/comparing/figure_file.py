@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.child import Limits, ReportProgress, Results, child_results
+from engine.child.parent import Limits, ReportProgress, Results, child_results
 from engine.comparing.comparison import ComparisonRequest
 from engine.comparing.figure import SUFFIXES, draw
 from engine.comparing.outcome import Outcome, outcome_from_json

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.clusters.parsing import parse_cluster
 from engine.comparing.listener import ONE_DEVICE, Listener
 from engine.comparing.outcome import Outcome

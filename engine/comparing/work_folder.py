@@ -9,7 +9,7 @@ from engine import VERSION
 from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.errors import SettingsError, shortened
 from engine.events import Json
-from engine.whole_files import write_whole
+from engine.files.whole_files import write_whole
 
 KEY_LENGTH = 24
 

@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child import Limits, ReportProgress, no_progress, require_size, run_in_child
+from engine.child.parent import Limits, ReportProgress, no_progress, require_size, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs
 from engine.errors import CostError, shortened

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tensorflow.core.framework import types_pb2
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.arithmetic import OURS
 from engine.costs.correcting import correct_operations

@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child import Limits, ReportProgress, no_progress, require_size, run_in_child
+from engine.child.parent import Limits, ReportProgress, no_progress, require_size, run_in_child
 from engine.clusters.catalogue import CATALOGUE, DEVICE_CLASSES, class_of_kind
 from engine.costs.costs import Costs, Source
 from engine.errors import CostError, GraphError, shortened

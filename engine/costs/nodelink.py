@@ -33,10 +33,10 @@ from engine.costs.nodelink_values import (
 )
 from engine.errors import CostError, GraphError, shortened
 from engine.events import Json
+from engine.files.json_text import read_json
 from engine.graphs.cycles import a_cycle
 from engine.graphs.device_string import parse_device_string
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.json_text import read_json
 
 MOST_VALUES = 10_000_000
 """names, numbers, lists and objects in one file: about a gigabyte of memory"""

@@ -6,8 +6,8 @@ from engine.clusters.catalogue import KINDS
 from engine.costs.costs import ANY_KIND
 from engine.errors import CostError, GraphError, shortened
 from engine.events import Json
+from engine.files.json_text import shown
 from engine.graphs.reading_options import MOST_TRIPS
-from engine.json_text import shown
 
 Node: TypeAlias = dict[str, Json]
 

@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.errors import GraphError, shortened
 from engine.events import Json
 from engine.graphs.graphdef_messages import noun_of_first_bytes

@@ -15,7 +15,7 @@ from statistics import fmean
 import numpy as np
 
 from engine import VERSION
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.comparing.curve import BestSoFar
 from engine.events import Episode, Json
 from engine.experiments.problems import problem_on, regrouped

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 
 from engine import VERSION, api
-from engine.child import Limits, ReportProgress, Results, no_progress, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, no_progress, run_in_child
 from engine.comparing.work_folder import KEY_LENGTH
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.experiments.auto_check_cases import Case
 from engine.experiments.processor_clock import count_processor_seconds
+from engine.files.whole_files import write_whole
 from engine.placers import scotch
 from engine.placers.registry import make_placer
 from engine.placers.scotch_library import map_in_child
 from engine.problem import Budget, PlacementProblem
-from engine.whole_files import write_whole
 
 LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
 """of a child: it works on what is ours, and the budgets bound it"""

@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from engine import VERSION, api
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.families import draws
 from engine.families.catalogue import FAMILIES

@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION
-from engine.child import ReportProgress, Results, run_in_child
+from engine.child.parent import ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.experiments.blinded import blinded, features_as_they_come
 from engine.experiments.policy_making import LIMITS
 from engine.experiments.policy_problems import graphs_of, prepare_families, problem_of
 from engine.experiments.policy_scope import Scope, digest, make_scope
+from engine.files.whole_files import write_whole
 from engine.placeto import device_view
 from engine.policies.family_training import train_policy
 from engine.policies.proposals import proposals
@@ -32,8 +33,7 @@ from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TrainingProblem
 from engine.problem import PlacementProblem
-from engine.setting_ranges import refused
-from engine.whole_files import write_whole
+from engine.settings.ranges import refused
 
 COMMAND = "python -m engine experiments learning_choices"
 EVALUATIONS = 4500

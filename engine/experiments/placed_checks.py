@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child import no_progress
+from engine.child.parent import no_progress
 from engine.events import Json
 from engine.experiments.placed_step import (
     VARIABLE,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.child import ReportProgress, no_progress
+from engine.child.parent import ReportProgress, no_progress
 from engine.experiments.placed_checks import Found, PlacedGraph, random_devices
 from engine.experiments.placed_step import Step
 from engine.graphs.colocation import colocation_classes

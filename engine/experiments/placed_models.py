@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-from engine.child import no_progress
+from engine.child.parent import no_progress
 from engine.events import Json
 from engine.experiments.placed_samples import Sample, zipped
 from engine.experiments.placed_step import Step

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
-from engine.child import Limits, no_progress
+from engine.child.parent import Limits, no_progress
 from engine.events import Json
 from engine.experiments.placed_checks import (
     PlacedGraph,

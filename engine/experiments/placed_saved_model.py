@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.experiments.exact_numbers import ask_for_exact_numbers
 

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.experiments.policy_problems import graphs_of, problem_of
 from engine.experiments.policy_scope import Scope, make_scope
 from engine.experiments.processor_clock import count_processor_seconds
+from engine.files.whole_files import write_whole
 from engine.policies.family_training import train_policy
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
-from engine.whole_files import write_whole
 
 LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
 """of a child: it works on what is ours, and the budgets bound it"""

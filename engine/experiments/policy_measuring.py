@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child import ReportProgress, Results, run_in_child
+from engine.child.parent import ReportProgress, Results, run_in_child
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.experiments.policy_making import LIMITS, read_policy
 from engine.experiments.policy_problems import graphs_of, problem_of
 from engine.experiments.policy_scope import MIDDLE_SECONDS, SHORT_SECONDS, Scope, make_scope
 from engine.experiments.processor_clock import count_processor_seconds
+from engine.files.whole_files import write_whole
 from engine.placers.registry import make_placer
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
-from engine.whole_files import write_whole
 
 QUICK, SLOW = ("m_etf", "heft"), ("m_sct", "scotch")
 SEARCH = "auto"

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.child import no_progress
+from engine.child.parent import no_progress
 from engine.experiments.policy_scope import Scope
 from engine.experiments.problems import problem_on
 from engine.experiments.table1 import prepared_sample
 from engine.families.catalogue import FAMILIES
 from engine.families.family import prepared_family
 from engine.families.members import DEFAULT_COUNT, Split, members
+from engine.files.whole_files import write_whole
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS
-from engine.whole_files import write_whole
 
 SPLITS: tuple[Split, ...] = ("train", "test")
 NamedGraph = tuple[str, PreparedGraph]

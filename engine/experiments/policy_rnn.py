@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child import ReportProgress, Results, run_in_child
+from engine.child.parent import ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.experiments.policy_making import LIMITS
 from engine.experiments.policy_problems import graphs_of, held_out_names, problem_of
 from engine.experiments.policy_scope import Scope, make_scope
+from engine.files.whole_files import write_whole
 from engine.problem import PlacementProblem
-from engine.whole_files import write_whole
 
 
 def rnn_path(scope: Scope, graph: str, cluster: str) -> Path:

@@ -22,7 +22,7 @@ from engine.experiments.policy_page import PolicyRows
 from engine.experiments.policy_problems import held_out_names
 from engine.experiments.policy_rnn import measure_rnn, read_rnn
 from engine.experiments.policy_scope import Scope, make_scope
-from engine.setting_ranges import refused
+from engine.settings.ranges import refused
 
 Families = tuple[str, ...]
 """that a policy was trained on"""

@@ -12,7 +12,7 @@ from engine.events import Json
 from engine.families.catalogue import FAMILIES
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import POLICY_VERSION
-from engine.setting_ranges import refused, require_fields, require_ranges, require_switches, require_texts
+from engine.settings.ranges import refused, require_fields, require_ranges, require_switches, require_texts
 
 RECIPE = 2
 """raised by whoever changes within one version of the engine what a method finds, so that what is kept is made anew"""

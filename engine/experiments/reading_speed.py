@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from engine.child import MEBIBYTE, Limits, run_in_child
+from engine.child.parent import MEBIBYTE, Limits, run_in_child
 from engine.costs.estimated import ESTIMATING
 from engine.events import Json
 from engine.formats import GROUPING, check_upload, prepare

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.experiments.problems import problem_on
 from engine.experiments.table1 import prepared_sample

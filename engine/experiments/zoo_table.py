@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from engine import VERSION, api
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 
 COMMAND = "python -m engine experiments zoo"
 PAPERS_KIND = "K80"

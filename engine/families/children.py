@@ -6,7 +6,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event
 
-from engine.child import SECONDS_BETWEEN_PULSES, Limits, Pulse, ReportProgress, no_pulse, run_in_child
+from engine.child.parent import SECONDS_BETWEEN_PULSES, Limits, Pulse, ReportProgress, no_pulse, run_in_child
 from engine.events import Json
 
 CHILDREN = 2

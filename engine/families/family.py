@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import VERSION
-from engine.child import Pulse, ReportProgress, no_pulse
+from engine.child.parent import Pulse, ReportProgress, no_pulse
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.families.cache import cache_path, identity, read_cached
 from engine.families.catalogue import Family
 from engine.families.children import in_children
 from engine.families.members import DEFAULT_COUNT, Member, Split, family_named, members
+from engine.files.whole_files import write_whole
 from engine.prepared import PreparedGraph
-from engine.whole_files import write_whole
 
 DESCRIPTION = "family.json"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from engine.child import ReportProgress, Results, no_progress, publish
+from engine.child.parent import ReportProgress, Results, no_progress, publish
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.estimated import estimates_of
 from engine.events import Json

@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child import Limits, ReportProgress, Results, no_progress, require_size, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, no_progress, require_size, run_in_child
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_messages import read_messages, require_suffix

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from engine.child import Limits, ReportProgress, Results, child_results, publish, require_size
+from engine.child.parent import Limits, ReportProgress, Results, child_results, publish, require_size
 from engine.errors import GraphError, PlacementError, shortened
 from engine.events import Json
 from engine.graphs.colocation import colocation_classes, devices_of_classes

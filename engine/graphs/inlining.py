@@ -15,7 +15,7 @@ from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config
 from tensorflow.python.framework import errors_impl
 from tensorflow.python.grappler import tf_optimizer
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.errors import GraphError, shortened
 from engine.events import Json
 from engine.graphs.compiled_calls import is_compiled_as_one

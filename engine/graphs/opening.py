@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from engine.child import Limits, ReportProgress, child_results, no_progress, require_size, run_in_child
+from engine.child.parent import Limits, ReportProgress, child_results, no_progress, require_size, run_in_child
 from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.graphs.file_suffixes import PLAIN_SUFFIXES, SUFFIXES

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from engine.child import NO_ROOM
+from engine.child.parent import NO_ROOM
 from engine.errors import GraphError, LimitError, shortened
 from engine.graphs.graphdef_messages import noun_of_first_bytes
 

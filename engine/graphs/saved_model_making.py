@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.errors import GraphError, shortened
 from engine.events import Json
 from engine.graphs.captured_variables import keys_of_captured

@@ -8,7 +8,7 @@ and without objects: TensorFlow makes the variables of the second form where it 
 
 from pathlib import Path
 
-from engine.child import Limits, child_results, publish
+from engine.child.parent import Limits, child_results, publish
 from engine.events import Json
 
 WRITING = "writing the placed SavedModel"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.graphs.file_suffixes import SAVED_MODEL_SUFFIX
 from engine.graphs.function_calls import calls_of, require_callable

@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from engine.child import Limits, ReportProgress, Results, child_results, no_progress
+from engine.child.parent import Limits, ReportProgress, Results, child_results, no_progress
 from engine.clusters.catalogue import DEVICE_CLASSES, default_memory_bytes
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, Cluster, Contention, Device, MemoryModel
 from engine.errors import GraphError, PlacementError, shortened

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import config_pb2
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.graphdef_messages import read_messages

@@ -6,7 +6,7 @@ The graph is executed, in a child with limits; `runnable.py` says which op types
 from pathlib import Path
 from typing import cast
 
-from engine.child import Limits, ReportProgress, child_results, no_progress, publish
+from engine.child.parent import Limits, ReportProgress, child_results, no_progress, publish
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.graphs.opening import opened

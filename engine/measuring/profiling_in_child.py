@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.core.framework import step_stats_pb2
 from tensorflow.core.protobuf import config_pb2
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.graphdef_nodes import graph_of_messages

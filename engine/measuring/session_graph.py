@@ -16,7 +16,7 @@ import tensorflow as tf
 from tensorflow.core.framework import graph_pb2, types_pb2
 from tensorflow.core.protobuf import config_pb2
 
-from engine.child import ReportProgress
+from engine.child.parent import ReportProgress
 from engine.costs.input_shapes import declared_shape, given_shapes, shape_text
 from engine.errors import GraphError, shortened
 from engine.graphs.graphdef_messages import GraphMessages

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.archive import pack, unpack
 from engine.events import EmitFromPlacer, Episode, Json, PlacerState, Progress, ShouldStop
+from engine.files.archive import pack, unpack
 from engine.placers.episodes import best_of
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.first_answers import LIST_METHODS, best_start, evaluate_methods, evaluate_one_device, start_of
@@ -31,7 +31,7 @@ from engine.search.halving import Halving, Start
 from engine.search.local_search import LocalSearchSettings
 from engine.search.settings import CHECKPOINT_SECONDS, make_settings
 from engine.search.symmetry import interchangeable_devices
-from engine.setting_ranges import require_ranges
+from engine.settings.ranges import require_ranges
 
 MOST_OPS_TO_RELAX = 6000
 """in larger graphs the linear programme of m-SCT would take longer than all else"""

@@ -17,7 +17,7 @@ from engine.placers.judge import Judge
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
 from engine.rivals.random_keys import Proposals, Shares, decoded, newcomers, next_generation, uniform_proposals
-from engine.setting_ranges import require_ranges
+from engine.settings.ranges import require_ranges
 
 _WHOLE = {"population": (4, 100_000)}
 _NUMBERS = {

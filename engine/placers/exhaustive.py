@@ -26,7 +26,7 @@ from engine.search.found import chunk_best, chunk_size, new_found
 from engine.search.settings import CHECKPOINT_SECONDS, make_settings
 from engine.search.symmetry import interchangeable_devices
 from engine.search.telling import Telling
-from engine.setting_ranges import require_ranges
+from engine.settings.ranges import require_ranges
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from engine.list_scheduling.tasks import Tasks, tasks_of_groups, tasks_of_ops
 from engine.placers.list_plans import Plan, evaluate_plans
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
-from engine.setting_ranges import require_ranges
+from engine.settings.ranges import require_ranges
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from engine.placers.judge import Judge
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
 from engine.rivals.independent import IndependentChoices
-from engine.setting_ranges import require_ranges
+from engine.settings.ranges import require_ranges
 
 _WHOLE = {
     "ppo_samples": (2, 100_000),

@@ -9,7 +9,7 @@ from engine.events import EmitFromPlacer, ShouldStop
 from engine.placers.episodes import best_of, evaluate_as_episodes
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
-from engine.setting_ranges import require_ranges
+from engine.settings.ranges import require_ranges
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from engine.placers.judge import Judge
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
 from engine.rivals.proposal_choices import Choices, plain_choices, proposals_of
-from engine.setting_ranges import require_ranges
+from engine.settings.ranges import require_ranges
 
 _WHOLE = {
     "population": (4, 100_000),

@@ -11,7 +11,7 @@ from engine.placers.placer import Placer, PolicyPlacer
 from engine.placeto.settings import PRESETS as PLACETO_PRESETS
 from engine.policies.trained_policy import TrainedPolicy
 from engine.sequence_placers.settings import PRESETS as SEQUENCE_PRESETS
-from engine.setting_ranges import require_fields
+from engine.settings.ranges import require_fields
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

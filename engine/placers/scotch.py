@@ -17,14 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.events import EmitFromPlacer, Json, ShouldStop
 from engine.list_scheduling.group_graph import WeightedGraph, weighted_graph
 from engine.placers.episodes import evaluate_as_episodes
 from engine.placers.placer import Placement
 from engine.placers.scotch_library import FREE
 from engine.problem import Budget, PlacementProblem
-from engine.setting_ranges import require_ranges
+from engine.settings.ranges import require_ranges
 
 SPEED_UNITS = 1000
 """weight of the fastest device"""

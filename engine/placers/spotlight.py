@@ -17,7 +17,7 @@ from engine.placers.episodes import best_of
 from engine.placers.judge import Judge
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
-from engine.setting_ranges import require_ranges
+from engine.settings.ranges import require_ranges
 
 MOST_GROUPS = 1024
 """one decoding step each, and each attends to all the others: memory grows with their square"""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.events import Json
-from engine.setting_ranges import refused, require_choices, require_fields, require_ranges, require_switches
+from engine.settings.ranges import refused, require_choices, require_fields, require_ranges, require_switches
 
 
 @dataclass(frozen=True, slots=True)

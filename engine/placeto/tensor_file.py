@@ -10,7 +10,7 @@ from safetensors.numpy import load, save
 
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.json_text import read_json
+from engine.files.json_text import read_json
 
 _TEXTS = "placeto"
 """the key of our JSON in the file's metadata"""

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.json_text import shown
+from engine.files.json_text import shown
 
 MOST_TEXT = 200
 """characters of a name"""

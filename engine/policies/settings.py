@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.events import Json
-from engine.setting_ranges import require_choices, require_fields, require_ranges
+from engine.settings.ranges import require_choices, require_fields, require_ranges
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.child import Limits, ReportProgress, Results, require_size, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, require_size, run_in_child
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.policies.trained_policy import MOST_POLICY_BYTES, TrainedPolicy

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.archive import pack, unpack
 from engine.events import Json
+from engine.files.archive import pack, unpack
 from engine.problem import ChunkBest, PlacementProblem
 from engine.search.annealing import WALK, Walk, anneal
 from engine.search.found import chunk_best, new_found

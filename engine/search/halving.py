@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.archive import pack, unpack
 from engine.events import EmitFromPlacer, Json, ShouldStop
+from engine.files.archive import pack, unpack
 from engine.problem import PlacementProblem
 from engine.search.annealer import Annealer
 from engine.search.found import chunk_size

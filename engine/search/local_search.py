@@ -12,7 +12,7 @@ from engine.search.found import chunk_size
 from engine.search.schedule import Schedule, cycles_for
 from engine.search.settings import CHECKPOINT_SECONDS
 from engine.search.telling import Telling
-from engine.setting_ranges import refused, require_ranges, require_switches
+from engine.settings.ranges import refused, require_ranges, require_switches
 from engine.simulator.bound import lower_bound_us
 
 SECONDS_OF_A_CHUNK = 0.1

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from engine.events import Json
-from engine.setting_ranges import require_fields
+from engine.settings.ranges import require_fields
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from engine.events import Json
-from engine.setting_ranges import refused, require_choices, require_fields, require_ranges, require_switches
+from engine.settings.ranges import refused, require_choices, require_fields, require_ranges, require_switches
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from engine.child import Limits, ReportProgress, Results, child_results, no_progress, publish
+from engine.child.parent import Limits, ReportProgress, Results, child_results, no_progress, publish
 from engine.errors import SettingsError, shortened
 from engine.events import Json
 from engine.zoo.enas_settings import Cifar10Settings, PtbSettings

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.zoo.layers import v1
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from engine.errors import SettingsError, shortened
-from engine.setting_ranges import not_number, not_whole
+from engine.settings.ranges import not_number, not_whole
 
 
 def whole(default: int, lowest: int, highest: int) -> int:

@@ -30,10 +30,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.zoo",),
     ("engine.graphs",),
     ("engine.clusters",),
-    ("engine.child_process", "engine.child"),
-    ("engine.json_text",),
-    ("engine.archive", "engine.whole_files", "engine.destinations"),
-    ("engine.setting_ranges", "engine.setting_list", "engine.setting_sentences"),
+    ("engine.child",),
+    ("engine.files", "engine.settings"),
     ("engine.events",),
     ("engine.errors",),
 )

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from tests.e2e.conftest import PATIENCE_MILLISECONDS
 from tests.e2e.steps import create_project, expect_status, part, start_run, upload
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.experiments.placed_saved_model import check
 from tests.e2e.steps import create_project, expect_status, start_run, upload
 

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from engine.archive import pack, unpack
 from engine.clusters.parsing import parse_cluster
+from engine.files.archive import pack, unpack
 from engine.graphs.grouping import group_ops
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions

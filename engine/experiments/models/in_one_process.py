@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-from engine.child import ReportProgress, Results, no_progress, run_in_child
+from engine.child.parent import ReportProgress, Results, no_progress, run_in_child
 from engine.costs import estimated
 from engine.events import Json
 from engine.experiments.exact_numbers import ask_for_exact_numbers

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import cast
 
-from engine.child import Limits, ReportProgress, Results, no_progress, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, no_progress, run_in_child
 from engine.events import Json
 from engine.experiments.models.model import SUFFIX_OF_FORM
 from engine.experiments.models.registry import MODELS

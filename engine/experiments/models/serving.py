@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import cast
 
-from engine.child import ReportProgress, Results, run_in_child
+from engine.child.parent import ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.experiments.models.making import LIMITS
 from engine.experiments.placed_saved_model import check

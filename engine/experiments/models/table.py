@@ -18,7 +18,7 @@ from engine.experiments.models.page import Row, page
 from engine.experiments.models.reading_times import reading_times
 from engine.experiments.models.registry import MODELS
 from engine.experiments.models.serving import SERVED, served_counts
-from engine.whole_files import write_whole
+from engine.files.whole_files import write_whole
 
 Rows = dict[str, dict[str, dict[str, Json]]]
 """model → form → figures"""

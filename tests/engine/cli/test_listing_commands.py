@@ -15,7 +15,7 @@ from engine.cli.graph_arguments import settings_of_pairs
 from engine.cli.listing import what_has_settings
 from engine.cli.main import main
 from engine.placers.registry import PLACERS
-from engine.setting_sentences import sentences_of
+from engine.settings.sentences import sentences_of
 from engine.zoo import ZOO
 
 PRESETS = {method.name: method.presets for method in api.methods() if method.presets}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.child import Limits, Results, run_in_child
+from engine.child.parent import Limits, Results, run_in_child
 from engine.cli.main import main
 from engine.comparing.comparison import Comparison
 from engine.errors import ChildError

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import tensorflow as tf
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 
 IMAGE = (32, 32, 3)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tensorflow.core.protobuf import device_properties_pb2
 from tensorflow.python.grappler import cluster as grappler_cluster
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.clusters.catalogue import CATALOGUE, DeviceKind
 from engine.costs import estimating, grappler
 from engine.costs.stand_ins import graph_to_cost, replace_feeds

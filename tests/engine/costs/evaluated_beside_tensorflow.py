@@ -14,7 +14,7 @@ import tensorflow as tf
 from tensorflow.core.framework import graph_pb2, types_pb2
 from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.costs.evaluation.asking import ShapeFunctions
 from engine.costs.evaluation.branches import sides_of_ops
 from engine.costs.evaluation.known import HANDLES, Known, is_known

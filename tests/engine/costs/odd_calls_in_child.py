@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from tensorflow.core.framework import graph_pb2, node_def_pb2, types_pb2
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.costs.evaluation import bounds, handles
 from engine.costs.evaluation.asking import ShapeFunctions
 from engine.costs.evaluation.bounds import bounded_outputs, largest_slice

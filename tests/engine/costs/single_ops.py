@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.costs import grappler
 from engine.costs.arithmetic import ELEMENT_BYTES, TensorOf, moved_bytes_of, operations_of
 from engine.costs.estimating import estimate_in_child

@@ -9,7 +9,7 @@ from tensorflow.core.framework import node_def_pb2, types_pb2
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework import ops as tensorflow_ops
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.costs.evaluation.handles import a_list
 from engine.costs.evaluation.known import Items, Known, of_value
 from engine.costs.evaluation.small_values import EVALUATED, values_of

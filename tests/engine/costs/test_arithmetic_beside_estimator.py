@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from engine.child import Limits, Results, run_in_child
+from engine.child.parent import Limits, Results, run_in_child
 from engine.costs.arithmetic import AGREED, ELEMENT_BYTES, HEAVY, MISCOUNTED, OURS
 
 OFF = {

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs, Source
 from engine.costs.estimable import CALLS, OF_UNKNOWN_ARITHMETIC

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 
 LIMITS = Limits(memory_bytes=4 * 1024**3, seconds=240.0)
 

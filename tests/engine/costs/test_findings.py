@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.costs.costs import Source
 from engine.costs.estimated import estimates_of
 from engine.events import Json

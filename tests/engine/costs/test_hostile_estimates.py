@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.costs.unknown import Unknown
 from engine.graphs.reading_options import MOST_TRIPS
 from tests.engine.costs.graph_texts import (

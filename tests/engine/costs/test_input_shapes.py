@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.unknown import Unknown
 from engine.events import Json

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.costs.unknown import Unknown
 from tests.engine.costs.function_texts import call, function, with_library
 from tests.engine.costs.graph_texts import FLOAT, INT32, constant, op, placeholder, typed

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.child import Limits
+from engine.child.parent import Limits
 from engine.costs.costs import Costs, Source
 from engine.costs.measured import notes_on_measured, read_step_stats, with_measured
 from engine.errors import CostError, GraphError, PlacetoError, SettingsError

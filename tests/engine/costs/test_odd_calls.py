@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from tests.engine.costs.function_texts import (
     call,
     case,

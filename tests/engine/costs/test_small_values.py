@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from tests.engine.costs.small_value_cases import CASES, Case
 
 LIMITS = Limits(memory_bytes=4 * 1024**3, seconds=120.0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.child import run_in_child
+from engine.child.parent import run_in_child
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.experiments.models import table

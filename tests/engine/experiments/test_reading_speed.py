@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.events import Json
 from engine.experiments import reading_speed
 from engine.graphs.graphdef_reader import read_graph

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.child import Results
+from engine.child.parent import Results
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.experiments import (

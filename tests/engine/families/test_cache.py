@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.child import Results
+from engine.child.parent import Results
 from engine.errors import GraphError, SettingsError
 from engine.families import cache as caching
 from engine.families import children as parents_side

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import no_progress
+from engine.child.parent import no_progress
 from engine.errors import ClusterError
 from engine.events import Json
 from engine.families.children import in_children
-from tests.engine.processes import is_alive, wait_for
+from tests.engine.child.processes import is_alive, wait_for
 
-FUNCTIONS = "tests.engine.child_functions"
+FUNCTIONS = "tests.engine.child.child_functions"
 
 
 def is_dead(process: int) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import Limits, no_progress
+from engine.child.parent import Limits, no_progress
 from engine.cli.main import main
 from engine.costs.costs import Source
 from engine.families import children as parents_side

@@ -5,7 +5,7 @@ from typing import cast
 
 import numpy as np
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.graphs.graphdef_messages import read_messages

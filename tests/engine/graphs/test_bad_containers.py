@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.errors import GraphError, LimitError
 from engine.events import Json
 from engine.formats import check_upload

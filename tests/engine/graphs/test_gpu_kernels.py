@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.graphs.gpu_kernels import TABLE_FILE, table_of_installed_tensorflow
 from engine.graphs.graphdef_reader import read_graph

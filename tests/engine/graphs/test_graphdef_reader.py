@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import Limits
+from engine.child.parent import Limits
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.graphdef_reader import check_graph, read_graph
 from engine.graphs.wire import bytes_field

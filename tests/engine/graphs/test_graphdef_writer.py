@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.errors import GraphError, PlacementError
 from engine.events import Json
 from engine.graphs.graphdef_messages import read_messages

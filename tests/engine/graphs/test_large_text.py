@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.errors import GraphError
 from engine.events import Json
 from engine.graphs import graphdef_messages

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from engine.archive import fields_of, from_fields
-from engine.child import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.costs.costs import Source
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
+from engine.files.archive import fields_of, from_fields
 from engine.formats import prepare
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.function_calls import CALLS, FUNCTIONAL_CONTROL_FLOW

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.child import Limits, no_progress, run_in_child
+from engine.child.parent import Limits, no_progress, run_in_child
 from engine.events import Json
 from engine.formats import prepare
 from engine.graphs.grouping import group_ops

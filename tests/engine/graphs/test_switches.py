@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import Limits
+from engine.child.parent import Limits
 from engine.graphs.graphdef_reader import read_graph
 from engine.graphs.must_colocate import SWITCHED_FEED
 from tests.engine.graphs.graphdef_samples import constant, count_attribute, identity, node, type_attribute

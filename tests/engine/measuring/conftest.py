@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine import api
-from engine.child import Limits
+from engine.child.parent import Limits
 from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import cast
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.graphs.tensorflow_messages import Message, load_messages

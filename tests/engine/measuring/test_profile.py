@@ -3,7 +3,7 @@
 import numpy as np
 
 from engine import api
-from engine.child import run_in_child
+from engine.child.parent import run_in_child
 from engine.costs.costs import Source
 from engine.costs.measured import read_step_stats, with_measured
 from engine.events import Json

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from engine.child import run_in_child
+from engine.child.parent import run_in_child
 from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions
 from tests.engine.measuring.conftest import LIMITS

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import cast
 
-from engine.child import ReportProgress, Results, publish
+from engine.child.parent import ReportProgress, Results, publish
 from engine.events import Json
 from engine.experiments.exact_numbers import ask_for_exact_numbers
 

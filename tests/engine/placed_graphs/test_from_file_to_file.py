@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from engine import api
-from engine.child import no_progress, run_in_child
+from engine.child.parent import no_progress, run_in_child
 from engine.cli.main import main
 
 IN_CHILD = "tests.engine.placed_graphs.in_child"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.events import Json
 from engine.experiments.placed_graphs import try_many
 

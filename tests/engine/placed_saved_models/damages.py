@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.child import Limits, ReportProgress, Results, no_progress
+from engine.child.parent import Limits, ReportProgress, Results, no_progress
 from engine.errors import PlacetoError
 from engine.events import Json
 

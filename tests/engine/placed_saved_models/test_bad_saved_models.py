@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 
 LIMITS = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
 FILES = "; allowed: the files of variables that TensorFlow wrote, all of them"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.events import Json
 from engine.experiments.placed_saved_model import Checked, check_all
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine import api
-from engine.child import Results
+from engine.child.parent import Results
 from engine.comparing.member import carry_out
 from engine.errors import SettingsError
 from engine.events import Checkpoint, Episode, Finished, Json, NumberedEvent, Started

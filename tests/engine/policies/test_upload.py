@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import Limits
+from engine.child.parent import Limits
 from engine.errors import LimitError, SettingsError
 from engine.policies.upload import check_policy
 from tests.engine.policies.small_policies import changed, small_card, small_policy

@@ -9,7 +9,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 from tensorflow.core.protobuf import config_pb2
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.zoo import ZOO
 from engine.zoo.arithmetic import UPDATES, count

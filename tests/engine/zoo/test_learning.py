@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.child import Limits, Results, run_in_child
+from engine.child.parent import Limits, Results, run_in_child
 from engine.events import Json
 
 SMALL: dict[str, dict[str, Json]] = {

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from engine.child import Limits, run_in_child
+from engine.child.parent import Limits, run_in_child
 from engine.events import Json
 from engine.graphs.graphdef_reader import read_graph
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine import api
-from engine.child import Limits
+from engine.child.parent import Limits
 from engine.cli.main import main
 from engine.errors import SettingsError, shortened
 from engine.events import Json

@@ -2,7 +2,7 @@
 
 A child gets its arguments as JSON on its standard input, tells its progress as JSON lines on a pipe, and leaves its
 result as files in a private folder that disappears with it. Nothing is ever pickled. It dies with its process group on
-time-out, and with its parent (where the system can do that). `child_process.py` is the child's side.
+time-out, and with its parent (where the system can do that). `process.py` is the child's side.
 """
 
 import errno
@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import errors
-from engine.archive import unpack
 from engine.errors import ChildError, GraphError, LimitError, PlacetoError, SettingsError, shortened
 from engine.events import Json
+from engine.files.archive import unpack
 
 ReportProgress: TypeAlias = Callable[[str, int, int], None]
 """(stage, done, total); total 0 where it is not known. An exception from it ends the child and reaches the caller."""
@@ -207,11 +207,11 @@ def _start(
     if not with_gpus:
         environment["CUDA_VISIBLE_DEVICES"] = "-1"
     process = subprocess.Popen(
-        [sys.executable, "-m", "engine.child_process"],
+        [sys.executable, "-m", "engine.child.process"],
         stdin=subprocess.PIPE,
         stdout=log,
         stderr=log,
-        cwd=Path(__file__).parent.parent,
+        cwd=Path(__file__).parents[2],
         env=environment,
         pass_fds=(writing_end,),
         start_new_session=True,

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.child import Limits, child_results, publish, require_size, run_in_child
+from engine.child.parent import Limits, child_results, publish, require_size, run_in_child
 from engine.errors import ChildError, ClusterError, GraphError, LimitError, PlacetoError, SettingsError
 from engine.events import Json
-from tests.engine.processes import is_alive, wait_for
+from tests.engine.child.processes import is_alive, wait_for
 
-FUNCTIONS = "tests.engine.child_functions"
-ROOT = Path(__file__).parent.parent.parent
+FUNCTIONS = "tests.engine.child.child_functions"
+ROOT = Path(__file__).parents[3]
 SMALL = Limits(memory_bytes=512 * 1024**2, seconds=30.0)
 
 
@@ -154,7 +154,7 @@ def test_an_exception_from_the_pulse_ends_a_child_that_tells_nothing(tmp_path: P
 def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
     told = tmp_path / "told"
     code = (
-        "from engine.child import *\n"
+        "from engine.child.parent import *\n"
         f"run_in_child({FUNCTIONS + ':sleep_with_a_child_of_its_own'!r}, {{'told': {str(told)!r}}}, Limits(), task='x')"
     )
     environment = {"TMPDIR": str(tmp_path), "PATH": os.defpath}

@@ -1,4 +1,4 @@
-"""What the tests of engine/child.py run in children."""
+"""What the tests of engine/child/parent.py run in children."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from engine.child import ReportProgress, Results
+from engine.child.parent import ReportProgress, Results
 from engine.errors import ClusterError
 from engine.events import Json
 

@@ -10,7 +10,7 @@ import pytest
 from engine.errors import SettingsError
 from engine.placers.registry import PLACERS, make_placer, settings_of
 from engine.policies.settings import make_training_settings
-from engine.setting_ranges import not_number, not_whole, require_choices, require_ranges, require_switches
+from engine.settings.ranges import not_number, not_whole, require_choices, require_ranges, require_switches
 from engine.zoo import ZOO
 
 NO_NUMBERS = (True, "1", None, [1], float("nan"), 10**400, -(10**400), float("-inf"))

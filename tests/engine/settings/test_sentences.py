@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.setting_sentences import sentences_of
+from engine.settings.sentences import sentences_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
-from engine.destinations import require_folder, require_writable
 from engine.errors import SettingsError
+from engine.files.destinations import require_folder, require_writable
 
 
 def test_what_can_be_written_is_taken_and_not_made(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_what_can_be_written_is_taken_and_not_made(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.destinations.os.access", lambda *_: False)  # for root all may be written
+    monkeypatch.setattr("engine.files.destinations.os.access", lambda *_: False)  # for root all may be written
     with pytest.raises(SettingsError) as caught:
         require_writable("--out", tmp_path / "a.json")
     assert str(caught.value) == f"--out: {tmp_path}/a.json cannot be written; allowed: a file in a folder that is there"

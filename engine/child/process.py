@@ -1,6 +1,6 @@
 """The child's side of `child.py`: takes an order from standard input, binds itself to its limits, does the work.
 
-Run as `python -m engine.child_process`; it is of no use to people.
+Run as `python -m engine.child.process`; it is of no use to people.
 """
 
 import ctypes
@@ -14,8 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from engine.archive import pack
-from engine.child import (
+from engine.child.parent import (
     DISK_EXIT_STATUS,
     ERROR_FILE,
     MEMORY_EXIT_STATUS,
@@ -26,6 +25,7 @@ from engine.child import (
 )
 from engine.errors import PlacetoError
 from engine.events import Json
+from engine.files.archive import pack
 
 ChildFunction: TypeAlias = Callable[[dict[str, Json], Path, ReportProgress], Results]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.errors import GraphError
 from engine.events import Json
-from engine.json_text import _measure, read_json
+from engine.files.json_text import _measure, read_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(alphabet='ab"\\[]{},\n', max_size=8),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.setting_sentences import sentences_of
+from engine.settings.sentences import sentences_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

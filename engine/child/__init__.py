@@ -1,0 +1,1 @@
+"""Bounded processes that do what is asked of untrusted files."""

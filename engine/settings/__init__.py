@@ -1,0 +1,1 @@
+"""Settings of methods: ranges, lists, sentences."""
