@@ -15,6 +15,7 @@ from tests.borders.rules import (
     environment_reads,
     floor_of,
     foreign_addresses,
+    import_circles,
     loans_from_tests,
     pickles,
     ways_round_the_api,
@@ -53,6 +54,18 @@ def frontend_files(*suffixes: str) -> list[Path]:
 )
 def test_no_source_breaks_a_rule(rule: Callable[[PythonSource], Iterator[str]], folders: tuple[str, ...]) -> None:
     assert [line for source in python_sources(*folders) for line in rule(source)] == []
+
+
+def test_no_modules_import_each_other() -> None:
+    assert import_circles(python_sources("engine", "webapp", "setup")) == []
+
+
+def test_a_circle_of_imports_is_seen() -> None:
+    late = "def late():\n    from engine.one import x"
+    texts = {"engine.one": "from engine.two import y", "engine.two": "from engine import three", "engine.three": late}
+    sources = [PythonSource.parse(module, text) for module, text in texts.items()]
+    assert import_circles(sources) == [["engine.one", "engine.three", "engine.two"]]
+    assert import_circles(sources[:2]) == []
 
 
 def test_every_module_of_the_engine_has_a_floor() -> None:

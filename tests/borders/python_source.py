@@ -39,7 +39,16 @@ class PythonSource:
         return PythonSource.parse(".".join(parts), path.read_text(encoding="utf-8"))
 
     def imports(self) -> Iterator[Reach]:
-        """Every module that is imported, anywhere in the file, or that a string names for a later import.
+        """Every module that is imported, anywhere in the file, or that a string names for a later import."""
+        yield from self.import_statements()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                match = _DOTTED_PATH.fullmatch(node.value)
+                if match:
+                    yield Reach(match["module"], node.lineno)
+
+    def import_statements(self) -> Iterator[Reach]:
+        """Every module that is imported, anywhere in the file.
 
         `from a.b import c` gives both `a.b` and `a.b.c`, since `c` may be a module.
         """
@@ -52,10 +61,6 @@ class PythonSource:
                 yield Reach(node.module or "", node.lineno)
                 for alias in node.names:
                     yield Reach(f"{node.module}.{alias.name}", node.lineno)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                match = _DOTTED_PATH.fullmatch(node.value)
-                if match:
-                    yield Reach(match["module"], node.lineno)
 
     def attributes(self) -> Iterator[Reach]:
         """Every `name.attribute.attribute` that is read; what is only assigned to does not count."""

@@ -2,7 +2,9 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import networkx
 
 from tests.borders.python_source import PythonSource
 
@@ -105,6 +107,17 @@ def pickles(source: PythonSource) -> Iterator[str]:
 _FOREIGN_ADDRESS = re.compile(r"""(?:https?:|wss?:|["'(=]\s*)//(?P<host>[\w\[][\w.:\]-]*)""")
 _NAMESPACES = ("www.w3.org",)
 """names that look like addresses and are never fetched"""
+
+
+def import_circles(sources: Sequence[PythonSource]) -> list[list[str]]:
+    """Modules that import each other, at whatever time; what a string names for later is no import here."""
+    modules = {source.module for source in sources}
+    imports = networkx.DiGraph()
+    for source in sources:
+        names = {reach.name for reach in source.import_statements()} & modules
+        whole = {name for name in names if not any(other.startswith(f"{name}.") for other in names)}
+        imports.add_edges_from((source.module, name) for name in whole)
+    return [sorted(circle) for circle in networkx.strongly_connected_components(imports) if len(circle) > 1]
 
 
 def loans_from_tests(source: PythonSource) -> Iterator[str]:

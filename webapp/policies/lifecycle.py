@@ -13,7 +13,7 @@ from engine import api
 from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.publishing import publish
 from webapp.policies.models import Policy, PolicyFile
-from webapp.policies.summary import summary_of_card, summary_of_plan
+from webapp.policies.summary import columns_of_file, summary_of_plan
 from webapp.policies.training_plan import TrainingPlan
 
 SUFFIX = ".safetensors"
@@ -70,17 +70,6 @@ def keep_file(name: str, source: str, blob: bytes, card: dict[str, api.Json], po
         policy, _ = Policy.objects.get_or_create(id=policy_id or uuid4(), defaults=values | {"finished_at": Now()})
         PolicyFile.objects.get_or_create(policy=policy, defaults={"blob": blob})
     return policy
-
-
-def columns_of_file(blob: bytes, card: dict[str, api.Json]) -> dict[str, Any]:
-    """What the row of a policy says of its file."""
-    return {
-        "card": card,
-        "summary": summary_of_card(card).to_json(),
-        "digest": hashlib.sha256(blob).hexdigest(),
-        "file_bytes": len(blob),
-        "file_version": api.POLICY_VERSION,
-    }
 
 
 def delete(policy: Policy) -> bool:

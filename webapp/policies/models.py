@@ -1,14 +1,18 @@
 """Policies, their files, what their training told, and where it can go on."""
 
+import logging
+import uuid
 from typing import Any, ClassVar
 
-from django.db import models
+from django.db import models, transaction
 
 from engine import api
 from webapp.jobs.job import StagedJob
 from webapp.json_text import JsonTextField
-from webapp.policies.summary import PolicySummary
+from webapp.policies.summary import PolicySummary, columns_of_file
 from webapp.policies.training_plan import TrainingPlan
+
+log = logging.getLogger(__name__)
 
 
 class Policy(StagedJob):
@@ -22,7 +26,7 @@ class Policy(StagedJob):
     Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it; what was learned
     until it was cancelled is kept. queued → cancelled: the web, at once (running: it only sets `cancel_requested`).
     running → queued, and → failed after too many attempts, → cancelled if that was asked for and its worker died: a
-    reaper. One that has ended without a file, but with a state, gets the policy that is in the state (`kept_states`).
+    reaper. One that has ended without a file, but with a state, gets the policy that is in the state (`settle`).
     An upload is done from the beginning. A policy can be applied once it has a file (then it has a `digest`) of the
     version that this release applies.
     """
@@ -69,10 +73,13 @@ class Policy(StagedJob):
 
     @classmethod
     def settle(cls) -> None:
-        """Make policies of the states that trainings have left."""
-        from webapp.policies.kept_states import settle  # it stands on these models
+        """Make policies of the states that trainings have left which ended without a file: lost, failed, stopped.
 
-        settle()
+        Each state is seen to once. It loads no torch and needs no graph.
+        """
+        ended = TrainingState.objects.exclude(policy__status__in=(cls.QUEUED, cls.RUNNING))
+        for policy_id in list(ended.values_list("policy_id", flat=True)):
+            _settle(policy_id)
 
     @property
     def has_file(self) -> bool:
@@ -143,3 +150,34 @@ class TrainingState(models.Model):
 
     def __str__(self) -> str:
         return f"state of {self.policy_id}"
+
+
+def _settle(policy_id: uuid.UUID) -> None:
+    """Make the policy of the state of one training that has ended."""
+    with transaction.atomic():
+        policy = Policy.objects.select_for_update().defer("card").filter(id=policy_id).first()
+        kept = TrainingState.objects.filter(policy_id=policy_id).first()
+        if policy is None or kept is None or not policy.has_ended:
+            return
+        if not policy.has_file:
+            _keep(policy, bytes(kept.state))
+        kept.delete()
+
+
+def _keep(policy: Policy, state: bytes) -> None:
+    """Give `policy` the file that is in `state`, and a note that says so; nothing where it had learned nothing."""
+    plan = policy.training_plan
+    assert plan is not None, "only trainings have states"
+    row = Policy.objects.filter(id=policy.id)
+    try:
+        blob = api.learned_until(state, policy.name, plan.families)
+    except api.PlacetoError as error:
+        log.warning("the state of policy %s cannot be read: %s", policy.id, error)
+        row.update(note=f"{policy.note} What it had learned until then was kept, but cannot be read any more.".strip())
+        return
+    if blob is None:
+        return
+    card = api.read_policy(blob, policy.name).card
+    PolicyFile.objects.create(policy=policy, blob=blob)
+    note = f"{policy.note} This is what it had learned after {card.seconds:.0f} s of training, as it was last kept."
+    row.update(note=note.strip(), **columns_of_file(blob, card.to_json()))

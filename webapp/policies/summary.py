@@ -1,6 +1,7 @@
 """What lists tell of a policy: small whatever its plan or its card holds, and written when that is."""
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -93,3 +94,14 @@ def _shortened(clusters: Any) -> tuple[str, ...]:
         return name if len(name) <= LONGEST_CLUSTER else f"{name[: LONGEST_CLUSTER - 1]}…"
 
     return tuple(short(name) for name in clusters[:MOST_NAMED])
+
+
+def columns_of_file(blob: bytes, card: dict[str, api.Json]) -> dict[str, Any]:
+    """What the row of a policy says of its file."""
+    return {
+        "card": card,
+        "summary": summary_of_card(card).to_json(),
+        "digest": hashlib.sha256(blob).hexdigest(),
+        "file_bytes": len(blob),
+        "file_version": api.POLICY_VERSION,
+    }

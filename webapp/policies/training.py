@@ -11,7 +11,6 @@ from webapp.graphs.models import Graph
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.keeper import Keeper
-from webapp.policies.kept_states import settle
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
 from webapp.policies.training_store import TrainingStore
@@ -33,7 +32,7 @@ def train_policy(policy_id: uuid.UUID) -> None:
         store = TrainingStore(claim, policy)
         with Keeper(claim, chore=store.write) as keeper:
             _train(policy, store, keeper)
-    settle()
+    Policy.settle()
 
 
 def _train(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:

@@ -10,8 +10,8 @@ from django.db import transaction
 from engine import api
 from webapp.jobs.claim import Claim
 from webapp.json_text import to_text
-from webapp.policies.lifecycle import columns_of_file
 from webapp.policies.models import Policy, PolicyEvent, PolicyFile, TrainingState
+from webapp.policies.summary import columns_of_file
 from webapp.policies.training_plan import TrainingPlan
 
 EVENT_VERSION = 1

@@ -57,7 +57,7 @@ def test_its_placed_file_runs_as_written(name: str, found: dict[str, Any]) -> No
 
 def test_a_loop_takes_as_long_as_the_same_unrolled(found: dict[str, Any]) -> None:
     looped, unrolled = found[LOOPED], found[UNROLLED]
-    assert looped["ops"] < unrolled["ops"] / 5 and [loop["trips"] for loop in looped["loops"]] == [40, 40]
+    assert looped["ops"] < unrolled["ops"] / 4 and [loop["trips"] for loop in looped["loops"]] == [40, 40]
     assert looped["flops"] == unrolled["flops"]
     assert looped["one_device_ms"] == pytest.approx(unrolled["one_device_ms"], rel=0.15)
 

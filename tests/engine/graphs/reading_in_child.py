@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 
 from engine.child.parent import ReportProgress, Results
-from engine.errors import GraphError, SettingsError
+from engine.errors import GraphError, LimitError, SettingsError
 from engine.events import Json
 from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.graphdef_nodes import graph_of_messages
@@ -68,7 +68,7 @@ def unpack_all_in_child(order: dict[str, Json], folder: Path, report_progress: R
         try:
             _open(Path(path), suffix, folder, report_progress)
             texts[name] = ""
-        except (GraphError, SettingsError) as error:
+        except (GraphError, LimitError, SettingsError) as error:
             assert error.field in ("file", "signature"), error
             texts[name] = str(error)
     return {}, texts
@@ -92,7 +92,7 @@ def damage_containers_in_child(order: dict[str, Json], folder: Path, report_prog
             damaged.write_bytes(content)
             try:
                 _open(damaged, damaged.suffix, folder, report_progress)
-            except (GraphError, SettingsError):
+            except (GraphError, LimitError, SettingsError):
                 refused += 1
             except Exception as error:
                 others.append(f"{type(error).__name__}: {error} for {content!r}")
