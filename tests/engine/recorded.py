@@ -75,8 +75,16 @@ def _without_times(value: Json) -> Json:
 
 
 def digest(stream: list[Json]) -> str:
-    """A short name for a whole stream."""
-    return hashlib.sha256(json.dumps(stream, sort_keys=True).encode()).hexdigest()[:16]
+    """A short name for a whole stream; the last digits of its numbers, which a processor may round, do not count."""
+    return hashlib.sha256(json.dumps(_rounded(stream), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _rounded(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.10g}") if isinstance(value, float) else value
 
 
 def main(path: Path) -> None:
