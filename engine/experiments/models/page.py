@@ -202,5 +202,6 @@ compares bit by bit with the same GraphDef on one device.
 SERVED_WORDS = """The SavedModel that comes back for an upload, on three virtual CPU devices: loaded in a fresh process
 by `tf.saved_model.load` and in a session, soft placement off, and called with the same numbers as the uploaded one.
 """
-TIMES_WORDS = """Processor seconds of all processes of a reading, one after the other.
+TIMES_WORDS = """Processor seconds of all processes of a reading, TensorFlow loaded anew in each: the least of up to
+three turns.
 """

@@ -10,8 +10,8 @@ from engine.events import Json
 from engine.experiments.models.model import Model
 
 OWN = Path(__file__).resolve().parents[3]
-TURNS = 1
-"""of each checkout, one after the other; the lesser counts"""
+TURNS = 3
+"""of each checkout, one after the other; the least counts"""
 MOST_SECONDS = 600.0
 CODE = """
 import json, resource, sys
