@@ -112,8 +112,8 @@ def _notes_on_devices(graph: ComputationGraph) -> Iterator[str]:
         is_one = graph.moved_ops == 1
         what = "An op is fixed" if is_one else f"{graph.moved_ops} ops are fixed"
         uses = "variable that it uses" if is_one else "variables that they use"
-        them = "it" if is_one else "them"
-        yield f"{what} to another device than the {uses}; TensorFlow runs {them} with the variable."
+        runs = "it with the variable" if is_one else "each with its variable"
+        yield f"{what} to another device than the {uses}; TensorFlow runs {runs}."
 
 
 def write_placed(

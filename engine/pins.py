@@ -113,7 +113,7 @@ def _nowhere(
         f"{shortened(graph.op_names[first])}, to {_names(left, cluster)} only",
         where=shortened(graph.op_names[op]),
         allowed="a device for all ops that are co-located"
-        + (", or to ignore the devices that the file fixes" * pins_alone),
+        + (", or a run that ignores the devices that the file fixes" * pins_alone),
         field="cluster",
     )
 

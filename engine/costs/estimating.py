@@ -22,6 +22,7 @@ from engine.costs.correcting import correct_operations
 from engine.costs.costs import Source
 from engine.costs.evaluation.asking import ShapeFunctions
 from engine.costs.evaluation.branches import Branch, branches_of, sides_of_ops
+from engine.costs.evaluation.captured import READS
 from engine.costs.evaluation.known import Items, Known, shape_of_message
 from engine.costs.evaluation.loops import ENTERS
 from engine.costs.evaluation.queries import Calls, Query, query_of
@@ -46,7 +47,6 @@ from engine.graphs.tensorflow_messages import Message
 STAGE = "estimating the costs"
 STEPS = 6
 VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
-READS = "ReadVariableOp"
 COUNTERS = frozenset({types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_BOOL})
 CONDITIONAL = frozenset({"Switch", "RefSwitch", "_SwitchN"})
 TRIED_BATCH = 8

@@ -134,7 +134,8 @@ def test_merging_takes_nothing_to_the_cpu_that_a_gpu_can_run() -> None:
             make_costs(2, {"GPU": [1, NAN], "CPU": [1, 1]}),
             "K80+cpu",
             "b: it may go to /device:CPU:0 only, but the ops that must share its device, such as a, to /device:GPU:0 "
-            "only; allowed: a device for all ops that are co-located, or to ignore the devices that the file fixes",
+            "only; allowed: a device for all ops that are co-located, or a run that ignores the devices "
+            "that the file fixes",
         ),
     ],
     ids=["absent device", "absent type", "no time", "no time where it is fixed", "nothing in common", "pins"],
