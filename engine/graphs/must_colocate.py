@@ -66,10 +66,11 @@ def devices_of_nodes(
     for one, other in _handle_pairs(nodes):
         sets.unite(one, other)
     home: dict[int, DeviceString] = {}
+    """of each set's root, once one of its ops has been looked at: what comes round a loop has not been"""
     for op in order:
         around = home.get(sets.find(op), DeviceString())
         for source in givers.get(op, ()):
-            if (of_source := home[sets.find(source)]).agrees_with(around):
+            if (of_source := home.get(sets.find(source), DeviceString())).agrees_with(around):
                 around = around.joined_with(of_source)
                 sets.unite(source, op)
         if not around.agrees_with(parsed[fixed[op]]):

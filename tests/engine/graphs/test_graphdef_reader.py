@@ -114,6 +114,21 @@ def test_a_variable_without_a_device_is_where_the_first_is_that_uses_it(tmp_path
     assert graph.moved_ops == 1
 
 
+def test_a_resource_may_be_taken_twice_before_its_line_and_go_round_a_loop(tmp_path: Path) -> None:
+    resource = type_attribute("T", RESOURCE)
+    graph = read(
+        tmp_path,
+        node("both", "Unheard", "v", "passed", device="/device:CPU:0")
+        + node("passed", "Identity", "v", attributes=resource)
+        + node("v", "VarHandleOp", attributes=type_attribute("dtype", FLOAT), device="/device:CPU:1")
+        + node("enter", "Enter", "v", attributes=resource + attribute("frame_name", text(2, "frame")))
+        + node("merge", "Merge", "enter", "next", attributes=resource + count_attribute("N", 2))
+        + node("next", "NextIteration", "merge", attributes=resource, device="/device:CPU:0"),
+    )
+    assert graph.devices == ("", "", "/device:CPU:1", "", "", "")
+    assert graph.moved_ops == 2
+
+
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_text_is_read_like_binary(tmp_path: Path, line_end: str, mark: str) -> None:
