@@ -118,7 +118,7 @@ class PreparedGraph:
         return {"ops": sum(map(len, names.values())), "reasons": reasons}
 
     def view(self) -> dict[str, Json]:
-        """The grouped graph, laid out top-down, as `GraphOfGroups` in frontend/js/contracts.js describes it."""
+        """The grouped graph, laid out top-down, as `GraphOfGroups` in frontend/js/ui/contracts.js describes it."""
         positions = layout(self.grouping)
         edges = zip(
             self.grouping.edge_source.tolist(),

@@ -1,6 +1,7 @@
 // What the browser's half promises of itself: names stay text, nothing is loaded from elsewhere, one module draws.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 
 const FRONTEND = new URL("../../frontend/", import.meta.url);
@@ -8,8 +9,15 @@ const TEMPLATES = new URL("../../webapp/templates/", import.meta.url);
 
 /** @type {Map<string, string>} */
 const modules = new Map(
-  readdirSync(new URL("js/", FRONTEND)).map((name) => [name, readFileSync(new URL(`js/${name}`, FRONTEND), "utf8")]),
+  readdirSync(new URL("js/", FRONTEND), { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => [name, readFileSync(new URL(`js/${name}`, FRONTEND), "utf8")]),
 );
+
+/** The folders of js/, from the top: a lower one never imports a higher one. */
+const FLOORS = ["pages", "forms", "chart", "graph", "run", "jobs", "ui"];
+
 /** @type {Map<string, string>} */
 const templates = new Map(
   readdirSync(TEMPLATES, { recursive: true })
@@ -27,13 +35,32 @@ test("no module writes HTML or runs text", () => {
 
 test("only the module of the graph touches Cytoscape, its style beside it", () => {
   const importing = [...modules].filter(([, text]) => /import\(.*vendor|from ".*vendor/.test(text.replace(/\/\*\*[\s\S]*?\*\//g, "")));
-  assert.deepEqual(importing.map(([name]) => name), ["graph-view.js"]);
+  assert.deepEqual(importing.map(([name]) => name), ["graph/graph-view.js"]);
 });
 
 test("modules import only modules that are there, by relative addresses", () => {
   for (const [name, text] of modules) {
     for (const [, from] of text.matchAll(/^import .*?from "(.*?)";$/gms)) {
-      assert.ok(from.startsWith("./") && modules.has(from.slice(2)), `${name} imports ${from}`);
+      assert.ok(/^\.\.?\//.test(from) && modules.has(path.join(path.dirname(name), from)), `${name} imports ${from}`);
+    }
+  }
+});
+
+test("every module is in a folder, and a lower folder never imports a higher one, for its types either", () => {
+  for (const [name, text] of modules) {
+    const floor = FLOORS.indexOf(path.dirname(name));
+    assert.notEqual(floor, -1, name);
+    for (const [, from] of text.matchAll(/(?:\bfrom |\bimport\()"(\.\.?\/.*?\.js)"/g)) {
+      const of = FLOORS.indexOf(path.dirname(path.join(path.dirname(name), from)));
+      assert.ok(of >= floor, `${name} imports ${from}`);
+    }
+  }
+});
+
+test("templates ask for files that are there", () => {
+  for (const [name, text] of templates) {
+    for (const [, address] of text.matchAll(/{% static '(.*?)' %}/g)) {
+      assert.ok(existsSync(new URL(address, FRONTEND)), `${name} asks for ${address}`);
     }
   }
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartModel, episodeRange, nearestEpisode, spreadLabels } from "../../frontend/js/chart-model.js";
-import { changes, distinctPoints, envelope, runningMean } from "../../frontend/js/decimate.js";
-import { initialState, reduce } from "../../frontend/js/run-state.js";
-import { linearScale, linearTicks, logScale, logTicks, niceStep, roomFor } from "../../frontend/js/scale.js";
+import { chartModel, episodeRange, nearestEpisode, spreadLabels } from "../../frontend/js/chart/chart-model.js";
+import { changes, distinctPoints, envelope, runningMean } from "../../frontend/js/chart/decimate.js";
+import { initialState, reduce } from "../../frontend/js/run/run-state.js";
+import { linearScale, linearTicks, logScale, logTicks, niceStep, roomFor } from "../../frontend/js/chart/scale.js";
 import { baseline, episode, started } from "./events.mjs";
 
 /**
@@ -22,7 +22,7 @@ function stateWith(times, baselines = {}) {
 }
 
 /**
- * @param {import("../../frontend/js/chart-model.js").ChartModel | null} model
+ * @param {import("../../frontend/js/chart/chart-model.js").ChartModel | null} model
  * @param {string} key
  */
 function placeOf(model, key) {

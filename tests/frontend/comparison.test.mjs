@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { comparisonWords } from "../../frontend/js/compare-form.js";
-import { comparisonModel, stateWords } from "../../frontend/js/comparison-model.js";
+import { comparisonWords } from "../../frontend/js/forms/compare-form.js";
+import { comparisonModel, stateWords } from "../../frontend/js/chart/comparison-model.js";
 
 const NOTHING = { evaluations: [], median_us: [], low_us: [], high_us: [] };
 
@@ -20,7 +20,7 @@ function band(median, spread = 0) {
   };
 }
 
-/** @param {import("../../frontend/js/comparison-model.js").Band[]} bands */
+/** @param {import("../../frontend/js/chart/comparison-model.js").Band[]} bands */
 function state(...bands) {
   const methods = bands.map((own, index) => ({ method: `m${index}`, label: `M ${index}`, band: own }));
   return { total: 4, ended: 1, running: 1, one_device_us: 120, lower_bound_us: 50, methods };

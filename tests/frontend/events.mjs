@@ -1,10 +1,10 @@
 // Events as the server sends them, for the tests.
 
-/** @typedef {import("../../frontend/js/contracts.js").RunEvent} RunEvent */
+/** @typedef {import("../../frontend/js/ui/contracts.js").RunEvent} RunEvent */
 
 /**
  * @param {number} seq
- * @returns {import("../../frontend/js/contracts.js").StartedEvent}
+ * @returns {import("../../frontend/js/ui/contracts.js").StartedEvent}
  */
 export function started(seq = 1) {
   return {
@@ -26,7 +26,7 @@ export function started(seq = 1) {
  * @param {number} seq
  * @param {string} method
  * @param {number | null} stepTimeUs
- * @returns {import("../../frontend/js/contracts.js").BaselineEvent}
+ * @returns {import("../../frontend/js/ui/contracts.js").BaselineEvent}
  */
 export function baseline(seq, method, stepTimeUs) {
   return {
@@ -43,8 +43,8 @@ export function baseline(seq, method, stepTimeUs) {
 
 /**
  * @param {number} seq
- * @param {Partial<import("../../frontend/js/contracts.js").EpisodeEvent>} [fields]
- * @returns {import("../../frontend/js/contracts.js").EpisodeEvent}
+ * @param {Partial<import("../../frontend/js/ui/contracts.js").EpisodeEvent>} [fields]
+ * @returns {import("../../frontend/js/ui/contracts.js").EpisodeEvent}
  */
 export function episode(seq, fields = {}) {
   return {
@@ -64,7 +64,7 @@ export function episode(seq, fields = {}) {
 
 /**
  * @param {number} seq
- * @returns {import("../../frontend/js/contracts.js").FinishedEvent}
+ * @returns {import("../../frontend/js/ui/contracts.js").FinishedEvent}
  */
 export function finished(seq) {
   return {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as format from "../../frontend/js/format.js";
+import * as format from "../../frontend/js/ui/format.js";
 
 /** @type {[string, string][]} */
 const CASES = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressesOf, MOST_AT_ONCE, rowTexts } from "../../frontend/js/job-rows.js";
+import { addressesOf, MOST_AT_ONCE, rowTexts } from "../../frontend/js/jobs/job-rows.js";
 
 test("a row tells what the answer tells, and leaves alone what it says nothing of", () => {
   const running = { status: "running", stage: "running the graph", done: 3, total: 12, error: "" };

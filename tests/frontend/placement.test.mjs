@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clusterWords, deviceLooks, shapePoints } from "../../frontend/js/devices.js";
-import { geometry, spacing } from "../../frontend/js/graph-geometry.js";
-import { orderGroups } from "../../frontend/js/group-order.js";
-import { crossing, differences, loads, timeOn } from "../../frontend/js/placement.js";
+import { clusterWords, deviceLooks, shapePoints } from "../../frontend/js/graph/devices.js";
+import { geometry, spacing } from "../../frontend/js/graph/graph-geometry.js";
+import { orderGroups } from "../../frontend/js/graph/group-order.js";
+import { crossing, differences, loads, timeOn } from "../../frontend/js/graph/placement.js";
 
 /**
  * @param {number} id
- * @param {Partial<import("../../frontend/js/contracts.js").Group>} [fields]
- * @returns {import("../../frontend/js/contracts.js").Group}
+ * @param {Partial<import("../../frontend/js/ui/contracts.js").Group>} [fields]
+ * @returns {import("../../frontend/js/ui/contracts.js").Group}
  */
 function group(id, fields = {}) {
   return {
@@ -28,7 +28,7 @@ function group(id, fields = {}) {
 /**
  * @param {string} name
  * @param {string} kind
- * @returns {import("../../frontend/js/contracts.js").Device}
+ * @returns {import("../../frontend/js/ui/contracts.js").Device}
  */
 function device(name, kind) {
   return { name, kind, class: kind === "CPU" ? "CPU" : "GPU", memory_bytes: 1 };

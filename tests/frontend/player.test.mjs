@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { follow, initialPlayer, seek, step, tick, togglePlay, withLength, withSpeed } from "../../frontend/js/player.js";
+import { follow, initialPlayer, seek, step, tick, togglePlay, withLength, withSpeed } from "../../frontend/js/run/player.js";
 
 /**
  * @param {number} length

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { formatGap } from "../../frontend/js/format.js";
-import { chartSentence, initialState, progressWords, reduce, stageSentence } from "../../frontend/js/policy-state.js";
+import { formatGap } from "../../frontend/js/ui/format.js";
+import { chartSentence, initialState, progressWords, reduce, stageSentence } from "../../frontend/js/jobs/policy-state.js";
 
 /**
  * @param {number} seq
  * @param {number} seconds
- * @param {Partial<import("../../frontend/js/policy-state.js").ProgressEvent>} [more]
- * @returns {import("../../frontend/js/policy-state.js").ProgressEvent}
+ * @param {Partial<import("../../frontend/js/jobs/policy-state.js").ProgressEvent>} [more]
+ * @returns {import("../../frontend/js/jobs/policy-state.js").ProgressEvent}
  */
 function event(seq, seconds, more = {}) {
   const told = { stage: "imitation", done: seconds / 10, mean_gap: 1 / seconds, held_out: [] };

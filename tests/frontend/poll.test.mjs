@@ -1,8 +1,8 @@
 // Asking again and again: until there is no more to ask, and not for what is gone.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
-import { failureWords, poll } from "../../frontend/js/poll.js";
-import { ServerError } from "../../frontend/js/server.js";
+import { failureWords, poll } from "../../frontend/js/jobs/poll.js";
+import { ServerError } from "../../frontend/js/ui/server.js";
 
 const GONE = new ServerError("This does not exist any more.", 404);
 const AWAY = new ServerError("The server cannot be reached.", 0);

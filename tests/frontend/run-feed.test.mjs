@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PAGE_SIZE, RunFeed } from "../../frontend/js/run-feed.js";
-import { initialState, reduce } from "../../frontend/js/run-state.js";
+import { PAGE_SIZE, RunFeed } from "../../frontend/js/run/run-feed.js";
+import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { wholeRun } from "./events.mjs";
 
 /** @typedef {import("./events.mjs").RunEvent} RunEvent */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasCpu } from "../../frontend/js/run-form.js";
+import { hasCpu } from "../../frontend/js/forms/run-form.js";
 
 test("a cluster has a CPU if it is chosen, is the kind itself, or is written", () => {
   const fields = { written: "", kindClass: "GPU", withCpu: false };

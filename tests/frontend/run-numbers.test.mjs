@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runNumbers } from "../../frontend/js/run-numbers.js";
-import { initialState, reduce } from "../../frontend/js/run-state.js";
+import { runNumbers } from "../../frontend/js/run/run-numbers.js";
+import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { baseline, episode, finished, started } from "./events.mjs";
 
 const BUDGET = { evaluations: 100, seconds: null };

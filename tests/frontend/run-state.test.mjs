@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasEnded, initialState, reduce } from "../../frontend/js/run-state.js";
+import { hasEnded, initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { baseline, episode, finished, started, wholeRun } from "./events.mjs";
 
 /** @typedef {import("./events.mjs").RunEvent} RunEvent */
 
 /**
  * @param {RunEvent[][]} batches
- * @param {import("../../frontend/js/run-state.js").RunState} [state]
+ * @param {import("../../frontend/js/run/run-state.js").RunState} [state]
  */
 function fed(batches, state = initialState()) {
   return batches.reduce((current, events) => reduce(current, { type: "events", events }), state);

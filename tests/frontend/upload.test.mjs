@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sortErrors } from "../../frontend/js/form-errors.js";
-import { faultOf, faultOfSecond } from "../../frontend/js/upload.js";
+import { sortErrors } from "../../frontend/js/forms/form-errors.js";
+import { faultOf, faultOfSecond } from "../../frontend/js/forms/upload.js";
 
 const ACCEPT = ".pb,.pbtxt, .json";
 const LIMIT = 256 * 1024 ** 2;

@@ -1,0 +1,53 @@
+/** What the marks of the chart mean, with their values: the same in words, under the chart. */
+
+import { MEAN_WINDOW } from "./chart-drawing.js";
+import { element } from "../ui/dom.js";
+import { formatTime, NOTHING } from "../ui/format.js";
+
+const LABELS = new Map([
+  ["single_device", "Single device"],
+  ["cpu_only", "CPU only"],
+  ["random", "Random"],
+]);
+
+/** @type {WeakMap<Element, string>} */
+const written = new WeakMap();
+
+/**
+ * @param {HTMLElement} host a list
+ * @param {import("../run/run-state.js").RunState} state
+ */
+export function chartLegend(host, state) {
+  const entries = [
+    ["episode", "Episode", ""],
+    ...(state.episodes.some(({ feasible }) => !feasible) ? [["infeasible", "Does not fit the memory", ""]] : []),
+    ["best", "Best so far", ""],
+    ["mean", `Mean of ${MEAN_WINDOW}`, ""],
+    ...state.baselines.map((baseline) => [baseline.method, label(baseline), value(baseline)]),
+    ...(state.started ? [["lower_bound", "Lower bound", formatTime(state.started.lower_bound_us)]] : []),
+  ];
+  const text = JSON.stringify(entries);
+  if (written.get(host) !== text) {
+    written.set(host, text);
+    host.replaceChildren(
+      ...entries.map(([key, name, words]) =>
+        element("li", {}, element("i", { class: `key is-${key}`, "aria-hidden": "true" }), name, element("b", {}, words)),
+      ),
+    );
+  }
+}
+
+/** @param {import("../ui/contracts.js").BaselineEvent} baseline */
+function label({ method }) {
+  return LABELS.get(method) ?? method;
+}
+
+/** @param {import("../ui/contracts.js").BaselineEvent} baseline */
+function value({ method, step_time_us: best, mean_step_time_us: mean, evaluations, note }) {
+  if (best === null) {
+    return note || NOTHING;
+  }
+  return method === "random" && evaluations > 1 && mean !== null
+    ? `best ${formatTime(best)}, mean ${formatTime(mean)}`
+    : formatTime(best);
+}

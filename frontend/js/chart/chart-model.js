@@ -1,0 +1,180 @@
+/** What the chart of a run shows, apart from how it is drawn: the range of step times, the lines, what lies beyond. */
+
+import { isNumber } from "../ui/format.js";
+import { roomFor } from "./scale.js";
+
+/**
+ * @typedef {object} Line a horizontal line
+ * @property {string} key
+ * @property {string} label
+ * @property {number} valueUs
+ * @property {"inside" | "above" | "below"} place against the range shown
+ *
+ * @typedef {object} ChartModel
+ * @property {readonly [number, number]} rangeUs of the step times shown
+ * @property {Line[]} lines
+ * @property {number} above episodes slower than the range
+ */
+
+/** Lines within this factor of the episodes are taken into the range, */
+const NEAR = 3;
+/** as long as the episodes keep this share of it; episodes that hardly differ count as if they differed by a third. */
+const LEAST_SHARE = 0.45;
+const LEAST_SPREAD = 0.35;
+const MARGIN = 0.06;
+const BASELINES = [
+  { key: "single_device", label: "Single device" },
+  { key: "cpu_only", label: "CPU only" },
+  { key: "random", label: "Best of random" },
+];
+
+/**
+ * @param {import("../run/run-state.js").RunState} state
+ * @param {boolean} logarithmic
+ * @returns {ChartModel | null} null where there is nothing to show
+ */
+export function chartModel(state, logarithmic) {
+  const lines = candidateLines(state);
+  const times = state.episodes.map(({ stepTimeUs }) => stepTimeUs).filter((time) => isNumber(time) && time > 0);
+  const best = state.episodes.at(-1)?.bestStepTimeUs;
+  const bests = isNumber(best) ? [best] : [];
+  const baselines = lines.filter(({ key }) => logarithmic || key !== "lower_bound").map(({ valueUs }) => valueUs);
+  const core = times.length > 0 ? [...quantileRange(times, logarithmic), ...bests] : baselines;
+  if (core.length === 0) {
+    return null;
+  }
+  const rangeUs = padded(widened(core, baselines, logarithmic), logarithmic);
+  return {
+    rangeUs,
+    lines: lines.map((line) => ({ ...line, place: placeOf(line.valueUs, rangeUs) })),
+    above: times.filter((time) => time > rangeUs[1]).length,
+  };
+}
+
+/**
+ * The range of episodes shown: of their numbers, since a search tells one in many.
+ *
+ * @param {readonly { episode: number }[]} episodes
+ * @returns {[number, number]}
+ */
+export function episodeRange(episodes) {
+  return [1, roomFor(episodes.at(-1)?.episode ?? 0)];
+}
+
+/**
+ * @param {readonly { episode: number }[]} episodes in the order of their numbers
+ * @param {number} number of an episode that need not be among them
+ * @returns {number} the index of the nearest one, -1 where there is none
+ */
+export function nearestEpisode(episodes, number) {
+  let low = 0;
+  let high = episodes.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (number - episodes[middle].episode <= episodes[middle + 1].episode - number) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
+/**
+ * @param {number} valueUs
+ * @param {readonly [number, number]} rangeUs
+ * @returns {"inside" | "above" | "below"}
+ */
+export function placeOf(valueUs, [low, high]) {
+  if (valueUs > high) {
+    return "above";
+  }
+  return valueUs < low ? "below" : "inside";
+}
+
+/**
+ * Pixel positions for labels so that none covers another: as near to what they name as can be, within the bounds.
+ *
+ * @param {readonly number[]} wanted pixels, in any order
+ * @param {number} height of one label
+ * @param {readonly [number, number]} bounds
+ * @returns {number[]} in the order of `wanted`
+ */
+export function spreadLabels(wanted, height, [top, bottom]) {
+  const order = wanted.map((_, index) => index).sort((one, other) => wanted[one] - wanted[other] || one - other);
+  const placed = new Array(wanted.length).fill(0);
+  let free = top;
+  for (const index of order) {
+    placed[index] = Math.max(wanted[index], free);
+    free = placed[index] + height;
+  }
+  let limit = bottom;
+  for (const index of order.reverse()) {
+    placed[index] = Math.min(placed[index], limit);
+    limit = placed[index] - height;
+  }
+  return placed;
+}
+
+/**
+ * @param {import("../run/run-state.js").RunState} state
+ * @returns {{ key: string, label: string, valueUs: number }[]}
+ */
+function candidateLines(state) {
+  const lines = BASELINES.flatMap(({ key, label }) => {
+    const valueUs = state.baselines.find(({ method }) => method === key)?.step_time_us;
+    return isNumber(valueUs) && valueUs > 0 ? [{ key, label, valueUs }] : [];
+  });
+  const bound = state.started?.lower_bound_us;
+  return isNumber(bound) && bound > 0 ? [...lines, { key: "lower_bound", label: "Lower bound", valueUs: bound }] : lines;
+}
+
+/**
+ * From the least to the greatest; on a linear axis without the few that are far slower than the rest.
+ *
+ * @param {readonly number[]} times
+ * @param {boolean} logarithmic
+ * @returns {[number, number]}
+ */
+function quantileRange(times, logarithmic) {
+  const ordered = Float64Array.from(times).sort();
+  const greatest = ordered[ordered.length - 1];
+  const most = ordered[Math.floor((ordered.length - 1) * 0.98)];
+  const median = ordered[Math.floor((ordered.length - 1) / 2)];
+  const far = !logarithmic && greatest > NEAR * median && most < greatest / 1.5;
+  return [ordered[0], far ? most : greatest];
+}
+
+/**
+ * @param {number[]} core
+ * @param {number[]} baselines
+ * @param {boolean} logarithmic
+ * @returns {[number, number]}
+ */
+function widened(core, baselines, logarithmic) {
+  const low = Math.min(...core);
+  const high = Math.max(...core);
+  if (logarithmic) {
+    return [Math.min(low, ...baselines), Math.max(high, ...baselines)];
+  }
+  const most = Math.max(high - low, high * LEAST_SPREAD) / LEAST_SHARE;
+  const near = baselines.filter((value) => value <= high * NEAR && value >= low / NEAR);
+  return [
+    Math.min(low, ...near.filter((value) => high - value <= most)),
+    Math.max(high, ...near.filter((value) => value - low <= most)),
+  ];
+}
+
+/**
+ * @param {readonly [number, number]} range
+ * @param {boolean} logarithmic
+ * @returns {[number, number]}
+ */
+function padded([low, high], logarithmic) {
+  if (logarithmic) {
+    const factor = Math.max((high / low) ** MARGIN, 1.02);
+    return [low / factor, high * factor];
+  }
+  const margin = Math.max((high - low) * MARGIN, high * 0.01);
+  return [Math.max(0, low - margin), high + margin];
+}

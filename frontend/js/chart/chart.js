@@ -1,0 +1,246 @@
+/** The chart of a run: step time of every episode, best so far, and what there is to compare with. */
+
+import { axes, baselines, cursor, curves, drawPoints } from "./chart-drawing.js";
+import { chartModel, episodeRange, nearestEpisode } from "./chart-model.js";
+import { colour, onThemeChange } from "../ui/colours.js";
+import { element, setAttributes, svg } from "../ui/dom.js";
+import { counted, formatCount, formatDuration, formatTime } from "../ui/format.js";
+import { hasEnded } from "../run/run-state.js";
+import { linearScale, logScale } from "./scale.js";
+
+/** @typedef {import("../run/run-state.js").RunState} RunState */
+
+const GUTTER_FROM_WIDTH = 620;
+const KEY_STEPS = new Map([
+  ["ArrowLeft", -1],
+  ["ArrowDown", -1],
+  ["ArrowRight", 1],
+  ["ArrowUp", 1],
+  ["PageDown", -50],
+  ["PageUp", 50],
+]);
+
+export class RunChart {
+  #host;
+  #onSeek;
+  #canvas = element("canvas", { "aria-hidden": "true" });
+  #picture = svg("svg", { "aria-hidden": "true" });
+  #still = svg("g");
+  #shownMark = svg("g");
+  #hoverMark = svg("g");
+  #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  #empty = element("p", { class: "chart-empty" });
+  /** @type {RunState | null} */
+  #state = null;
+  #shown = -1;
+  #logarithmic = false;
+  /** @type {import("./chart-drawing.js").Plot | null} */
+  #plot = null;
+  #frame = 0;
+
+  /**
+   * @param {HTMLElement} host
+   * @param {(index: number) => void} onSeek asked for by a click or a key
+   */
+  constructor(host, onSeek) {
+    this.#host = host;
+    this.#onSeek = onSeek;
+    this.#picture.append(this.#still, this.#shownMark, this.#hoverMark);
+    host.replaceChildren(this.#canvas, this.#picture, this.#tip, this.#empty);
+    setAttributes(host, { role: "slider", tabindex: 0, "aria-label": "Episode in the chart", "aria-orientation": "horizontal" });
+    new ResizeObserver(() => this.#redrawSoon()).observe(host);
+    onThemeChange(() => this.#redrawSoon());
+    host.addEventListener("pointermove", (event) => this.#onPointerMove(event));
+    host.addEventListener("pointerdown", (event) => this.#onPointerDown(event));
+    host.addEventListener("pointerleave", () => this.#hover(-1));
+    host.addEventListener("keydown", (event) => this.#onKey(event));
+  }
+
+  /**
+   * @param {RunState} state
+   * @param {number} shown index of the episode shown, -1 for none
+   */
+  update(state, shown) {
+    const changed = state !== this.#state;
+    this.#state = state;
+    this.#shown = shown;
+    if (changed) {
+      this.#redrawSoon();
+    } else {
+      this.#markShown();
+    }
+  }
+
+  /** @param {boolean} logarithmic */
+  setLogarithmic(logarithmic) {
+    this.#logarithmic = logarithmic;
+    this.#redrawSoon();
+  }
+
+  #redrawSoon() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#redraw();
+    });
+  }
+
+  #redraw() {
+    const { clientWidth: width, clientHeight: height } = this.#host;
+    const model = this.#state && chartModel(this.#state, this.#logarithmic);
+    this.#empty.hidden = model !== null;
+    if (!this.#state || !model || width === 0) {
+      this.#plot = null;
+      this.#empty.textContent = this.#emptyWords();
+      this.#still.replaceChildren();
+      this.#sizeCanvas(width, height);
+      this.#markShown();
+      return;
+    }
+    setAttributes(this.#picture, { width, height, viewBox: `0 0 ${width} ${height}` });
+    const plot = this.#plotOf(width, height, model.rangeUs, this.#state.episodes);
+    this.#plot = plot;
+    const { episodes } = this.#state;
+    this.#still.replaceChildren(...axes(plot), ...curves(plot, episodes), ...baselines(plot, model.lines));
+    const context = this.#sizeCanvas(width, height);
+    if (context) {
+      drawPoints(context, plot, episodes, { feasible: colour("--chart-point"), infeasible: colour("--danger") });
+    }
+    this.#markShown();
+  }
+
+  #emptyWords() {
+    return this.#state && hasEnded(this.#state.status)
+      ? "No episode was evaluated."
+      : "Each episode becomes a point here as soon as it is evaluated.";
+  }
+
+  /**
+   * @param {number} width
+   * @param {number} height
+   * @param {readonly [number, number]} rangeUs
+   * @param {readonly import("../run/run-state.js").Episode[]} episodes
+   * @returns {import("./chart-drawing.js").Plot}
+   */
+  #plotOf(width, height, rangeUs, episodes) {
+    const gutter = width >= GUTTER_FROM_WIDTH;
+    const left = 52;
+    const right = width - (gutter ? 184 : 22);
+    const top = 26;
+    const bottom = height - 40;
+    const makeScale = this.#logarithmic ? logScale : linearScale;
+    return {
+      left,
+      right,
+      top,
+      bottom,
+      x: linearScale(episodeRange(episodes), [left + 4, right - 4]),
+      y: makeScale(rangeUs, [bottom, top]),
+      gutter,
+      logarithmic: this.#logarithmic,
+    };
+  }
+
+  /**
+   * @param {number} width
+   * @param {number} height
+   * @returns {CanvasRenderingContext2D | null}
+   */
+  #sizeCanvas(width, height) {
+    const ratio = devicePixelRatio || 1;
+    this.#canvas.width = Math.round(width * ratio);
+    this.#canvas.height = Math.round(height * ratio);
+    const context = this.#canvas.getContext("2d");
+    context?.scale(ratio, ratio);
+    return context;
+  }
+
+  #markShown() {
+    const episodes = this.#state?.episodes ?? [];
+    const episode = episodes[this.#shown];
+    this.#shownMark.replaceChildren(...(this.#plot && episode ? cursor(this.#plot, episode, "shown") : []));
+    setAttributes(this.#host, {
+      "aria-valuemin": Math.min(1, episodes.length),
+      "aria-valuemax": episodes.length,
+      "aria-valuenow": this.#shown + 1,
+      "aria-valuetext": episode ? this.#describe(this.#shown).join(", ") : "no episode yet",
+    });
+  }
+
+  /**
+   * @param {number} index
+   * @returns {string[]}
+   */
+  #describe(index) {
+    const episode = this.#state?.episodes[index];
+    if (!episode) {
+      return [];
+    }
+    return [
+      `Episode ${formatCount(episode.episode)}: ${formatTime(episode.stepTimeUs, 4)}`,
+      ...(episode.feasible ? [] : ["does not fit the memory"]),
+      `best so far ${formatTime(episode.bestStepTimeUs, 4)}`,
+      `${counted(episode.evaluations, "evaluation")} after ${formatDuration(episode.elapsedSeconds)}`,
+    ];
+  }
+
+  /** @param {PointerEvent} event */
+  #onPointerMove(event) {
+    const index = this.#indexAt(event);
+    this.#hover(index);
+    if (event.buttons === 1 && index >= 0) {
+      this.#onSeek(index);
+    }
+  }
+
+  /** @param {PointerEvent} event */
+  #onPointerDown(event) {
+    const index = this.#indexAt(event);
+    if (event.button === 0 && index >= 0) {
+      this.#onSeek(index);
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #onKey(event) {
+    const last = (this.#state?.episodes.length ?? 0) - 1;
+    const by = KEY_STEPS.get(event.key);
+    const ends = new Map([["Home", 0], ["End", last]]);
+    const index = by === undefined ? ends.get(event.key) : this.#shown + by * (event.shiftKey ? 10 : 1);
+    if (index === undefined || last < 0 || event.ctrlKey || event.metaKey || event.altKey) {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    this.#onSeek(Math.max(0, Math.min(last, index)));
+  }
+
+  /**
+   * @param {PointerEvent} event
+   * @returns {number} -1 beside the plot
+   */
+  #indexAt(event) {
+    const x = event.clientX - this.#host.getBoundingClientRect().left;
+    if (!this.#plot || x < this.#plot.left - 8 || x > this.#plot.right + 8) {
+      return -1;
+    }
+    return nearestEpisode(this.#state?.episodes ?? [], this.#plot.x.toValue(x));
+  }
+
+  /** @param {number} index */
+  #hover(index) {
+    const episode = this.#state?.episodes[index];
+    if (!this.#plot || !episode) {
+      this.#hoverMark.replaceChildren();
+      this.#tip.hidden = true;
+      return;
+    }
+    this.#hoverMark.replaceChildren(...cursor(this.#plot, episode, "hover"));
+    const [title, ...lines] = this.#describe(index);
+    this.#tip.replaceChildren(element("strong", {}, title), ...lines.map((line) => element("span", {}, line)));
+    this.#tip.hidden = false;
+    const x = this.#plot.x.toPixel(episode.episode);
+    const toTheLeft = x > (this.#plot.left + this.#plot.right) / 2;
+    const shift = toTheLeft ? x - 12 - this.#tip.offsetWidth : x + 12;
+    this.#tip.style.transform = `translate(${Math.round(Math.max(0, shift))}px, ${this.#plot.top + 6}px)`;
+  }
+}

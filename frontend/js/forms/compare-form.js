@@ -1,0 +1,51 @@
+/** The form that starts a comparison: says in words how many runs that will be. */
+
+import { find, setText } from "../ui/dom.js";
+import { counted, formatCount } from "../ui/format.js";
+import { tellMemory } from "./run-form.js";
+
+/**
+ * @param {{ methods: number, deterministic: number, seeds: number, evaluations: number }} chosen `deterministic`: those
+ *   of the methods that draw nothing at random, and so run with one seed
+ * @returns {string}
+ */
+export function comparisonWords({ methods, deterministic, seeds, evaluations }) {
+  if (methods === 0) {
+    return "Choose at least one method.";
+  }
+  const runs = counted((methods - deterministic) * seeds + deterministic, "run");
+  const once = seeds > 1 && deterministic > 0 ? ` (${formatCount(deterministic)} of them ${deterministic === 1 ? "draws" : "draw"} nothing at random: one seed)` : "";
+  return `${counted(methods, "method")} × ${counted(seeds, "seed")}${once}: ${runs} of at most ${formatCount(evaluations)} evaluations each.`;
+}
+
+/** @param {HTMLFormElement} form */
+export function enhanceComparisonForm(form) {
+  const button = find(form, "button[type=submit]", HTMLButtonElement);
+  const update = () => {
+    const data = new FormData(form);
+    const chosen = {
+      methods: data.getAll("methods").length,
+      deterministic: form.querySelectorAll("[data-deterministic] input:checked").length,
+      seeds: Number(data.get("seeds")),
+      evaluations: Number(data.get("evaluations")),
+    };
+    setText(find(form, "[data-part=summary]", HTMLElement), comparisonWords(chosen));
+    find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", String(data.get("cluster")).trim() !== "");
+    tellMemory(form);
+  };
+  form.addEventListener("input", update);
+  form.addEventListener("submit", () => {
+    button.disabled = true; // pressed twice is meant once
+    setText(button, "Starting…");
+  });
+  addEventListener("pageshow", () => {
+    button.disabled = false;
+    setText(button, "Start comparison");
+    update();
+  });
+  update();
+}
+
+if (typeof document !== "undefined") {
+  enhanceComparisonForm(find(document, "form[data-compare-form]", HTMLFormElement));
+}

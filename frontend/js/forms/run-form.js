@@ -1,0 +1,148 @@
+/** The form that starts a run: shows only what belongs to the choices made, and says in words what will be run. */
+
+import { find, setText } from "../ui/dom.js";
+import { formatBytes, formatCount } from "../ui/format.js";
+
+/**
+ * What the template says of the choices: `data-memory-bytes` at an option of a device kind, `data-presets` (names with
+ * spaces between) and `data-takes-a-policy` at an option of a method, `data-takes-no-policy` at one of a preset.
+ *
+ * @param {HTMLFormElement} form
+ */
+export function enhanceRunForm(form) {
+  const update = () => {
+    tellMemory(form);
+    showPresets(form);
+    showPolicy(form);
+    tellSummary(form);
+    tellMissingCpu(form);
+  };
+  form.addEventListener("input", update);
+  form.addEventListener("submit", () => {
+    const button = find(form, "button[type=submit]", HTMLButtonElement);
+    button.disabled = true; // pressed twice is meant once
+    setText(button, "Starting…");
+  });
+  addEventListener("pageshow", () => {
+    const button = find(form, "button[type=submit]", HTMLButtonElement);
+    button.disabled = false;
+    setText(button, "Start run");
+    update();
+  });
+  update();
+}
+
+/** @param {HTMLFormElement} form */
+export function tellMemory(form) {
+  const memory = field(form, "memory_gib");
+  const bytes = Number(optionOf(form, "device_kind")?.dataset.memoryBytes);
+  if (memory instanceof HTMLInputElement && bytes > 0) {
+    memory.placeholder = `${bytes / 1024 ** 3}`;
+  }
+}
+
+/** @param {HTMLFormElement} form */
+function showPresets(form) {
+  const preset = field(form, "preset");
+  const presets = optionOf(form, "method")?.dataset.presets;
+  if (!(preset instanceof HTMLSelectElement) || presets === undefined) {
+    return;
+  }
+  const names = presets.split(" ").filter(Boolean);
+  for (const option of preset.options) {
+    option.hidden = option.disabled = !names.includes(option.value); // the first is the one that "default" means
+  }
+  if (preset.selectedOptions[0]?.disabled ?? true) {
+    preset.value = names[0] ?? "";
+  }
+  preset.disabled = names.length === 0;
+  preset.closest(".field")?.toggleAttribute("hidden", names.length === 0);
+}
+
+/**
+ * The policy, for methods and presets that take one; zero-shot, once one is chosen for the method that proposes nothing
+ * else first.
+ *
+ * @param {HTMLFormElement} form
+ */
+function showPolicy(form) {
+  const policy = field(form, "policy");
+  const zeroShot = field(form, "zero_shot");
+  const evaluations = field(form, "evaluations");
+  if (!(policy instanceof HTMLSelectElement && zeroShot instanceof HTMLInputElement && evaluations)) {
+    return;
+  }
+  const preset = field(form, "preset");
+  const refused = !preset?.disabled && (optionOf(form, "preset")?.hasAttribute("data-takes-no-policy") ?? false);
+  const taken = !refused && (optionOf(form, "method")?.hasAttribute("data-takes-a-policy") ?? false);
+  policy.disabled = !taken;
+  policy.closest(".field")?.toggleAttribute("hidden", !taken);
+  const offered = taken && policy.value !== "" && field(form, "method")?.value === zeroShot.dataset.method;
+  zeroShot.disabled = !offered;
+  zeroShot.closest("label")?.toggleAttribute("hidden", !offered);
+  evaluations.disabled = offered && zeroShot.checked;
+}
+
+/** @param {HTMLFormElement} form */
+function tellSummary(form) {
+  const own = field(form, "cluster")?.value.trim();
+  const kind = field(form, "device_kind")?.value ?? "";
+  const count = Number(field(form, "device_count")?.value);
+  const withCpu = field(form, "with_cpu");
+  const cpu = withCpu instanceof HTMLInputElement && withCpu.checked ? " and a CPU" : "";
+  const bytes = Number(field(form, "memory_gib")?.value) * 1024 ** 3 || Number(optionOf(form, "device_kind")?.dataset.memoryBytes);
+  const memory = bytes > 0 ? ` with ${formatBytes(bytes)} each` : "";
+  const cluster = own ? "your own cluster" : `${formatCount(count)} × ${kind}${memory}${cpu}`;
+  const method = optionOf(form, "method")?.textContent?.trim() ?? "";
+  const evaluations = Number(field(form, "evaluations")?.value);
+  const zeroShot = field(form, "evaluations")?.disabled ?? false;
+  const budget = zeroShot ? "zero-shot" : `at most ${formatCount(evaluations)} evaluations`;
+  setText(find(form, "[data-part=summary]", HTMLElement), `${method} on ${cluster}, ${budget}.`);
+  find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", Boolean(own));
+}
+
+/**
+ * Whether a cluster has a CPU, as far as that can be told without the server.
+ *
+ * @param {{ written: string, kindClass: string, withCpu: boolean }} choices `written`: a cluster that counts instead
+ * @returns {boolean}
+ */
+export function hasCpu({ written, kindClass, withCpu }) {
+  return written === "" ? withCpu || kindClass === "CPU" : /cpu/i.test(written);
+}
+
+/** @param {HTMLFormElement} form */
+function tellMissingCpu(form) {
+  const notice = form.querySelector("[data-part=no-cpu]");
+  const withCpu = field(form, "with_cpu");
+  notice?.toggleAttribute(
+    "hidden",
+    hasCpu({
+      written: field(form, "cluster")?.value.trim() ?? "",
+      kindClass: optionOf(form, "device_kind")?.dataset.class ?? "",
+      withCpu: withCpu instanceof HTMLInputElement && withCpu.checked,
+    }),
+  );
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ * @returns {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | null}
+ */
+function field(form, name) {
+  const found = form.elements.namedItem(name);
+  return found instanceof HTMLInputElement || found instanceof HTMLSelectElement || found instanceof HTMLTextAreaElement
+    ? found
+    : null;
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ * @returns {HTMLOptionElement | null}
+ */
+function optionOf(form, name) {
+  const select = field(form, name);
+  return select instanceof HTMLSelectElement ? (select.selectedOptions[0] ?? null) : null;
+}

@@ -1,0 +1,190 @@
+/**
+ * The upload form: a plain form that works by itself; here it also takes dropped files, is sent as soon as a file is
+ * chosen (unless the options are open: then a button sends it), and shows how far it is.
+ */
+
+import { find, setText } from "../ui/dom.js";
+import { clearErrors, focusRefused, showErrors } from "./form-errors.js";
+import { cutName, formatBytes, formatShare } from "../ui/format.js";
+
+/** @param {HTMLFormElement} form */
+export function enhanceUpload(form) {
+  const input = find(form, "input[name=file]", HTMLInputElement);
+  const times = find(form, "input[name=run_metadata]", HTMLInputElement);
+  const options = find(form, "[data-part=options]", HTMLDetailsElement);
+  const zone = find(form, "[data-part=drop]", HTMLElement);
+  const chosen = find(form, "[data-part=chosen-file]", HTMLElement);
+  const tellChosen = () => {
+    const file = input.files?.[0];
+    setText(chosen, file ? `${cutName(file.name)}, ${formatBytes(file.size)}` : "");
+    for (const list of form.querySelectorAll(":scope > .errorlist")) {
+      list.remove(); // what was wrong with another file; what was wrong with an option still is
+    }
+    input.removeAttribute("aria-invalid");
+    tellError(form, "");
+  };
+  const chosenNow = () => {
+    tellChosen();
+    if (input.files?.length && !options.open) {
+      form.requestSubmit();
+    }
+  };
+  input.addEventListener("change", chosenNow);
+  times.addEventListener("change", () => tellError(form, ""));
+  for (const type of ["dragenter", "dragover"]) {
+    zone.addEventListener(type, (event) => {
+      event.preventDefault();
+      zone.dataset.over = "yes";
+    });
+  }
+  zone.addEventListener("dragleave", (event) => {
+    if (!(event.relatedTarget instanceof Node && zone.contains(event.relatedTarget))) {
+      delete zone.dataset.over;
+    }
+  });
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    delete zone.dataset.over;
+    const files = event.dataTransfer?.files;
+    if (files?.length === 1) {
+      input.files = files;
+      chosenNow();
+    } else {
+      tellError(form, `Drop one graph: ${input.accept.split(",").join(", ")}. Measured times are under the options.`);
+    }
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const [file, second] = [input.files?.[0], times.files?.[0]];
+    const limitBytes = Number(form.dataset.limitBytes);
+    const fault = faultOf(file, limitBytes, input.accept) || faultOfSecond(second, file, limitBytes, times.accept);
+    tellError(form, fault);
+    if (fault === "") {
+      send(form);
+    }
+  });
+  if (isComingBack()) {
+    form.reset(); // a browser that goes back or reloads may bring back a file that was sent long ago
+  } else if (input.files?.length) {
+    chosenNow(); // before this module was there to hear of it; what was entered stays
+  } else {
+    focusRefused(form); // sent before this module was there, and refused: the page says why
+  }
+}
+
+/** Whether the page was reloaded or gone back to, so that its fields may hold what they held before. */
+function isComingBack() {
+  const [entry] = performance.getEntriesByType("navigation");
+  return entry instanceof PerformanceNavigationTiming && entry.type !== "navigate";
+}
+
+/**
+ * What the server would refuse without looking into the file, told without sending it.
+ *
+ * @param {{ name: string, size: number } | undefined} file
+ * @param {number} limitBytes
+ * @param {string} accept suffixes with commas between
+ * @param {string} [wanted] what the file should hold
+ * @returns {string} empty where nothing is wrong so far
+ */
+export function faultOf(file, limitBytes, accept, wanted = "a graph with at least one op") {
+  if (!file) {
+    return "No file was chosen.";
+  }
+  const name = cutName(file.name);
+  const suffixes = accept.split(",").map((suffix) => suffix.trim());
+  if (!suffixes.some((suffix) => file.name.toLowerCase().endsWith(suffix))) {
+    return `${name}: this kind of file cannot be read; allowed: ${suffixes.join(", ")}`;
+  }
+  if (file.size === 0) {
+    return `${name}: the file is empty; allowed: ${wanted}`;
+  }
+  return file.size > limitBytes
+    ? `${name}: the file has ${formatBytes(file.size)}; allowed: at most ${formatBytes(limitBytes)}`
+    : "";
+}
+
+/**
+ * The same of the second file, which may be missing.
+ *
+ * @param {{ name: string, size: number } | undefined} second
+ * @param {{ name: string, size: number } | undefined} first
+ * @param {number} limitBytes of both together
+ * @param {string} accept
+ * @returns {string}
+ */
+export function faultOfSecond(second, first, limitBytes, accept) {
+  if (!second) {
+    return "";
+  }
+  const name = cutName(second.name);
+  if (!second.name.toLowerCase().endsWith(accept)) {
+    return `${name}: this is no RunMetadata; allowed: ${accept}`;
+  }
+  if (second.size === 0) {
+    return `${name}: the file is empty; allowed: RunMetadata with step stats`;
+  }
+  const bytes = second.size + (first?.size ?? 0);
+  return bytes > limitBytes
+    ? `Both files together have ${formatBytes(bytes)}; allowed: at most ${formatBytes(limitBytes)}`
+    : "";
+}
+
+/** @param {HTMLFormElement} form */
+function send(form) {
+  const progress = find(form, "progress", HTMLProgressElement);
+  const words = find(form, "[data-part=progress-words]", HTMLElement);
+  const request = new XMLHttpRequest(); // fetch cannot tell how much of a body has been sent
+  const busy = (/** @type {boolean} */ on) => {
+    form.toggleAttribute("data-busy", on);
+    find(form, "[data-part=sending]", HTMLElement).hidden = !on;
+  };
+  request.upload.addEventListener("progress", ({ loaded, total }) => {
+    progress.max = total;
+    progress.value = loaded;
+    setText(words, loaded < total ? `Uploading: ${formatShare(loaded / total)}` : "Uploaded, checking the file…");
+  });
+  request.addEventListener("load", () => {
+    if (request.status < 400) {
+      location.assign(request.responseURL);
+      return;
+    }
+    busy(false);
+    tellError(form, refusal(form, request));
+  });
+  request.addEventListener("error", () => {
+    busy(false);
+    tellError(form, "The upload broke off: the server cannot be reached, or it refused the file for its size. Try again.");
+  });
+  clearErrors(form);
+  tellError(form, "");
+  busy(true);
+  request.open("POST", form.action);
+  request.setRequestHeader("Accept", "application/json");
+  request.send(new FormData(form));
+}
+
+/**
+ * What the server says is wrong: what belongs to an option is told there, the rest is returned.
+ *
+ * @param {HTMLFormElement} form
+ * @param {XMLHttpRequest} request
+ * @returns {string}
+ */
+function refusal(form, request) {
+  try {
+    return showErrors(form, JSON.parse(request.responseText).errors);
+  } catch {
+    return `The server refused the file (${request.status}).`;
+  }
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {string} text
+ */
+function tellError(form, text) {
+  const box = find(form, "[data-part=upload-error]", HTMLElement);
+  box.hidden = text === "";
+  setText(box, text);
+}

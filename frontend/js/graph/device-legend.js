@@ -1,0 +1,83 @@
+/** The devices of a run with their colour, shape and what the shown placement gives them. */
+
+import { element, setText, svg } from "../ui/dom.js";
+import { shapePoints } from "./devices.js";
+import { formatBytes, formatCount, formatShare, formatTime } from "../ui/format.js";
+
+/** @typedef {import("./devices.js").DeviceLook} DeviceLook */
+
+/**
+ * The device's mark, as it is drawn in the graph.
+ *
+ * @param {DeviceLook} look
+ * @returns {SVGElement}
+ */
+export function deviceMark(look) {
+  const points = shapePoints(look.shape);
+  const shape = points === null ? svg("circle", { r: 1 }) : svg("polygon", { points });
+  shape.setAttribute("fill", look.colour);
+  return svg("svg", { class: "device-mark", viewBox: "-1.1 -1.1 2.2 2.2", "aria-hidden": "true" }, shape);
+}
+
+export class DeviceLegend {
+  #rows;
+
+  /**
+   * @param {HTMLElement} host
+   * @param {readonly import("../ui/contracts.js").Device[]} devices
+   * @param {readonly DeviceLook[]} looks
+   */
+  constructor(host, devices, looks) {
+    this.#rows = devices.map((device, index) => makeRow(device, looks[index]));
+    const head = ["Device", "Groups", "Busy", "Share of the step", "Outputs, variables"];
+    const table = element(
+      "table",
+      { class: "legend" },
+      element("caption", { class: "visually-hidden" }, "What the shown placement gives each device"),
+      element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))),
+      element("tbody", {}, ...this.#rows.map(({ row }) => row)),
+    );
+    host.replaceChildren(table);
+  }
+
+  /**
+   * @param {readonly import("./placement.js").Load[] | null} loads [devices]
+   * @param {number | null} stepTimeUs of the shown placement
+   */
+  show(loads, stepTimeUs) {
+    this.#rows.forEach((cells, index) => {
+      const load = loads?.[index];
+      const share = load && stepTimeUs ? Math.min(1, load.timeUs / stepTimeUs) : null;
+      setText(cells.groups, formatCount(load?.groups));
+      setText(cells.time, formatTime(load?.timeUs));
+      setText(cells.share, formatShare(share));
+      setText(cells.bytes, load ? `${formatBytes(load.outputBytes)}, ${formatBytes(load.persistentBytes)}` : formatBytes(null));
+      cells.bar.value = share ?? 0;
+    });
+  }
+}
+
+/**
+ * @param {import("../ui/contracts.js").Device} device
+ * @param {DeviceLook} look
+ */
+function makeRow(device, look) {
+  const groups = element("td", { class: "number" });
+  const time = element("td", { class: "number" });
+  const share = element("span", { class: "number" });
+  const bytes = element("td", { class: "number" });
+  const bar = element("meter", { min: 0, max: 1, value: 0, "aria-hidden": "true" });
+  const name = element(
+    "th",
+    { scope: "row", title: `${device.name}, ${device.kind}, ${formatBytes(device.memory_bytes)}` },
+    element(
+      "div",
+      { class: "device-name" },
+      deviceMark(look),
+      element("span", {}, look.label),
+      element("span", { class: "device-kind" }, `${device.kind} · ${formatBytes(device.memory_bytes)}`),
+    ),
+  );
+  const row = element("tr", {}, name, groups, time, element("td", { class: "meter-cell" }, element("div", {}, bar, share)), bytes);
+  return { row, groups, time, share, bytes, bar };
+}

@@ -1,0 +1,99 @@
+/**
+ * How a device looks wherever it is shown: a colour that colour-blind people can tell from the others, a shape, and a
+ * short name; never the colour alone. The colours follow Okabe and Ito's set; CPUs are grey and square.
+ */
+
+/** @typedef {import("../ui/contracts.js").Device} Device */
+
+/**
+ * @typedef {object} DeviceLook
+ * @property {number} index
+ * @property {string} colour
+ * @property {Shape} shape
+ * @property {string} label short, such as `GPU 0`
+ * @property {string} name the whole device string
+ * @property {string} kind
+ */
+
+/** @typedef {"ellipse" | "round-rectangle" | "diamond" | "hexagon" | "triangle" | "star" | "rectangle" | "pentagon"} Shape */
+
+const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a400", "#7b5ea7"];
+const CPU_COLOURS = ["#7d8590", "#a3a9b1", "#5c6470"];
+
+/** @type {Shape[]} */
+const SHAPES = ["ellipse", "diamond", "hexagon", "triangle", "round-rectangle", "pentagon", "star"];
+
+/**
+ * @param {readonly Device[]} devices
+ * @returns {DeviceLook[]}
+ */
+export function deviceLooks(devices) {
+  const seen = { cpu: 0, other: 0 };
+  const labels = shortLabels(devices);
+  return devices.map((device, index) => {
+    const cpu = device.class === "CPU";
+    const place = cpu ? seen.cpu++ : seen.other++;
+    return {
+      index,
+      colour: cpu ? CPU_COLOURS[place % CPU_COLOURS.length] : COLOURS[place % COLOURS.length],
+      shape: cpu ? "rectangle" : SHAPES[place % SHAPES.length],
+      label: labels[index],
+      name: device.name,
+      kind: device.kind,
+    };
+  });
+}
+
+/**
+ * `GPU 0` for `/device:GPU:0`; the whole name where the short ones would be alike.
+ *
+ * @param {readonly Device[]} devices
+ * @returns {string[]}
+ */
+function shortLabels(devices) {
+  const short = devices.map(({ name }) => {
+    const parts = /device:([A-Za-z_]+):(\d+)$/.exec(name);
+    return parts ? `${parts[1]} ${parts[2]}` : name;
+  });
+  return new Set(short).size === short.length ? short : devices.map(({ name }) => name);
+}
+
+/**
+ * The points of a shape in a box of 2 × 2 around 0, for SVG; null for an ellipse.
+ *
+ * @param {Shape} shape
+ * @returns {string | null}
+ */
+export function shapePoints(shape) {
+  switch (shape) {
+    case "ellipse":
+      return null;
+    case "diamond":
+      return "0,-1 1,0 0,1 -1,0";
+    case "triangle":
+      return "0,-1 1,1 -1,1";
+    case "hexagon":
+      return "-1,0 -0.5,-1 0.5,-1 1,0 0.5,1 -0.5,1";
+    case "pentagon":
+      return "0,-1 1,-0.2 0.6,1 -0.6,1 -1,-0.2";
+    case "star":
+      return "0,-1 0.3,-0.35 1,-0.3 0.45,0.15 0.62,0.9 0,0.5 -0.62,0.9 -0.45,0.15 -1,-0.3 -0.3,-0.35";
+    default:
+      return "-1,-0.9 1,-0.9 1,0.9 -1,0.9";
+  }
+}
+
+/**
+ * What a cluster is in a few words: `2 × K80 + CPU`.
+ *
+ * @param {readonly Device[]} devices
+ * @returns {string}
+ */
+export function clusterWords(devices) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { kind } of devices) {
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return [...counts].map(([kind, count]) => (count > 1 ? `${count} × ${kind}` : kind)).join(" + ");
+}

@@ -1,0 +1,206 @@
+/**
+ * A grouped graph with its tools: the canvas, zoom buttons, the tip, the panel of the chosen group, and the table with
+ * the same selection. Used by the page of a graph and by the page of a run.
+ */
+
+import { element, find } from "../ui/dom.js";
+import { counted } from "../ui/format.js";
+import { groupPanel, groupTip } from "./group-details.js";
+import { GroupsTable } from "./groups-table.js";
+import { MOST_GROUPS_DRAWN, GraphView } from "./graph-view.js";
+import { timeOn } from "./placement.js";
+import { showFailure } from "../ui/server.js";
+
+/** @typedef {import("../ui/contracts.js").Group} Group */
+
+export class GraphPanel {
+  #root;
+  #graph;
+  #devices;
+  #looks;
+  #table;
+  /** @type {GraphView | null} */
+  #view = null;
+  /** @type {ArrayLike<number> | null} */
+  #placement = null;
+  #chosen = -1;
+  /** @type {string | null} */
+  #kind = null;
+  #tip;
+  #edgeCounts;
+
+  /**
+   * @param {HTMLElement} root with `[data-part=canvas]`, `[data-part=groups]`, `[data-part=chosen]` and zoom buttons
+   * @param {import("../ui/contracts.js").GraphOfGroups} graph
+   * @param {readonly import("../ui/contracts.js").Device[]} devices none: the graph alone
+   * @param {import("./devices.js").DeviceLook[]} looks
+   */
+  constructor(root, graph, devices, looks) {
+    this.#root = root;
+    this.#graph = graph;
+    this.#devices = devices;
+    this.#looks = looks;
+    this.#edgeCounts = countEdges(graph);
+    this.#tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    this.#table = new GroupsTable(this.#part("groups"), graph.groups, {
+      looks,
+      timeOf: (group, device) => this.#timeOf(group, device),
+      onChoose: (group) => this.#choose(group, "table"),
+    });
+    this.#choose(-1, "table");
+  }
+
+  /** Draw the graph; the table works without it. */
+  async draw() {
+    const stage = this.#part("canvas");
+    if (this.#graph.groups.length > MOST_GROUPS_DRAWN) {
+      this.#offerToDraw(stage);
+      return;
+    }
+    await this.#drawNow(stage);
+  }
+
+  /** @param {ArrayLike<number> | null} placement [groups] */
+  show(placement) {
+    const before = this.#placement?.[this.#chosen];
+    this.#placement = placement;
+    this.#view?.show(placement);
+    this.#table.show(placement);
+    if (placement?.[this.#chosen] !== before) {
+      this.#fillPanel();
+    }
+  }
+
+  /**
+   * Without devices: the kind whose times are told.
+   *
+   * @param {string} kind
+   */
+  showKind(kind) {
+    this.#kind = kind;
+    this.#table.refresh();
+    this.#fillPanel();
+  }
+
+  /** @param {HTMLElement} stage */
+  async #drawNow(stage) {
+    const host = element("div", {
+      class: "graph-canvas",
+      role: "img",
+      tabindex: 0,
+      "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, top-down. The table of groups says the same in words. Arrow keys move it, plus and minus zoom, 0 fits it.`,
+    });
+    stage.querySelector(".graph-canvas, .failure")?.remove();
+    stage.prepend(host);
+    stage.append(this.#tip);
+    try {
+      this.#view = await GraphView.create(host, this.#graph, this.#looks, {
+        onChoose: (group) => this.#choose(group, "graph"),
+        onHover: (group, x, y) => this.#hover(group, x, y),
+      });
+    } catch (error) {
+      showFailure(host, "The graph cannot be drawn here; the table has the same groups.", error, () => this.draw());
+      return;
+    }
+    this.#view.show(this.#placement);
+    this.#view.choose(this.#chosen, false);
+    this.#listenToTools();
+    Object.assign(stage, { graphView: this.#view }); // for tests
+  }
+
+  /** @param {HTMLElement} stage */
+  #offerToDraw(stage) {
+    const text = `${counted(this.#graph.groups.length, "group")} are more than a browser moves smoothly. The table has all of them.`;
+    const button = element("button", { type: "button", class: "button" }, "Draw them all the same");
+    button.addEventListener("click", () => this.#drawNow(stage));
+    stage.prepend(element("div", { class: "failure" }, element("p", {}, text), button));
+  }
+
+  #listenToTools() {
+    const acts = {
+      "zoom-in": () => this.#view?.zoom(true),
+      "zoom-out": () => this.#view?.zoom(false),
+      fit: () => this.#view?.fit(),
+    };
+    for (const [name, act] of Object.entries(acts)) {
+      find(this.#root, `[data-graph=${name}]`, HTMLButtonElement).addEventListener("click", act);
+    }
+  }
+
+  /**
+   * @param {number} group -1 for none
+   * @param {"graph" | "table"} from where it was chosen: the other one brings it into sight
+   */
+  #choose(group, from) {
+    this.#chosen = group;
+    this.#view?.choose(group, from === "table");
+    this.#table.choose(group, from === "graph");
+    this.#fillPanel();
+  }
+
+  #fillPanel() {
+    const chosen = this.#chosen;
+    const close = () => this.#choose(-1, "table");
+    this.#part("chosen").replaceChildren(...(chosen < 0 ? [] : groupPanel(this.#detail(chosen), close)));
+  }
+
+  /**
+   * @param {number} group -1 for none
+   * @param {number} x pixels
+   * @param {number} y pixels
+   */
+  #hover(group, x, y) {
+    this.#tip.hidden = group < 0;
+    if (group < 0) {
+      return;
+    }
+    this.#tip.replaceChildren(...groupTip(this.#detail(group)));
+    const stage = this.#part("canvas");
+    const left = Math.min(x + 14, stage.clientWidth - this.#tip.offsetWidth - 4);
+    const top = y + 18 + this.#tip.offsetHeight > stage.clientHeight ? y - 18 - this.#tip.offsetHeight : y + 18;
+    this.#tip.style.transform = `translate(${Math.round(Math.max(4, left))}px, ${Math.round(Math.max(4, top))}px)`;
+  }
+
+  /**
+   * @param {number} index
+   * @returns {import("./group-details.js").Detail}
+   */
+  #detail(index) {
+    const group = this.#graph.groups[index];
+    const device = this.#placement ? this.#placement[index] : null;
+    return {
+      group,
+      look: device === null ? null : (this.#looks[device] ?? null),
+      timeUs: this.#timeOf(group, device),
+      edges: { inputs: this.#edgeCounts.inputs[index], outputs: this.#edgeCounts.outputs[index] },
+    };
+  }
+
+  /**
+   * @param {Group} group
+   * @param {number | null} device
+   * @returns {number | null}
+   */
+  #timeOf(group, device) {
+    if (device !== null && this.#devices[device]) {
+      return timeOn(group, this.#devices[device]);
+    }
+    return this.#kind === null ? null : (group.time_us[this.#kind] ?? null);
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#root, `[data-part=${name}]`, HTMLElement);
+  }
+}
+
+/** @param {import("../ui/contracts.js").GraphOfGroups} graph */
+function countEdges(graph) {
+  const inputs = new Array(graph.groups.length).fill(0);
+  const outputs = new Array(graph.groups.length).fill(0);
+  for (const { source, target } of graph.edges) {
+    outputs[source] += 1;
+    inputs[target] += 1;
+  }
+  return { inputs, outputs };
+}

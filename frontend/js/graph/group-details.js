@@ -1,0 +1,63 @@
+/** What is known of one group: in a panel when it is chosen, in a tip when the pointer is on it. */
+
+import { deviceMark } from "./device-legend.js";
+import { element } from "../ui/dom.js";
+import { counted, cutName, formatBytes, formatCount, formatTime, NOTHING } from "../ui/format.js";
+
+/** @typedef {import("../ui/contracts.js").Group} Group */
+
+/**
+ * @typedef {object} Detail
+ * @property {Group} group
+ * @property {import("./devices.js").DeviceLook | null} look of the device it is on
+ * @property {number | null} timeUs there
+ * @property {{ inputs: number, outputs: number }} edges
+ */
+
+/**
+ * @param {Detail} detail
+ * @returns {Node[]}
+ */
+export function groupTip({ group, look, timeUs }) {
+  const place = look ? [element("span", { class: "tip-device" }, deviceMark(look), look.label)] : [];
+  return [
+    element("strong", { class: "name" }, cutName(group.name)),
+    ...place,
+    element("span", {}, `${counted(group.ops, "op")}, ${formatTime(timeUs)}, ${formatBytes(group.output_bytes)} out`),
+  ];
+}
+
+/**
+ * @param {Detail} detail
+ * @param {() => void} onClose
+ * @returns {Node[]}
+ */
+export function groupPanel(detail, onClose) {
+  const { group, look, timeUs, edges } = detail;
+  const types = group.types.map(([type, count]) => `${cutName(type, 60) || "no type"} × ${formatCount(count)}`).join(", ");
+  const rows = [
+    ["Device", look ? element("span", { class: "tip-device" }, deviceMark(look), look.label) : NOTHING],
+    ["Ops", formatCount(group.ops)],
+    ["Time", timeUs === null ? timesOf(group) : formatTime(timeUs)],
+    ["Outputs", formatBytes(group.output_bytes)],
+    ["Variables", formatBytes(group.persistent_bytes)],
+    ["Edges", `${formatCount(edges.inputs)} in, ${formatCount(edges.outputs)} out`],
+  ];
+  const close = element("button", { type: "button", class: "icon-button", "aria-label": "Close", title: "Close" }, "✕");
+  close.addEventListener("click", onClose);
+  return [
+    close,
+    element("h3", { class: "name" }, cutName(group.name, 400)),
+    element("p", { class: "types name muted" }, types),
+    element(
+      "dl",
+      { class: "facts" },
+      ...rows.map(([term, value]) => element("div", {}, element("dt", {}, term), element("dd", {}, value))),
+    ),
+  ];
+}
+
+/** @param {Group} group */
+function timesOf(group) {
+  return Object.entries(group.time_us).map(([kind, time]) => `${kind} ${formatTime(time)}`).join(", ") || NOTHING;
+}

@@ -1,0 +1,48 @@
+/** Which groups a table shows, and in what order. */
+
+/** @typedef {import("../ui/contracts.js").Group} Group */
+/** @typedef {"index" | "name" | "device" | "ops" | "time" | "bytes"} SortKey */
+
+/**
+ * Groups whose name or op types hold every word of `search`, sorted; equals stay in topological order.
+ *
+ * @param {readonly Group[]} groups
+ * @param {object} wish
+ * @param {string} wish.search
+ * @param {SortKey} wish.key
+ * @param {boolean} wish.descending
+ * @param {(group: Group) => number | null} wish.deviceOf
+ * @param {(group: Group) => number | null} wish.timeOf
+ * @returns {Group[]}
+ */
+export function orderGroups(groups, { search, key, descending, deviceOf, timeOf }) {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = groups.filter((group) => {
+    const text = `${group.name} ${group.types.map(([type]) => type).join(" ")}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  const sign = descending ? -1 : 1;
+  return found.sort((one, other) => sign * compare(one, other) || one.id - other.id);
+
+  /**
+   * @param {Group} one
+   * @param {Group} other
+   * @returns {number}
+   */
+  function compare(one, other) {
+    switch (key) {
+      case "name":
+        return one.name.localeCompare(other.name, "en", { numeric: true });
+      case "device":
+        return (deviceOf(one) ?? -1) - (deviceOf(other) ?? -1);
+      case "ops":
+        return one.ops - other.ops;
+      case "time":
+        return (timeOf(one) ?? -1) - (timeOf(other) ?? -1);
+      case "bytes":
+        return one.output_bytes - other.output_bytes;
+      default:
+        return 0;
+    }
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * The groups as a real table beside the canvas: searched, sorted, and with the same selection.
+ *
+ * A grid with one stop for the Tab key: the arrow keys move between rows, Enter or Space selects.
+ */
+
+import { deviceMark } from "./device-legend.js";
+import { element, setAttributes } from "../ui/dom.js";
+import { counted, cutName, formatBytes, formatCount, formatTime } from "../ui/format.js";
+import { differences } from "./placement.js";
+import { orderGroups } from "./group-order.js";
+
+/** @typedef {import("../ui/contracts.js").Group} Group */
+/** @typedef {import("./group-order.js").SortKey} SortKey */
+
+const ROWS_AT_FIRST = 200;
+
+/** @type {{ key: SortKey, label: string, numeric: boolean }[]} */
+const COLUMNS = [
+  { key: "name", label: "Group", numeric: false },
+  { key: "device", label: "Device", numeric: false },
+  { key: "ops", label: "Ops", numeric: true },
+  { key: "time", label: "Time", numeric: true },
+  { key: "bytes", label: "Outputs", numeric: true },
+];
+
+export class GroupsTable {
+  #groups;
+  #looks;
+  #timeOf;
+  #onChoose;
+  #table = element("table", { class: "groups", role: "grid" });
+  #body = element("tbody");
+  #note = element("p", { class: "table-note", "aria-live": "polite" });
+  #more = element("button", { type: "button", class: "button is-quiet", hidden: true }, "Show all");
+  #search = element("input", { type: "search", placeholder: "Search groups and op types", "aria-label": "Search groups" });
+  /** @type {HTMLTableCellElement[]} */
+  #headers = [];
+  /** @type {Map<number, { row: HTMLTableRowElement, device: HTMLTableCellElement, time: HTMLTableCellElement }>} */
+  #rows = new Map();
+  /** @type {ArrayLike<number> | null} */
+  #placement = null;
+  #chosen = -1;
+  #limit = ROWS_AT_FIRST;
+  /** @type {{ key: SortKey, descending: boolean }} */
+  #order = { key: "index", descending: false };
+
+  /**
+   * @param {HTMLElement} host
+   * @param {readonly Group[]} groups
+   * @param {object} options
+   * @param {readonly import("./devices.js").DeviceLook[]} options.looks none: no device column
+   * @param {(group: Group, device: number | null) => number | null} options.timeOf in µs
+   * @param {(group: number) => void} options.onChoose -1 for none
+   */
+  constructor(host, groups, { looks, timeOf, onChoose }) {
+    this.#groups = groups;
+    this.#looks = looks;
+    this.#timeOf = timeOf;
+    this.#onChoose = onChoose;
+    const columns = COLUMNS.filter(({ key }) => key !== "device" || looks.length > 0);
+    this.#headers = columns.map((column) => this.#makeHeader(column));
+    const caption = element("caption", { class: "visually-hidden" }, "Groups, in topological order unless sorted");
+    this.#table.append(caption, element("thead", {}, element("tr", {}, ...this.#headers)), this.#body);
+    const scroller = element("div", { class: "table-scroller" }, this.#table);
+    host.replaceChildren(element("div", { class: "table-tools" }, this.#search, this.#note), scroller, this.#more);
+    this.#search.addEventListener("input", () => this.#render());
+    this.#more.addEventListener("click", () => this.#showAll());
+    this.#body.addEventListener("click", (event) => this.#onClick(event));
+    this.#body.addEventListener("keydown", (event) => this.#onKey(event));
+    this.#render();
+  }
+
+  /** @param {ArrayLike<number> | null} placement [groups] */
+  show(placement) {
+    const changed = differences(this.#placement, placement, this.#groups.length);
+    this.#placement = placement;
+    for (const group of changed) {
+      this.#fillRow(group);
+    }
+  }
+
+  /** Write all times anew, since `timeOf` says other ones. */
+  refresh() {
+    this.#render();
+  }
+
+  /**
+   * @param {number} group -1 for none
+   * @param {boolean} reveal whether to scroll it into sight, clearing a search that hides it
+   */
+  choose(group, reveal) {
+    this.#rows.get(this.#chosen)?.row.setAttribute("aria-selected", "false");
+    this.#chosen = group;
+    if (group >= 0 && reveal && !this.#rows.has(group)) {
+      this.#search.value = "";
+      this.#limit = this.#groups.length;
+      this.#render();
+    }
+    const row = this.#rows.get(group)?.row;
+    if (row) {
+      row.setAttribute("aria-selected", "true");
+      this.#makeTabStop(row);
+      if (reveal) {
+        this.#scrollTo(row);
+      }
+    }
+  }
+
+  #render() {
+    const found = orderGroups(this.#groups, {
+      search: this.#search.value,
+      ...this.#order,
+      deviceOf: (group) => this.#deviceOf(group),
+      timeOf: (group) => this.#timeOf(group, this.#deviceOf(group)),
+    });
+    const shown = found.slice(0, this.#limit);
+    this.#rows.clear();
+    const rows = shown.map((group) => this.#makeRow(group));
+    this.#body.replaceChildren(...rows);
+    const first = this.#rows.get(this.#chosen)?.row ?? rows[0];
+    first?.setAttribute("tabindex", "0");
+    this.#more.hidden = shown.length === found.length;
+    this.#more.textContent = `Show all ${formatCount(found.length)}`;
+    this.#note.textContent = this.#words(shown.length, found.length);
+  }
+
+  /**
+   * @param {number} shown
+   * @param {number} found
+   */
+  #words(shown, found) {
+    if (found === 0) {
+      return "No group matches.";
+    }
+    const all = found === this.#groups.length ? counted(found, "group") : `${formatCount(found)} of ${counted(this.#groups.length, "group")}`;
+    return shown < found ? `${all}, the first ${formatCount(shown)} shown` : all;
+  }
+
+  /** @param {Group} group */
+  #makeRow(group) {
+    const device = element("td", { role: "gridcell" });
+    const time = element("td", { role: "gridcell", class: "number" });
+    const row = element(
+      "tr",
+      { "data-group": group.id, tabindex: -1, "aria-selected": String(group.id === this.#chosen) },
+      element("th", { scope: "row", title: cutName(group.name, 400) }, cutName(group.name)),
+      ...(this.#looks.length > 0 ? [device] : []),
+      element("td", { role: "gridcell", class: "number" }, formatCount(group.ops)),
+      time,
+      element("td", { role: "gridcell", class: "number" }, formatBytes(group.output_bytes)),
+    );
+    this.#rows.set(group.id, { row, device, time });
+    this.#fillRow(group.id);
+    return row;
+  }
+
+  /** @param {number} index */
+  #fillRow(index) {
+    const cells = this.#rows.get(index);
+    if (!cells) {
+      return;
+    }
+    const device = this.#deviceOf(index);
+    const look = device === null ? null : this.#looks[device];
+    cells.device.replaceChildren(...(look ? [deviceMark(look), look.label] : ["–"]));
+    cells.time.textContent = formatTime(this.#timeOf(this.#groups[index], device));
+  }
+
+  /**
+   * @param {number | Group} group
+   * @returns {number | null}
+   */
+  #deviceOf(group) {
+    const index = typeof group === "number" ? group : group.id;
+    return this.#placement ? this.#placement[index] : null;
+  }
+
+  /** @param {{ key: SortKey, label: string, numeric: boolean }} column */
+  #makeHeader({ key, label, numeric }) {
+    const button = element("button", { type: "button", class: "sort" }, label);
+    button.addEventListener("click", () => this.#sortBy(key, numeric));
+    return element("th", { scope: "col", class: numeric ? "number" : null, "data-key": key }, button);
+  }
+
+  /**
+   * Sort by a column, the other way round at the second click, and as in the graph at the third.
+   *
+   * @param {SortKey} key
+   * @param {boolean} numeric greatest first
+   */
+  #sortBy(key, numeric) {
+    const { key: current, descending } = this.#order;
+    if (current !== key) {
+      this.#order = { key, descending: numeric };
+    } else if (descending === numeric) {
+      this.#order = { key, descending: !numeric };
+    } else {
+      this.#order = { key: "index", descending: false };
+    }
+    for (const header of this.#headers) {
+      const sorted = header.dataset.key === this.#order.key;
+      const direction = this.#order.descending ? "descending" : "ascending";
+      setAttributes(header, { "aria-sort": sorted ? direction : null });
+    }
+    this.#render();
+  }
+
+  #showAll() {
+    this.#limit = this.#groups.length;
+    this.#render();
+  }
+
+  /** @param {Event} event */
+  #onClick(event) {
+    const row = event.target instanceof Element ? event.target.closest("tr") : null;
+    if (row) {
+      const group = Number(row.dataset.group);
+      this.#onChoose(group === this.#chosen ? -1 : group);
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #onKey(event) {
+    const row = event.target instanceof HTMLTableRowElement ? event.target : null;
+    if (!row) {
+      return;
+    }
+    const next = { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling }[event.key];
+    if (next instanceof HTMLTableRowElement) {
+      event.preventDefault();
+      this.#makeTabStop(next);
+      next.focus();
+    } else if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.#onChoose(Number(row.dataset.group) === this.#chosen ? -1 : Number(row.dataset.group));
+    } else if (event.key === "Escape") {
+      this.#onChoose(-1);
+    }
+  }
+
+  /** @param {HTMLTableRowElement} row */
+  #makeTabStop(row) {
+    for (const other of this.#body.querySelectorAll('tr[tabindex="0"]')) {
+      other.setAttribute("tabindex", "-1");
+    }
+    row.setAttribute("tabindex", "0");
+  }
+
+  /**
+   * Scroll the table alone: the page stays where the person is.
+   *
+   * @param {HTMLElement} row
+   */
+  #scrollTo(row) {
+    const scroller = this.#table.parentElement;
+    if (scroller) {
+      scroller.scrollTop = row.offsetTop - scroller.clientHeight / 2;
+    }
+  }
+}

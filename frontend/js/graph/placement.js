@@ -1,0 +1,78 @@
+/** What a placement means: who moved, what each device gets, which edges cross. */
+
+/** @typedef {import("../ui/contracts.js").Group} Group */
+/** @typedef {import("../ui/contracts.js").Device} Device */
+
+/**
+ * @typedef {object} Load what one device gets of a placement
+ * @property {number} groups
+ * @property {number} timeUs of its groups, were they alone
+ * @property {number} outputBytes
+ * @property {number} persistentBytes
+ */
+
+/**
+ * The groups whose device differs; all of them where there was no placement before.
+ *
+ * @param {ArrayLike<number> | null} previous
+ * @param {ArrayLike<number> | null} next
+ * @param {number} count of groups
+ * @returns {number[]}
+ */
+export function differences(previous, next, count) {
+  const changed = [];
+  for (let group = 0; group < count; group += 1) {
+    if (!previous || !next || previous[group] !== next[group]) {
+      changed.push(group);
+    }
+  }
+  return changed;
+}
+
+/**
+ * The time of a group on a device: by its kind, else its class, else the time that holds everywhere.
+ *
+ * @param {Group} group
+ * @param {Device} device
+ * @returns {number | null}
+ */
+export function timeOn(group, device) {
+  for (const kind of [device.kind, device.class, "*"]) {
+    if (Object.hasOwn(group.time_us, kind)) {
+      return group.time_us[kind];
+    }
+  }
+  return null;
+}
+
+/**
+ * @param {readonly Group[]} groups
+ * @param {readonly Device[]} devices
+ * @param {ArrayLike<number>} placement [groups]
+ * @returns {Load[]} [devices]
+ */
+export function loads(groups, devices, placement) {
+  const sums = devices.map(() => ({ groups: 0, timeUs: 0, outputBytes: 0, persistentBytes: 0 }));
+  groups.forEach((group, index) => {
+    const load = sums[placement[index]];
+    if (load) {
+      load.groups += 1;
+      load.timeUs += timeOn(group, devices[placement[index]]) ?? 0;
+      load.outputBytes += group.output_bytes;
+      load.persistentBytes += group.persistent_bytes;
+    }
+  });
+  return sums;
+}
+
+/**
+ * The bytes on edges whose ends are on different devices.
+ *
+ * @param {readonly import("../ui/contracts.js").GroupEdge[]} edges
+ * @param {ArrayLike<number>} placement [groups]
+ * @returns {{ edges: number, bytes: number }}
+ */
+export function crossing(edges, placement) {
+  const cross = edges.filter(({ source, target }) => placement[source] !== placement[target]);
+  return { edges: cross.length, bytes: cross.reduce((sum, edge) => sum + edge.bytes, 0) };
+}

@@ -1,0 +1,179 @@
+/**
+ * Rows that tell the state of what works in the background: `data-job` (its kind), `data-job-id` and `data-status` at
+ * each. One request asks for all rows of a page.
+ */
+
+import { element, setAttributes, setText } from "../ui/dom.js";
+import { formatCount, formatTime } from "../ui/format.js";
+import { failureWords, poll } from "./poll.js";
+import { getJson } from "../ui/server.js";
+import { stageWords, statusWords } from "./words.js";
+
+/**
+ * @typedef {object} Job
+ * @property {string} kind
+ * @property {string} id
+ *
+ * @typedef {Record<string, Record<string, Record<string, unknown>>>} States kind → id → state; none of what was deleted
+ */
+
+/** As many as the server tells of in one answer. */
+export const MOST_AT_ONCE = 200;
+const EVERY_MILLISECONDS = 2000;
+const WORKING = new Set(["queued", "reading", "running"]);
+const DELETED = { status: "deleted", stage: "" };
+
+/**
+ * Ask for the states of all rows that still work, until none does.
+ *
+ * @param {ParentNode} root
+ * @param {(rows: HTMLElement[]) => Promise<unknown> | void} [onEnd] called with those that have ended since; where it
+ *   throws, it is called with them again
+ * @param {(failures: number, error: unknown) => void} [onFailure] the page tells of an outage itself
+ */
+export function watchRows(root, onEnd = () => undefined, onFailure = tellOutage) {
+  if (workingRows(root).length > 0) {
+    poll(() => refreshRows(root, onEnd), EVERY_MILLISECONDS, onFailure);
+  }
+}
+
+/**
+ * @param {ParentNode} root
+ * @param {(rows: HTMLElement[]) => Promise<unknown> | void} onEnd
+ * @returns {Promise<boolean>} whether any still works
+ */
+async function refreshRows(root, onEnd) {
+  const rows = workingRows(root);
+  const states = await statesOf(rows.map(jobOf));
+  for (const row of rows) {
+    showState(row, stateOf(states, row) ?? DELETED);
+  }
+  const ended = rows.filter((row) => !WORKING.has(String((stateOf(states, row) ?? DELETED).status)));
+  if (ended.length > 0) {
+    await onEnd(ended);
+    for (const row of ended) {
+      row.dataset.status = "ended";
+    }
+    for (const row of workingRows(root)) {
+      showState(row, stateOf(states, row) ?? {}); // it may have been renewed
+    }
+  }
+  return workingRows(root).length > 0;
+}
+
+/**
+ * @param {ParentNode} root
+ * @returns {HTMLElement[]}
+ */
+function workingRows(root) {
+  const rows = [...root.querySelectorAll("[data-job]")].filter((row) => row instanceof HTMLElement);
+  return rows.filter((row) => row.isConnected && WORKING.has(String(row.dataset.status)));
+}
+
+/**
+ * @param {HTMLElement} row
+ * @returns {Job}
+ */
+function jobOf(row) {
+  return { kind: String(row.dataset.job), id: String(row.dataset.jobId) };
+}
+
+/**
+ * @param {States} states
+ * @param {HTMLElement} row
+ * @returns {Record<string, unknown> | undefined}
+ */
+function stateOf(states, row) {
+  const { kind, id } = jobOf(row);
+  return states[kind]?.[id];
+}
+
+/**
+ * @param {Job[]} jobs
+ * @returns {Promise<States>}
+ */
+async function statesOf(jobs) {
+  /** @type {States} */
+  const states = {};
+  for (const address of addressesOf(jobs)) {
+    const told = /** @type {States} */ (await getJson(address));
+    for (const [kind, own] of Object.entries(told)) {
+      states[kind] = { ...states[kind], ...own };
+    }
+  }
+  return states;
+}
+
+/**
+ * @param {Job[]} jobs
+ * @returns {string[]} where their states are told: one address, unless there are more than the server tells of at once
+ */
+export function addressesOf(jobs) {
+  /** @type {string[]} */
+  const addresses = [];
+  for (let from = 0; from < jobs.length; from += MOST_AT_ONCE) {
+    /** @type {Map<string, string[]>} */
+    const ids = new Map();
+    for (const { kind, id } of jobs.slice(from, from + MOST_AT_ONCE)) {
+      ids.set(kind, [...(ids.get(kind) ?? []), id]);
+    }
+    addresses.push(`/states.json?${[...ids].map(([kind, own]) => `${kind}=${own.join(",")}`).join("&")}`);
+  }
+  return addresses;
+}
+
+/**
+ * @param {HTMLElement} row
+ * @param {Record<string, unknown>} state nothing is shown of what it does not tell
+ */
+function showState(row, state) {
+  if (state.status === undefined) {
+    return;
+  }
+  const status = String(state.status);
+  row.querySelector("[data-part=status]")?.setAttribute("data-status", status);
+  for (const [name, text] of Object.entries(rowTexts(state))) {
+    const part = row.querySelector(`[data-part=${name}]`);
+    if (part && text !== null) {
+      const waiting = name === "stage" && status === "queued" ? (part.getAttribute("data-waiting") ?? "") : "";
+      setText(part, text || waiting);
+    }
+  }
+  const bar = row.querySelector("[data-part=bar]");
+  if (bar) {
+    setAttributes(bar, Number(state.total) > 0 ? { max: Number(state.total), value: Number(state.done) } : { value: null });
+  }
+}
+
+/**
+ * The texts of a row's parts; null where the state says nothing of it.
+ *
+ * @param {Record<string, unknown>} state
+ * @returns {Record<string, string | null>}
+ */
+export function rowTexts(state) {
+  return {
+    status: statusWords(String(state.status)),
+    stage: stageWords(state),
+    error: String(state.error ?? ""),
+    used: typeof state.evaluations_used === "number" ? formatCount(state.evaluations_used) : null,
+    best: "best_step_time_us" in state ? formatTime(/** @type {number | null} */ (state.best_step_time_us)) : null,
+  };
+}
+
+/**
+ * Above all else on the page, as long as the server does not answer.
+ *
+ * @param {number} failures in a row
+ * @param {unknown} error
+ */
+function tellOutage(failures, error) {
+  const words = failureWords("This page", failures, error);
+  const shown = document.querySelector("[data-part=outage]");
+  if (failures === 0) {
+    shown?.remove();
+  } else if (words && !shown) {
+    const notice = { class: "notice", "data-kind": "warning", "data-part": "outage", role: "alert" };
+    document.querySelector("main")?.prepend(element("p", notice, words));
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * The state of a training as a pure function of its events: replaying them gives what live watching gave.
+ *
+ * A training that goes on after its worker was lost tells the seconds after its last kept state again: what came later
+ * before is then forgotten.
+ */
+
+import { formatGap } from "../ui/format.js";
+import { stageWords } from "./words.js";
+
+/**
+ * @typedef {object} HeldOutRow
+ * @property {string} graph untrusted text
+ * @property {string} cluster
+ * @property {number | null} gap by what share the greedy pass is behind the search; null where it does not fit
+ *
+ * @typedef {object} ProgressEvent
+ * @property {"progress"} type
+ * @property {number} seq numbered from 1
+ * @property {number} version
+ * @property {string} stage
+ * @property {number} done of the training as a whole, from 0 to 1
+ * @property {number} seconds since it began
+ * @property {number | null} mean_gap of the latest samples on training graphs to the best placements known
+ * @property {HeldOutRow[]} held_out those that are new
+ * @property {number} [held_out_from] the position of the first of them among all; trainings of before do not tell it
+ *
+ * @typedef {object} Point
+ * @property {number} seconds
+ * @property {number} gap
+ *
+ * @typedef {object} PolicyState
+ * @property {number} lastSeq
+ * @property {boolean} unreadable whether an event had a version that this page does not know
+ * @property {string} stage
+ * @property {number} done
+ * @property {number} seconds
+ * @property {readonly Point[]} points how far samples on training graphs are behind the best known
+ * @property {readonly HeldOutRow[]} heldOut
+ */
+
+export const KNOWN_VERSION = 1;
+
+/** @type {Record<string, string>} the same as the server has for its lists */
+const STAGE_WORDS = {
+  teacher: "Searching good placements to learn from",
+  imitation: "Learning to imitate them",
+  reinforcement: "Improving by reinforcement",
+  held_out: "Looking at graphs that it has not seen",
+};
+
+/** @returns {PolicyState} */
+export function initialState() {
+  const nothing = { lastSeq: 0, unreadable: false, stage: "", done: 0, seconds: 0 };
+  return Object.freeze({ ...nothing, points: Object.freeze([]), heldOut: Object.freeze([]) });
+}
+
+/**
+ * @param {PolicyState} state
+ * @param {readonly ProgressEvent[]} events in order
+ * @returns {PolicyState} the same object where nothing changed
+ */
+export function reduce(state, events) {
+  const fresh = events.filter(({ seq }) => seq > state.lastSeq);
+  if (fresh.length === 0) {
+    return state;
+  }
+  const draft = { ...state, points: [...state.points], heldOut: [...state.heldOut] };
+  for (const event of fresh) {
+    draft.lastSeq = event.seq;
+    if (event.version === KNOWN_VERSION) {
+      apply(draft, event);
+    } else {
+      draft.unreadable = true;
+    }
+  }
+  return Object.freeze({ ...draft, points: Object.freeze(draft.points), heldOut: Object.freeze(draft.heldOut) });
+}
+
+/**
+ * @param {Omit<PolicyState, "points" | "heldOut"> & { points: Point[], heldOut: HeldOutRow[] }} draft changed in place
+ * @param {ProgressEvent} event
+ */
+function apply(draft, event) {
+  while (draft.points.length > 0 && draft.points[draft.points.length - 1].seconds > event.seconds) {
+    draft.points.pop();
+  }
+  draft.stage = event.stage;
+  draft.done = event.done;
+  draft.seconds = event.seconds;
+  const last = draft.points.at(-1);
+  if (event.mean_gap !== null && (last?.gap !== event.mean_gap || event.stage !== "held_out")) {
+    draft.points.push({ seconds: event.seconds, gap: event.mean_gap });
+  }
+  if (event.held_out.length > 0) {
+    // by position: graphs and clusters of one name are not one row
+    draft.heldOut.splice(event.held_out_from ?? draft.heldOut.length, Infinity, ...event.held_out);
+  }
+}
+
+/**
+ * @param {PolicyState} state
+ * @returns {string} the stage alone: what is read aloud, once each
+ */
+export function stageName({ stage }) {
+  return STAGE_WORDS[stage] ?? stage;
+}
+
+/**
+ * @param {PolicyState} state
+ * @returns {string} what it is at, for people
+ */
+export function stageSentence(state) {
+  const { stage, done, heldOut } = state;
+  if (stage === "") {
+    return "";
+  }
+  const words = stageName(state);
+  if (stage === "held_out" && heldOut.length > 0) {
+    const gaps = heldOut.flatMap(({ gap }) => (gap === null ? [] : [gap]));
+    const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+    const told = gaps.length > 0 ? `, mean gap ${formatGap(mean)}` : "";
+    const misfits = heldOut.length - gaps.length;
+    return `${words}: ${heldOut.length} so far${told}${misfits > 0 ? `, ${misfits} where the pass does not fit` : ""}`;
+  }
+  return `${words}, ${Math.round(done * 100)} % of the training`;
+}
+
+/**
+ * The line under the bar of a training that has not ended. What an earlier worker was at counts for nothing while it is
+ * queued again.
+ *
+ * @param {PolicyState} state
+ * @param {{ status: string, stage: string, done: number, total: number }} row as the server has it; a total: a family is
+ *   being built
+ * @returns {string}
+ */
+export function progressWords(state, row) {
+  if (row.status === "queued") {
+    return "It waits for a free worker and starts by itself.";
+  }
+  const words = row.total > 0 ? stageWords({ ...row }) : stageSentence(state) || row.stage;
+  return words || "Loading the graphs…";
+}
+
+/**
+ * The chart in words.
+ *
+ * @param {PolicyState} state
+ * @param {boolean} ended
+ * @returns {string}
+ */
+export function chartSentence({ points }, ended) {
+  if (points.length === 0) {
+    return ended
+      ? "Not every training graph had its turn of reinforcement, which a line begins with; short trainings end before."
+      : "A line appears here once every training graph has had its turn of reinforcement.";
+  }
+  const least = Math.min(...points.map(({ gap }) => gap));
+  const last = points[points.length - 1].gap;
+  return `At first ${formatGap(points[0].gap)}, least ${formatGap(least)}, last ${formatGap(last)}.`;
+}

@@ -1,0 +1,56 @@
+/** Asking again and again, but not while the tab is hidden, and less often while the server does not answer. */
+
+import { isGone } from "../ui/server.js";
+
+const LONGEST_WAIT_MILLISECONDS = 30_000;
+
+/**
+ * Call `ask` every `milliseconds` until it returns false, or until what it asks for is gone.
+ *
+ * @param {() => Promise<boolean>} ask whether to ask again; throws where there was no answer
+ * @param {number} milliseconds
+ * @param {(failures: number, error: unknown) => void} [onFailure] called with the failures in a row, 0 once it works again
+ */
+export function poll(ask, milliseconds, onFailure = () => undefined) {
+  let failures = 0;
+  const wait = () => Math.min(milliseconds * 2 ** failures, LONGEST_WAIT_MILLISECONDS);
+  const next = () => setTimeout(turn, wait());
+  async function turn() {
+    if (document.hidden) {
+      document.addEventListener("visibilitychange", turn, { once: true });
+      return;
+    }
+    try {
+      const again = await ask();
+      if (failures > 0) {
+        failures = 0;
+        onFailure(0, null);
+      }
+      if (again) {
+        next();
+      }
+    } catch (error) {
+      failures += 1;
+      onFailure(failures, error);
+      if (!isGone(error)) {
+        next();
+      }
+    }
+  }
+  turn();
+}
+
+/**
+ * What to tell of a failure.
+ *
+ * @param {string} what is asked for: `This policy`
+ * @param {number} failures in a row
+ * @param {unknown} error the last of them
+ * @returns {string} empty where nothing is to be told: a single one is soon over
+ */
+export function failureWords(what, failures, error) {
+  if (isGone(error)) {
+    return `${what} has been deleted.`;
+  }
+  return failures > 1 ? "The server cannot be reached, trying again…" : "";
+}

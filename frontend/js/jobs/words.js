@@ -1,0 +1,36 @@
+/** Words for states that several pages show. */
+
+import { formatCount } from "../ui/format.js";
+
+/** @type {Record<string, string>} */
+const STATUS_WORDS = {
+  queued: "Queued",
+  reading: "Reading",
+  ready: "Ready",
+  running: "Running",
+  done: "Done",
+  failed: "Failed",
+  cancelled: "Cancelled",
+  deleted: "Deleted",
+};
+
+/**
+ * @param {string} status
+ * @returns {string}
+ */
+export function statusWords(status) {
+  return STATUS_WORDS[status] ?? status;
+}
+
+/**
+ * `Estimating costs: 120 of 10,061`.
+ *
+ * @param {Record<string, unknown>} progress with `stage`, `done`, `total`
+ * @returns {string}
+ */
+export function stageWords({ stage, done, total }) {
+  if (typeof stage !== "string" || stage === "") {
+    return "";
+  }
+  return typeof total === "number" && total > 0 ? `${stage}: ${formatCount(Number(done))} of ${formatCount(total)}` : stage;
+}

@@ -1,0 +1,84 @@
+/** The page of a graph: progress while it is read, then the grouped graph, the form of a run, and measurements. */
+
+import { confirmDeletion } from "../ui/confirm.js";
+import { find, setAttributes, setText } from "../ui/dom.js";
+import { GraphPanel } from "../graph/graph-panel.js";
+import { watchRows } from "../jobs/job-rows.js";
+import { fillNumbers } from "../ui/page-numbers.js";
+import { renewPart } from "../ui/page-part.js";
+import { failureWords, poll } from "../jobs/poll.js";
+import { enhanceRunForm } from "../forms/run-form.js";
+import { getJson, isGone, showFailure } from "../ui/server.js";
+import { stageWords, statusWords } from "../jobs/words.js";
+
+const EVERY_MILLISECONDS = 1000;
+
+/** @param {HTMLElement} root */
+function watchReading(root) {
+  const bar = find(root, "progress", HTMLProgressElement);
+  const words = find(root, "[data-part=stage]", HTMLElement);
+  poll(
+    async () => {
+      const news = /** @type {import("../ui/contracts.js").GraphStatus} */ (await getJson(`${root.dataset.address}status.json`));
+      if (news.status === "ready" || news.status === "failed") {
+        location.reload();
+        return false;
+      }
+      setAttributes(bar, news.total > 0 ? { max: news.total, value: news.done } : { value: null });
+      const waiting = "It waits for a free worker and starts by itself.";
+      setText(words, news.status === "queued" ? waiting : stageWords({ ...news }) || statusWords(news.status));
+      return true;
+    },
+    EVERY_MILLISECONDS,
+    (failures, error) => {
+      setText(words, failureWords("This graph", failures, error) || String(words.textContent));
+      bar.hidden = isGone(error);
+    },
+  );
+}
+
+/** @param {HTMLElement} root */
+async function showGraph(root) {
+  try {
+    const graph = /** @type {import("../ui/contracts.js").GraphOfGroups} */ (await getJson(`${root.dataset.address}view.json`));
+    const panel = new GraphPanel(root, graph, [], []);
+    const kind = find(root, "select[data-part=kind]", HTMLSelectElement);
+    kind.addEventListener("change", () => panel.showKind(kind.value));
+    panel.showKind(kind.value);
+    await panel.draw();
+  } catch (error) {
+    showFailure(find(root, "[data-part=canvas]", HTMLElement), "The graph cannot be shown.", error, () => showGraph(root));
+  }
+}
+
+/** Links to a field that may be folded away: it is unfolded, and gets the focus. */
+function followFieldLinks() {
+  for (const link of document.querySelectorAll("a[data-to-field]")) {
+    link.addEventListener("click", (event) => {
+      const field = document.getElementById((link.getAttribute("href") ?? "").slice(1));
+      field?.closest("details")?.setAttribute("open", "");
+      field?.focus();
+      event.preventDefault();
+    });
+  }
+}
+
+const root = find(document, "[data-page=graph]", HTMLElement);
+fillNumbers(document);
+confirmDeletion(document);
+followFieldLinks();
+if (root.dataset.status === "ready") {
+  for (const form of document.querySelectorAll("form[data-run-form]")) {
+    if (form instanceof HTMLFormElement) {
+      enhanceRunForm(form);
+    }
+  }
+  showGraph(root);
+  watchRows(root, async (rows) => {
+    if (rows.some(({ dataset }) => dataset.job === "profile")) {
+      await renewPart("profiles");
+    }
+  });
+} else if (root.dataset.status !== "failed") {
+  watchReading(root);
+}

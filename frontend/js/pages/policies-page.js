@@ -1,0 +1,29 @@
+/** The list of policies: states of trainings, and the upload, looked at before it is sent. */
+
+import { find, setText } from "../ui/dom.js";
+import { watchRows } from "../jobs/job-rows.js";
+import { fillNumbers } from "../ui/page-numbers.js";
+import { renewPart } from "../ui/page-part.js";
+import { faultOf } from "../forms/upload.js";
+
+fillNumbers(document);
+watchRows(document, () => renewPart("policies")); // a row that has ended has more to tell than its status
+const form = find(document, "form[data-policy-upload]", HTMLFormElement);
+const button = find(form, "button[type=submit]", HTMLButtonElement);
+form.addEventListener("submit", (event) => {
+  const input = find(form, "input[type=file]", HTMLInputElement);
+  const fault = faultOf(input.files?.[0], Number(form.dataset.limitBytes), input.accept, "a policy");
+  const box = find(form, "[data-part=upload-error]", HTMLElement);
+  box.hidden = fault === "";
+  setText(box, fault);
+  if (fault !== "") {
+    event.preventDefault();
+    return;
+  }
+  button.disabled = true; // pressed twice is meant once
+  setText(button, "Uploading…");
+});
+addEventListener("pageshow", () => {
+  button.disabled = false;
+  setText(button, "Upload policy");
+});

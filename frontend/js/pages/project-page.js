@@ -1,0 +1,20 @@
+/** The page of a project: uploads, and the state of what works in the background. */
+
+import { confirmDeletion } from "../ui/confirm.js";
+import { watchRows } from "../jobs/job-rows.js";
+import { fillNumbers } from "../ui/page-numbers.js";
+import { renewPart } from "../ui/page-part.js";
+import { enhanceUpload } from "../forms/upload.js";
+
+fillNumbers(document);
+confirmDeletion(document);
+for (const form of document.querySelectorAll("form[data-upload]")) {
+  if (form instanceof HTMLFormElement) {
+    enhanceUpload(form);
+  }
+}
+watchRows(document, async (rows) => {
+  if (rows.some(({ dataset }) => dataset.job === "graph")) {
+    await renewPart("graphs"); // a graph that has been read has more to tell than its status
+  }
+});

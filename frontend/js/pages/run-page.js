@@ -1,0 +1,174 @@
+/** The page of a run: brings the modules together. */
+
+import { Announcer } from "../ui/announcer.js";
+import { RunChart } from "../chart/chart.js";
+import { chartLegend } from "../chart/chart-legend.js";
+import { confirmDeletion } from "../ui/confirm.js";
+import { prefersLessMotion } from "../ui/colours.js";
+import { DeviceLegend } from "../graph/device-legend.js";
+import { deviceLooks } from "../graph/devices.js";
+import { find, setText } from "../ui/dom.js";
+import { formatBytes, formatCount, formatTime } from "../ui/format.js";
+import { fillNumbers } from "../ui/page-numbers.js";
+import { GraphPanel } from "../graph/graph-panel.js";
+import { crossing, loads } from "../graph/placement.js";
+import { PlayerControls } from "../run/player-controls.js";
+import { RunFeed } from "../run/run-feed.js";
+import { RunHeader } from "../run/run-header.js";
+import { hasEnded, initialState, reduce } from "../run/run-state.js";
+import { getJson, showFailure } from "../ui/server.js";
+
+/** With less movement asked for, following live moves the picture at most so often. */
+const CALM_MILLISECONDS = 2000;
+
+class RunPage {
+  #root;
+  #run;
+  #graph;
+  #state;
+  #header;
+  #chart;
+  #player;
+  #legend;
+  #panel;
+  #announcer;
+  #frame = 0;
+  #calmUntil = 0;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {import("../ui/contracts.js").Run} run
+   * @param {import("../ui/contracts.js").GraphOfGroups} graph
+   */
+  constructor(root, run, graph) {
+    this.#root = root;
+    this.#run = run;
+    this.#graph = graph;
+    this.#state = initialState(run.status, run.error);
+    const looks = deviceLooks(run.devices);
+    this.#header = new RunHeader(root, run);
+    this.#chart = new RunChart(this.#part("chart"), (index) => this.#player.seek(index));
+    this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode());
+    this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
+    this.#panel = new GraphPanel(root, graph, run.devices, looks);
+    this.#announcer = new Announcer(this.#part("announcer"));
+    const logarithmic = find(root, "[data-part=logarithmic]", HTMLInputElement);
+    logarithmic.addEventListener("change", () => this.#chart.setLogarithmic(logarithmic.checked));
+    this.#part("watch").addEventListener("keydown", (event) => this.#player.onKey(event));
+    this.#listenToCancel();
+  }
+
+  start() {
+    const feed = new RunFeed({
+      eventsUrl: "events.json",
+      streamUrl: "events",
+      store: { state: () => this.#state, apply: (action) => this.#apply(action) },
+      onConnection: (connection) => this.#header.showConnection(connection),
+      surroundings: {
+        getJson,
+        openStream: (url) => new EventSource(url),
+        later: (act, milliseconds) => setTimeout(act, milliseconds),
+        forget: (timer) => clearTimeout(timer),
+        isHidden: () => document.hidden,
+      },
+    });
+    document.addEventListener("visibilitychange", () => (document.hidden ? feed.pause() : feed.resume()));
+    addEventListener("pagehide", () => feed.pause());
+    addEventListener("pageshow", (event) => event.persisted && feed.resume());
+    this.#draw();
+    feed.resume();
+    return this.#panel.draw();
+  }
+
+  /** @param {import("../run/run-state.js").EventsAction | import("../run/run-state.js").StatusAction} action */
+  #apply(action) {
+    const before = this.#state;
+    this.#state = reduce(before, action);
+    if (this.#state === before) {
+      return;
+    }
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#draw();
+    });
+    const ended = hasEnded(this.#state.status) && !hasEnded(before.status);
+    if (!hasEnded(before.status)) {
+      this.#announcer.say(this.#header.sentence(this.#state), { urgent: ended });
+    }
+  }
+
+  #draw() {
+    const { episodes, status, bestIndex } = this.#state;
+    this.#header.show(this.#state);
+    this.#player.update(episodes.length, !hasEnded(status), bestIndex);
+    this.#chart.update(this.#state, this.#player.shown);
+    chartLegend(this.#part("chart-legend"), this.#state);
+  }
+
+  #showEpisode() {
+    const now = performance.now();
+    if (this.#player.following && prefersLessMotion() && now < this.#calmUntil && !hasEnded(this.#state.status)) {
+      return;
+    }
+    this.#calmUntil = now + CALM_MILLISECONDS;
+    const episode = this.#state.episodes[this.#player.shown];
+    const placement = episode?.placement ?? null;
+    this.#chart.update(this.#state, this.#player.shown);
+    this.#panel.show(placement);
+    this.#legend.show(
+      placement && loads(this.#graph.groups, this.#run.devices, placement),
+      episode?.stepTimeUs ?? null,
+    );
+    setText(this.#part("shown"), episode ? this.#words(episode) : "");
+  }
+
+  /** @param {import("../run/run-state.js").Episode} episode */
+  #words(episode) {
+    const { edges, bytes } = crossing(this.#graph.edges, episode.placement);
+    const fits = episode.feasible ? "" : ", does not fit the memory";
+    const sent = `${formatCount(edges)} of ${formatCount(this.#graph.edges.length)} edges cross devices (${formatBytes(bytes)})`;
+    return `Episode ${formatCount(episode.episode)}: ${formatTime(episode.stepTimeUs, 4)}${fits}. ${sent}.`;
+  }
+
+  #listenToCancel() {
+    const form = find(this.#root, "[data-part=cancel]", HTMLFormElement);
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const button = find(form, "button", HTMLButtonElement);
+      button.disabled = true;
+      setText(button, "Cancelling…");
+      try {
+        const answer = await fetch(form.action, { method: "POST", body: new FormData(form), redirect: "manual" });
+        if (answer.type !== "opaqueredirect" && !answer.ok) {
+          throw new Error(`the server answered ${answer.status}`);
+        }
+      } catch {
+        button.disabled = false;
+        setText(button, "Cancel run");
+        this.#announcer.say("The run could not be cancelled. Try again.", { urgent: true });
+      }
+    });
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#root, `[data-part=${name}]`, HTMLElement);
+  }
+}
+
+async function main() {
+  const root = find(document, "[data-page=run]", HTMLElement);
+  fillNumbers(document);
+  confirmDeletion(document);
+  const run = /** @type {import("../ui/contracts.js").Run} */ (JSON.parse(find(document, "#run", HTMLScriptElement).text));
+  setText(find(root, "[data-part=cluster]", HTMLElement), JSON.stringify(run.cluster, null, 1));
+  try {
+    const graph = /** @type {import("../ui/contracts.js").GraphOfGroups} */ (await getJson("graph.json"));
+    await new RunPage(root, run, graph).start();
+  } catch (error) {
+    showFailure(find(root, "[data-part=chart]", HTMLElement), "The run cannot be shown.", error, () => location.reload());
+    throw error;
+  }
+}
+
+main();

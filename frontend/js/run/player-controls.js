@@ -1,0 +1,170 @@
+/** The slider and the buttons that move through the episodes, and the clock behind "play". */
+
+import { prefersLessMotion } from "../ui/colours.js";
+import { find, setAttributes, setText } from "../ui/dom.js";
+import { formatCount } from "../ui/format.js";
+import * as player from "./player.js";
+
+/** @typedef {import("./player.js").PlayerState} PlayerState */
+
+/** A tab that was in the background does not leap when it comes back. */
+const LONGEST_FRAME_SECONDS = 0.5;
+
+export class PlayerControls {
+  #root;
+  #slider;
+  #speed;
+  #position;
+  #onChange;
+  /** @type {PlayerState} */
+  #state;
+  #best = -1;
+  #clockRuns = false;
+
+  /**
+   * @param {HTMLElement} root with the buttons `[data-player=…]`, a range, a select and an output
+   * @param {(shown: number) => void} onChange
+   */
+  constructor(root, onChange) {
+    this.#root = root;
+    this.#onChange = onChange;
+    this.#slider = find(root, "input[type=range]", HTMLInputElement);
+    this.#speed = find(root, "select", HTMLSelectElement);
+    this.#position = find(root, "output", HTMLOutputElement);
+    this.#state = player.initialPlayer(prefersLessMotion() ? player.SPEEDS[0] : player.SPEEDS[1]);
+    this.#speed.value = String(this.#state.speed);
+    this.#slider.addEventListener("input", () => this.#set(player.seek(this.#state, Number(this.#slider.value))));
+    this.#speed.addEventListener("change", () => this.#set(player.withSpeed(this.#state, Number(this.#speed.value))));
+    for (const button of root.querySelectorAll("button[data-player]")) {
+      button.addEventListener("click", () => {
+        if (button.getAttribute("aria-disabled") !== "true") {
+          this.act(String(button.getAttribute("data-player")));
+        }
+      });
+    }
+    this.#draw();
+  }
+
+  get shown() {
+    return this.#state.index;
+  }
+
+  get following() {
+    return this.#state.mode === "following";
+  }
+
+  /**
+   * @param {number} length episodes there are
+   * @param {boolean} live whether more will come
+   * @param {number} best index of the best episode, -1 without one
+   */
+  update(length, live, best) {
+    this.#best = best;
+    this.#set(player.withLength(this.#state, length, live));
+    this.#draw();
+  }
+
+  /** @param {number} index */
+  seek(index) {
+    this.#set(player.seek(this.#state, index));
+  }
+
+  /** @param {string} what as in the buttons' `data-player` */
+  act(what) {
+    /** @type {Record<string, () => PlayerState>} */
+    const acts = {
+      play: () => player.togglePlay(this.#state),
+      back: () => player.step(this.#state, -1),
+      forward: () => player.step(this.#state, 1),
+      first: () => player.step(this.#state, -Infinity),
+      last: () => player.follow(this.#state),
+      best: () => player.step(this.#state, this.#best - this.#state.index),
+    };
+    if (this.#state.length > 0 && Object.hasOwn(acts, what) && (what !== "best" || this.#best >= 0)) {
+      this.#set(acts[what]());
+    }
+  }
+
+  /**
+   * Keys for the whole watching area; the slider and the chart have their own for the arrows.
+   *
+   * @param {KeyboardEvent} event
+   */
+  onKey(event) {
+    const target = event.target instanceof Element ? event.target : null;
+    if (event.ctrlKey || event.metaKey || event.altKey || target?.closest("input:not([type=range]), select, textarea")) {
+      return;
+    }
+    const onButton = target?.closest("button, a, summary, tr") !== null;
+    const what = { b: "best", l: "last", " ": onButton ? undefined : "play" }[event.key];
+    if (what) {
+      event.preventDefault();
+      this.act(what);
+    }
+  }
+
+  /** @param {PlayerState} next */
+  #set(next) {
+    const { index, mode } = this.#state;
+    this.#state = next;
+    if (next.index !== index) {
+      this.#onChange(next.index);
+    }
+    if (next.index !== index || next.mode !== mode) {
+      this.#draw();
+    }
+    if (next.mode === "playing" && !this.#clockRuns) {
+      this.#clockRuns = true;
+      this.#run(performance.now());
+    }
+  }
+
+  /** @param {number} before milliseconds */
+  #run(before) {
+    requestAnimationFrame((now) => {
+      this.#set(player.tick(this.#state, Math.max(0, Math.min((now - before) / 1000, LONGEST_FRAME_SECONDS))));
+      if (this.#state.mode === "playing") {
+        this.#run(now);
+      } else {
+        this.#clockRuns = false;
+      }
+    });
+  }
+
+  #draw() {
+    const { index, length, mode, live } = this.#state;
+    const text = length === 0 ? "no episode yet" : `${formatCount(index + 1)} of ${formatCount(length)}`;
+    setAttributes(this.#slider, {
+      max: Math.max(0, length - 1),
+      disabled: length === 0,
+      "aria-valuetext": `Episode ${text}`,
+    });
+    this.#slider.value = String(Math.max(0, index));
+    this.#slider.style.setProperty("--share", String(length > 1 ? index / (length - 1) : length));
+    setText(this.#position, text);
+    this.#root.dataset.mode = mode;
+    this.#button("play", length === 0, mode === "playing" ? "Pause" : "Play");
+    this.#button("first", index <= 0);
+    this.#button("back", index <= 0);
+    this.#button("forward", index >= length - 1);
+    this.#button("best", this.#best < 0);
+    this.#button("last", length === 0, live ? "Follow live" : "Go to the last episode");
+    const last = find(this.#root, "[data-player=last]", HTMLButtonElement);
+    last.setAttribute("aria-pressed", String(live && mode === "following"));
+    setText(find(last, ".button-text", HTMLElement), live ? "Live" : "Last");
+  }
+
+  /**
+   * @param {string} what
+   * @param {boolean} disabled
+   * @param {string} [label]
+   */
+  #button(what, disabled, label) {
+    const button = find(this.#root, `[data-player=${what}]`, HTMLButtonElement);
+    // aria-disabled keeps the focus where it is when a button runs out of use while it is pressed
+    button.setAttribute("aria-disabled", String(disabled));
+    if (label) {
+      setAttributes(button, { "aria-label": label, title: label });
+    }
+  }
+}

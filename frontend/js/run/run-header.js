@@ -1,0 +1,163 @@
+/** The top of the run page: state, figures, connection; and what of it is read aloud. */
+
+import { find, setAttributes, setText } from "../ui/dom.js";
+import { counted, formatCount, formatDuration, formatEstimate, formatRatio, formatTime, NOTHING } from "../ui/format.js";
+import { runNumbers } from "./run-numbers.js";
+import { hasEnded } from "./run-state.js";
+import { statusWords } from "../jobs/words.js";
+
+/** @typedef {import("./run-state.js").RunState} RunState */
+/** @typedef {import("./run-feed.js").Connection} Connection */
+
+/** @type {Record<Connection, string>} */
+const CONNECTION_WORDS = {
+  loading: "Loading…",
+  live: "Live",
+  reconnecting: "Connection lost, trying again…",
+  polling: "Live by polling: the stream cannot be kept open",
+  paused: "Paused while this tab is hidden",
+  ended: "",
+  gone: "This run has been deleted.",
+};
+
+export class RunHeader {
+  #root;
+  #budget;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {{ evaluations: number, seconds: number | null }} budget
+   */
+  constructor(root, budget) {
+    this.#root = root;
+    this.#budget = budget;
+  }
+
+  /** @param {RunState} state */
+  show(state) {
+    const numbers = runNumbers(state, this.#budget);
+    const ended = hasEnded(state.status);
+    this.#text("status", statusWords(state.status));
+    this.#part("status").dataset.status = state.status;
+    this.#text("best", formatTime(numbers.bestUs));
+    this.#text("speed-up", speedUpWords(numbers));
+    this.#text("used", formatCount(numbers.used));
+    this.#text("budget", `of ${formatCount(numbers.budget)}`);
+    const progress = find(this.#root, "[data-part=progress]", HTMLProgressElement);
+    setAttributes(progress, { max: Math.max(1, numbers.budget), value: numbers.used });
+    this.#text("left", ended ? formatDuration(numbers.elapsedSeconds) : leftWords(state, numbers.leftSeconds));
+    this.#text("left-label", ended ? "Time taken" : "Time left");
+    this.#text("elapsed", ended ? counted(state.episodes.length, "episode") : elapsedWords(numbers));
+    this.#text("bound", formatTime(numbers.lowerBoundUs));
+    this.#text("bound-gap", gapWords(numbers));
+    this.#message(state);
+    for (const part of this.#root.querySelectorAll("[data-when=working]")) {
+      part.toggleAttribute("hidden", ended);
+    }
+    for (const part of this.#root.querySelectorAll("[data-when=answer]")) {
+      part.toggleAttribute("hidden", numbers.bestUs === null);
+    }
+  }
+
+  /** @param {Connection} connection */
+  showConnection(connection) {
+    const part = this.#part("connection");
+    part.dataset.connection = connection;
+    setText(part, CONNECTION_WORDS[connection]);
+  }
+
+  /**
+   * One sentence for a screen reader.
+   *
+   * @param {RunState} state
+   * @returns {string}
+   */
+  sentence(state) {
+    const numbers = runNumbers(state, this.#budget);
+    const best = numbers.bestUs === null ? "no placement yet" : `best step time ${formatTime(numbers.bestUs)}`;
+    const used = `${formatCount(numbers.used)} of ${counted(numbers.budget, "evaluation")} used`;
+    return `${statusWords(state.status)}: ${best}, ${used}.`;
+  }
+
+  /** @param {RunState} state */
+  #message(state) {
+    const part = this.#part("message");
+    const text = messageOf(state);
+    part.hidden = text === "";
+    part.dataset.kind = state.status === "failed" || state.unreadable ? "error" : "note";
+    setText(part, text);
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#root, `[data-part=${name}]`, HTMLElement);
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} text
+   */
+  #text(name, text) {
+    setText(this.#part(name), text);
+  }
+}
+
+/**
+ * @param {RunState} state
+ * @returns {string}
+ */
+function messageOf(state) {
+  if (state.unreadable) {
+    return "The server is newer than this page: reload it to see everything.";
+  }
+  if (state.error) {
+    return state.error;
+  }
+  if (state.status === "queued" && state.episodes.length === 0) {
+    return "The run waits for a free worker. It starts by itself.";
+  }
+  if (state.progress && !hasEnded(state.status)) {
+    const { stage, done, total } = state.progress;
+    return total > 0 ? `${stage}: ${formatCount(done)} of ${formatCount(total)}` : stage;
+  }
+  if (state.status === "running" && state.episodes.length === 0) {
+    return "First come the baselines, evaluated beside the run: a single device, the CPU alone, random placements.";
+  }
+  return "";
+}
+
+/**
+ * @param {RunState} state
+ * @param {number | null} leftSeconds
+ * @returns {string}
+ */
+function leftWords(state, leftSeconds) {
+  if (state.status === "queued") {
+    return NOTHING;
+  }
+  return leftSeconds === null ? "estimating…" : formatEstimate(leftSeconds);
+}
+
+/** @param {import("./run-numbers.js").RunNumbers} numbers */
+function elapsedWords({ elapsedSeconds }) {
+  return elapsedSeconds === null ? "not started" : `${formatDuration(elapsedSeconds)} so far`;
+}
+
+/** @param {import("./run-numbers.js").RunNumbers} numbers */
+function speedUpWords({ bestUs, singleUs, speedUp }) {
+  if (bestUs !== null && singleUs === null) {
+    return "one device does not fit";
+  }
+  if (speedUp !== null && speedUp < 1.0005) {
+    return "as fast as one device";
+  }
+  return speedUp === null ? NOTHING : `${formatRatio(speedUp)} one device`;
+}
+
+/** @param {import("./run-numbers.js").RunNumbers} numbers */
+function gapWords({ bestUs, lowerBoundUs }) {
+  if (bestUs === null || lowerBoundUs === null || lowerBoundUs <= 0) {
+    return NOTHING;
+  }
+  return `best is ${formatRatio(bestUs / lowerBoundUs)} of it`;
+}
