@@ -10,7 +10,7 @@ RUN useradd --create-home --uid 10001 placeto && install --directory --owner=pla
 WORKDIR /app
 
 # What changes seldom comes first: a change of the sources does not install all packages again.
-COPY requirements.txt ./
+COPY requirements.txt constraints.txt ./
 COPY setup/ setup/
 COPY frontend/package.json frontend/package-lock.json frontend/.npmrc frontend/vendor.mjs frontend/
 RUN PIP_NO_CACHE_DIR=1 python -m setup application && rm -rf build /root/.npm

@@ -2,7 +2,7 @@
 # make run PORT=8001 PLACETO_DATA=/somewhere: what is said here reaches the application as environment.
 
 .DEFAULT_GOAL := run
-.PHONY: run test lint bench policy setup setup-tests
+.PHONY: run test lint bench policy constraints setup setup-tests
 SHELL := /bin/sh
 
 SOURCES := engine webapp tests setup manage.py
@@ -35,6 +35,10 @@ POLICY_CLUSTERS := 2xK80 4xK80 8xK80 2xK80+2xV100
 policy: setup
 	@.venv/bin/python -m engine train nmt ptb cifar10 $(addprefix --cluster ,$(POLICY_CLUSTERS)) \
 		--seconds $(POLICY_SECONDS) --name "all families" --out policies/default.safetensors
+
+# constraints.txt anew, after a change of the requirements.
+constraints:
+	@python=$$(sh setup/find-python.sh) && exec "$$python" -m setup constraints
 
 setup:
 	@python=$$(sh setup/find-python.sh) && exec "$$python" -m setup application

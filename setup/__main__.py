@@ -1,4 +1,7 @@
-"""`python -m setup application|tests`: make a checkout ready; `node` and `browser` print the path of what was found."""
+"""`python -m setup application|tests`: make a checkout ready; `node` and `browser` print the path of what was found.
+
+`python -m setup constraints` writes constraints.txt anew.
+"""
 
 import argparse
 import fcntl
@@ -11,6 +14,7 @@ from pathlib import Path
 from setup.browser import Browser
 from setup.commands import say
 from setup.compiled_engine import CompiledEngine
+from setup.constraints import renew
 from setup.failure import SetupError
 from setup.front_end import FrontEnd
 from setup.python_packages import APPLICATION, TESTS, PythonPackages
@@ -44,13 +48,15 @@ def browser_path() -> Path:
 def main(arguments: list[str]) -> int:
     """Do one step; the exit status is 1 where it fails, with one line on stderr."""
     parser = argparse.ArgumentParser(prog="python -m setup", description=__doc__)
-    parser.add_argument("step", choices=["application", "tests", "node", "browser"])
+    parser.add_argument("step", choices=["application", "tests", "node", "browser", "constraints"])
     step = parser.parse_args(arguments).step
     try:
         if step == "node":
             print(FrontEnd(ROOT).node())
         elif step == "browser":
             print(browser_path())
+        elif step == "constraints":
+            renew(ROOT)
         else:
             with alone(ROOT):
                 PythonPackages(ROOT).install(APPLICATION if step == "application" else TESTS)

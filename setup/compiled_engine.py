@@ -4,6 +4,7 @@ import platform
 from pathlib import Path
 
 from setup.commands import run, say
+from setup.python_packages import CONSTRAINTS
 from setup.stamps import Stamp, digest
 
 
@@ -19,7 +20,7 @@ class CompiledEngine:
         sources = sorted((self._root / "engine").rglob("*.py"))
         if not sources:  # an image installs the packages before it has the sources
             return
-        inputs = [self._root / "requirements.txt", *sources]
+        inputs = [self._root / "requirements.txt", self._root / CONSTRAINTS, *sources]
         stamp = Stamp(self._root / "engine" / "__pycache__" / "compiled.stamp", digest(inputs, _processor()))
         if stamp.holds():
             return

@@ -11,6 +11,8 @@ from setup.stamps import Stamp, digest
 
 APPLICATION = ("requirements.txt",)
 TESTS = ("requirements.txt", "requirements-dev.txt")
+CONSTRAINTS = "constraints.txt"
+"""the exact versions of all packages, indirect ones included"""
 
 
 class PythonPackages:
@@ -26,8 +28,7 @@ class PythonPackages:
         """Install the last of `requirements`, which includes those before it. Raises SetupError."""
         if self._stamp(requirements).holds() and self.python.exists():
             return
-        if not self._works():
-            self._create()
+        self.ensure_environment()
         stamps = [self._stamp(requirements[: count + 1]) for count in range(len(requirements))]
         for stamp in stamps:
             stamp.remove()
@@ -39,7 +40,8 @@ class PythonPackages:
             "pip",
             [
                 *(str(self.python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"),
-                *("--progress-bar", "off", "--requirement", str(self._root / requirements[-1])),
+                *("--progress-bar", "off", "--constraint", str(self._root / CONSTRAINTS)),
+                *("--requirement", str(self._root / requirements[-1])),
             ],
             self.folder / "setup-pip.log",
             shows=_tells_progress,
@@ -47,8 +49,13 @@ class PythonPackages:
         for stamp in stamps:
             stamp.set()
 
+    def ensure_environment(self) -> None:
+        """Create the virtual environment where there is none that works. Raises SetupError."""
+        if not self._works():
+            self._create()
+
     def _stamp(self, requirements: tuple[str, ...]) -> Stamp:
-        files = [self._root / name for name in requirements]
+        files = [self._root / name for name in (CONSTRAINTS, *requirements)]
         return Stamp(self.folder / "stamps" / requirements[-1], digest(files, platform.machine()))
 
     def _works(self) -> bool:

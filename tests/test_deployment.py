@@ -49,6 +49,12 @@ def test_the_image_holds_all_that_the_application_imports() -> None:
     assert packages <= copied
 
 
+def test_the_image_installs_with_the_constraints() -> None:
+    lines = [" ".join(line) for line in instructions()]
+    [installing] = [number for number, line in enumerate(lines) if "python -m setup application" in line]
+    assert lines.index("COPY requirements.txt constraints.txt ./") < installing
+
+
 def test_the_image_holds_compiled_code_of_the_user_who_runs_it() -> None:
     lines = [" ".join(line) for line in instructions()]
     compiling = lines.index("RUN python -m engine compile")

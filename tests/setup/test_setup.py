@@ -86,6 +86,7 @@ def test_a_stamp_holds_until_an_input_changes(tmp_path: Path) -> None:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout whose environment holds a Python that installs nothing and counts how often it is asked to."""
+    (tmp_path / "constraints.txt").write_text("one==1")
     (tmp_path / "requirements.txt").write_text("one")
     (tmp_path / "requirements-dev.txt").write_text("two")
     put_script(tmp_path / ".venv/bin/python", f'case "$*" in *install*) echo "$@" >>{tmp_path}/installs ;; esac')
@@ -105,6 +106,15 @@ def test_packages_are_installed_once_until_they_change(checkout: Path) -> None:
     (checkout / "requirements.txt").write_text("one, newer")
     PythonPackages(checkout).install(APPLICATION)
     assert installs(checkout) == ["requirements.txt", "requirements.txt"]
+
+
+def test_packages_are_installed_again_when_an_indirect_one_gets_another_version(checkout: Path) -> None:
+    for pin in ("one==1", "one==2"):
+        (checkout / "constraints.txt").write_text(pin)
+        PythonPackages(checkout).install(APPLICATION)
+    lines = (checkout / "installs").read_text().splitlines()
+    assert len(lines) == 2
+    assert all(f"--constraint {checkout}/constraints.txt --requirement" in line for line in lines)
 
 
 def test_what_the_tests_need_holds_what_the_application_needs(checkout: Path) -> None:
