@@ -5,7 +5,7 @@
 .PHONY: run test lint bench policy constraints setup setup-tests
 SHELL := /bin/sh
 
-SOURCES := engine webapp tests setup manage.py
+SOURCES := engine experiments webapp tests setup manage.py
 
 run: setup
 	@exec .venv/bin/python -m webapp.supervisor --end-with-parent

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from engine import api
-from engine.experiments.random_graphs import random_graph
+from engine.bench.random_graphs import random_graph
 from engine.policies.family_training import REHEARSAL
 from engine.simulator.compiled import compiled_anew
 

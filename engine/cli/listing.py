@@ -2,12 +2,11 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from engine import api
-from engine.cli.experiments import SCOPED
 from engine.errors import SettingsError, shortened
-from engine.experiments.policy_scope import make_scope
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 NAME_WIDTH = 18
@@ -26,16 +25,11 @@ def add_settings_list(commands: Commands) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="of a method, of training, of an experiment or a sample; none: the names",
+        help="of a method, of training or a sample; none: the names",
     )
     parser.add_argument("--preset", help="with the defaults of this preset (see `methods`)")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     parser.set_defaults(command=_settings)
-
-
-def what_has_settings() -> dict[str, api.MakeSettings]:
-    """Everything that `settings` knows."""
-    return api.what_has_settings() | dict.fromkeys(SCOPED, make_scope)
 
 
 def _methods(_parsed: argparse.Namespace) -> int:
@@ -49,18 +43,23 @@ def _methods(_parsed: argparse.Namespace) -> int:
 def _settings(parsed: argparse.Namespace) -> int:
     if parsed.name is None:
         return _names(parsed)
-    known = what_has_settings()
+    known = api.what_has_settings()
     if parsed.name not in known:
         raise SettingsError("there is no such name", where=shortened(parsed.name), allowed=", ".join(known))
     settings = api.list_settings(known[parsed.name], {} if parsed.preset is None else {"preset": parsed.preset})
-    if parsed.json:
-        print(json.dumps([setting.to_json() for setting in settings], indent=1, ensure_ascii=False))
-        return 0
-    for setting in settings:
-        print(setting.line())
-    if not settings:
+    print_settings(settings, as_json=parsed.json)
+    if not settings and not parsed.json:
         print(f"{parsed.name} has no settings")
     return 0
+
+
+def print_settings(settings: Sequence[api.Setting], *, as_json: bool) -> None:
+    """A line each, or all as JSON."""
+    if as_json:
+        print(json.dumps([setting.to_json() for setting in settings], indent=1, ensure_ascii=False))
+        return
+    for setting in settings:
+        print(setting.line())
 
 
 def _names(parsed: argparse.Namespace) -> int:
@@ -68,9 +67,8 @@ def _names(parsed: argparse.Namespace) -> int:
     if parsed.preset is not None:
         raise SettingsError("no name is given", where="--preset", allowed="it with the name of a method")
     labels = {method.name: f"method {method.label}" for method in api.methods()}
-    labels |= {name: f"experiment, for `experiments {name}`" for name in SCOPED}
     labels |= {name: f"sample, for `build {name}`" for name in api.samples()} | {"training": "for `train`"}
-    names = [name for name, make in what_has_settings().items() if api.list_settings(make, {})]
+    names = [name for name, make in api.what_has_settings().items() if api.list_settings(make, {})]
     if parsed.json:
         print(json.dumps(names, indent=1))
         return 0

@@ -5,10 +5,10 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from engine.cli.bench import add_bench, add_experiments
 from engine.cli.build import add_build
 from engine.cli.compare import add_compare
 from engine.cli.compile import add_compile
-from engine.cli.experiments import add_bench, add_experiments
 from engine.cli.inspect import add_inspect
 from engine.cli.listing import add_methods, add_settings_list
 from engine.cli.measure import add_measure, add_profile
@@ -38,7 +38,11 @@ COMMANDS = (
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status: 0 done, 1 unread, 2 bad input, 3 infeasible, 130 interrupted."""
-    parsed = make_parser().parse_args(arguments)
+    return run_parsed(make_parser().parse_args(arguments))
+
+
+def run_parsed(parsed: argparse.Namespace) -> int:
+    """The same for arguments that are parsed, whose `command` is called."""
     command: Callable[[argparse.Namespace], int] = parsed.command
     try:
         return command(parsed)

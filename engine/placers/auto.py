@@ -7,7 +7,7 @@ the best of its passes is one of the starts where it is ahead of all others; els
 changes nothing else. In a hurry, a budget of few seconds, such a pass is compared with the quickest methods alone, and
 where it is ahead of them the slower ones are left out: on thousands of ops they can take half of a second.
 
-Source: this project's own measurements: `python -m engine experiments auto_check`. Each part names its own source.
+Source: this project's own measurements: `python -m experiments auto_check`. Each part names its own source.
 """
 
 from dataclasses import dataclass

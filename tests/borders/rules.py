@@ -9,7 +9,8 @@ import networkx
 from tests.borders.python_source import PythonSource
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("webapp", "engine.__main__", "engine.cli", "engine.experiments"),
+    ("webapp", "engine.__main__", "engine.cli", "experiments"),
+    ("engine.bench",),
     ("engine.api",),
     ("engine.measuring", "engine.comparing"),
     (

@@ -5,7 +5,7 @@ from typing import cast
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
-from engine.experiments.exact_numbers import ask_for_exact_numbers
+from experiments.exact_numbers import ask_for_exact_numbers
 
 DEVICES = 2
 
@@ -17,9 +17,9 @@ def run_on_virtual_cpus_in_child(order: dict[str, Json], _folder: Path, _report_
     that are not the unplaced graph's.
     """
     ask_for_exact_numbers()
-    from engine.experiments.placed_checks import definition_of
-    from engine.experiments.placed_step import Step, mismatches, run_step, unequal_numbers
     from engine.zoo.training_step import LOSS, STEP
+    from experiments.placed.checks import definition_of
+    from experiments.placed.step import Step, mismatches, run_step, unequal_numbers
 
     placed = definition_of(Path(cast(str, order["placed"])))
     written: list[Json] = sorted({node.device for node in placed.node})

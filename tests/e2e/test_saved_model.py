@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from engine.child.parent import Limits, run_in_child
-from engine.experiments.placed_saved_model import check
+from experiments.placed.saved_model import check
 from tests.e2e.steps import create_project, expect_status, start_run, upload
 
 pytestmark = pytest.mark.e2e

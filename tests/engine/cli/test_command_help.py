@@ -18,7 +18,6 @@ TOLD_AND_COMPUTED = {
     "build --seed": "0",
     "profile --threads": "as many as processors",
     "measure --threads": "the processors, shared among the devices",
-    "experiments --out": "docs/results; docs for families and models and zoo",
 }
 """of options without a default of their own: what their command does without them; tests of the commands show it"""
 OF_A_SAVED_MODEL = "serving_default, or the only one"
@@ -58,7 +57,6 @@ def test_each_default_that_is_computed_is_of_an_option() -> None:
         ("compare", "METHOD"),
         ("train", "training"),
         ("build", "NAME"),
-        ("experiments", "NAME"),
     ],
 )
 def test_each_command_with_settings_says_where_they_are_told(command: str, name: str) -> None:

@@ -20,8 +20,8 @@ import numpy as np
 
 from engine import api
 from engine.cli.compile import run_everything_once
-from engine.experiments.problems import regrouped
-from engine.experiments.random_graphs import random_graph
+from engine.bench.problems import regrouped
+from engine.bench.random_graphs import random_graph
 from engine.simulator.compiled import compiled_versions
 
 assert list(run_everything_once()) == []

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from engine import api
-from engine.cli.experiments import SCOPED
 from engine.cli.graph_arguments import settings_of_pairs
-from engine.cli.listing import what_has_settings
 from engine.cli.main import main
 from engine.placers.registry import PLACERS
 from engine.settings.sentences import sentences_of
@@ -23,25 +21,25 @@ PRESETS = {method.name: method.presets for method in api.methods() if method.pre
 
 def every_owner() -> Iterator[tuple[str, dict[str, Any]]]:
     """Names, and what is given: each preset where there are some."""
-    for name in what_has_settings():
+    for name in api.what_has_settings():
         for given in [{"preset": preset} for preset in PRESETS.get(name, ())] or [{}]:
             yield name, given
 
 
 def test_the_names_are_those_of_the_registries_each_once() -> None:
-    assert list(what_has_settings()) == [*PLACERS, "training", *ZOO, *SCOPED]
+    assert list(api.what_has_settings()) == [*PLACERS, "training", *ZOO]
 
 
-@pytest.mark.parametrize("name", what_has_settings())
+@pytest.mark.parametrize("name", api.what_has_settings())
 def test_each_setting_has_a_sentence_under_it(name: str) -> None:
-    kind: type = type(what_has_settings()[name]({}))
+    kind: type = type(api.what_has_settings()[name]({}))
     fields = [field.name for field in dataclasses.fields(kind)]
     assert [field for field in fields if not sentences_of(kind).get(field)] == [], f"{kind.__qualname__} says nothing"
 
 
 @pytest.mark.parametrize(("name", "given"), list(every_owner()))
 def test_what_is_told_is_what_counts(name: str, given: dict[str, Any]) -> None:
-    make = what_has_settings()[name]
+    make = api.what_has_settings()[name]
     settings = api.list_settings(make, given)
     assert {each.name: each.default for each in settings} == dataclasses.asdict(make(given))
     for each in settings:
@@ -79,11 +77,9 @@ def test_what_is_told_is_what_counts(name: str, given: dict[str, Any]) -> None:
             "samples=16; allowed: a whole number from 0 to 4096; passes sampled on a held-out graph beside the greedy "
             "one",
         ),
-        (["zero_shot"], 'cache=".cache/families"; allowed: a text; folder of the families\' graphs'),
         (["nmt_4_layers"], "batch=128; allowed: a whole number from 1 to 65536; sentences in one step"),
         (["heft"], "heft has no settings"),
         ([], "random            method Random"),
-        ([], "cross_family      experiment, for `experiments cross_family`"),
     ],
 )
 def test_a_line_a_setting(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,14 +105,14 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert main(["settings", "--json"]) == 0
     names = json.loads(capsys.readouterr().out)
-    assert {"auto", "training", "tiny_cnn", "zero_shot"} <= set(names) <= set(what_has_settings())
+    assert {"auto", "training", "tiny_cnn"} <= set(names) <= set(api.what_has_settings())
     assert "heft" not in names
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["magic"], f"magic: there is no such name; allowed: {', '.join([*PLACERS, 'training', *ZOO, *SCOPED])}"),
+        (["magic"], f"magic: there is no such name; allowed: {', '.join([*PLACERS, 'training', *ZOO])}"),
         (["rnn", "--preset", "slow"], "preset: 'slow'; allowed: fast, paper"),
         (["random", "--preset", "paper"], "settings: random has no setting 'preset'; allowed: batch"),
         (["--preset", "paper"], "--preset: no name is given; allowed: it with the name of a method"),

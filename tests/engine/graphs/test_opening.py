@@ -74,7 +74,7 @@ def cases(folder: Path) -> dict[str, Case]:
 
 def open_cases_in_child(order: dict[str, Json], own: Path, _report_progress: ReportProgress) -> Results:
     """Name → what is said of the opened file; its GraphDef is left beside the samples."""
-    from engine.experiments.models.in_one_process import children_in
+    from experiments.models.in_one_process import children_in
 
     folder, texts = Path(cast(str, order.pop("folder"))), {}
     with children_in(own):

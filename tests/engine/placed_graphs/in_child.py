@@ -5,14 +5,14 @@ from typing import cast
 
 from engine.child.parent import ReportProgress, Results, publish
 from engine.events import Json
-from engine.experiments.exact_numbers import ask_for_exact_numbers
+from experiments.exact_numbers import ask_for_exact_numbers
 
 
 def check_samples_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
     """What was found, by the sample's name."""
     ask_for_exact_numbers()
-    from engine.experiments.placed_models import MODELS
-    from engine.experiments.placed_samples import check
+    from experiments.placed.models import MODELS
+    from experiments.placed.samples import check
     from tests.engine.placed_graphs.samples import SAMPLES
 
     builders = SAMPLES | MODELS
@@ -36,9 +36,9 @@ def build_sample_in_child(order: dict[str, Json], folder: Path, _report_progress
 def run_downloaded_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Run a placed file on `/device:CPU:i` for `/device:GPU:i`, beside the file that it was made from."""
     ask_for_exact_numbers()
-    from engine.experiments.placed_checks import definition_of
-    from engine.experiments.placed_samples import unplaced
-    from engine.experiments.placed_step import Step, mismatches, run_step, unequal_numbers
+    from experiments.placed.checks import definition_of
+    from experiments.placed.samples import unplaced
+    from experiments.placed.step import Step, mismatches, run_step, unequal_numbers
 
     placed = definition_of(Path(cast(str, order["placed"])))
     written: list[Json] = sorted({node.device for node in placed.node})
@@ -58,8 +58,8 @@ def scatter_in_child(order: dict[str, Json], folder: Path, _report_progress: Rep
     """Put each op of a sample anywhere, whatever ties it to others; how many TensorFlow moves."""
     import numpy as np
 
-    from engine.experiments.placed_checks import definition_of
-    from engine.experiments.placed_step import mismatches, run_step
+    from experiments.placed.checks import definition_of
+    from experiments.placed.step import mismatches, run_step
     from tests.engine.placed_graphs.samples import SAMPLES
 
     sample = SAMPLES[cast(str, order["name"])](folder)
@@ -76,7 +76,7 @@ def add_rows_in_child(_order: dict[str, Json], _folder: Path, _report_progress: 
     import numpy as np
     import tensorflow as tf
 
-    from engine.experiments.placed_step import session_settings
+    from experiments.placed.step import session_settings
 
     tf.add(1.0, 2.0)
     rng = np.random.default_rng(0)

@@ -8,8 +8,8 @@ import tensorflow as tf
 from tensorflow.core.framework import graph_pb2
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-from engine.experiments.placed_samples import Sample, zipped
-from engine.experiments.placed_step import Step
+from experiments.placed.samples import Sample, zipped
+from experiments.placed.step import Step
 
 v1 = tf.compat.v1
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.child.parent import Limits, run_in_child
 from engine.events import Json
-from engine.experiments.placed_graphs import try_many
+from experiments.placed.graphs import try_many
 
 IN_CHILD = "tests.engine.placed_graphs.in_child"
 LIMITS = Limits(memory_bytes=12 * 1024**3, seconds=1200.0)

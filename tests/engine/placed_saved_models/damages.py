@@ -20,9 +20,9 @@ Files = dict[str, bytes]
 
 def refusals_in_child(_order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
     """The sentence for each damage; `""` where the SavedModel was written. Beside them errors of other types."""
-    from engine.experiments.placed_samples import write_placed_saved_model_here, zipped
     from engine.graphs.graphdef_writer import PLACED_FILE
     from engine.graphs.saved_model_making import write_in_child
+    from experiments.placed.samples import write_placed_saved_model_here, zipped
     from tests.engine.placed_saved_models.samples import tables
 
     (folder / "saved").mkdir()

@@ -5,7 +5,7 @@ from typing import cast
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
-from engine.experiments.exact_numbers import ask_for_exact_numbers
+from experiments.exact_numbers import ask_for_exact_numbers
 
 
 def write_samples_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
@@ -13,7 +13,7 @@ def write_samples_in_child(order: dict[str, Json], folder: Path, report_progress
     ask_for_exact_numbers()
     import tensorflow as tf
 
-    from engine.experiments.placed_samples import write_placed_saved_model_here, zipped
+    from experiments.placed.samples import write_placed_saved_model_here, zipped
     from tests.engine.placed_saved_models.samples import SAMPLES
 
     names, target = cast(list[str], order["names"]), Path(cast(str, order["folder"]))
@@ -35,7 +35,7 @@ def write_samples_in_child(order: dict[str, Json], folder: Path, report_progress
 
 def save_sample_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
     """Leave `NAME.zip`, a sample as it was saved, in the folder that the order names."""
-    from engine.experiments.placed_samples import zipped
+    from experiments.placed.samples import zipped
     from tests.engine.placed_saved_models.samples import SAMPLES
 
     name = cast(str, order["name"])

@@ -7,7 +7,7 @@ import pytest
 
 from engine.child.parent import Limits, run_in_child
 from engine.events import Json
-from engine.experiments.placed_saved_model import Checked, check_all
+from experiments.placed.saved_model import Checked, check_all
 
 DEVICES = 3
 LIMITS = Limits(memory_bytes=12 * 1024**3, seconds=600.0)

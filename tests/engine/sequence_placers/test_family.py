@@ -6,8 +6,8 @@ import pytest
 from engine.errors import SettingsError
 from engine.problem import PlacementProblem
 from engine.sequence_placers.embedding import MOST_OUTPUTS, group_contents, group_embedding
-from engine.sequence_placers.family import RnnFamily
 from engine.sequence_placers.settings import RnnSettings, make_settings
+from experiments.policies.rnn_of_a_family import RnnFamily
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains
 

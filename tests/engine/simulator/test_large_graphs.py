@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from engine.bench.training_graph import make_training_graph
 from engine.clusters.cluster import Contention
 from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
@@ -11,7 +12,6 @@ from engine.simulator.bound import lower_bound_us
 from engine.simulator.compiled import compiled
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Scratch, Tables
-from engine.simulator.training_graph import make_training_graph
 from tests.engine.simulator.cases import cluster_of, make_costs, make_graph
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from engine import api
-from engine.experiments import zoo_table
-from engine.experiments.zoo_table import ROWS, Figures, Row
+from experiments import zoo_table
+from experiments.zoo_table import ROWS, Figures, Row
 
 
 def test_the_tiny_network_by_hand() -> None:

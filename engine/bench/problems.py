@@ -1,0 +1,36 @@
+"""Prepared graphs on clusters, as benchmarks and experiments place them."""
+
+import dataclasses
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from engine import api
+from engine.graphs.grouping import group_ops
+from engine.policy_training import problems_of
+from engine.problem import Budget, PlacementProblem
+
+GRAPH = "inception_v3"
+"""of the zoo: a training step that everybody knows"""
+CLUSTER = "2xK80"
+
+
+def prepared_graph(tell: Callable[[str], None]) -> api.PreparedGraph:
+    """The zoo's graph, built, read, costed and grouped."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{GRAPH}.pb"
+        tell(f"building {GRAPH}")
+        api.build(GRAPH, path, lambda *_: None)
+        tell(f"reading, costing and grouping {GRAPH}")
+        return api.prepare(path, path.suffix, lambda *_: None, api.Limits())
+
+
+def problem_on(prepared: api.PreparedGraph, cluster: str, evaluations: int = 1) -> PlacementProblem:
+    """The graph on the cluster of that shorthand."""
+    (training,) = problems_of([prepared], [api.parse_cluster(cluster)])
+    return training.problem.with_budget(Budget(evaluations))
+
+
+def regrouped(prepared: api.PreparedGraph, groups: int) -> api.PreparedGraph:
+    """The same graph in at most `groups` groups."""
+    return dataclasses.replace(prepared, grouping=group_ops(prepared.graph, prepared.costs, groups))

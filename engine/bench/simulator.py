@@ -1,0 +1,278 @@
+"""What the simulator costs, measured, as Markdown with the machine: `python -m engine bench simulator`.
+
+The yardstick is the slow twin of tests/, plain Python and event by event as the published simulator is, on the same
+graph and placement in the same run. Times are the best of several, since other work on the machine only adds to them.
+"""
+
+import importlib
+import itertools
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.bench.problems import GRAPH, prepared_graph
+from engine.bench.training_graph import make_training_graph
+from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
+from engine.costs.costs import Costs
+from engine.graphs.graph import ComputationGraph
+from engine.simulator.batches import evaluate_batch, usable_cores
+from engine.simulator.simulator import Simulator
+
+GROUPS = 128
+YARDSTICK_OPS = (10_000, 22_700)
+LOOP_OPS = (120, 10_000)
+SCALES = (1_000, 10_000, 100_000, 1_000_000)
+SECONDS_A_FIGURE = 0.6
+MOST_TURNS = 200
+LOOP_WORK = 400_000
+"""ops simulated in one turn of a loop"""
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BenchGraph:
+    """A graph to measure on."""
+
+    name: str
+    graph: ComputationGraph
+    costs: Costs
+    group_of_op: NDArray[np.int32]
+    """[ops]"""
+
+
+def run_benchmark() -> str:
+    """All figures as Markdown, on synthetic training steps and Inception-V3."""
+    prepared = prepared_graph(lambda _: None)
+    name = f"{GRAPH}, {prepared.graph.op_count:,} ops"
+    return figures_of([BenchGraph(name, prepared.graph, prepared.costs, prepared.grouping.group_of_op)])
+
+
+def figures_of(graphs: Sequence[BenchGraph]) -> str:
+    """The same; `graphs` are measured beside the synthetic training steps."""
+    synthetic = {ops: training_step(ops) for ops in sorted({*YARDSTICK_OPS, *LOOP_OPS})}
+    parts = [
+        _machine(),
+        "## One evaluation, one core\n\n" + _yardstick([*(synthetic[ops] for ops in YARDSTICK_OPS), *graphs]),
+        "## Evaluations a second\n\n" + _loops([*(synthetic[ops] for ops in LOOP_OPS), *graphs]),
+        "## One group moves\n\n" + _moves([synthetic[YARDSTICK_OPS[0]], *graphs]),
+        "## Growth\n\n" + _growth(),
+        "## A fresh process\n\n" + _fresh_processes(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def training_step(ops: int) -> BenchGraph:
+    """A synthetic training step of about `ops` ops; groups are runs of the file."""
+    graph, costs = make_training_graph(ops, np.random.default_rng(SEED))
+    groups = np.arange(graph.op_count) * GROUPS // graph.op_count
+    return BenchGraph(f"training step, {graph.op_count:,} ops", graph, costs, groups.astype(np.int32))
+
+
+def published_cluster(devices: int, memory_model: MemoryModel) -> Cluster:
+    """K80s as the published simulator models them."""
+    return Cluster(
+        devices=tuple(Device(f"/device:GPU:{index}", "K80", 12 * 1024**3) for index in range(devices)),
+        contention=Contention.BUS,
+        bandwidth_bytes_per_us=np.full((devices, devices), 7600.0),
+        latency_us=np.zeros((devices, devices)),
+        link_rest_us=25.0,
+        op_rest_us=5.7,
+        memory_model=memory_model,
+    )
+
+
+def best_seconds(action: Callable[[], object]) -> float:
+    """The shortest of several turns, after one that does not count."""
+    action()
+    best, begin = float("inf"), time.perf_counter()
+    for _ in range(MOST_TURNS):
+        start = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - start)
+        if time.perf_counter() - begin > SECONDS_A_FIGURE:
+            break
+    return best
+
+
+def _machine() -> str:
+    model = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+    versions = f"Python {platform.python_version()}, numba {numba.__version__}, numpy {np.__version__}"
+    load = f"load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    return f"# Simulator\n\n{model}, {usable_cores()} cores, {platform.system()}; {versions}; {load}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def _random_placements(count: int, groups: int, devices: int) -> NDArray[np.int32]:
+    return np.random.default_rng(SEED).integers(0, devices, (count, groups), dtype=np.int32)
+
+
+def _yardstick(graphs: Sequence[BenchGraph]) -> str:
+    """The slow twin against one call of `Simulator.evaluate`, random placements."""
+    try:
+        twin: Any = importlib.import_module("tests.engine.simulator.slow_twin")
+    except ModuleNotFoundError:
+        return "No yardstick: the slow twin is in the repository's tests/, and this is not run from its root."
+    rows = []
+    for bench, memory_model, by_group in itertools.product(graphs, MemoryModel, (True, False)):
+        cluster = published_cluster(2, memory_model)
+        group_of_op = bench.group_of_op if by_group else np.arange(bench.graph.op_count, dtype=np.int32)
+        simulator = Simulator(bench.graph, bench.costs, cluster, group_of_op)
+        placement = _random_placements(1, simulator.group_count, 2)
+        slow = best_seconds(_slow_step(twin.SlowTwin(bench.graph, bench.costs, cluster), placement[0][group_of_op]))
+        fast = best_seconds(partial(simulator.evaluate, placement))
+        figures = f"{slow * 1e3:.1f}", f"{fast * 1e3:.3f}", f"{slow / fast:.0f}"
+        rows.append((bench.name, memory_model, _unit(bench, by_group), *figures))
+    return _table(("graph", "memory", "placed at random", "slow twin, ms", "simulator, ms", "times faster"), rows)
+
+
+def _slow_step(twin: Any, device_of_op: NDArray[np.int32]) -> Callable[[], object]:
+    memory: Any = importlib.import_module("tests.engine.simulator.slow_memory")
+    return lambda: memory.peaks(twin.simulate(device_of_op))
+
+
+def _unit(bench: BenchGraph, by_group: bool) -> str:
+    return f"{bench.group_of_op.max() + 1} groups" if by_group else "ops"
+
+
+def _loops(graphs: Sequence[BenchGraph]) -> str:
+    """Random placements of groups and of ops, from compiled code and through the Python API."""
+    rows = []
+    for bench, by_group in itertools.product(graphs, (True, False)):
+        group_of_op = bench.group_of_op if by_group else None
+        simulator = Simulator(bench.graph, bench.costs, published_cluster(2, MemoryModel.FULL), group_of_op)
+        count = max(8, LOOP_WORK // bench.graph.op_count)
+        placements = _random_placements(count, simulator.group_count, 2)
+        loop = count / best_seconds(_compiled_loop(simulator, placements))
+        one = count / best_seconds(partial(simulator.evaluate, placements, threads=1))
+        every = count / best_seconds(partial(simulator.evaluate, placements))
+        figures = f"{loop:,.0f}", f"{one:,.0f}", f"{one / loop:.0%}", f"{every:,.0f}", f"{every / one:.2f}"
+        rows.append((bench.name, _unit(bench, by_group), *figures))
+    head = ("graph", "placed", "compiled loop", "API, one thread", "share", f"API, {usable_cores()} cores", "factor")
+    return _table(head, rows)
+
+
+def _compiled_loop(simulator: Simulator, placements: NDArray[np.int32]) -> Callable[[], object]:
+    scratch = simulator.new_scratch()
+    step_time_us = np.empty(len(placements))
+    peak_bytes = np.empty((len(placements), simulator.cluster.device_count), dtype=np.int64)
+    return lambda: evaluate_batch(simulator.tables, scratch, placements, step_time_us, peak_bytes)
+
+
+def _moves(graphs: Sequence[BenchGraph]) -> str:
+    """How much of the step an incremental evaluation could skip, if one group after the other moves."""
+    rows = []
+    for bench in graphs:
+        strict, ideal = shares_left(bench)
+        rows.append((bench.name, f"{strict:.1%}", f"{1 / strict:.2f} times", f"{ideal:.1%}", f"{1 / ideal:.2f} times"))
+    head = (
+        "graph",
+        "ops left, exact",
+        "at most faster",
+        "ops left, if ops without time moved for free",
+        "at most faster",
+    )
+    return _table(head, rows) + (
+        "\n\nAn evaluation could go on from the moment at which the moved group first matters: where one of its ops is"
+        " ready at the start (constants, reads of variables), that is the start. Even if those cost nothing, it must go"
+        " on from the group's first op that takes time. Means over a topological pass from a random placement."
+    )
+
+
+def shares_left(bench: BenchGraph) -> tuple[float, float]:
+    """The share of ops that end after the moved group first matters; and after its first op that takes time starts."""
+    graph, group_of_op = bench.graph, bench.group_of_op
+    simulator = Simulator(graph, bench.costs, published_cluster(2, MemoryModel.FULL), group_of_op)
+    rng = np.random.default_rng(SEED)
+    placement = rng.integers(0, 2, simulator.group_count, dtype=np.int32)
+    no_input = np.bincount(graph.edge_target, minlength=graph.op_count) == 0
+    strict, ideal = [], []
+    for group in range(simulator.group_count):
+        timeline = simulator.timeline(placement)
+        inside = group_of_op == group
+        inputs = timeline.end_us[graph.edge_source[inside[graph.edge_target]]]
+        matters_us = 0.0 if no_input[inside].any() else inputs.min()
+        strict.append(np.mean(timeline.end_us >= matters_us))
+        working = inside & (timeline.end_us > timeline.start_us)
+        ideal.append(np.mean(timeline.end_us >= timeline.start_us[working].min(initial=timeline.step_time_us)))
+        placement[group] = rng.integers(0, 2)
+    return float(np.mean(strict)), float(np.mean(ideal))
+
+
+def _growth() -> str:
+    rows = []
+    for ops in SCALES:
+        bench = training_step(ops)
+        size = bench.graph.op_count + bench.graph.edge_count
+        cluster = published_cluster(4, MemoryModel.FULL)
+        start = time.perf_counter()
+        simulator = Simulator(bench.graph, bench.costs, cluster, bench.group_of_op)
+        made = time.perf_counter() - start
+        placement = _random_placements(1, simulator.group_count, 4)
+        evaluated = best_seconds(partial(simulator.evaluate, placement))
+        start = time.perf_counter()
+        simulator.timeline(placement[0])
+        drawn = time.perf_counter() - start
+        arrays = [*simulator.tables, *simulator.new_scratch()]
+        held = sum(array.nbytes for array in arrays)
+        rows.append(
+            (
+                f"{bench.graph.op_count:,}",
+                f"{bench.graph.edge_count:,}",
+                f"{made:.3f}",
+                f"{evaluated * 1e3:.3f}",
+                f"{evaluated * 1e9 / size:.1f}",
+                f"{drawn:.3f}",
+                f"{held / 1e6:.1f}",
+                f"{held / size:.0f}",
+            )
+        )
+    head = (
+        "ops",
+        "edges",
+        "tables made, s",
+        "evaluation, ms",
+        "ns an op or edge",
+        "timeline, s",
+        "memory, MB",
+        "bytes an op or edge",
+    )
+    return _table(head, rows)
+
+
+FRESH = """
+import numpy as np
+from engine.bench.simulator import training_step, published_cluster, MemoryModel
+from engine.simulator import Simulator
+bench = training_step(120)
+simulator = Simulator(bench.graph, bench.costs, published_cluster(2, MemoryModel.FULL), bench.group_of_op)
+simulator.evaluate(np.zeros((1, simulator.group_count), dtype=np.int32))
+"""
+
+
+def _fresh_processes() -> str:
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", FRESH], check=True)  # noqa: S603 - this interpreter, the text above
+        seconds.append(f"{time.perf_counter() - start:.2f}")
+    return (
+        f"From start to the first evaluation and exit, imports included, one after the other: {', '.join(seconds)} s."
+    )

@@ -1,0 +1,156 @@
+"""How fast Placeto trains and places: episodes a second, where the time goes, and the time of one greedy pass.
+
+`python -m engine bench training`
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from unittest import mock
+
+import numpy as np
+
+from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on, regrouped
+from engine.events import Episode, Json
+from engine.placers.registry import make_placer
+from engine.placeto.episodes import make_plan
+from engine.placeto.features import group_graph
+from engine.placeto.published import PublishedPolicy
+from engine.placeto.reinforce import Reinforce
+from engine.placeto.settings import make_settings
+from engine.placeto.shared_head_policy import SharedHeadPolicy
+from engine.placeto.start_times import GroupStartTimes
+from engine.placeto.torch_threads import torch_threads
+from engine.placeto.training import make_policy
+from engine.problem import Budget, PlacementProblem
+from engine.simulator import Simulator
+
+GROUPS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A training that is timed."""
+
+    preset: str
+    reward: str
+    start: str
+    evaluations: int
+
+
+RUNS = (
+    Measured("fast", "intermediate", "best", 2000),
+    Measured("fast", "intermediate", "random", 10_000),
+    Measured("fast", "terminal", "best", 1000),
+    Measured("paper", "intermediate", "fastest_device", 4000),
+)
+"""from the best placement few groups move, so few states are new; from random ones half of the groups move"""
+PUBLISHED_SECONDS = 20.0
+"""an episode of the published code on an Inception graph of 100 groups, 2 devices, intermediate rewards (two cores)"""
+WARM_UP_EVALUATIONS = 40
+PASS_GROUPS = (128, 400)
+PASSES = 5
+PARTS: dict[str, tuple[tuple[type, str], ...]] = {
+    "network": ((SharedHeadPolicy, "sample"), (PublishedPolicy, "sample"), (Reinforce, "update")),
+    "simulator": ((Simulator, "evaluate"), (GroupStartTimes, "of")),
+}
+"""what a training spends its time on; everything else is called glue"""
+
+
+@dataclass(slots=True)
+class Shares:
+    """Seconds by part, each without what is a part of its own inside it."""
+
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    _inner: list[float] = field(default_factory=list)
+
+    def timed(self, part: str, function: Callable[..., object]) -> Callable[..., object]:
+        """`function`, its time counted for `part`."""
+
+        def call(*arguments: object, **named: object) -> object:
+            self._inner.append(0.0)
+            began = time.perf_counter()
+            try:
+                return function(*arguments, **named)
+            finally:
+                took = time.perf_counter() - began
+                self.seconds[part] += took - self._inner.pop()
+                if self._inner:
+                    self._inner[-1] += took
+
+        return call
+
+
+def run_benchmark() -> str:
+    """Train each preset on the zoo's Inception-V3, then place it in one pass, and return the tables."""
+    prepared = prepared_graph(lambda _: None)
+    small = regrouped(prepared, GROUPS)
+    rows = [_row(problem_on(small, CLUSTER), measured) for measured in RUNS]
+    passes = [_pass_row(problem_on(regrouped(prepared, groups), CLUSTER)) for groups in PASS_GROUPS]
+    head = [
+        f"{GRAPH}, {prepared.graph.op_count} ops simulated one by one, {small.grouping.group_count} groups, {CLUSTER}; "
+        "simulation, network and learning together.",
+        f"The published code itself (repaired) once took {PUBLISHED_SECONDS:g} s an episode with intermediate rewards "
+        "on such a graph and machine; it is not run here. Preset `paper` is the published form, in this engine.",
+        f"{'preset':8}{'reward':14}{'start':16}{'episodes':>9}{'seconds':>9}{'episodes/s':>12}{'evaluations/s':>15}"
+        f"{'network':>9}{'simulator':>11}{'glue':>6}{'x published':>13}",
+    ]
+    foot = ["", f"One greedy pass of an untrained shared head, median of {PASSES}, one thread:"]
+    return "\n".join([*head, *rows, *foot, *passes])
+
+
+def _row(problem: PlacementProblem, run: Measured) -> str:
+    settings: dict[str, Json] = {
+        "preset": run.preset,
+        "reward": run.reward,
+        "start": run.start,
+        "torch_device": "cpu",
+    }
+    _train(problem.with_budget(Budget(WARM_UP_EVALUATIONS)), settings)  # compiles, or loads what is compiled
+    own, shares = problem.with_budget(Budget(run.evaluations)), Shares()
+    with _watched(shares):
+        began = time.perf_counter()
+        episodes = _train(own, settings)
+        seconds = time.perf_counter() - began
+    parts = {part: share / seconds for part, share in shares.seconds.items()}
+    times = f"{episodes / seconds * PUBLISHED_SECONDS:13.0f}" if run.reward == "intermediate" else f"{'–':>13}"
+    return (
+        f"{run.preset:8}{run.reward:14}{run.start:16}"
+        f"{episodes:9}{seconds:9.1f}{episodes / seconds:12.1f}{own.ledger.used / seconds:15.0f}"
+        f"{parts['network']:9.0%}{parts['simulator']:11.0%}{1 - sum(parts.values()):6.0%}{times}"
+    )
+
+
+@contextmanager
+def _watched(shares: Shares) -> Iterator[None]:
+    """While it lasts, the parts' functions count their time for `shares`."""
+    with ExitStack() as stack:
+        for part, functions in PARTS.items():
+            for owner, name in functions:
+                stack.enter_context(mock.patch.object(owner, name, shares.timed(part, getattr(owner, name))))
+        yield
+
+
+def _train(problem: PlacementProblem, settings: Mapping[str, Json]) -> int:
+    """Episodes of one run."""
+    told: list[object] = []
+    rng = np.random.default_rng(0)
+    make_placer("placeto", settings).place(problem, problem.ledger.budget, rng, told.append, lambda: False)
+    return sum(isinstance(event, Episode) for event in told)
+
+
+def _pass_row(problem: PlacementProblem) -> str:
+    """From a problem that is made, its simulator included, to a placement: a trained policy's pass over a new graph."""
+    settings = make_settings({"torch_device": "cpu", "batch_episodes": 1, "start": "nowhere"})
+    seconds = []
+    with torch_threads(1):
+        for _ in range(1 + PASSES):
+            rng = np.random.default_rng(0)
+            began = time.perf_counter()
+            graph = group_graph(problem)
+            policy = make_policy(settings, graph, rng)
+            plan = make_plan(settings, graph, np.zeros(0, np.int32), True, rng)
+            policy.sample(plan, lambda: None)
+            seconds.append(time.perf_counter() - began)
+    return f"{problem.group_count:5} groups: {float(np.median(seconds[1:])):.3f} s"

@@ -1,0 +1,87 @@
+"""`python -m experiments NAME` makes the tables and figures of docs/ again, each by one command."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine import api
+from engine.cli.bench import Measuring, paragraphs
+from engine.cli.graph_arguments import settings_of_pairs
+from engine.cli.listing import print_settings
+from engine.cli.main import run_parsed
+from engine.errors import SettingsError
+from experiments.policies.scope import make_scope
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment(Measuring):
+    """A row of the registry below."""
+
+    folder: Path = Path("docs/results")
+    """where it writes"""
+    scoped: bool = False
+    """whether `--set` makes it smaller: experiments/policies/scope.py"""
+
+
+EXPERIMENTS = {
+    "ablations": Experiment("experiments.ablations:run", "a quarter of an hour"),
+    "auto_check": Experiment("experiments.auto_check.table:run", "an hour"),
+    "cross_family": Experiment("experiments.policies.cross_family:run", "most of a day", scoped=True),
+    "families": Experiment("experiments.families_table:run", "ten minutes", folder=Path("docs")),
+    "learning_choices": Experiment("experiments.policies.learning_choices:run", "hours", scoped=True),
+    "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
+    "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
+    "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
+    "table1": Experiment("experiments.table1:run", "ten minutes"),
+    "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
+    "zero_shot": Experiment("experiments.policies.zero_shot:run", "a day", scoped=True),
+    "zoo": Experiment("experiments.zoo_table:run", "minutes", folder=Path("docs")),
+    "zoo_samples": Experiment("experiments.zoo_samples:run", "a quarter of an hour"),
+}
+"""each writes into a folder, reports its progress, and returns a text"""
+SCOPED = tuple(name for name, experiment in EXPERIMENTS.items() if experiment.scoped)
+FOLDERS = " and ".join(name for name, experiment in EXPERIMENTS.items() if experiment.folder == Path("docs"))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one experiment and return its exit status, as those of `python -m engine`."""
+    return run_parsed(make_parser().parse_args(arguments))
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Of the one command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments",
+        description="Makes the tables and figures of docs/ again.",
+        epilog=paragraphs(EXPERIMENTS),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=list(EXPERIMENTS), metavar="NAME", help="see below")
+    parser.add_argument("--out", type=Path, help=f"folder (default docs/results; docs for {FOLDERS})")
+    some = ", ".join(SCOPED)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=JSON", help=f"for {some}; `--settings` lists them"
+    )
+    parser.add_argument("--settings", action="store_true", help="list what --set takes, and run nothing")
+    parser.set_defaults(command=_run)
+    return parser
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    experiment = EXPERIMENTS[parsed.name]
+    settings = settings_of_pairs(parsed.set)
+    if (settings or parsed.settings) and not experiment.scoped:
+        where = "--set" if settings else "--settings"
+        raise SettingsError(f"{parsed.name} has no settings", where=where, allowed=f"with {', '.join(SCOPED)}")
+    if parsed.settings:
+        print_settings(api.list_settings(make_scope, settings), as_json=False)
+        return 0
+    more = [settings] if settings else []
+    print(experiment.call()(parsed.out or experiment.folder, lambda line: print(line, file=sys.stderr), *more))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,87 @@
+"""The graphs of `auto_check`: random ones of four shapes, costed ones of public benchmarks, the zoo."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine import api
+from engine.bench.problems import problem_on
+from engine.bench.random_graphs import SHAPES, random_graph
+from engine.problem import Budget, PlacementProblem
+
+RANDOM_GRAPHS = 50
+SIZES = (30, 60, 120, 240)
+CLUSTERS = ("2xK80", "4xK80", "8xV100")
+"""taken in turn by the random graphs"""
+ZOO = (
+    ("inception_v3", "2xK80"),
+    ("inception_v3", "4xK80"),
+    ("nmt", "2xK80"),
+    ("nmt_4_layers", "4xK80"),
+    ("nasnet", "2xK80"),
+    ("nasnet", "4xK80"),
+)
+SHARED = Path(__file__).parents[3] / "shared" / "graphs"
+"""costed graphs of public benchmarks, where somebody has put them beside the checkout"""
+RANDOM_GRAPHS_WITH_ALL = 8
+"""of the random graphs, the first: on these the methods that take minutes are compared, and the same seconds"""
+ZOO_WITH_ALL = 1
+RANDOM_GRAPHS_WITH_PLACETO = 16
+"""of the random graphs, the first: every shape in every size; and on the benchmark graphs and the zoo"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One graph on one cluster."""
+
+    kind: str
+    name: str
+    prepared: api.PreparedGraph
+    cluster: str
+    """a shorthand or JSON"""
+    with_all: bool
+    """whether the methods that take minutes are compared here, too"""
+    with_placeto: bool
+    """whether Placeto is, the quickest of them"""
+
+    def problem(self, budget: Budget) -> PlacementProblem:
+        """To be placed with `budget`."""
+        return problem_on(self.prepared, self.cluster).with_budget(budget)
+
+
+def cases(tell: Callable[[str], None]) -> Iterator[Case]:
+    """All graphs, the random ones first."""
+    shapes = list(SHAPES)
+    for index in range(RANDOM_GRAPHS):
+        shape, size = shapes[index % len(shapes)], SIZES[index // len(shapes) % len(SIZES)]
+        cluster = CLUSTERS[index % len(CLUSTERS)]
+        prepared = random_graph(shape, size, np.random.default_rng(index))
+        name = f"{shape} {index}: {prepared.graph.op_count} ops, {cluster}"
+        yield Case(shape, name, prepared, cluster, index < RANDOM_GRAPHS_WITH_ALL, index < RANDOM_GRAPHS_WITH_PLACETO)
+    yield from _shared(tell)
+    built: dict[str, api.PreparedGraph] = {}
+    for index, (name, cluster) in enumerate(ZOO):
+        if name not in built:
+            tell(f"building and costing {name}")
+            built[name] = _built(name)
+        yield Case("zoo", f"{name}, {cluster}", built[name], cluster, index < ZOO_WITH_ALL, with_placeto=True)
+
+
+def _shared(tell: Callable[[str], None]) -> Iterator[Case]:
+    if not SHARED.is_dir():
+        tell("the shared graphs are not here")
+        return
+    for path in sorted(SHARED.glob("*.cluster.json")):
+        graph = path.with_name(path.name.replace(".cluster", ""))
+        prepared = api.prepare(graph, graph.suffix, lambda *_: None, api.Limits(), None)
+        yield Case("shared", graph.stem, prepared, path.read_text(), graph.stem == "chain_mm", with_placeto=True)
+
+
+def _built(name: str) -> api.PreparedGraph:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name}.pb"
+        api.build(name, path, lambda *_: None)
+        return api.prepare(path, path.suffix, lambda *_: None, api.Limits())

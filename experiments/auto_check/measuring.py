@@ -1,0 +1,160 @@
+"""What each method reaches on a graph, seed by seed; kept in a folder, so that a second call goes on.
+
+Child processes share the graphs, so that all cores can be used.
+"""
+
+import hashlib
+import json
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine import VERSION, api
+from engine.child.parent import Limits, ReportProgress, Results, no_progress, run_in_child
+from engine.comparing.work_folder import KEY_LENGTH
+from engine.errors import PlacetoError
+from engine.events import Json
+from engine.files.whole_files import write_whole
+from engine.placers import scotch
+from engine.placers.registry import make_placer
+from engine.placers.scotch_library import map_in_child
+from engine.problem import Budget, PlacementProblem
+from experiments.auto_check.cases import Case
+from experiments.processor_clock import count_processor_seconds
+
+LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
+"""of a child: it works on what is ours, and the budgets bound it"""
+EVALUATIONS_TO_WARM_UP = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What one method with one seed found on a case."""
+
+    method: str
+    seed: int
+    step_time_us: float | None
+    """None where it finds nothing feasible or says that it has no rule"""
+    wall_seconds: float
+
+
+def measure(
+    every: Sequence[Case],
+    seeds: Mapping[str, dict[str, int]],
+    budget: Budget,
+    work: Path,
+    processes: int,
+    tell: Callable[[str], None],
+) -> dict[str, list[Reached]]:
+    """By case: each method of its `seeds` with so many; what `work` has not is measured in `processes` children."""
+    work.mkdir(parents=True, exist_ok=True)
+    missing: list[Json] = []
+    for case in every:
+        key = _key(case, budget)
+        members: list[Json] = [
+            [method, seed]
+            for method, count in seeds[case.name].items()
+            for seed in range(count)
+            if not _path(work, key, method, seed).exists()
+        ]
+        if members:
+            write_whole(work / f"graph-{key}.npz", case.prepared.to_bytes())
+            missing.append({"key": key, "name": case.name, "cluster": case.cluster, "members": members})
+    shares = [missing[first::processes] for first in range(processes)]
+    with ThreadPoolExecutor(processes) as pool:
+        for _ in pool.map(
+            lambda share: _measure_share(share, budget, work, tell), [share for share in shares if share]
+        ):
+            pass
+    return {
+        case.name: [
+            _read(work, _key(case, budget), method, seed)
+            for method, count in seeds[case.name].items()
+            for seed in range(count)
+        ]
+        for case in every
+    }
+
+
+def _measure_share(share: list[Json], budget: Budget, work: Path, tell: Callable[[str], None]) -> None:
+    told: dict[str, Json] = {
+        "share": share,
+        "evaluations": budget.evaluations,
+        "seconds": budget.seconds,
+        "work": str(work),
+    }
+    run_in_child(
+        "experiments.auto_check.measuring:in_child",
+        told,
+        LIMITS,
+        task="measuring",
+        report_progress=lambda stage, done, total: tell(f"{stage}: {done} of {total}"),
+    )
+
+
+def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """Measure the `members`, [method, seed] each, of each graph of the `share`, and keep each at once."""
+    vars(scotch)["run_in_child"] = (
+        _in_this_process  # this process is a child already, and starting another takes a second
+    )
+    told: dict[str, Any] = dict(arguments)
+    work, budget = Path(told["work"]), Budget(told["evaluations"], told["seconds"])
+    if budget.seconds is not None:
+        count_processor_seconds()
+    for number, graph in enumerate(told["share"]):
+        report_progress(graph["name"], number, len(told["share"]))
+        prepared = api.PreparedGraph.from_bytes((work / f"graph-{graph['key']}.npz").read_bytes())
+        problem = Case("", "", prepared, graph["cluster"], with_all=False, with_placeto=False).problem(budget)
+        if number == 0:
+            _warm_up(problem, [method for method, _ in graph["members"]])
+        for method, seed in graph["members"]:
+            began = time.monotonic()
+            step_time_us = reached(problem, method, seed)
+            found = {"step_time_us": step_time_us, "wall_seconds": time.monotonic() - began}
+            write_whole(_path(work, graph["key"], method, seed), json.dumps(found).encode())
+    return {}, {}
+
+
+def _warm_up(problem: PlacementProblem, methods: Iterable[str]) -> None:
+    """Load what methods load when they are used first, which is no part of their seconds."""
+    if problem.ledger.budget.seconds is not None:
+        for method in dict.fromkeys(methods):
+            reached(problem.with_budget(Budget(EVALUATIONS_TO_WARM_UP)), method, 0)
+
+
+def _in_this_process(_function: str, arguments: Mapping[str, Json], _limits: Limits, **_options: object) -> Results:
+    """Scotch's mapping, in the place of `run_in_child`."""
+    return map_in_child(dict(arguments), Path(), no_progress)
+
+
+def reached(problem: PlacementProblem, method: str, seed: int) -> float | None:
+    """The best feasible step time with the problem's budget; None where there is none or the method has no rule."""
+    own = problem.with_budget(problem.ledger.budget)
+    rng = np.random.default_rng([seed, zlib.crc32(method.encode())])
+    try:
+        make_placer(method, {}).place(own, own.ledger.budget, rng, lambda _: None, lambda: False)
+    except PlacetoError:
+        return None
+    return own.ledger.best_step_time_us
+
+
+def _key(case: Case, budget: Budget) -> str:
+    """What all its figures depend on, beside method and seed."""
+    known = [VERSION, case.cluster, budget.evaluations, budget.seconds]
+    digest = hashlib.sha256(case.prepared.to_bytes() + json.dumps(known).encode())
+    return digest.hexdigest()[:KEY_LENGTH]
+
+
+def _path(work: Path, key: str, method: str, seed: int) -> Path:
+    return work / f"{method}-{seed}-{key}.json"
+
+
+def _read(work: Path, key: str, method: str, seed: int) -> Reached:
+    found = json.loads(_path(work, key, method, seed).read_bytes())
+    return Reached(method, seed, found["step_time_us"], found["wall_seconds"])

@@ -1,0 +1,271 @@
+"""The families in figures: size, step time, what placing brings, and how long they take to build.
+
+`python -m experiments families` writes docs/families.md; every figure in it comes from here.
+"""
+
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from engine import VERSION, api
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
+from engine.events import Json
+from engine.families import draws
+from engine.families.catalogue import FAMILIES
+from engine.families.family import member_order
+from engine.families.making import prepared_bytes
+from engine.families.members import HELD_OUT, SPLIT_PERIOD
+from engine.zoo.enas_settings import Cifar10Settings, PtbSettings
+
+COMMAND = "python -m experiments families"
+KIND = "K80"
+CLUSTERS = ("2xK80", "4xK80")
+SEARCH = "local_search"
+EVALUATIONS = 1000
+"""of the search, on each graph and cluster"""
+CHILD_LIMITS = Limits(memory_bytes=12 * 1024**3, seconds=600.0)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFigures:
+    """What is said of one graph."""
+
+    ops: int
+    edges: int
+    groups: int
+    group_edges: int
+    step_time_us: float
+    """of a step on one `KIND`"""
+    peak_bytes: int
+    """there"""
+    found_share: tuple[float, ...]
+    """[CLUSTERS] step time found by the search, over that on one device"""
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyFigures:
+    """What is said of a family."""
+
+    name: str
+    train: int
+    test: int
+    seconds: float
+    """wall time to build and prepare it"""
+    cpu_seconds: float
+    """of all its children together"""
+    load: float
+    """the machine's when that was done: processes that wanted a core, mean of the last minute"""
+    graphs: tuple[GraphFigures, ...]
+    stages: dict[str, float]
+    """CPU seconds of each stage of preparing its first member, in a child of its own"""
+
+
+def run(folder: Path, tell: Callable[[str], None], count: int = api.FAMILY_COUNT) -> str:
+    """Build and prepare every family anew, write `folder`/families.md, and return it."""
+    figures = [_figures(name, tell, count) for name in FAMILIES]
+    text = _page(figures)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "families.md").write_text(text)
+    return text
+
+
+def time_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
+    """Texts: CPU seconds of each stage of preparing the member that `order` tells."""
+    begun: list[tuple[str, float]] = []
+    prepared_bytes(order, folder, lambda stage: begun.append((stage, time.process_time())))
+    ends = [moment for _, moment in begun[1:]] + [time.process_time()]
+    return {}, {stage: end - moment for (stage, moment), end in zip(begun, ends, strict=True)}
+
+
+def _figures(name: str, tell: Callable[[str], None], count: int) -> FamilyFigures:
+    with tempfile.TemporaryDirectory() as cache:
+        began, cpu_began = time.monotonic(), _cpu_seconds_of_children()
+        family = api.prepared_family(name, Path(cache), lambda *_: None, count=count)
+        seconds, cpu_seconds = time.monotonic() - began, _cpu_seconds_of_children() - cpu_began
+    load = os.getloadavg()[0]
+    tell(f"{name}: prepared in {seconds:.0f} s")
+    order = member_order(FAMILIES[name], api.family_members(name)[0], destination=Path("nowhere"))
+    _, stages = run_in_child(f"{__name__}:time_in_child", order, CHILD_LIMITS, task="preparing a graph")
+    graphs = []
+    for prepared in (*family.train, *family.test):
+        graphs.append(_graph_figures(prepared))
+        tell(f"{prepared.graph.name}: {', '.join(f'{share:.2f}' for share in graphs[-1].found_share)}")
+    return FamilyFigures(
+        name=name,
+        train=len(family.train),
+        test=len(family.test),
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        load=load,
+        graphs=tuple(graphs),
+        stages=cast(dict[str, float], stages),
+    )
+
+
+def _cpu_seconds_of_children() -> float:
+    """Of those that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _graph_figures(prepared: api.PreparedGraph) -> GraphFigures:
+    cluster = api.parse_cluster(KIND)
+    everything: api.Json = dict.fromkeys(prepared.graph.op_names, cluster.devices[0].name)
+    (report,) = api.simulate(prepared, cluster, [everything])
+    assert isinstance(report, dict)
+    step_time_us = cast(float, report["step_time_us"])
+    return GraphFigures(
+        ops=prepared.graph.op_count,
+        edges=prepared.graph.edge_count,
+        groups=prepared.grouping.group_count,
+        group_edges=len(prepared.grouping.edge_source),
+        step_time_us=step_time_us,
+        peak_bytes=cast(list[int], report["peak_bytes"])[0],
+        found_share=tuple(_found_us(prepared, each) / step_time_us for each in CLUSTERS),
+    )
+
+
+def _found_us(prepared: api.PreparedGraph, cluster: str) -> float:
+    """The step time that the search finds."""
+    request = api.RunRequest(api.parse_cluster(cluster), SEARCH, api.Budget(EVALUATIONS, None), 0, {})
+    return cast(float, api.place(prepared, request, lambda _: None, lambda: False)["step_time_us"])
+
+
+def _page(figures: Sequence[FamilyFigures]) -> str:
+    head = HEAD.format(command=COMMAND, version=VERSION, **_drawn())
+    sizes = FIGURES.format(evaluations=EVALUATIONS, search=SEARCH, kind=KIND)
+    return "\n".join([head, sizes, *_size_table(figures), "", TIMES, *_time_table(figures), ""])
+
+
+def _drawn() -> dict[str, object]:
+    """What the text says of the draws."""
+    return {
+        "nmt_steps": f"{draws.NMT_STEPS.start} to {draws.NMT_STEPS.stop - 1}",
+        "nmt_batches": _listed(draws.NMT_BATCHES),
+        "nmt_most": len(draws.NMT_SETTINGS),
+        "ptb_nodes": draws.PTB_NODES,
+        "ptb_steps": draws.PTB_STEPS,
+        "ptb": PtbSettings(),
+        "vocabulary": f"{PtbSettings().vocabulary:,}",
+        "blocks": draws.CIFAR10_BLOCKS,
+        "cells": draws.CIFAR10_CELLS,
+        "filters": _listed(draws.CIFAR10_FILTERS),
+        "cifar10": Cifar10Settings(),
+        "period": SPLIT_PERIOD,
+        "held_out": _listed(sorted(HELD_OUT), "and"),
+    }
+
+
+def _listed(numbers: Sequence[int], last: str = "or") -> str:
+    """`1, 2 or 3`"""
+    *rest, end = map(str, numbers)
+    return f"{', '.join(rest)} {last} {end}"
+
+
+def _size_table(figures: Sequence[FamilyFigures]) -> list[str]:
+    head = ["family", "train, test", "ops", "edges", "groups", "edges of groups", "step, ms", "peak, GB", *CLUSTERS]
+    rows = [
+        [
+            each.name,
+            f"{each.train}, {each.test}",
+            _range([graph.ops for graph in each.graphs]),
+            _range([graph.edges for graph in each.graphs]),
+            _range([graph.groups for graph in each.graphs]),
+            _range([graph.group_edges for graph in each.graphs]),
+            _range([graph.step_time_us / 1e3 for graph in each.graphs]),
+            _range([graph.peak_bytes / 1e9 for graph in each.graphs], ".1f"),
+            *(_mean_and_range([graph.found_share[index] for graph in each.graphs]) for index in range(len(CLUSTERS))),
+        ]
+        for each in figures
+    ]
+    return _table(head, rows)
+
+
+def _time_table(figures: Sequence[FamilyFigures]) -> list[str]:
+    stages = list(figures[0].stages)
+    head = ["family", "all, wall", "load", "all, CPU", *stages]
+    rows = [
+        [
+            each.name,
+            f"{each.seconds:.0f}",
+            f"{each.load:.1f}",
+            f"{each.cpu_seconds:.0f}",
+            *(f"{each.stages[stage]:.2f}" for stage in stages),
+        ]
+        for each in figures
+    ]
+    return _table(head, rows)
+
+
+def _range(values: Sequence[float], form: str = ",.0f") -> str:
+    least, most = f"{min(values):{form}}", f"{max(values):{form}}"
+    return least if least == most else f"{least}–{most}"
+
+
+def _mean_and_range(shares: Sequence[float]) -> str:
+    return f"{np.mean(shares):.2f} ({_range(shares, '.2f')})"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> list[str]:
+    rule = ["---", *("---:" for _ in head[1:])]
+    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
+
+
+HEAD = """# Families
+
+    {command}      # writes this page; Placeto Explorer {version}
+
+Graphs that are alike, to train a policy on some and to test it on others:
+
+    python -m engine build nmt|ptb|cifar10 --out FOLDER [--count 32] [--seed 0]
+
+writes `nmt-00.pb`, `nmt-01.pb`, ... and `family.json`, which says of each graph what was drawn and whether it is one to
+train on or one to test with. Each is a full training step (forward, gradients, update) of a model of the
+[zoo](zoo.md), and every cost can be estimated. Ops are grouped to 128, of `nmt` to 160, as in Placeto's experiments.
+`python -m engine build ptb --out graph.pb --set NAME=VALUE ...` builds a single graph from its settings.
+
+## What is drawn
+
+- **nmt**: unrolled length {nmt_steps} and batch {nmt_batches}, each pair at most once,
+  so that there are at most {nmt_most} graphs. The rest is the zoo's NMT with 2 layers.
+- **ptb**: a recurrent cell of {ptb_nodes} nodes; each takes any earlier node and has identity, sigmoid, tanh or ReLU
+  before its highway gate. In all: {ptb_steps} steps, ENAS's batch {ptb.batch}, {ptb.units} units, {vocabulary} words.
+- **cifar10**: a normal and a reduction cell of {blocks} blocks each; a block takes any two earlier states and does to
+  each identity, a separable 3x3 or 5x5 convolution, a 3x3 average or a 3x3 maximum; and the channels of the first
+  stage, {filters}. In all: three stages of {cells} normal cells with a reduction
+  cell between them, as in ENAS's search, batch {cifar10.batch}, images of {cifar10.image_size}.
+
+The search spaces are ENAS's (Pham et al. 2018, arXiv 1802.03268, section 2 and appendix A); all choices are uniform.
+Where our models deviate from it stands at the head of `engine/zoo/ptb.py` and `engine/zoo/cifar10.py`. `build ptb --out
+graph.pb` and `build cifar10 --out graph.pb` give the cells that ENAS published. Placeto's experiments have such
+families too, of 32 graphs each; the ranges and sizes here are ours.
+
+**A graph depends on the family, the seed and its index alone**: another `--count` takes more or fewer of the same
+graphs. **The split is fixed**: of each {period} graphs in turn those with index {held_out} are to test with, 10 of 32.
+
+**The cache.** Commands that train on a family build, cost and group its graphs once and keep them in `.cache/families`
+(`--cache FOLDER`). A file there is named by graph, seed and a digest of all that it depends on (settings, groups,
+version of the engine), and holds a digest of its content. One that is damaged or holds something else is built again,
+and a line says so. The folder can be deleted at any time.
+"""
+
+FIGURES = """## Size
+
+Least and most over the graphs of seed 0. Step and peak are simulated, all ops on one {kind}; 1 GB is 10⁹ bytes. The
+last columns say what there is to gain: the step time that {evaluations:,} evaluations of `{search}` find on the
+cluster, over that of one device, mean and range.
+"""
+
+TIMES = """## Time to build
+
+Seconds. First all graphs of a family, built, costed, grouped and put into an empty cache by two children at once on a
+machine of two cores: wall time, the load of the machine meanwhile (two are the children's), CPU time. Then CPU time of
+the stages of the family's first graph, alone in a child.
+"""

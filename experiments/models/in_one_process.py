@@ -1,0 +1,90 @@
+"""All rows of one model made in one process, since each process loads TensorFlow and Keras anew.
+
+A reading starts children of its own, and so does every other step; here they run in the process itself, which is a
+child already.
+"""
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from engine.child.parent import ReportProgress, Results, no_progress, run_in_child
+from engine.costs import estimated
+from engine.events import Json
+from engine.graphs import graphdef_reader, opening
+from experiments.exact_numbers import ask_for_exact_numbers
+from experiments.models.making import LIMITS, file_of, make_in_child
+from experiments.models.model import SAVED_MODEL
+from experiments.models.placing import counts_of
+from experiments.models.reading import figures
+from experiments.models.registry import MODELS
+
+READERS = (estimated, graphdef_reader, opening)
+"""that start children"""
+Row = Mapping[str, Json]
+
+
+def rows_of(name: str, forms: Sequence[str], places: bool, folder: Path) -> dict[str, Row]:
+    """Form → what is read of the model's file, which stays in `folder`; and what is found in its placed file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    order: dict[str, Json] = {"name": name, "forms": list(forms), "folder": str(folder.absolute()), "places": places}
+    _, texts = run_in_child(f"{__name__}:rows_in_child", order, LIMITS, task=f"reading the files of {name}")
+    return cast(dict[str, Row], texts)
+
+
+def rows_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """What `rows_of` says."""
+    if order["places"]:
+        ask_for_exact_numbers()
+    files, name = Path(cast(str, order["folder"])), cast(str, order["name"])
+    forms = cast(list[str], order["forms"])
+    return {}, cast(dict[str, Json], rows_here(name, forms, bool(order["places"]), files, folder, report_progress))
+
+
+def rows_here(
+    name: str, forms: Sequence[str], places: bool, files: Path, folder: Path, report_progress: ReportProgress
+) -> dict[str, dict[str, Json]]:
+    """The same in this process; the files go to `files`, all else to `folder`."""
+    wanted: dict[str, Json] = {"name": name, "forms": list(forms), "folder": str(files)}
+    _, closed = make_in_child(wanted, folder, report_progress)
+    rows: dict[str, dict[str, Json]] = {}
+    for form in forms:
+        path, own = file_of(name, form, files), folder / f"{name}-{form}"
+        own.mkdir()
+        with children_in(own):
+            rows[form] = figures(path, form, MODELS[name], closed)
+        if places and form == SAVED_MODEL and "refused" not in rows[form]:
+            rows[form]["placed"] = counts_of(name, path, own)
+    return rows
+
+
+@contextmanager
+def children_in(folder: Path) -> Iterator[None]:
+    """What would run in a child runs here, each in a folder of its own in `folder`, until the context ends."""
+
+    def run(function: str, arguments: Mapping[str, Json]) -> tuple[Results, Path]:
+        module, _, name = function.partition(":")
+        own = folder / f"child_{len(list(folder.iterdir()))}"
+        own.mkdir()
+        return getattr(importlib.import_module(module), name)(dict(arguments), own, no_progress), own
+
+    @contextmanager
+    def child_results(
+        function: str, arguments: Mapping[str, Json], *_: object, **__: object
+    ) -> Iterator[tuple[Results, Path]]:
+        yield run(function, arguments)
+
+    def run_here(function: str, arguments: Mapping[str, Json], *_: object, **__: object) -> Results:
+        return run(function, arguments)[0]
+
+    substitutes = {"child_results": child_results, "run_in_child": run_here}
+    before = [(each, name, getattr(each, name)) for each in READERS for name in substitutes if hasattr(each, name)]
+    for each, name, _ in before:
+        setattr(each, name, substitutes[name])
+    try:
+        yield
+    finally:
+        for each, name, kept in before:
+            setattr(each, name, kept)

@@ -1,0 +1,44 @@
+"""Random placements of a SavedModel of the suite, written by the writer and run beside the unplaced graph.
+
+In a child alone: it runs the graph on virtual CPU devices, soft placement off.
+"""
+
+from pathlib import Path
+
+from engine.events import Json
+from experiments.models.registry import MODELS
+
+DEVICES = (2, 3)
+"""of a placement each"""
+TOLERANCE, HALF_TOLERANCE = 1e-5, 1e-2
+"""of numbers; where a model computes in half precision"""
+KEYS = (
+    "executed",
+    "placements",
+    "compared",
+    "mismatches",
+    "numbers",
+    "not_finite",
+    "unequal",
+    "moved",
+    "far",
+    "changed",
+)
+"""what a row keeps of the counts (`placed_checks.Found`)"""
+
+
+def counts_of(name: str, path: Path, folder: Path) -> dict[str, Json]:
+    """The same in this process, which is a child."""
+    from experiments.placed.checks import PlacedGraph, try_random_placements
+    from experiments.placed.samples import opened_here, unplaced
+    from experiments.placed.step import Step
+
+    model = MODELS[name]
+    source, fetches = opened_here(path, folder / "opened")
+    step = Step(fetches, feeds=model.fed())
+    tolerance = HALF_TOLERANCE if model.half else TOLERANCE
+    placed = PlacedGraph(source, step, max(DEVICES), folder, unplaced(path), tolerance)
+    for devices in DEVICES:
+        try_random_placements(placed, devices, [devices])
+    found = placed.found.to_json()
+    return {**{key: found[key] for key in KEYS}, "examples": found["examples"]}

@@ -1,0 +1,114 @@
+"""Real models as users export them, in each form: what is read of them, beside closed forms of their layers.
+
+`python -m experiments models` writes docs/models.md, and keeps each row in docs/results/models.json as it comes:
+a second call makes only the rows that are missing. `--set only=gpt,lstm_40` and `--set forms=saved_model` pick.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.files.whole_files import write_whole
+from experiments.models.in_one_process import rows_of
+from experiments.models.making import file_of, make
+from experiments.models.model import FORMS, SAVED_MODEL
+from experiments.models.page import Row, page
+from experiments.models.reading_times import reading_times
+from experiments.models.registry import MODELS
+from experiments.models.serving import SERVED, served_counts
+
+Rows = dict[str, dict[str, dict[str, Json]]]
+"""model → form → figures"""
+WORK = Path(".cache/models")
+RESULTS = Path("results/models.json")
+SETTINGS = ("only", "forms", "work", "again", "placed", "today")
+"""names of models, and of forms, with commas; the folder of files; whether rows are made again; whether placed files
+run; the folder of another checkout, whose reading times are to stand beside ours"""
+
+
+def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
+    """Make the rows that are missing, write `folder`/models.md, and return it. Raises SettingsError."""
+    chosen = dict(settings or {})
+    unknown = sorted(chosen.keys() - set(SETTINGS))
+    if unknown:
+        raise SettingsError(f"no setting {unknown[0]}", where="--set", allowed=", ".join(SETTINGS))
+    names = _picked(chosen.get("only"), MODELS, "only")
+    forms = _picked(chosen.get("forms"), FORMS, "forms")
+    work = Path(str(chosen.get("work", WORK)))
+    path = folder / RESULTS
+    rows = read_rows(path)
+    for name in names:
+        kept = {} if chosen.get("again") else rows.get(name, {})
+        for form, row in _whole(name, [form for form in MODELS[name].forms if form in forms], kept, work, chosen):
+            tell(f"{name}, {form}: {told(row)}")
+            rows.setdefault(name, {})[form] = row
+            _keep(rows, path)
+    text = page(rows)
+    (folder / "models.md").write_text(text)
+    return text
+
+
+def _whole(
+    name: str, forms: Sequence[str], kept: Mapping[str, Row], work: Path, chosen: Mapping[str, Json]
+) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The rows of one model that are new, or were not whole in what was `kept`."""
+    places = chosen.get("placed", True) is True
+    made = _made(name, [form for form in forms if form not in kept], places, work)
+    for form in forms:
+        before = kept.get(form)
+        row = {**(made[form] if before is None else before)}
+        if form == SAVED_MODEL and "refused" not in row:
+            row |= _beside(name, row, places, chosen.get("today"), work)
+        if row != before:
+            yield form, row
+
+
+def _made(name: str, forms: list[str], places: bool, work: Path) -> Mapping[str, Row]:
+    """New rows."""
+    return rows_of(name, forms, places, work) if forms else {}
+
+
+def _beside(name: str, row: Row, places: bool, today: Json, work: Path) -> dict[str, Json]:
+    """What a SavedModel's row has beside its reading, as far as it is missing: it is served, and read by another."""
+    file, found = file_of(name, SAVED_MODEL, work), {}
+    serves, reads = places and name in SERVED and "served" not in row, bool(today) and "seconds_today" not in row
+    if (serves or reads) and not file.exists():
+        make(name, [SAVED_MODEL], work)
+    if serves:
+        found["served"] = cast(Json, served_counts(name, file))
+    if reads:
+        found |= reading_times(file, SAVED_MODEL, MODELS[name], Path(str(today)))
+    return found
+
+
+def told(row: Mapping[str, Json]) -> str:
+    """A row in a line."""
+    if "refused" in row:
+        return f"refused: {row['refused']}"
+    keys = ("ops", "unknown_ops", "heavy_ops", "heavy_unknown", "bounded_ops", "flops_difference", "seconds")
+    held = f"persistent {row['persistent_bytes']} of {row['closed_persistent_bytes']}"
+    return ", ".join([*(f"{key} {row[key]}" for key in keys), held])
+
+
+def read_rows(path: Path) -> Rows:
+    """What was kept; nothing, where nothing was."""
+    return cast(Rows, json.loads(path.read_text())) if path.exists() else {}
+
+
+def _keep(rows: Rows, path: Path) -> None:
+    ordered = {name: {form: rows[name][form] for form in FORMS if form in rows[name]} for name in rows}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, (json.dumps(ordered, indent=1) + "\n").encode())
+
+
+def _picked(wanted: Json, known: Iterable[str], where: str) -> list[str]:
+    """Those of the `known` names that are wanted; all, if nothing is said."""
+    names = list(known)
+    asked = names if wanted is None else str(wanted).split(",")
+    for name in asked:
+        if name not in names:
+            raise SettingsError(f"{name!r}", where=where, allowed=", ".join(names), field=where)
+    return asked

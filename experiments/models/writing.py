@@ -1,0 +1,116 @@
+"""A built model's file, in each form that people have. TensorFlow is loaded: in a child alone."""
+
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+from experiments.models.model import (
+    FROZEN,
+    META_GRAPH,
+    SAVED_MODEL,
+    WITH_SHAPES,
+    WITHOUT_SHAPES,
+    Built,
+)
+from experiments.models.tensorflow1 import Graph1
+
+SIGNATURE = "serving_default"
+OPTIONS = tf.saved_model.SaveOptions(
+    experimental_custom_gradients=False, experimental_variable_policy="expand_distributed_variables"
+)
+"""each replica has its copy of a variable; no gradients of what replicas reduce, which cannot be saved"""
+v1 = tf.compat.v1
+
+
+def write(built: Built, form: str, path: Path, work: Path) -> None:
+    """Write `path`; `work` is an empty folder for what lies on the way."""
+    WRITERS[form](built, path, work)
+
+
+def _saved_model(built: Built, path: Path, work: Path) -> None:
+    """As `model.export` does it; a module that is no Keras model has its step for signature."""
+    folder = exported(built, work / "model")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for file in sorted(each for each in folder.rglob("*") if each.is_file()):
+            archive.write(file, file.relative_to(folder))
+
+
+def exported(built: Built, folder: Path) -> Path:
+    """The folder of the SavedModel."""
+    if isinstance(built.holder, Graph1):
+        graph1 = built.holder
+        with graph1.graph.as_default(), v1.Session(graph=graph1.graph) as session:
+            session.run(v1.global_variables_initializer())
+            v1.saved_model.simple_save(session, str(folder), graph1.feeds, graph1.fetches)
+        return folder
+    if isinstance(built.holder, keras.Model):
+        built.holder.export(str(folder), verbose=False)
+    else:
+        module = tf.Module()
+        module.held = built.holder
+        signature = built.step if built.step.input_signature else named(built)
+        tf.saved_model.save(module, str(folder), {SIGNATURE: signature}, OPTIONS)
+    return folder
+
+
+def named(built: Built) -> Any:
+    """The step as a signature takes it: inputs by name, outputs in a dict."""
+
+    def step(**inputs: Any) -> dict[str, Any]:
+        outputs = tf.nest.flatten(built.step(*(inputs[spec.name] for spec in built.inputs)))
+        return {f"output_{index}": output for index, output in enumerate(outputs)}
+
+    return tf.function(step).get_concrete_function(**{spec.name: spec for spec in built.inputs})
+
+
+def _graph(with_shapes: bool) -> Callable[[Built, Path, Path], None]:
+    def write_graph(built: Built, path: Path, _work: Path) -> None:
+        holder = built.holder
+        is_old = isinstance(holder, Graph1)
+        graph = holder.graph if is_old else built.step.get_concrete_function(*built.inputs).graph
+        _put(path, graph.as_graph_def(add_shapes=with_shapes))
+
+    return write_graph
+
+
+def _frozen(built: Built, path: Path, _work: Path) -> None:
+    frozen = convert_variables_to_constants_v2(built.step.get_concrete_function(*built.inputs))
+    _put(path, frozen.graph.as_graph_def())
+
+
+def _meta_graph(built: Built, path: Path, work: Path) -> None:
+    """What TensorFlow 1 exports of its graph, or of a SavedModel that it has loaded; a step is run for the outputs."""
+    if isinstance(built.holder, Graph1):
+        with built.holder.graph.as_default():
+            _export_meta_graph(path, built.holder.fetches.values())
+        return
+    folder = str(exported(built, work / "model"))
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        loaded = v1.saved_model.load(session, ["serve"], folder)
+        outputs = loaded.signature_def[SIGNATURE].outputs.values()
+        _export_meta_graph(path, [graph.as_graph_element(output.name) for output in outputs])
+
+
+def _export_meta_graph(path: Path, outputs: Iterable[Any]) -> None:
+    """Of the default graph."""
+    for output in outputs:
+        v1.add_to_collection(v1.GraphKeys.TRAIN_OP, output.op)
+    v1.train.export_meta_graph(str(path))
+
+
+def _put(path: Path, definition: Any) -> None:
+    path.write_bytes(definition.SerializeToString(deterministic=True))
+
+
+WRITERS: dict[str, Callable[[Built, Path, Path], None]] = {
+    SAVED_MODEL: _saved_model,
+    WITH_SHAPES: _graph(with_shapes=True),
+    WITHOUT_SHAPES: _graph(with_shapes=False),
+    FROZEN: _frozen,
+    META_GRAPH: _meta_graph,
+}

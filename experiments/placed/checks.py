@@ -1,0 +1,202 @@
+"""Random placements of a graph, each written by the writer and held against what TensorFlow does. In a child alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.child.parent import no_progress
+from engine.events import Json
+from engine.graphs.colocation import colocation_classes, devices_of_classes
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.graphdef_messages import NODE, read_messages
+from engine.graphs.graphdef_nodes import graph_of_messages
+from engine.graphs.graphdef_writer import DEVICE, PLACED_FILE, write_in_child
+from engine.graphs.must_colocate import SWITCHED_FEED
+from engine.graphs.tensorflow_messages import Message, load_messages
+from engine.graphs.wire import fields
+from experiments.placed.step import (
+    VARIABLE,
+    Numbers,
+    Step,
+    device_part,
+    far_numbers,
+    mismatches,
+    run_step,
+    unequal_numbers,
+    v1,
+)
+
+TOLERANCE = 1e-5
+SHOWN = 5
+"""mismatches that are told of each kind"""
+
+
+@dataclass(slots=True)
+class Found:
+    """Counts over the placements of one graph."""
+
+    nodes: int
+    """of the graph"""
+    executed: int = 0
+    """of them those that a step runs (the others are fed, or lie behind what is fed)"""
+    placements: int = 0
+    compared: int = 0
+    """written devices beside executed ones, over all placements"""
+    mismatches: int = 0
+    """ops that TensorFlow had elsewhere than written: at the import, in the partitions, or when they ran"""
+    numbers: int = 0
+    """arrays that a step gives"""
+    not_finite: int = 0
+    """of them, those of the original file that hold a NaN or an infinity"""
+    unequal: int = 0
+    """of them, over all placements, those that are not the original file's, all on one device"""
+    moved: int = 0
+    """of them, over all placements, those that are not the opened graph's, all on one device: what placing changed"""
+    far: int = 0
+    """of them, over all placements, those that are farther from the original file's than the tolerance"""
+    changed: int = 0
+    """placements whose file differs from the source in more than devices"""
+    examples: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """For the way out of the child."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in self._items()}
+
+    def _items(self) -> list[tuple[str, int | tuple[str, ...]]]:
+        return [(name, getattr(self, name)) for name in self.__slots__]
+
+    @property
+    def holds(self) -> bool:
+        return self.mismatches == self.unequal == self.moved == self.changed == 0
+
+
+class PlacedGraph:
+    """One graph's file (.pb, .pbtxt) and its step, to try placements on."""
+
+    def __init__(
+        self,
+        source: Path,
+        step: Step,
+        devices: int,
+        folder: Path,
+        unplaced: Message | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        """`unplaced` is the GraphDef to compare numbers with, where that is not the source itself."""
+        self._tolerance = tolerance
+        self._source, self._step, self._devices, self._folder = source, step, devices, folder
+        self.graph = graph_of(source)
+        self._bytes = fields_but_devices(source.read_bytes(), source.suffix)
+        self._numbers = self._opened_numbers = self._unplaced_numbers(definition_of(source))
+        if unplaced is not None:
+            self._numbers = self._unplaced_numbers(unplaced)
+        not_finite = sum(value.dtype.kind in "fc" and not np.isfinite(value).all() for value in self._numbers.values())
+        self.found = Found(self.graph.op_count, numbers=len(self._numbers), not_finite=int(not_finite))
+
+    def try_placement(self, device_of_op: NDArray[np.int64]) -> None:
+        """Write, compare, run: `device_of_op` [ops]."""
+        names = [f"/device:CPU:{device}" for device in device_of_op.tolist()]
+        placed = self._written(dict(zip(self.graph.op_names, names, strict=True)))
+        definition = definition_of(placed)
+        ran = run_step(definition, self._step, self._devices)
+        wrong = mismatches(definition, ran)
+        wrong += [
+            (node.name, device_part(node.device), f"{name}, which was asked for")
+            for node, name in zip(definition.node, names, strict=True)
+            if device_part(node.device) != name
+        ]
+        unequal = unequal_numbers(self._numbers, ran.numbers)
+        found = self.found
+        found.placements += 1
+        found.executed = max(found.executed, len(ran.executed))
+        found.compared += sum(map(len, ran.executed.values()))
+        found.mismatches += len(wrong)
+        found.unequal += len(unequal)
+        found.far += len(far := far_numbers(self._numbers, ran.numbers, self._tolerance))
+        found.moved += len(unequal_numbers(self._opened_numbers, ran.numbers))
+        found.changed += fields_but_devices(placed.read_bytes(), placed.suffix) != self._bytes
+        told = [f"{name}: {written}, not {other}" for name, written, other in wrong[:SHOWN]] + (far or unequal)[:SHOWN]
+        found.examples = (*found.examples, *told)[: 2 * SHOWN]
+
+    def _unplaced_numbers(self, definition: Message) -> Numbers:
+        """Of a step on one device; without the variables that the source has not."""
+        for node in definition.node:
+            node.device = ""
+        known = set(self.graph.op_names)
+        variables = {VARIABLE + node.name for node in definition.node if node.name not in known}
+        numbers = run_step(definition, self._step, self._devices).numbers
+        return {name: value for name, value in numbers.items() if name not in variables}
+
+    def _written(self, placement: dict[str, str]) -> Path:
+        """By the writer itself."""
+        suffix = self._source.suffix
+        order: dict[str, Json] = {
+            "source": str(self._source),
+            "suffix": suffix,
+            "written_suffix": suffix,
+            "device_of_op": cast(Json, placement),
+            "short": False,
+            "keep_pins": True,
+        }
+        write_in_child(order, self._folder, no_progress)
+        return (self._folder / PLACED_FILE).rename(self._folder / f"placed{suffix}")
+
+
+def graph_of(source: Path) -> ComputationGraph:
+    """The graph, as the reader reads it."""
+    return graph_of_messages(read_messages(source.read_bytes(), source.suffix), source.stem)
+
+
+def random_devices(
+    graph: ComputationGraph, group_of_op: NDArray[np.int32], devices: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """[ops] a random device for each group; one with a fixed device keeps it, one of what is fed has the first."""
+    fixed = devices_of_classes(graph, group_of_op)
+    chosen = rng.integers(0, devices, len(fixed))
+    for group, device in enumerate(fixed):
+        if device.index:
+            chosen[group] = int(device.index)
+    chosen[group_of_op[[reason == SWITCHED_FEED for reason in graph.cpu_reason]]] = 0
+    return np.asarray(chosen[group_of_op])
+
+
+def try_random_placements(placed: PlacedGraph, devices: int, seeds: Sequence[int]) -> Found:
+    """A placement a seed, every co-location class on a random device: no placement is finer."""
+    classes = colocation_classes(placed.graph)
+    for seed in seeds:
+        placed.try_placement(random_devices(placed.graph, classes, devices, np.random.default_rng(seed)))
+    return placed.found
+
+
+def fields_but_devices(content: bytes, suffix: str) -> list[bytes]:
+    """The file's fields one by one, those of nodes one level deeper, but for the nodes' devices."""
+    if suffix == ".pbtxt":
+        content = _parsed_text(content).SerializeToString(deterministic=True)
+    found: list[bytes] = []
+    for outer in fields(content):
+        if outer.number != NODE:
+            found.append(content[outer.start : outer.end])
+            continue
+        found.append(b"node")
+        found += (
+            content[inner.start : inner.end]
+            for inner in fields(content, outer.payload, outer.end)
+            if inner.number != DEVICE
+        )
+    return found
+
+
+def _parsed_text(content: bytes) -> Message:
+    graph = v1.GraphDef()
+    load_messages("google.protobuf.text_format").Parse(content.decode(), graph)
+    return graph
+
+
+def definition_of(path: Path) -> Message:
+    """The GraphDef in a .pb or .pbtxt file."""
+    content = path.read_bytes()
+    return _parsed_text(content) if path.suffix == ".pbtxt" else v1.GraphDef.FromString(content)

@@ -1,0 +1,66 @@
+"""Policies for experiments: trained in a child each, kept in the work folder, gone on with after an interruption."""
+
+from pathlib import Path
+from typing import Any
+
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
+from engine.events import Json
+from engine.files.whole_files import write_whole
+from engine.policies.family_training import train_policy
+from engine.policies.trained_policy import TrainedPolicy
+from engine.policies.training_problem import TrainingProgress
+from experiments.policies.problems import graphs_of, problem_of
+from experiments.policies.scope import Scope, make_scope
+from experiments.processor_clock import count_processor_seconds
+
+LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
+"""of a child: it works on what is ours, and the budgets bound it"""
+
+
+def policy_path(scope: Scope, families: tuple[str, ...], seed: int) -> Path:
+    """Where the policy of `families` with `seed` is, or will be."""
+    return Path(scope.work) / f"{'-'.join(families)}-{seed}-{scope.training_key(families)}.safetensors"
+
+
+def make_policy(scope: Scope, settings: dict[str, Json], families: tuple[str, ...], seed: int) -> None:
+    """Train the policy in a child, unless it is there. `settings` are those that `scope` was made of."""
+    if not policy_path(scope, families, seed).exists():
+        order: dict[str, Json] = {"settings": settings, "families": list(families), "seed": seed}
+        task = f"training on {' and '.join(families)}, seed {seed}"
+        run_in_child("experiments.policies.making:in_child", order, LIMITS, task=task)
+
+
+def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Train and keep one policy."""
+    from engine.policies import learner  # torch takes seconds to load
+
+    count_processor_seconds(learner)
+    told: dict[str, Any] = dict(arguments)
+    scope, families, seed = make_scope(told["settings"]), tuple(told["families"]), int(told["seed"])
+    problems = [
+        problem_of(graph, cluster)
+        for family in families
+        for graph in graphs_of(scope.of(families), family, "train")
+        for cluster in scope.cluster_names
+    ]
+    path = policy_path(scope, families, seed)
+    checkpoint, log = path.with_suffix(".state"), path.with_suffix(".log")
+
+    def tell(progress: TrainingProgress) -> None:
+        gap = "" if progress.mean_gap is None else f", {progress.mean_gap:+.1%} of the best known"
+        log.write_text(f"{progress.stage} {progress.done:.0%} {progress.seconds:.0f} s{gap}\n")
+
+    settings = scope.of(families).training_settings()
+    state = checkpoint.read_bytes() if checkpoint.exists() else None
+    policy = train_policy(
+        problems, (), settings, seed, tell, lambda: False, state, lambda kept: write_whole(checkpoint, kept)
+    )
+    write_whole(path, policy.to_bytes())
+    checkpoint.unlink(missing_ok=True)
+    return {}, {}
+
+
+def read_policy(scope: Scope, families: tuple[str, ...], seed: int) -> TrainedPolicy:
+    """A policy that was made."""
+    path = policy_path(scope, families, seed)
+    return TrainedPolicy.from_bytes(path.read_bytes(), path.name)

@@ -1,0 +1,166 @@
+"""What policies and other methods reach on held-out graphs: one child a graph and cluster, one file a figure's row."""
+
+import json
+import time
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.child.parent import ReportProgress, Results, run_in_child
+from engine.errors import PlacetoError
+from engine.events import Json
+from engine.files.whole_files import write_whole
+from engine.placers.registry import make_placer
+from engine.policies.proposals import proposals
+from engine.policies.trained_policy import TrainedPolicy
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from experiments.policies.making import LIMITS, read_policy
+from experiments.policies.problems import graphs_of, problem_of
+from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, Scope, make_scope
+from experiments.processor_clock import count_processor_seconds
+
+QUICK, SLOW = ("m_etf", "heft"), ("m_sct", "scotch")
+SEARCH = "auto"
+RANDOM_PLACEMENTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What the other methods reach on one graph and cluster: step times in µs, None where nothing feasible."""
+
+    graph: str
+    cluster: str
+    reached: dict[str, float | None]
+    """method → step time; `random` is the mean of a hundred placements, `search_N` a search of N seconds"""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What one policy reaches there."""
+
+    graph: str
+    cluster: str
+    families: tuple[str, ...]
+    """that it was trained on"""
+    seed: int
+    greedy_us: float | None
+    best_of_us: float | None
+    searched_us: float | None
+    """Auto with the policy and SHORT_SECONDS in all, the passes included"""
+    greedy_seconds: float
+    """of the greedy pass alone, features included"""
+
+
+def compared_path(scope: Scope, graph: str, cluster: str) -> Path:
+    """Where the row is, or will be."""
+    return Path(scope.work) / f"compared-{graph}-{cluster}-{scope.key('search_seconds', 'slow_methods')}.json"
+
+
+def proposed_path(scope: Scope, graph: str, cluster: str, families: tuple[str, ...], seed: int) -> Path:
+    """Where the row is, or will be."""
+    key = scope.training_key(families, "samples")
+    return Path(scope.work) / f"proposed-{'-'.join(families)}-{seed}-{graph}-{cluster}-{key}.json"
+
+
+def measure(settings: dict[str, Json], family: str, index: int, trained: list[tuple[str, ...]]) -> None:
+    """Measure on the held-out graph `index` of `family`, on all clusters, what is not measured yet.
+
+    `settings` are the scope's; `trained`: the families that the policies to be looked at were trained on, each with
+    every seed.
+    """
+    order: dict[str, Json] = {
+        "settings": settings,
+        "family": family,
+        "index": index,
+        "trained": [list(names) for names in trained],
+    }
+    task = f"measuring on graph {index} of {family}"
+    run_in_child("experiments.policies.measuring:in_child", order, LIMITS, task=task)
+
+
+def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Measure one graph on all clusters, and keep each row at once."""
+    count_processor_seconds()
+    told: dict[str, Any] = dict(arguments)
+    scope = make_scope(told["settings"])
+    graph = graphs_of(scope, told["family"], "test")[told["index"]]
+    for cluster in scope.cluster_names:
+        problem = problem_of(graph, cluster).problem
+        path = compared_path(scope, graph[0], cluster)
+        if not path.exists():
+            row = Compared(graph[0], cluster, _compared(problem, scope))
+            write_whole(path, json.dumps(asdict(row)).encode())
+        for families in map(tuple, told["trained"]):
+            for seed in range(scope.seeds):
+                path = proposed_path(scope, graph[0], cluster, families, seed)
+                if not path.exists():
+                    policy = read_policy(scope, families, seed)
+                    times = _proposed(problem, policy, scope.samples, seed)
+                    write_whole(path, json.dumps(asdict(Proposed(graph[0], cluster, families, seed, *times))).encode())
+    return {}, {}
+
+
+def _compared(problem: PlacementProblem, scope: Scope) -> dict[str, float | None]:
+    methods = QUICK + SLOW * scope.slow_methods
+    reached = {method: _reached(problem, method, None) for method in ("single_device", *methods)}
+    reached["random"] = _random_us(problem)
+    for seconds in dict.fromkeys((SHORT_SECONDS, MIDDLE_SECONDS, scope.search_seconds)):
+        reached[f"search_{seconds:g}"] = _reached(problem, SEARCH, seconds)
+    return reached
+
+
+def _reached(problem: PlacementProblem, method: str, seconds: float | None) -> float | None:
+    """The best feasible step time that `method` finds by itself; None where it finds none or has no rule."""
+    own = problem.with_budget(Budget(MOST_EVALUATIONS, seconds))
+    rng = np.random.default_rng(zlib.crc32(method.encode()))
+    try:
+        make_placer(method, {}).place(own, own.ledger.budget, rng, lambda _: None, lambda: False)
+    except PlacetoError:
+        return None
+    return own.ledger.best_step_time_us
+
+
+def _random_us(problem: PlacementProblem) -> float:
+    """The mean step time of random placements, feasible or not."""
+    from engine.placeto.episodes import random_placements
+
+    placements = random_placements(problem.allowed, RANDOM_PLACEMENTS, np.random.default_rng(0))
+    return float(problem.simulator.evaluate(placements).step_time_us.mean())
+
+
+def _proposed(
+    problem: PlacementProblem, policy: TrainedPolicy, samples: int, seed: int
+) -> tuple[float | None, float | None, float | None, float]:
+    """(greedy, best of all, Auto with the policy: step times in µs; seconds of the greedy pass)."""
+    proposals(policy, problem, np.random.default_rng(0), 0)  # loads torch and what is compiled
+    began = time.process_time()
+    proposals(policy, problem, np.random.default_rng(0), 0)
+    seconds = time.process_time() - began
+    placements = proposals(policy, problem, np.random.default_rng(seed), samples)
+    greedy_us, best_us = _best_us(problem, placements[:1]), _best_us(problem, placements)
+    own = problem.with_budget(Budget(MOST_EVALUATIONS, SHORT_SECONDS))
+    auto = make_placer(SEARCH, {}, policy)
+    auto.place(own, own.ledger.budget, np.random.default_rng(seed), lambda _: None, lambda: False)
+    return greedy_us, best_us, own.ledger.best_step_time_us, seconds
+
+
+def _best_us(problem: PlacementProblem, placements: NDArray[np.int32]) -> float | None:
+    """The least feasible step time of `placements` [batch, groups]."""
+    evaluations = problem.simulator.evaluate(placements)
+    feasible = problem.feasible(evaluations)
+    return float(evaluations.step_time_us[feasible].min()) if feasible.any() else None
+
+
+def read_compared(path: Path) -> Compared:
+    """A row that was kept."""
+    return Compared(**json.loads(path.read_bytes()))
+
+
+def read_proposed(path: Path) -> Proposed:
+    """A row that was kept."""
+    known = json.loads(path.read_bytes())
+    return Proposed(**{**known, "families": tuple(known["families"])})

@@ -1,0 +1,136 @@
+"""The page of an experiment with policies: gaps to the search, by graphs and clusters, beside the other methods."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, quantiles
+
+from engine import VERSION
+from engine.placers.registry import PLACERS
+from experiments.policies.measuring import QUICK, SEARCH, SLOW, Compared, Proposed
+from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, Scope
+
+EVERY = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRows:
+    """What was measured on one set of graphs."""
+
+    compared: list[Compared]
+    proposed: list[Proposed]
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """By what shares one method is behind the search, graph by graph (and seed by seed)."""
+
+    label: str
+    values: list[float]
+    missing: int
+    """where it found nothing feasible"""
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.values)
+
+    @property
+    def nine_in_ten(self) -> float:
+        """Nine in ten are no further behind than this."""
+        return quantiles(self.values, n=10, method="inclusive")[-1] if len(self.values) > 1 else self.values[0]
+
+
+def gaps(rows: PolicyRows, scope: Scope, cluster: str = EVERY) -> list[Gaps]:
+    """Of each answer of the policies and each method, on one cluster or all; the search's own is the measure."""
+    measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
+    found = []
+    answers = (("greedy pass", "greedy_us"), (f"best of {1 + scope.samples}", "best_of_us"))
+    for label, field in (*answers, (f"{PLACERS[SEARCH][0]} with it, {SHORT_SECONDS:g} s", "searched_us")):
+        pairs = [(row, getattr(row, field)) for row in rows.proposed if cluster in (EVERY, row.cluster)]
+        found.append(_gaps(label, [(time, measure[row.graph, row.cluster]) for row, time in pairs]))
+    for method in methods(rows, scope):
+        own = [row for row in rows.compared if cluster in (EVERY, row.cluster)]
+        found.append(_gaps(label_of(method), [(row.reached[method], measure[row.graph, row.cluster]) for row in own]))
+    return found
+
+
+def _gaps(label: str, pairs: Sequence[tuple[float | None, float | None]]) -> Gaps:
+    values = [time / least - 1 for time, least in pairs if time is not None and least is not None]
+    return Gaps(label, values, len(pairs) - len(values))
+
+
+def reference(scope: Scope) -> str:
+    """The search that all is compared with."""
+    return f"search_{scope.search_seconds:g}"
+
+
+def methods(rows: PolicyRows, scope: Scope) -> list[str]:
+    """In the order of the columns: those that every row has."""
+    searches = [f"search_{seconds:g}" for seconds in (SHORT_SECONDS, MIDDLE_SECONDS)]
+    listed = [*searches, *QUICK, *SLOW, "single_device", "rnn", "random"]
+    had = [method for method in listed if all(method in row.reached for row in rows.compared)]
+    return [method for method in had if method != reference(scope)]
+
+
+def label_of(method: str) -> str:
+    """For people."""
+    if method.startswith("search_"):
+        return f"search, {method.removeprefix('search_')} s"
+    if method == "rnn":
+        return "RNN, zero-shot"
+    return "random, mean" if method == "random" else PLACERS[method][0]
+
+
+def tables(command: str, title: str, rows: Mapping[str, PolicyRows], scope: Scope) -> str:
+    """The whole page; `rows` by what the tables' first column says."""
+    search = PLACERS[SEARCH][0]
+    with_rnn = any("rnn" in row.reached for of in rows.values() for row in of.compared)
+    head = f"""# {title}
+
+`{command}`; Placeto Explorer {VERSION}. Ran with: {scope.told(with_rnn=with_rnn)}.
+
+By what share a step is longer than after {scope.search_seconds:g} s of search ({search}); below 0 it is shorter.
+Estimated costs, simulated steps. Mean over graphs, clusters and seeds; in brackets what nine in ten stay within.
+"""
+    labels = [each.label for each in gaps(next(iter(rows.values())), scope)]
+    lines = ["| | cluster | " + " | ".join(labels) + " |", "| --- " * (2 + len(labels)) + "|"]
+    for name, of in rows.items():
+        for cluster in (*scope.cluster_names, EVERY):
+            cells = [_cell(each) for each in gaps(of, scope, cluster)]
+            lines.append(f"| {name} | {cluster} | " + " | ".join(cells) + " |")
+    return "\n".join([head, *lines, "", *(_reading(name, of, scope) for name, of in rows.items()), ""])
+
+
+def tables_by_graph(rows: Mapping[str, PolicyRows], scope: Scope) -> str:
+    """A further table: each graph by itself, over all clusters and seeds."""
+    lines: list[str] = []
+    for name, of in rows.items():
+        for graph in dict.fromkeys(row.graph for row in of.compared):
+            own = PolicyRows(
+                [row for row in of.compared if row.graph == graph], [row for row in of.proposed if row.graph == graph]
+            )
+            found = gaps(own, scope)
+            lines = lines or ["| | graph | " + " | ".join(each.label for each in found) + " |"]
+            lines += ["| --- " * (2 + len(found)) + "|"] * (len(lines) == 1)
+            lines.append(f"| {name} | {graph} | " + " | ".join(_cell(each) for each in found) + " |")
+    return "\n".join([*lines, ""])
+
+
+def _cell(own: Gaps) -> str:
+    if not own.values:
+        return "none fits"
+    missed = f", {own.missing} without" if own.missing else ""
+    return f"{own.mean:+.1%} ({own.nine_in_ten:+.1%}{missed})"
+
+
+def _reading(name: str, rows: PolicyRows, scope: Scope) -> str:
+    """Seeds apart, and the time of a greedy pass."""
+    measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
+    means = []
+    for seed in sorted({row.seed for row in rows.proposed}):
+        own = [(row.greedy_us, measure[row.graph, row.cluster]) for row in rows.proposed if row.seed == seed]
+        means.append(_gaps("", own).mean)
+    slowest = max(row.greedy_seconds for row in rows.proposed)
+    return (
+        f"- {name}: greedy pass by seed {min(means):+.1%} to {max(means):+.1%}; a pass takes "
+        f"{fmean(row.greedy_seconds for row in rows.proposed):.3f} s on average, at most {slowest:.3f} s."
+    )

@@ -1,0 +1,74 @@
+"""Graphs of the families on clusters, as the experiments with policies take them out of the families' cache."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.bench.problems import problem_on
+from engine.child.parent import no_progress
+from engine.families.catalogue import FAMILIES
+from engine.families.family import prepared_family
+from engine.families.members import DEFAULT_COUNT, Split, members
+from engine.files.whole_files import write_whole
+from engine.policies.training_problem import TrainingProblem
+from engine.prepared import PreparedGraph
+from engine.problem import MOST_EVALUATIONS
+from experiments.policies.scope import Scope
+from experiments.table1 import prepared_sample
+
+SPLITS: tuple[Split, ...] = ("train", "test")
+NamedGraph = tuple[str, PreparedGraph]
+ZOO = "zoo"
+"""in the place of a family: graphs of the zoo, all to test with"""
+ZOO_GRAPHS = ("inception_v3", "nasnet", "nmt", "nmt_4_layers")
+
+
+def held_out_names(scope: Scope, family: str) -> list[str]:
+    """The graphs of `family`, or of the zoo, that are looked at and trained on by none."""
+    if family == ZOO:
+        return list(ZOO_GRAPHS)
+    return _members(family, "test", scope.graphs)[1]
+
+
+def prepare_families(scope: Scope, tell: Callable[[str], None]) -> None:
+    """Build what the families' cache lacks, before several children look for it."""
+    for family in scope.family_names:
+        tell(f"the graphs of {family}")
+        for split in SPLITS:
+            graphs_of(scope, family, split)
+
+
+def prepare_zoo(scope: Scope, tell: Callable[[str], None]) -> None:
+    """Build the zoo's graphs and keep them in the work folder, unless they are there."""
+    for name in ZOO_GRAPHS:
+        if not _zoo_path(scope, name).exists():
+            write_whole(_zoo_path(scope, name), prepared_sample(name, tell).to_bytes())
+
+
+def _zoo_path(scope: Scope, name: str) -> Path:
+    return Path(scope.work) / f"zoo-{name}-{scope.key()}.prepared"
+
+
+def graphs_of(scope: Scope, family: str, split: Split) -> list[NamedGraph]:
+    """(name, graph) of the first graphs of the split of `family`, as many as `scope` says."""
+    if family == ZOO:
+        return [(name, PreparedGraph.from_bytes(_zoo_path(scope, name).read_bytes())) for name in ZOO_GRAPHS]
+    count, names = _members(family, split, scope.train_graphs if split == "train" else scope.graphs)
+    prepared = prepared_family(family, Path(scope.cache), no_progress, count=count, only=split)
+    graphs = prepared.train if split == "train" else prepared.test
+    return list(zip(names, graphs, strict=False))
+
+
+def _members(family: str, split: Split, wanted: int) -> tuple[int, list[str]]:
+    """(how many members of `family` hold `wanted` of the split, at least 32 or all; the names of these)."""
+    most, count = FAMILIES[family].most, DEFAULT_COUNT
+    while True:
+        names = [member.name for member in members(family, count=count) if member.split == split]
+        if len(names) >= wanted or count == most:
+            return count, names[:wanted]
+        count = min(most, 2 * count)
+
+
+def problem_of(graph: NamedGraph, cluster_name: str) -> TrainingProblem:
+    """One graph on one cluster; its budget has no end."""
+    name, prepared = graph
+    return TrainingProblem(name, cluster_name, problem_on(prepared, cluster_name, MOST_EVALUATIONS))

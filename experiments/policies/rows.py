@@ -1,0 +1,110 @@
+"""Trains, measures and writes for an experiment with policies: several children at once, what is there is kept."""
+
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from engine.events import Json
+from engine.settings.ranges import refused
+from experiments.policies.figure import draw_shares
+from experiments.policies.making import make_policy
+from experiments.policies.measuring import (
+    Compared,
+    Proposed,
+    compared_path,
+    measure,
+    proposed_path,
+    read_compared,
+    read_proposed,
+)
+from experiments.policies.page import PolicyRows
+from experiments.policies.problems import held_out_names
+from experiments.policies.rnn import measure_rnn, read_rnn
+from experiments.policies.scope import Scope, make_scope
+
+Families = tuple[str, ...]
+"""that a policy was trained on"""
+Tell = Callable[[str], None]
+
+
+def measured_scope(settings: Mapping[str, Json]) -> Scope:
+    """`settings` over the whole experiment's, for one without variants of the training. Raises SettingsError."""
+    scope = make_scope(settings)
+    if scope.variants:
+        raise refused("variants", scope.variants, "nothing: learning_choices alone has variants")
+    return scope
+
+
+def carry_out(
+    scope: Scope,
+    settings: dict[str, Json],
+    tested: Mapping[str, list[Families]],
+    tell: Tell,
+    *,
+    with_rnn: bool = False,
+) -> None:
+    """Train and measure what the work folder lacks: of each family of `tested`, the policies trained on the others'.
+
+    All is one queue, so that no process waits while another trains; what needs a policy stands behind its training.
+    """
+    graphs = {family: held_out_names(scope, family) for family in tested}
+    every = list(dict.fromkeys(families for of in tested.values() for families in of))
+    most = max(len(names) for names in graphs.values())
+
+    def make(families: Families, seed: int) -> None:
+        make_policy(scope, settings, families, seed)
+        tell(f"trained on {' and '.join(families)}, seed {seed}")
+
+    def train_rnn(family: str, cluster: str) -> None:
+        measure_rnn(scope, settings, family, cluster)
+        tell(f"the RNN on {family}, {cluster}")
+
+    def look(family: str, index: int) -> None:
+        for families in tested[family]:
+            for seed in range(scope.seeds):
+                made[families, seed].result()
+        measure(settings, family, index, tested[family])
+        tell(f"measured on {graphs[family][index]}")
+
+    with ThreadPoolExecutor(scope.processes) as pool:
+        made = {
+            (families, seed): pool.submit(make, families, seed) for seed in range(scope.seeds) for families in every
+        }
+        others = [
+            pool.submit(train_rnn, family, cluster) for family in tested for cluster in scope.cluster_names if with_rnn
+        ]
+        looks = [
+            pool.submit(look, family, index)
+            for index in range(most)
+            for family in tested
+            if index < len(graphs[family])
+        ]
+        for future in (*made.values(), *others, *looks):
+            future.result()
+
+
+def rows_of(scope: Scope, family: str, trained_on: Families, *, with_rnn: bool = False) -> PolicyRows:
+    """All rows of the held-out graphs of `family` for the policies that were trained on `trained_on`."""
+    compared: list[Compared] = []
+    proposed: list[Proposed] = []
+    for graph in held_out_names(scope, family):
+        for cluster in scope.cluster_names:
+            row = read_compared(compared_path(scope, graph, cluster))
+            if with_rnn:
+                row.reached["rnn"] = read_rnn(scope, graph, cluster)
+            compared.append(row)
+            paths = [proposed_path(scope, graph, cluster, trained_on, seed) for seed in range(scope.seeds)]
+            proposed += [read_proposed(path) for path in paths]
+    return PolicyRows(compared, proposed)
+
+
+def written(folder: Path, name: str, text: str, rows: Mapping[str, PolicyRows], scope: Scope) -> str:
+    """Write the page, its rows and its picture; returns the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = {of: asdict(found) for of, found in rows.items()}
+    (folder / f"{name}.json").write_text(json.dumps(kept) + "\n")
+    draw_shares(rows, scope, folder / f"{name}.png")
+    (folder / f"{name}.md").write_text(text)
+    return text

@@ -1,0 +1,203 @@
+"""Whether a policy still places well when it visits the groups in an order that it was not trained with.
+
+`python -m experiments traversal_orders` writes docs/results/traversal_orders.{md,json}, anew after each graph.
+A policy is trained on one graph, in topological order or in orders drawn anew for each episode. Then it places the
+same graph from one device, in orders that it has not seen. Source of the question: Addanki et al., NeurIPS 2019,
+section 4.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import VERSION
+from engine.bench.problems import problem_on
+from engine.child.parent import Limits, ReportProgress, Results, run_in_child
+from engine.events import Json
+from engine.placeto.episodes import Plan, fastest_device_placement
+from engine.placeto.features import GroupGraph, group_graph
+from engine.placeto.policy import Policy
+from engine.placeto.settings import make_settings
+from engine.placeto.torch_threads import torch_threads
+from engine.placeto.training import Training
+from engine.placeto.traversals import visiting_orders
+from engine.prepared import PreparedGraph
+from engine.problem import PlacementProblem
+from experiments.table1 import prepared_sample
+
+COMMAND = "python -m experiments traversal_orders"
+GRAPHS = ("inception_v3", "nmt", "nasnet")
+CLUSTER = "2xK80"
+SEEDS = (0, 1, 2, 3, 4)
+CHILDREN = 2
+"""trained in at a time"""
+LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=6 * 3600.0)
+"""of a child"""
+EVALUATIONS = 12_000
+TRAINED = ("topological", "mixed")
+TESTED = {"topological": 1, "random_topological": 3, "least_urgent_first": 1, "reversed": 1, "random": 3}
+"""traversal → how many orders of it"""
+PASSES = (1, 2)
+SAMPLES = 16
+"""passes by chance beside the greedy one"""
+SETTINGS: dict[str, Json] = {"start": "fastest_device", "stay_weight": 0.0, "torch_device": "cpu"}
+"""so that the policy learns to place from nothing, rather than to mend the best placement so far"""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One order tried: step times as shares of the best that was found for the graph with this seed."""
+
+    graph: str
+    seed: int
+    trained: str
+    passes: int
+    traversal: str
+    greedy: float
+    best_of: float
+    """of the greedy and the sampled episodes"""
+
+
+def run(folder: Path, tell: Callable[[str], None]) -> str:
+    """Train and test on each graph, write `folder`/traversal_orders.{md,json}, and return the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    placed: list[Placed] = []
+    turns = [(seed, name) for seed in SEEDS for name in GRAPHS]
+    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(CHILDREN) as pool:
+        for name in GRAPHS:
+            _prepared_path(work, name).write_bytes(prepared_sample(name, tell).to_bytes())
+        for (seed, name), own in zip(turns, pool.map(lambda turn: _in_child(work, *turn), turns), strict=True):
+            placed += own
+            tell(f"{name}, seed {seed}: {_told(own)}")
+            (folder / "traversal_orders.json").write_text(json.dumps([asdict(each) for each in placed]) + "\n")
+            (folder / "traversal_orders.md").write_text(page(placed))
+    return page(placed)
+
+
+def _prepared_path(work: str, name: str) -> Path:
+    return Path(work) / f"{name}.prepared"
+
+
+def _in_child(work: str, seed: int, name: str) -> list[Placed]:
+    order: dict[str, Json] = {"work": work, "seed": seed, "graph": name}
+    task = f"{name}, seed {seed}"
+    _, texts = run_in_child("experiments.traversal_orders:place_in_child", order, LIMITS, task=task)
+    rows = texts["placed"]
+    assert isinstance(rows, list)
+    return [Placed(**row) for row in rows]  # type: ignore[arg-type]  # what place_in_child has written
+
+
+def place_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """One graph with one seed; the child's side."""
+    told: dict[str, Any] = dict(order)
+    prepared = PreparedGraph.from_bytes(_prepared_path(told["work"], told["graph"]).read_bytes())
+    problem = problem_on(prepared, CLUSTER, EVALUATIONS)
+    return {}, {"placed": [asdict(each) for each in placed_in_orders(told["graph"], problem, told["seed"])]}
+
+
+def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Placed]:
+    """Train once for each of TRAINED, and try the policies in all orders."""
+    graph = group_graph(problem)
+    found: list[tuple[str, int, str, NDArray[np.float64]]] = []
+    best_us = np.inf
+    for trained in TRAINED:
+        own = problem.with_budget(problem.ledger.budget)
+        training = Training(
+            own,
+            make_settings({**SETTINGS, "traversal": trained}),
+            np.random.default_rng(seed),
+            lambda _: None,
+            lambda: False,
+        )
+        training.run()
+        best_us = min(best_us, own.ledger.best_time_us)
+        for traversal, count in TESTED.items():
+            orders = visiting_orders(traversal, graph, count, np.random.default_rng([seed, 1]), seed)
+            for order in orders:
+                for passes in PASSES:
+                    ends = _ends(training.policy, graph, np.tile(order, passes), seed)
+                    found.append((trained, passes, traversal, problem.simulator.evaluate(ends).step_time_us))
+    return [
+        Placed(name, seed, trained, passes, traversal, float(times[0] / best_us), float(times.min() / best_us))
+        for trained, passes, traversal, times in found
+    ]
+
+
+def _ends(policy: Policy, graph: GroupGraph, order: NDArray[np.int32], seed: int) -> NDArray[np.int32]:
+    """[1 + SAMPLES, groups] placements from one device, in `order` [steps]; the greedy one first."""
+    episodes = 1 + SAMPLES
+    plan = Plan(
+        starts=np.tile(fastest_device_placement(graph), (episodes, 1)),
+        orders=np.tile(order, (episodes, 1)),
+        uniforms=np.random.default_rng([seed, 2]).random((episodes, len(order))),
+        greedy=np.arange(episodes) == 0,
+        explore=0.0,
+    )
+    with torch_threads(1):
+        return policy.sample(plan, lambda: None).ends()
+
+
+def page(placed: Sequence[Placed]) -> str:
+    """The whole page."""
+    seeds = sorted({each.seed for each in placed})
+    unseen = ", ".join(f"{count} {name}" for name, count in TESTED.items())
+    given = ", ".join(f"{name}={value}" for name, value in SETTINGS.items() if name != "torch_device")
+    head = f"""# Orders of visiting that the policy has not seen
+
+`{COMMAND}`; Placeto Explorer {VERSION}; {CLUSTER}, 128 groups, {EVALUATIONS:,} evaluations of training,
+seeds {seeds}. Preset `fast` with {given}.
+
+How much longer a step takes than with the best placement that either training found. Orders a seed: {unseen};
+those drawn are new, not of the training. `mixed` is random topological and random orders in turn. Mean over orders and
+seeds; gap: the mean over all orders; spread: the slowest order's step time over the fastest's, the mean over the seeds
+and the worst seed. Passes: how often the policy goes over the groups, the second time from where the first ended.
+"""
+    traversals = list(TESTED)
+    lines = [
+        "| graph | trained with | passes | answer | " + " | ".join(traversals) + " | gap | spread | worst |",
+        "| --- " * (7 + len(traversals)) + "|",
+    ]
+    for graph in (*dict.fromkeys(each.graph for each in placed), "all"):
+        for trained in TRAINED:
+            for passes in PASSES:
+                own = [
+                    each
+                    for each in placed
+                    if graph in (each.graph, "all") and (each.trained, each.passes) == (trained, passes)
+                ]
+                lines += [_line(graph, trained, passes, answer, own) for answer in ("greedy", "best_of")]
+    return "\n".join([head, *lines, ""])
+
+
+def _line(graph: str, trained: str, passes: int, answer: str, own: Sequence[Placed]) -> str:
+    label = "greedy" if answer == "greedy" else f"best of {1 + SAMPLES}"
+    by_traversal = [
+        fmean(getattr(each, answer) for each in own if each.traversal == traversal) - 1 for traversal in TESTED
+    ]
+    gap = fmean(getattr(each, answer) for each in own) - 1
+    spreads = [spread(own, answer, key) for key in dict.fromkeys((each.graph, each.seed) for each in own)]
+    cells = [graph, trained, str(passes), label, *(f"{value:.1%}" for value in by_traversal)]
+    return f"| {' | '.join(cells)} | {gap:.1%} | {fmean(spreads):.1%} | {max(spreads):.1%} |"
+
+
+def spread(own: Sequence[Placed], answer: str, key: tuple[str, int]) -> float:
+    """How much longer the step takes with the worst of the orders than with the best, for one graph and seed."""
+    values = [getattr(each, answer) for each in own if (each.graph, each.seed) == key]
+    return float(max(values) / min(values) - 1)
+
+
+def _told(own: Sequence[Placed]) -> str:
+    parts = []
+    for trained in TRAINED:
+        for passes in PASSES:
+            gap = fmean(each.greedy for each in own if (each.trained, each.passes) == (trained, passes)) - 1
+            parts.append(f"trained {trained}, {passes} passes: {gap:.1%}")
+    return ", ".join(parts)

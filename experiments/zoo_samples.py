@@ -1,0 +1,140 @@
+"""How many evaluations a policy trained on one graph of the zoo needs to pass the human expert and the RNN's best.
+
+`python -m experiments zoo_samples` writes docs/results/zoo_samples.{md,json}; a second call goes on where the
+first was stopped. Beside it Post and local search with the same evaluations, and what the paper needed.
+Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1; of the memory: its published sample settings.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from engine import VERSION, api
+from experiments.table1 import ROWS, Row, prepared_sample, tell_standing, work_folder
+
+COMMAND = "python -m experiments zoo_samples"
+EVALUATIONS = 2000
+SEEDS = 5
+MEMORY_BYTES = 8 * 10**9
+"""of a device: beyond it the paper's step times have a penalty, so that a larger model needs more than one"""
+COMPARED = ("placeto", "post", "local_search")
+METHODS = ("human_expert", "rnn", *COMPARED)
+PAPERS_SAMPLES = {
+    ("inception_v3", 2): "1,600",
+    ("inception_v3", 4): "5,800",
+    ("nmt", 2): "20,400",
+    ("nmt_4_layers", 4): "94,000",
+    ("nasnet", 2): "3,500",
+    ("nasnet", 4): "29,000",
+}
+"""evaluations after which the paper's policy had the placement of its table"""
+
+
+def run(folder: Path, tell: Callable[[str], None]) -> str:
+    """Build the zoo, train and search on each graph, write `folder`/zoo_samples.{md,json}, and return the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    prepared = {name: prepared_sample(name, tell) for name in dict.fromkeys(row.graph for row in ROWS)}
+    found = {}
+    for row in ROWS:
+        tell(f"{row.graph} on {row.gpus} GPUs")
+        found[row] = _outcomes(prepared[row.graph], row)
+    text = page(found)
+    (folder / "zoo_samples.md").write_text(text)
+    kept = [_raw(row, outcome) for row, outcomes in found.items() for outcome in outcomes]
+    (folder / "zoo_samples.json").write_text(json.dumps(kept) + "\n")
+    return text
+
+
+def _outcomes(prepared: api.PreparedGraph, row: Row) -> list[api.Outcome]:
+    cluster = api.parse_cluster(f"{row.gpus}xK80")
+    devices = tuple(dataclasses.replace(device, memory_bytes=MEMORY_BYTES) for device in cluster.devices)
+    request = api.ComparisonRequest(
+        dataclasses.replace(cluster, devices=devices), METHODS, api.Budget(EVALUATIONS), SEEDS
+    )
+    work = work_folder(row)
+    return api.compare(prepared, request, work.with_name(f"{work.name}-samples"), tell_standing)
+
+
+def _raw(row: Row, outcome: api.Outcome) -> dict[str, api.Json]:
+    fields: dict[str, api.Json] = {"graph": row.graph, "gpus": row.gpus}
+    return fields | {name: value for name, value in outcome.to_json().items() if name != "device_of_group"}
+
+
+def evaluations_to_pass(outcome: api.Outcome, step_time_us: float | None) -> int | None:
+    """After how many evaluations its best was below `step_time_us`; None if it never was, or there is none to pass."""
+    if step_time_us is None:
+        return None
+    return next((evaluations for evaluations, best_us in outcome.curve if best_us < step_time_us), None)
+
+
+def page(found: dict[Row, list[api.Outcome]]) -> str:
+    """The whole page."""
+    seeds = 1 + max(outcome.seed for outcomes in found.values() for outcome in outcomes)
+    head = f"""# Evaluations to pass the human expert and the RNN
+
+`{COMMAND}`; Placeto Explorer {VERSION}; {EVALUATIONS:,} evaluations a seed,
+seeds 0 to {seeds - 1}, default settings, 128 groups, K80s with {MEMORY_BYTES / 1e9:g} GB each, estimated costs. Each
+method is trained or run on that graph alone.
+
+Evaluations until the best placement so far was better than the human expert's, and than the best that the RNN found
+with any of its seeds in {EVALUATIONS:,} evaluations: the mean over the seeds, the range in brackets. The paper's figure
+is the evaluations until its policy had the placement of its table, on its own costs and graphs. A figure below five is
+a trivial placement, which every run evaluates first: one device alone is then better.
+"""
+    lines = [
+        "| model | GPUs | expert (s) | RNN's best (s) | method | best (s) | of one device, worst seed "
+        "| to pass the expert | to pass the RNN | paper's samples |",
+        "| --- " * 10 + "|",
+    ]
+    for row, outcomes in found.items():
+        lines += _lines(row, outcomes)
+    return "\n".join([head, *lines, ""])
+
+
+def _lines(row: Row, outcomes: Sequence[api.Outcome]) -> list[str]:
+    """One a method."""
+    labels = {method.name: method.label for method in api.methods()}
+    expert_us = next((each.own_best_us for each in outcomes if each.method == "human_expert"), None)
+    rnn_us = min((us for each in outcomes if each.method == "rnn" and (us := each.own_best_us)), default=None)
+    lines = []
+    for method in COMPARED:
+        own = [each for each in outcomes if each.method == method]
+        best = [each.step_time_us for each in own if each.feasible and each.step_time_us is not None]
+        one_device = [
+            each.step_time_us / each.one_device_us for each in own if each.step_time_us and each.one_device_us
+        ]
+        first = method == COMPARED[0]
+        cells = [
+            row.graph if first else "",
+            str(row.gpus) if first else "",
+            _seconds([expert_us]) if first else "",
+            _seconds([rnn_us]) if first else "",
+            labels[method],
+            _seconds(best),
+            f"{max(one_device):.3f}" if one_device else "–",
+            _needed([evaluations_to_pass(each, expert_us) for each in own]),
+            _needed([evaluations_to_pass(each, rnn_us) for each in own]),
+            PAPERS_SAMPLES.get((row.graph, row.gpus), "–") if first else "",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _seconds(times_us: Sequence[float | None]) -> str:
+    known = sorted(time / 1e6 for time in times_us if time is not None)
+    if not known:
+        return "none"
+    least, greatest = f"{known[0]:.3g}", f"{known[-1]:.3g}"
+    return f"{fmean(known):.3g}" + (f" ({least}–{greatest})" if least != greatest else "")
+
+
+def _needed(evaluations: Sequence[int | None]) -> str:
+    """Mean and range over the seeds that passed, and how many did not."""
+    known = sorted(each for each in evaluations if each is not None)
+    if not known:
+        return "never"
+    missed = len(evaluations) - len(known)
+    span = f" ({known[0]:,}–{known[-1]:,})" if known[0] != known[-1] else ""
+    return f"{fmean(known):,.0f}{span}" + (f", {missed} of {len(evaluations)} never" if missed else "")

@@ -1,0 +1,208 @@
+"""The zoo in figures: ops, arithmetic, parameters, memory and step times on one device, beside the paper's.
+
+`python -m experiments zoo` writes docs/zoo.md; every figure in it comes from here.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from engine import VERSION, api
+from engine.child.parent import Limits, run_in_child
+
+COMMAND = "python -m experiments zoo"
+PAPERS_KIND = "K80"
+NASNET_OPS_OF_PAPER = 12_942
+COUNT_LIMITS = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A graph of the table."""
+
+    name: str
+    settings: Mapping[str, api.Json] = field(default_factory=dict)
+    papers_ops: str = ""
+    papers_seconds: str = ""
+    """of a step on one K80"""
+
+    @property
+    def command(self) -> str:
+        """What follows `python -m engine build`."""
+        inference = ["--inference"] if self.settings.get("inference") else []
+        rest = [f"--set {name}={value}" for name, value in self.settings.items() if name != "inference"]
+        return " ".join([self.name, *inference, *rest])
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is said of a graph."""
+
+    row: Row
+    ops: int
+    operations: int
+    parameters: int
+    persistent_bytes: int
+    peak_bytes: int
+    step_time_us: dict[str, float]
+    """device kind → of a step on one such device"""
+
+
+INFERENCE: Mapping[str, api.Json] = {"inference": True}
+LARGE: Mapping[str, api.Json] = {"cells": 6, "filters": 168, "stem_filters": 96, "image_size": 331}
+ROWS = (
+    Row("inception_v3", papers_ops="10,061 (published code's file)", papers_seconds="1.56"),
+    Row("nasnet", papers_ops=f"{NASNET_OPS_OF_PAPER:,}", papers_seconds="1.28"),
+    Row("nmt", papers_seconds="out of memory"),
+    Row("nmt_4_layers", papers_seconds="out of memory"),
+    Row("ptb"),
+    Row("cifar10"),
+    Row("tiny_cnn"),
+    Row("inception_v3", INFERENCE),
+    Row("nasnet", INFERENCE),
+    Row("nmt", INFERENCE),
+    Row("nmt_4_layers", INFERENCE),
+    Row("ptb", INFERENCE),
+    Row("cifar10", INFERENCE),
+    Row("nasnet", LARGE),
+)
+
+
+def run(folder: Path, tell: Callable[[str], None]) -> str:
+    """Build and cost every graph, write `folder`/zoo.md, and return it."""
+    figures = []
+    for row in ROWS:
+        tell(row.command)
+        figures.append(_figures(row))
+    text = _page(figures)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "zoo.md").write_text(text)
+    return text
+
+
+def _figures(row: Row) -> Figures:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / f"{row.name}.pb"
+        ops = api.build(row.name, path, lambda *_: None, row.settings)
+        order: dict[str, api.Json] = {"path": str(path)}
+        _, counted = run_in_child("engine.zoo.arithmetic:count_in_child", order, COUNT_LIMITS, task="counting")
+        prepared = api.prepare(path, path.suffix, lambda *_: None, api.Limits(), groups=None)
+    reports = {kind.name: _one_device(prepared, kind.name) for kind in api.device_kinds()}
+    return Figures(
+        row=row,
+        ops=ops,
+        operations=cast(int, counted["operations"]),
+        parameters=cast(int, counted["parameters"]),
+        persistent_bytes=int(prepared.costs.persistent_bytes.sum()),
+        peak_bytes=cast(list[int], reports[PAPERS_KIND]["peak_bytes"])[0],
+        step_time_us={kind: cast(float, report["step_time_us"]) for kind, report in reports.items()},
+    )
+
+
+def _one_device(prepared: api.PreparedGraph, kind: str) -> dict[str, api.Json]:
+    """The simulated step with all ops on one device of `kind`."""
+    cluster = api.parse_cluster(kind)
+    placement: api.Json = dict.fromkeys(prepared.graph.op_names, cluster.devices[0].name)
+    (report,) = api.simulate(prepared, cluster, [placement])
+    assert isinstance(report, dict)
+    return report
+
+
+def _page(figures: list[Figures]) -> str:
+    head = HEAD.format(command=COMMAND, version=VERSION)
+    return "\n".join([head, *_size_table(figures), "", TIMES, *_time_table(figures), "", _reading(figures)])
+
+
+def _size_table(figures: list[Figures]) -> list[str]:
+    head = ["`build`", "ops", "paper's ops", "GFLOP", "parameters", "held GB", "peak GB"]
+    rows = [
+        [
+            f"`{each.row.command}`",
+            f"{each.ops:,}",
+            each.row.papers_ops,
+            f"{each.operations / 1e9:,.{0 if each.operations > 1e10 else 3}f}",
+            f"{each.parameters:,}",
+            f"{each.persistent_bytes / 1e9:.3f}",
+            f"{each.peak_bytes / 1e9:.3f}",
+        ]
+        for each in figures
+    ]
+    return _table(head, rows)
+
+
+def _time_table(figures: list[Figures]) -> list[str]:
+    kinds = list(figures[0].step_time_us)
+    rows = [
+        [f"`{each.row.command}`", *(f"{each.step_time_us[kind] / 1e6:.4f}" for kind in kinds), each.row.papers_seconds]
+        for each in figures
+    ]
+    return _table(["`build`", *kinds, "paper, K80"], rows)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> list[str]:
+    rule = ["---", *("---:" for _ in head[1:])]
+    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
+
+
+def _reading(figures: list[Figures]) -> str:
+    """The figures that the text names, in the text."""
+    found = {(each.row.name, bool(each.row.settings)): each for each in figures if each.row.settings != INFERENCE}
+    nasnet, large = found["nasnet", False], found["nasnet", True]
+    nmt, four = found["nmt", False], found["nmt_4_layers", False]
+    return READING.format(
+        nasnet_share=nasnet.ops / NASNET_OPS_OF_PAPER - 1,
+        large_ops=large.ops,
+        large_times=large.operations / nasnet.operations,
+        large_peak=large.peak_bytes / 1e9,
+        nmt_peak=nmt.peak_bytes / 1e9,
+        four_peak=four.peak_bytes / 1e9,
+    )
+
+
+HEAD = """# The zoo
+
+    {command}      # writes this page; Placeto Explorer {version}
+
+Graphs that the engine builds itself:
+
+    python -m engine build NAME [--inference] [--set NAME=VALUE ...] --out PATH
+
+Each is one full training step (forward, gradients, update) or, with `--inference`, its forward pass. Every shape is
+known, so that every cost can be estimated. What can be set stands in `engine/zoo/settings.py` and
+`engine/zoo/enas_settings.py`; where a model is from and what its ops' names mean, at the head of its own file there.
+Nothing is set in the rows below but what they say:
+Inception-V3 and NASNet have batch 64, NMT has batch 128 and 32 steps; `ptb` and `cifar10` are the cells that ENAS
+published, with its sizes. Of `nmt`, `ptb` and `cifar10` there are also [families](families.md).
+
+## Size
+
+GFLOP: of convolutions and matrix products in one step, a multiply-add counted as two. Parameters: what is learned.
+Held: variables and the optimizer's slots. Peak: of one device that runs the whole step, in the `full` memory model
+(what is held, and outputs until their last consumer has run). 1 GB is 10⁹ bytes; a K80 has 12.9 of them.
+"""
+
+TIMES = """## Step times on one device
+
+Simulated from estimated costs, all ops on one device of each kind, in seconds; beside them what the paper measured on
+one K80.
+"""
+
+READING = """## How to read this
+
+- **Ops.** The paper does not say which of the published forms of NASNet it took. The mobile form (4 @ 1056) is nearest
+  to its count, {nasnet_share:+.0%}. The large form has {large_ops:,} ops, {large_times:.0f} times the arithmetic
+  and a peak of {large_peak:.0f} GB: it cannot be what ran on one K80 at batch 64. Our graphs are cut down to what one
+  step runs; the initializers, savers and summaries that a TensorFlow 1 file carries along are not in them.
+- **Time.** The estimate lets every op run near the roofline, which no real device does. It ranks graphs and devices and
+  foretells no stopwatch. NASNet is furthest from the paper's, probably by its many depthwise convolutions and small
+  ops, which reach less of a real K80 than large products do. The simulator rests 5.7 µs after each op that takes time:
+  much of the step where ops are many and the device is fast.
+- **Memory.** The paper's NMT ran out of memory on one K80. Ours does not: its peak is {nmt_peak:.1f} GB with two layers
+  and {four_peak:.1f} GB with four. Its sizes and batch are GNMT's; those of the paper's own graph are not known, and
+  none here was chosen to make it fail. Besides, a real allocator needs more than what is alive: fragments, and the work
+  space of its libraries.
+- **Inference.** NMT translates greedily, so that each step waits for the word before. Batch norm takes the averages of
+  training; there is no dropout and no second classifier.
+"""

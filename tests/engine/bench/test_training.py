@@ -1,0 +1,66 @@
+"""The benchmark of training: every run has its row, and the shares of time add up. The clock is the test's own."""
+
+import itertools
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from engine.bench import training as training_speed
+from engine.bench.training import Measured, Shares
+from engine.placeto.episode_state import NOWHERE
+from engine.placeto.episodes import Plan
+from engine.placeto.evaluation import Check
+from engine.placeto.shared_head_policy import SampledEpisodes, SharedHeadPolicy
+from tests.engine.placeto.problems import random_problem
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, clock: object) -> None:
+    """From now on the benchmark reads `clock`."""
+    monkeypatch.setattr(training_speed, "time", SimpleNamespace(perf_counter=clock))
+
+
+def test_a_part_inside_another_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    set_clock(monkeypatch, lambda: now)
+    shares = Shares()
+
+    def simulate() -> None:
+        nonlocal now
+        now += 2.0
+
+    inner = shares.timed("simulator", simulate)
+
+    def outer() -> None:
+        nonlocal now
+        inner()
+        now += 1.0
+        inner()
+
+    shares.timed("network", outer)()
+    assert shares.seconds == {"network": 1.0, "simulator": 4.0}
+
+
+@pytest.mark.parametrize("preset", ["fast", "paper"])
+def test_a_run_has_its_row(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_clock(monkeypatch, itertools.count().__next__)
+    row = training_speed._row(random_problem(1), Measured(preset, "intermediate", "random", 60)).split()
+    assert row[:3] == [preset, "intermediate", "random"] and int(row[3]) >= 1
+    network, simulator, glue = (float(cell.rstrip("%")) for cell in row[7:10])
+    assert min(network, simulator, glue) > 0 and network + simulator + glue == pytest.approx(100.0, abs=2.0)
+
+
+def test_a_pass_from_nowhere_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[Plan] = []
+    sample = SharedHeadPolicy.sample
+
+    def noted(self: SharedHeadPolicy, plan: Plan, check: Check) -> SampledEpisodes:
+        plans.append(plan)
+        return sample(self, plan, check)
+
+    monkeypatch.setattr(SharedHeadPolicy, "sample", noted)
+    row = training_speed._pass_row(random_problem(1, groups=7))
+    assert re.fullmatch(r"    7 groups: \d+\.\d{3} s", row)
+    assert len(plans) == 1 + training_speed.PASSES
+    assert all(plan.greedy.all() and np.all(plan.starts == NOWHERE) for plan in plans)

@@ -1,0 +1,50 @@
+"""`python -m experiments`: what its names stand for, and what `--set` takes."""
+
+import dataclasses
+
+import pytest
+
+from engine.settings.sentences import sentences_of
+from experiments.__main__ import EXPERIMENTS, SCOPED, main
+from experiments.policies.scope import Scope
+from tests.engine.cli.measurements import arguments_of, first_line
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_its_words_are_the_first_line_of_its_module_and_it_takes_settings_if_it_says_so(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    assert experiment.words() == first_line(experiment)
+    arguments = arguments_of(experiment)
+    assert arguments[:2] == ["folder", "tell"]
+    assert ("settings" in arguments) == experiment.scoped
+
+
+def test_the_help_says_what_each_does_and_how_long_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    for name, row in EXPERIMENTS.items():
+        assert f"{name} {row.words()} Takes {row.takes}." in shown
+    assert "(default docs/results; docs for families and models and zoo)" in shown
+
+
+@pytest.mark.parametrize("name", SCOPED)
+def test_a_line_a_setting(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--settings"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition("=")[0] for line in lines] == [field.name for field in dataclasses.fields(Scope)]
+    assert 'cache=".cache/families"; allowed: a text; folder of the families\' graphs' in lines
+    assert all(sentences_of(Scope).values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["table1", "--set", "seeds=1"], f"--set: table1 has no settings; allowed: with {', '.join(SCOPED)}"),
+        (["table1", "--settings"], f"--settings: table1 has no settings; allowed: with {', '.join(SCOPED)}"),
+        (["zero_shot", "--set", "seeds=0", "--settings"], "seeds: 0; allowed: a whole number from 1 to 1000"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == line + "\n"

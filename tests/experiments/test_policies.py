@@ -1,0 +1,214 @@
+"""The experiments with policies on small graphs: what is made is kept, the page tells what it ran with."""
+
+import dataclasses
+import time
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import engine.problem
+import engine.search.local_search
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.families.family import PreparedFamily
+from engine.families.members import members
+from engine.policies.settings import PolicyTrainingSettings, make_training_settings
+from engine.problem import Budget, Ledger
+from experiments.policies import making as policy_making
+from experiments.policies import measuring as policy_measuring
+from experiments.policies import problems as policy_problems
+from experiments.policies import rnn as policy_rnn
+from experiments.policies import scope as policy_scope
+from experiments.policies.figure import draw_shares
+from experiments.policies.learning_choices import EVALUATIONS, VARIANTS, counted, page
+from experiments.policies.measuring import Compared, Proposed
+from experiments.policies.page import PolicyRows, gaps, tables, tables_by_graph
+from experiments.policies.scope import Scope, make_scope
+from experiments.processor_clock import count_processor_seconds
+from tests.engine.small_runs import prepared_graph
+
+SMALL = Scope(families="nmt", clusters="2xK80,4xK80", seeds=1, graphs=1, search_seconds=60.0, slow_methods=False)
+
+
+def rows() -> PolicyRows:
+    reached: dict[str, float | None] = {
+        "search_60": 100.0,
+        "search_1": 120.0,
+        "search_10": 110.0,
+        "m_etf": None,
+        "heft": 150.0,
+        "single_device": 200.0,
+        "random": 300.0,
+    }
+    compared = [Compared("nmt-02", cluster, reached) for cluster in SMALL.cluster_names]
+    proposed = [
+        Proposed("nmt-02", cluster, ("nmt",), 0, 110.0 + 10 * index, 105.0, 99.0, 0.1)
+        for index, cluster in enumerate(SMALL.cluster_names)
+    ]
+    return PolicyRows(compared, proposed)
+
+
+def test_a_gap_is_the_share_behind_the_long_search() -> None:
+    found = {each.label: each for each in gaps(rows(), SMALL)}
+    assert found["greedy pass"].values == pytest.approx([0.1, 0.2]) and found["greedy pass"].mean == pytest.approx(0.15)
+    assert found["greedy pass"].nine_in_ten == pytest.approx(0.19)
+    assert found["Auto with it, 1 s"].mean == pytest.approx(-0.01)
+    assert found["m-ETF"].values == [] and found["m-ETF"].missing == 2
+    assert [each.mean for each in gaps(rows(), SMALL, "4xK80")[:2]] == pytest.approx([0.2, 0.05])
+
+
+def test_the_page_and_its_picture(tmp_path: Path) -> None:
+    text = tables("a command", "A title", {"nmt": rows()}, SMALL)
+    assert "`a command`" in text and SMALL.told() in text
+    assert "| nmt | all | +15.0% (+19.0%) | +5.0% (+5.0%) | -1.0% (-1.0%) | +20.0% (+20.0%) |" in text
+    assert "| none fits |" in text
+    by_graph = tables_by_graph({"nmt": rows()}, SMALL).splitlines()
+    assert by_graph[0].startswith("| | graph | greedy pass | best of 17 |") and by_graph[1].startswith("| --- | --- ")
+    assert by_graph[2].startswith("| nmt | nmt-02 | +15.0% (+19.0%) | +5.0% (+5.0%) |") and len(by_graph) == 3
+    draw_shares({"nmt": rows()}, SMALL, tmp_path / "shares.png")
+    assert (tmp_path / "shares.png").stat().st_size > 1000
+
+
+def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs = {"train": [("nmt-00", prepared_graph(10))], "test": [("nmt-02", prepared_graph(9))]}
+    for module in (policy_making, policy_measuring, policy_rnn):
+        monkeypatch.setattr(module, "graphs_of", lambda _scope, _family, split: graphs[split])
+    for module in (
+        policy_making,
+        policy_measuring,
+    ):  # else it would last beyond this test
+        monkeypatch.setattr(module, "count_processor_seconds", lambda *_: None)
+    monkeypatch.setattr(policy_measuring, "SHORT_SECONDS", 0.05)
+    monkeypatch.setattr(policy_measuring, "MIDDLE_SECONDS", 0.05)
+    settings: dict[str, Json] = {
+        "families": "nmt",
+        "clusters": "2xK80",
+        "seeds": 1,
+        "train_seconds": 0.3,
+        "search_seconds": 0.1,
+        "rnn_seconds": 0.1,
+        "slow_methods": False,
+        "work": str(tmp_path),
+    }
+    scope = make_scope(settings)
+    policy_making.in_child({"settings": settings, "families": ["nmt"], "seed": 0}, tmp_path, lambda *_: None)
+    policy = policy_making.read_policy(scope, ("nmt",), 0)
+    assert policy.card.graphs == ("nmt-00",) and policy.card.clusters == ("2xK80",)
+    order: dict[str, Json] = {"settings": settings, "family": "nmt", "index": 0, "trained": [["nmt"]]}
+    policy_measuring.in_child(order, tmp_path, lambda *_: None)
+    compared = policy_measuring.read_compared(policy_measuring.compared_path(scope, "nmt-02", "2xK80"))
+    proposed = policy_measuring.read_proposed(policy_measuring.proposed_path(scope, "nmt-02", "2xK80", ("nmt",), 0))
+    assert set(compared.reached) == {"single_device", "m_etf", "heft", "random", "search_0.05", "search_0.1"}
+    assert proposed.greedy_us is not None and proposed.best_of_us is not None and proposed.searched_us is not None
+    policy_rnn.in_child({"settings": settings, "family": "nmt", "cluster": "2xK80"}, tmp_path, lambda *_: None)
+    assert (policy_rnn.read_rnn(scope, "nmt-02", "2xK80") or 0.0) > 0
+    assert proposed.searched_us <= (compared.reached["single_device"] or 0.0)
+    assert proposed.best_of_us <= proposed.greedy_us
+
+
+def test_the_choices_are_compared_with_the_best_that_any_found() -> None:
+    found = {
+        (variant, seed): {
+            "greedy": [110.0, 220.0 + 20 * seed],
+            "best_of": [100.0, 200.0],
+            "evaluations": [4000.0 + seed],
+            "seconds": [7.0],
+        }
+        for variant in VARIANTS
+        for seed in (0, 1)
+    }
+    found["as it is", 0]["best_of"] = [100.0, 160.0]
+    text = page(found, SMALL)
+    assert "| as it is |  | 26.9% (23.8%–30.0%) | 6.2% (0.0%–12.5%) | 4,000 | 7 |" in text
+    assert "| one update a batch | epochs=1 | 26.9% (23.8%–30.0%) | 12.5% (12.5%–12.5%) | 4,000 | 7 |" in text
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_choice_has_the_same_evaluations(variant: str) -> None:
+    settings = make_training_settings(counted(10, VARIANTS[variant]))
+    made = 10 * settings.teacher_evaluations + settings.reinforcement_batches * settings.batch_episodes
+    assert abs(made - 10 * EVALUATIONS) <= settings.batch_episodes
+
+
+def test_a_scope_depends_on_what_it_is_asked() -> None:
+    assert Scope().key("clusters", "train_seconds") == Scope(seeds=2).key("clusters", "train_seconds")
+    assert Scope(search_seconds=7).key("search_seconds") == Scope(search_seconds=7.0).key("search_seconds")
+    assert Scope().key("train_seconds") != dataclasses.replace(SMALL, train_seconds=1.0).key("train_seconds")
+
+
+def test_what_one_family_has_of_its_own_changes_its_policies_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    own: dict[str, dict[str, int | float]] = {"nmt": {"train_seconds": 7.0, "train_graphs": 30}}
+    plain, scope = Scope(), Scope(of_family=own)
+    assert scope.training_key(("nmt",)) == Scope(train_seconds=7, train_graphs=30).training_key(("nmt",))
+    for others in (("ptb",), ("nmt", "ptb")):
+        assert scope.training_key(others) == plain.training_key(others) != scope.training_key(("nmt",))
+    assert "(nmt: 7 s on 30 graphs)" in scope.told()
+    before = scope.training_key(("ptb",))
+    changed = PolicyTrainingSettings(epochs=3)
+    monkeypatch.setattr(policy_scope, "make_training_settings", lambda _given: changed)
+    assert scope.training_key(("ptb",)) != before  # a default that changes makes other policies
+
+
+def test_more_graphs_than_a_family_s_32_are_further_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def prepared(family: str, *_: object, count: int, only: str) -> PreparedFamily:
+        asked.append((family, count, only))
+        kept = sum(member.split == only for member in members(family, count=count))
+        graphs = tuple(prepared_graph(8) for _ in range(kept))
+        return PreparedFamily(family, graphs, graphs)
+
+    monkeypatch.setattr(policy_problems, "prepared_family", prepared)
+    few, many = Scope(train_graphs=22, graphs=10), Scope(train_graphs=40, graphs=10)
+    assert len(policy_problems.graphs_of(few, "cifar10", "train")) == 22
+    more = [name for name, _ in policy_problems.graphs_of(many, "cifar10", "train")]
+    assert len(more) == 40 and more[:22] == [name for name, _ in policy_problems.graphs_of(few, "cifar10", "train")]
+    assert len(policy_problems.graphs_of(Scope(train_graphs=700), "nmt", "train")) == 72
+    assert asked[:2] == [("cifar10", 32, "train"), ("cifar10", 64, "train")]
+    held_out = [name for name, _ in policy_problems.graphs_of(many, "cifar10", "test")]
+    assert held_out == policy_problems.held_out_names(many, "cifar10") and not set(held_out) & set(more)
+
+
+def test_processor_seconds_count_in_the_place_of_those_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = ModuleType("measured")
+    monkeypatch.setattr(engine.problem, "time", time)
+    monkeypatch.setattr(engine.search.local_search, "time", time)
+    count_processor_seconds(measured)
+    ledger = Ledger(Budget(10, seconds=0.02))
+    time.sleep(0.05)
+    assert not ledger.spent and measured.time.monotonic is time.process_time
+    while not ledger.spent:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"families": "nmt,rnn"}, "families: rnn; allowed: nmt, ptb, cifar10"),
+        ({"families": ["nmt"]}, "families: ['nmt']; allowed: nmt, ptb, cifar10"),
+        ({"clusters": 2}, "clusters: 2; allowed: a text"),
+        ({"cache": None}, "cache: None; allowed: a text"),
+        ({"samples": -1}, "samples: -1; allowed: a whole number from 0 to 4096"),
+        ({"rnn_seconds": "0"}, "rnn_seconds: '0'; allowed: a number from 0 to 1e+07"),
+        ({"slow_methods": 0}, "slow_methods: 0; allowed: true, false"),
+        ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1 to 1000"),
+        ({"train_seconds": "long"}, "train_seconds: 'long'; allowed: a number from 0.001 to 1e+07"),
+        ({"of_family": 3}, "of_family: 3; allowed: train_seconds and train_graphs of families that are covered"),
+        (
+            {"families": "ptb", "of_family": {"nmt": {}}},
+            "of_family: {'nmt': {}}; allowed: train_seconds and train_graphs of families that are covered",
+        ),
+        (
+            {"of_family": {"nmt": {"seeds": 3}}},
+            "of_family: {'nmt': {'seeds': 3}}; allowed: train_seconds and train_graphs of families that are covered",
+        ),
+        ({"of_family": {"nmt": {"train_graphs": 0}}}, "train_graphs: 0; allowed: a whole number from 1 to 700"),
+    ],
+)
+def test_a_scope_that_cannot_be_is_refused(settings: dict[str, Json], line: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        make_scope(settings)
+    assert str(caught.value) == line

@@ -1,0 +1,131 @@
+"""The experiments with policies from end to end on small graphs, their children in this process."""
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.child.parent import Results
+from engine.errors import SettingsError
+from engine.events import Json
+from engine.families.family import PreparedFamily
+from engine.families.members import members
+from experiments.policies import cross_family, learning_choices, zero_shot
+from experiments.policies import making as policy_making
+from experiments.policies import measuring as policy_measuring
+from experiments.policies import problems as policy_problems
+from experiments.policies import rnn as policy_rnn
+from tests.engine.small_runs import prepared_graph
+
+CHILDREN = (policy_making, policy_measuring, policy_rnn, learning_choices)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]:
+    """Of experiments of a few seconds."""
+
+    def here(target: str, order: dict[str, Json], *_: object, **__: object) -> Results:
+        module, function = target.split(":")
+        found: Results = getattr(importlib.import_module(module), function)(order, tmp_path, lambda *_: None)
+        return found
+
+    def family(name: str, *_: object, count: int, only: str) -> PreparedFamily:
+        kept = sum(member.split == only for member in members(name, count=count))
+        graphs = tuple(prepared_graph(8 + index % 3) for index in range(kept))
+        return PreparedFamily(name, graphs, graphs)
+
+    for module in CHILDREN:
+        monkeypatch.setattr(module, "run_in_child", here)
+    for module in (policy_making, policy_measuring):  # else it would last beyond this test
+        monkeypatch.setattr(module, "count_processor_seconds", lambda *_: None)
+    monkeypatch.setattr(policy_problems, "prepared_family", family)
+    monkeypatch.setattr(policy_problems, "prepared_sample", lambda *_: prepared_graph(9))
+    for name in ("SHORT_SECONDS", "MIDDLE_SECONDS"):
+        monkeypatch.setattr(policy_measuring, name, 0.05)
+    return {
+        "families": "nmt,ptb",
+        "clusters": "2xK80",
+        "seeds": 2,
+        "train_graphs": 2,
+        "graphs": 1,
+        "train_seconds": 0.3,
+        "search_seconds": 0.1,
+        "rnn_seconds": 0.1,
+        "processes": 1,
+        "slow_methods": False,
+        "work": str(tmp_path / "work"),
+    }
+
+
+def nothing_is_made_again(
+    run: Callable[..., str], folder: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second call takes all from the work folder and writes the same page."""
+    text = run(folder, lambda _: None, settings)
+
+    def made(*_: Any, **__: Any) -> None:
+        raise AssertionError("something was made again")
+
+    for module in (policy_making, learning_choices):
+        monkeypatch.setattr(module, "train_policy", made)
+    monkeypatch.setattr(policy_measuring, "_compared", made)
+    monkeypatch.setattr(policy_measuring, "_proposed", made)
+    assert run(folder, lambda _: None, settings) == text
+
+
+def test_zero_shot(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    for run in (zero_shot.run, cross_family.run):
+        with pytest.raises(SettingsError, match=r"^variants: 'no phases'; allowed: nothing: learning_choices alone"):
+            run(tmp_path, told.append, settings | {"variants": "no phases"})
+    assert told == [], "nothing was built before"
+    text = zero_shot.run(tmp_path, told.append, settings)
+    rows = json.loads((tmp_path / "zero_shot.json").read_text())
+    assert [len(rows[family]["compared"]) for family in ("nmt", "ptb")] == [1, 1]
+    assert {(row["seed"], *row["families"]) for row in rows["ptb"]["proposed"]} == {(0, "ptb"), (1, "ptb")}
+    assert "rnn" in rows["nmt"]["compared"][0]["reached"] and (tmp_path / "zero_shot.png").stat().st_size > 1000
+    assert text == (tmp_path / "zero_shot.md").read_text() and "RNN, zero-shot" in text
+    assert "trained on ptb, seed 1" in told and "the RNN on nmt, 2xK80" in told
+    nothing_is_made_again(zero_shot.run, tmp_path, settings, monkeypatch)
+
+
+def test_cross_family(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch) -> None:
+    cross_family.run(tmp_path, lambda _: None, settings)
+    rows = json.loads((tmp_path / "cross_family.json").read_text())
+    for name, of in rows.items():
+        tested, trained = name.split(", trained on ")
+        assert tested != trained and {tuple(row["families"]) for row in of["proposed"]} == {(trained,)}
+    assert {name.split(",")[0] for name in rows} == {"nmt", "ptb", "zoo"}
+    assert "| zoo, trained on ptb | nasnet | " in (tmp_path / "cross_family.md").read_text()
+    nothing_is_made_again(cross_family.run, tmp_path, settings, monkeypatch)
+
+
+def test_learning_choices(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {
+        name: learning_choices.VARIANTS[name]
+        for name in ("as it is", "imitation alone", "no phases", "features as they come")
+    }
+    monkeypatch.setattr(learning_choices, "VARIANTS", few)
+    monkeypatch.setattr(learning_choices, "EVALUATIONS", 200)
+    monkeypatch.setattr(
+        learning_choices,
+        "COUNTS",
+        {"teacher_evaluations": 100, "imitation_steps": 3, "torch_device": "cpu", "embedding_width": 4},
+    )
+    monkeypatch.setitem(few, "imitation alone", {"teacher_evaluations": 199})
+    with pytest.raises(SettingsError, match=r"search_seconds: 0\.1; allowed: nothing: choices are compared by counts"):
+        learning_choices.run(tmp_path, lambda _: None, {"search_seconds": 0.1})
+    for name in learning_choices.OF_OTHERS:
+        settings.pop(name, None)
+    with pytest.raises(SettingsError, match=r"^variants: 'all of them'; allowed: as it is, imitation alone, no phases"):
+        learning_choices.run(tmp_path, lambda _: None, settings | {"variants": "as it is,all of them"})
+    learning_choices.run(tmp_path, lambda _: None, settings)
+    rows = json.loads((tmp_path / "learning_choices.json").read_text())
+    assert [(row["variant"], row["seed"]) for row in rows] == [(variant, seed) for seed in (0, 1) for variant in few]
+    assert all(len(row["greedy"]) == len(row["best_of"]) == 2 for row in rows), "one graph of two families"
+    nothing_is_made_again(learning_choices.run, tmp_path, settings, monkeypatch)
+    told = learning_choices.run(tmp_path, lambda _: None, settings | {"variants": "no phases,as it is"})
+    assert [line.split(" | ")[0] for line in told.splitlines()[-2:]] == ["| as it is", "| no phases"]
