@@ -10,7 +10,7 @@ from pathlib import Path
 
 from engine.child.parent import Limits, ReportProgress
 from engine.clusters.catalogue import CATALOGUE
-from engine.clusters.cluster import MOST_MEMORY_BYTES, Cluster
+from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
 from engine.comparing.comparison import Comparison, ComparisonRequest, Standing, TellStanding
@@ -76,7 +76,7 @@ from engine.policy_training import (
 )
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run import Run, RunRequest
+from engine.run import MOST_SEED, TRIVIAL, Run, RunRequest
 from engine.settings.listing import MakeSettings, Setting, list_settings
 from engine.zoo import ZOO, build_graph
 
@@ -199,13 +199,16 @@ __all__ = [
     "FAMILY_COUNT",
     "FORMATS",
     "MEASURING_LIMITS",
+    "MOST_DEVICES",
     "MOST_MEMORY_BYTES",
     "MOST_POLICY_BYTES",
+    "MOST_SEED",
     "NO_VARIABLES",
     "OPEN_TRIPS",
     "POLICY_VERSION",
     "SIZES_FROM",
     "TRIPS_FROM",
+    "TRIVIAL",
     "Baseline",
     "Budget",
     "Checkpoint",

@@ -2,18 +2,18 @@
 
 from django.urls import include, path
 
-from webapp.health import health
-from webapp.states import states
+from webapp.pages.health import health
+from webapp.pages.states import states
 
 urlpatterns = [
     path("health/", health, name="health"),
     path("states.json", states, name="states"),
-    path("", include("webapp.projects.urls")),
-    path("", include("webapp.graphs.urls")),
-    path("", include("webapp.profiles.urls")),
-    path("", include("webapp.policies.urls")),
-    path("", include("webapp.runs.urls")),
-    path("", include("webapp.comparisons.urls")),
+    path("", include("webapp.pages.projects.urls")),
+    path("", include("webapp.pages.graphs.urls")),
+    path("", include("webapp.pages.profiles.urls")),
+    path("", include("webapp.pages.policies.urls")),
+    path("", include("webapp.pages.runs.urls")),
+    path("", include("webapp.pages.comparisons.urls")),
 ]
 
 handler400 = "webapp.user_errors.bad_request"

@@ -1,17 +1,23 @@
 """The one place where a mistake of a user's becomes an HTTP answer."""
 
 import logging
+import uuid
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from typing import TypeVar
 
+from django.contrib import messages
+from django.db.models import Model, QuerySet
 from django.forms import BaseForm
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
 from engine import api
 
 log = logging.getLogger(__name__)
+
+Row = TypeVar("Row", bound=Model)
 
 Errors = Mapping[str, Sequence[str]]
 """field → sentences; the empty field is for what belongs to none"""
@@ -35,6 +41,25 @@ def error_answer(request: HttpRequest, status: int, errors: Errors) -> HttpRespo
         return JsonResponse({"errors": {field: list(sentences) for field, sentences in errors.items()}}, status=status)
     sentences = [sentence for group in errors.values() for sentence in group]
     return render(request, "error.html", {"status": HTTPStatus(status), "sentences": sentences}, status=status)
+
+
+def row_or_404(rows: QuerySet[Row], row_id: uuid.UUID | str, what: str) -> Row:
+    """The row of that id. Raises Http404, which names `what` it would be, where there is none such."""
+    try:
+        found = rows.filter(pk=uuid.UUID(str(row_id))).first()
+    except ValueError:
+        found = None
+    if found is None:
+        raise Http404(f"This {what} does not exist, or it has been deleted.")
+    return found
+
+
+def conflict(request: HttpRequest, sentence: str, page: HttpResponse) -> HttpResponse:
+    """Nothing was done, since the row is not (any more) as it would have to be: 409, or `page` with a notice."""
+    if wants_json(request):
+        return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
+    messages.info(request, sentence)
+    return page
 
 
 def form_errors(form: BaseForm) -> dict[str, list[str]]:

@@ -9,7 +9,18 @@ import networkx
 from tests.borders.python_source import PythonSource
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("webapp", "engine.__main__", "engine.cli", "experiments"),
+    ("webapp.supervisor",),
+    ("webapp.asgi", "webapp.celery", "webapp.settings", "webapp.apps", "webapp.checks", "webapp.urls"),
+    ("webapp.pages",),
+    ("webapp.comparisons",),
+    ("webapp.runs",),
+    ("webapp.policies", "webapp.profiles"),
+    ("webapp.graphs",),
+    ("webapp.projects",),
+    ("webapp.jobs",),
+    ("webapp.processes", "webapp.user_errors", "webapp.security_headers", "webapp.static_files", "webapp.body_limit"),
+    ("webapp.broker_address", "webapp.database_address", "webapp.environment", "webapp.json_text"),
+    ("engine.__main__", "engine.cli", "experiments"),
     ("engine.bench",),
     ("engine.api",),
     ("engine.measuring", "engine.comparing"),
@@ -56,7 +67,7 @@ PICKLES = (
 
 
 def floor_of(module: str) -> int | None:
-    """The index in FLOORS; None for what is not ours, and for the empty package `engine` itself."""
+    """The index in FLOORS; None for what is not ours, and for the packages `engine` and `webapp` themselves."""
     for index, names in enumerate(FLOORS):
         if any(module == name or module.startswith(f"{name}.") for name in names):
             return index

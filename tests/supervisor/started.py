@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from webapp.supervisor.processes import descendants
+from webapp.processes import descendants
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE_SECONDS = 60.0

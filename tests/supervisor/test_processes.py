@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from webapp.supervisor.processes import descendants
+from webapp.processes import descendants
 
 
 def test_descendants_are_children_and_theirs_and_no_others() -> None:

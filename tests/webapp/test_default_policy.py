@@ -11,7 +11,7 @@ from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
 from webapp.graphs.models import Graph
 from webapp.policies.models import Policy
-from webapp.policies.pages import offered_policies
+from webapp.policies.offered import offered_policies
 from webapp.runs.models import Run
 
 JSON = {"accept": "application/json"}

@@ -4,8 +4,8 @@ import pytest
 from django.db import DatabaseError
 from django.test import Client
 
-from webapp import health
 from webapp.celery import app
+from webapp.pages import health
 
 
 def test_it_says_ok_for_each_part(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from webapp.graphs.leftovers import OLD_SECONDS, remove_leftovers
 from webapp.graphs.models import Graph
+from webapp.profiles import leftovers as profile_leftovers
+from webapp.profiles.models import Profile
 
 
 def file(path: Path, age_seconds: float) -> Path:
@@ -28,6 +30,15 @@ def test_old_files_that_no_row_knows_are_removed(data_folder: Path, graph: Graph
     ]
     assert remove_leftovers() == 2
     assert not any(path.exists() for path in gone)
+    assert all(path.exists() for path in kept)
+
+
+def test_old_times_that_no_row_knows_are_removed(data_folder: Path, graph: Graph) -> None:
+    profile = Profile.objects.create(graph=graph)
+    gone = file(data_folder / "profiles" / "x.pb", OLD_SECONDS + 60)
+    kept = [file(data_folder / "profiles" / "y.pb", OLD_SECONDS - 60), file(profile.times_path, OLD_SECONDS + 60)]
+    assert profile_leftovers.remove_leftovers() == 1
+    assert not gone.exists()
     assert all(path.exists() for path in kept)
 
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from django.test import Client
 
-from webapp import list_pages
 from webapp.graphs.models import Graph
+from webapp.pages import list_pages
 from webapp.projects.models import Project
 
 

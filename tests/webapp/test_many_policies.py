@@ -11,9 +11,9 @@ from pytest_django import Settings
 
 from engine import api
 from tests.engine.policies.small_policies import card_with_a_misfit, small_card, small_policy
-from webapp import list_pages
 from webapp.graphs.models import Graph
-from webapp.policies import lifecycle, pages
+from webapp.pages import list_pages
+from webapp.policies import lifecycle, offered
 from webapp.policies.default_policy import NAME
 from webapp.policies.models import Policy
 from webapp.policies.summary import MOST_NAMED, PolicySummary
@@ -84,12 +84,12 @@ def test_the_list_has_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_form_offers_the_newest_and_the_release_s(
     client: Client, real_graph: Graph, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr(pages, "MOST_OFFERED", 2)
+    monkeypatch.setattr(offered, "MOST_OFFERED", 2)
     settings.DEFAULT_POLICY.write_bytes(BLOB)
-    pages.offered_policies()
+    offered.offered_policies()
     for number in range(4):
         kept(f"number {number}")
-    assert [policy.name for policy in pages.offered_policies().policies] == [NAME, "number 3", "number 2"]
+    assert [policy.name for policy in offered.offered_policies().policies] == [NAME, "number 3", "number 2"]
     page = client.get(f"/graphs/{real_graph.id}/").content.decode()
     assert "The newest 2 are offered" in page
 

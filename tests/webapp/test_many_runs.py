@@ -8,9 +8,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from tests.webapp.scripted_engine import CLUSTER
-from webapp import list_pages
 from webapp.comparisons.models import Comparison, Member
 from webapp.graphs.models import Graph
+from webapp.pages import list_pages
 from webapp.policies.models import Policy
 from webapp.runs.models import Answer, Run
 

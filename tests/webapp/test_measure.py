@@ -15,10 +15,10 @@ from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef
 from tests.webapp.states import state_of
 from webapp.graphs.graph_options import GraphOptions
-from webapp.graphs.leftovers import remove_leftovers
 from webapp.graphs.models import Graph
 from webapp.jobs import keeper, reaper
 from webapp.jobs.claim import Claim
+from webapp.profiles.leftovers import remove_leftovers
 from webapp.profiles.measuring import measure_graph
 from webapp.profiles.models import Profile
 from webapp.projects.models import Project

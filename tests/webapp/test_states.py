@@ -10,10 +10,10 @@ from tests.webapp.scripted_engine import CLUSTER
 from webapp.comparisons.models import Comparison, Member
 from webapp.graphs.models import Graph
 from webapp.jobs.job import Job
+from webapp.pages.states import MOST_AT_ONCE
 from webapp.policies.models import Policy
 from webapp.profiles.models import Profile
 from webapp.runs.models import Run
-from webapp.states import MOST_AT_ONCE
 
 
 def many_runs(graph: Graph) -> list[Run]:

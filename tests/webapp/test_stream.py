@@ -17,9 +17,9 @@ from engine import api
 from tests.webapp.processes import Surroundings
 from tests.webapp.scripted_engine import episode
 from webapp.json_text import to_text
-from webapp.runs import stream as live
+from webapp.pages.events import LARGEST_SEQ
+from webapp.pages.runs import stream as live
 from webapp.runs.models import Event, Run
-from webapp.runs.views import LARGEST_SEQ
 
 
 def store(run: Run, first: int, count: int) -> None:

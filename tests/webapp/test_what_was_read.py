@@ -9,7 +9,7 @@ from django.test import Client
 from engine import api
 from webapp.graphs.format_words import format_words, formats_sentence
 from webapp.graphs.models import Graph
-from webapp.graphs.what_was_read import (
+from webapp.pages.graphs.what_was_read import (
     MOST_ROWS,
     ROWS_SHOWN,
     reading_facts,

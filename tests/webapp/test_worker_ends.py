@@ -10,9 +10,9 @@ from tests.supervisor.started import eventually
 from tests.webapp.processes import Surroundings, logs
 from tests.webapp.scripted_engine import CHECKPOINT_EVERY, EPISODES, rows
 from webapp.graphs.models import Graph
+from webapp.processes import descendants
 from webapp.runs.lifecycle import start
 from webapp.runs.models import Checkpoint, Run
-from webapp.supervisor.processes import descendants
 
 SCRIPTED = "tests.webapp.scripted_worker"
 EVALUATIONS = 4000

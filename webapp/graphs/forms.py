@@ -15,8 +15,7 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.input_shapes import input_shapes_text, parse_input_shapes
 from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
-from webapp.graphs.open_counts import OpenCount, open_counts
-from webapp.graphs.what_was_read import batch_hint
+from webapp.graphs.open_counts import OpenCount, batch_hint, open_counts
 from webapp.user_errors import add_to_form
 
 TIMES_SUFFIX = ".pb"

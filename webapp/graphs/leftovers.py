@@ -1,22 +1,26 @@
 """Files that no row knows: what a process that was killed at the wrong moment has left behind."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from django.conf import settings
 
 from webapp.graphs.models import Graph
-from webapp.profiles.models import Profile
 
 OLD_SECONDS = 3600.0
 """younger files may belong to an upload or a sample that is just coming in"""
 
 
 def remove_leftovers() -> int:
-    """Remove old incoming files, and old files of graphs and profiles without a row; returns how many."""
+    """Remove old incoming files, and old files of graphs without a row; returns how many."""
+    return remove_old(_unknown_files())
+
+
+def remove_old(unknown: Iterable[Path]) -> int:
+    """Remove those of files that no row knows that are old; returns how many."""
     removed = 0
-    for path in _unknown_files():
+    for path in unknown:
         if time.time() - path.stat().st_mtime > OLD_SECONDS:
             path.unlink(missing_ok=True)
             removed += 1
@@ -27,6 +31,4 @@ def _unknown_files() -> Iterator[Path]:
     folder = Path(settings.DATA_FOLDER)
     yield from folder.glob("incoming/*")
     known = {path.name for graph in Graph.objects.only("id", "suffix") for path in graph.paths}
-    known |= {profile.times_path.name for profile in Profile.objects.only("id")}
-    for pattern in ("graphs/*", "profiles/*"):
-        yield from (path for path in folder.glob(pattern) if path.name not in known)
+    yield from (path for path in folder.glob("graphs/*") if path.name not in known)

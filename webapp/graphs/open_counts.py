@@ -73,3 +73,9 @@ def shortened_in_the_middle(name: str, longest: int = LONGEST_NAME) -> str:
         return name
     half = (longest - 1) // 2
     return f"{name[: longest - 1 - half]}…{name[-half:]}"
+
+
+def batch_hint(summary: Summary) -> tuple[int, int] | None:
+    """How many of the ops without a known cost a batch size makes known, and of how many; None where it does not."""
+    helps = summary.get("batch_helps")
+    return (helps[0], helps[1]) if helps and helps[0] and summary.get("unknown_ops") else None

@@ -13,7 +13,7 @@ from django.db import DatabaseError, connections
 
 from webapp.jobs.claim import WORKER_VARIABLE
 from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
-from webapp.supervisor.processes import die_with_parent
+from webapp.processes import die_with_parent
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,6 @@ MOST_GRAPHS = 200
 """offered, the newest"""
 MOST_CLUSTERS = 16
 LONGEST_SECONDS = 24 * 3600.0
-LARGEST_SEED = 2**63 - 1
 GONE = "A chosen graph has been deleted, or is no longer among those that are offered; allowed: one of the list."
 
 
@@ -69,7 +68,7 @@ class TrainForm(forms.Form):
         help_text=f"On top come {LEAST_SEARCH_SECONDS:g} to {LONGEST_SEARCH_SECONDS:g} s of search on each held-out "
         "graph and cluster, with which it is compared, and building a family the first time.",
     )
-    seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
 
     plan: TrainingPlan
 

@@ -7,11 +7,9 @@ from django import forms
 
 from engine import api
 from webapp.policies.models import Policy, PolicyFile
-from webapp.policies.pages import offered_policies, words_on_a_cut
+from webapp.policies.offered import offered_policies, words_on_a_cut
 from webapp.user_errors import add_to_form
 
-MOST_DEVICES = 64
-LARGEST_SEED = 2**63 - 1
 GIBIBYTE = 1024**3
 LEAST_MEMORY_GIB = 1e-6
 MOST_MEMORY_GIB = api.MOST_MEMORY_BYTES // GIBIBYTE
@@ -23,7 +21,9 @@ class ProblemForm(forms.Form):
     """Devices, policy and budget: what every form that starts runs asks for."""
 
     device_kind = forms.ChoiceField(label="Device", required=False)
-    device_count = forms.IntegerField(label="How many", min_value=1, max_value=MOST_DEVICES, initial=2, required=False)
+    device_count = forms.IntegerField(
+        label="How many", min_value=1, max_value=api.MOST_DEVICES, initial=2, required=False
+    )
     memory_gib = forms.FloatField(
         label="Memory of each (GiB)", required=False, help_text="Empty: what a device of this kind has."
     )
@@ -142,7 +142,7 @@ class RunForm(ProblemForm):
         required=False,
         widget=forms.CheckboxInput(attrs={"data-method": ZERO_SHOT_METHOD}),
     )
-    seed = forms.IntegerField(label="Seed", min_value=0, max_value=LARGEST_SEED, initial=0)
+    seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
 
     request: api.RunRequest
 

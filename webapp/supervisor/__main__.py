@@ -6,6 +6,7 @@ import signal
 import sys
 from functools import partial
 
+from webapp.processes import die_with_parent
 from webapp.supervisor.configuration import ROOT, Configuration
 from webapp.supervisor.data_folder import DataFolder
 from webapp.supervisor.external_redis import check_redis
@@ -13,7 +14,6 @@ from webapp.supervisor.failure import StartError
 from webapp.supervisor.guardian import guard
 from webapp.supervisor.output import Console
 from webapp.supervisor.parts import Part, database_part, web_part, worker_parts
-from webapp.supervisor.processes import die_with_parent
 from webapp.supervisor.redis_server import EmbeddedRedis, find_redis_program
 from webapp.supervisor.supervisor import Supervisor
 from webapp.supervisor.web_address import check_free, health_answers

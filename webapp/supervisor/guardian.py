@@ -6,8 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from webapp.supervisor.output import Console
-from webapp.supervisor.processes import (
+from webapp.processes import (
     adopt_orphans,
     die_with_parent,
     end_descendants,
@@ -15,6 +14,7 @@ from webapp.supervisor.processes import (
     listen_to_stop_signals,
     send,
 )
+from webapp.supervisor.output import Console
 
 
 def guard(work: Callable[[], int]) -> int:

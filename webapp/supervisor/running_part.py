@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
+from webapp.processes import die_with_parent, send, send_to_group
 from webapp.supervisor.failure import StartError
 from webapp.supervisor.output import Concern, Console, Lines, Log, last_words
 from webapp.supervisor.parts import Part, WhenDone, WhenItAnswers, WhenItSays
-from webapp.supervisor.processes import die_with_parent, send, send_to_group
 
 _MOST_READS_AT_THE_END = 100
 """A process that left the group may go on writing; the guardian ends it later."""

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from webapp.processes import adopt_orphans, end_descendants, listen_to_stop_signals
 from webapp.supervisor.failure import StartError
 from webapp.supervisor.output import Console, Log
 from webapp.supervisor.parts import Part
-from webapp.supervisor.processes import adopt_orphans, end_descendants, listen_to_stop_signals
 from webapp.supervisor.running_part import RunningPart
 
 START_SECONDS = 120.0

@@ -2,8 +2,8 @@
 
 from django.urls import path, register_converter
 
-from webapp.runs import views
-from webapp.runs.downloads import DownloadName, download
+from webapp.pages.runs import views
+from webapp.pages.runs.downloads import DownloadName, download
 
 register_converter(DownloadName, "download_name")
 

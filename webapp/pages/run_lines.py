@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from engine import api
 from webapp.comparisons.models import Comparison
-from webapp.list_pages import page_of
+from webapp.pages.list_pages import page_of
 from webapp.runs.models import Run
 
 ENDED = Q(members__run__status__in=(Run.DONE, Run.FAILED, Run.CANCELLED))

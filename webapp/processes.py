@@ -1,4 +1,4 @@
-"""What the supervisor asks of the kernel about processes."""
+"""What is asked of the kernel about processes."""
 
 import contextlib
 import ctypes

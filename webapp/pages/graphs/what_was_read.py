@@ -167,12 +167,6 @@ def cpu_ops_of(summary: Summary) -> CpuOps | None:
     return CpuOps(found["ops"], [(reason, count, names) for reason, count, names in found["reasons"]])
 
 
-def batch_hint(summary: Summary) -> tuple[int, int] | None:
-    """How many of the ops without a known cost a batch size makes known, and of how many; None where it does not."""
-    helps = summary.get("batch_helps")
-    return (helps[0], helps[1]) if helps and helps[0] and summary.get("unknown_ops") else None
-
-
 def tables_of(summary: Summary, id_for_trips: Callable[[str], str]) -> list[Table]:
     """Loops, branches and sizes that depend on data, as far as there are any.
 

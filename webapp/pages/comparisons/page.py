@@ -3,23 +3,19 @@
 import uuid
 from collections.abc import Sequence
 
-from django.http import Http404
-
 from engine import api
 from webapp.comparisons.lifecycle import runs_of
-from webapp.comparisons.listing import LARGE, RunLine
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.json_text import to_text
+from webapp.pages.run_lines import LARGE, RunLine
 from webapp.runs.models import Run
+from webapp.user_errors import row_or_404
 
 
 def comparison_or_404(comparison_id: uuid.UUID) -> Comparison:
     """The comparison with its graph and project; raises Http404 with a sentence."""
-    found = Comparison.objects.select_related("graph__project").defer(LARGE).filter(id=comparison_id).first()
-    if found is None:
-        raise Http404("This comparison does not exist, or it has been deleted.")
-    return found
+    return row_or_404(Comparison.objects.select_related("graph__project").defer(LARGE), comparison_id, "comparison")
 
 
 def outcomes_of(comparison: Comparison) -> list[api.Outcome]:

@@ -1,32 +1,23 @@
 """What pages and scripts are told of policies; the pages that come again with a form's errors."""
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
-from webapp.list_pages import page_of
+from webapp.pages.list_pages import page_of
 from webapp.policies import default_policy
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, TrainingState
 from webapp.projects.models import Project
-
-NO_SUCH_POLICY = "This policy does not exist, or it has been deleted."
-MOST_OFFERED = 200
-"""in a form, beside the release's"""
+from webapp.user_errors import row_or_404
 
 
-def policy_or_404(policy_id: uuid.UUID, *, whole: bool = False) -> Policy:
+def policy_or_404(policy_id: uuid.UUID | str, *, whole: bool = False) -> Policy:
     """The policy, its plan and card loaded only if `whole`; raises Http404 with a sentence."""
-    rows = Policy.objects.all() if whole else Policy.objects.defer(*Policy.LARGE)
-    policy = rows.filter(id=policy_id).first()
-    if policy is None:
-        raise Http404(NO_SUCH_POLICY)
-    return policy
+    return row_or_404(Policy.objects.all() if whole else Policy.objects.defer(*Policy.LARGE), policy_id, "policy")
 
 
 def words_on_its_end(policy: Policy) -> str:
@@ -50,30 +41,6 @@ def words_on_its_version(policy: Policy) -> str:
         return ""
     versions = f"Its file has version {policy.file_version}, and this release applies version {api.POLICY_VERSION}"
     return f"{versions}: it has to be trained anew."
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedPolicies:
-    """What a form offers."""
-
-    policies: list[Policy]
-    """the release's, then the newest; without plans and cards"""
-    default_fault: str
-    """why the release's is not among them; empty where it is, or where there is none"""
-
-
-def offered_policies() -> OfferedPolicies:
-    """Those that can be used now."""
-    default_fault = default_policy.bring_up_to_date()
-    usable = Policy.objects.defer(*Policy.LARGE).exclude(digest="").filter(file_version=api.POLICY_VERSION)
-    release_s = usable.filter(source=Policy.DEFAULT)
-    return OfferedPolicies([*release_s, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]], default_fault)
-
-
-def words_on_a_cut(policies: Sequence[Policy]) -> str:
-    """What a form says where it may not offer all: an empty string otherwise."""
-    own = [policy for policy in policies if policy.source != Policy.DEFAULT]
-    return f"The newest {MOST_OFFERED} are offered." if len(own) >= MOST_OFFERED else ""
 
 
 def policies_page(

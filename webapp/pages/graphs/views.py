@@ -14,10 +14,10 @@ from webapp.graphs.deletion import delete_graphs
 from webapp.graphs.forms import AgainForm, SampleForm, UploadForm
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph, PreparedBlob
-from webapp.graphs.pages import graph_or_404, graph_page
 from webapp.graphs.uploads import accept_sample, accept_upload, read_again
+from webapp.pages.graphs.page import graph_or_404, graph_page
+from webapp.pages.projects.page import project_or_404, project_page
 from webapp.projects.models import Project
-from webapp.projects.pages import project_or_404, project_page
 from webapp.user_errors import add_to_form, error_answer, form_errors, status_of, wants_json
 
 

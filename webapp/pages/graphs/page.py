@@ -3,14 +3,13 @@
 import uuid
 from http import HTTPStatus
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
-from webapp.comparisons.listing import page_of_lines
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
-from webapp.graphs.what_was_read import (
+from webapp.pages.graphs.what_was_read import (
     cpu_ops_of,
     reading_facts,
     row_facts,
@@ -18,16 +17,15 @@ from webapp.graphs.what_was_read import (
     tables_of,
     unknown_ops_of,
 )
+from webapp.pages.run_lines import page_of_lines
 from webapp.profiles.forms import MeasureForm
 from webapp.runs.forms import RunForm
+from webapp.user_errors import row_or_404
 
 
 def graph_or_404(graph_id: uuid.UUID) -> Graph:
     """The graph with its project; raises Http404 with a sentence."""
-    graph = Graph.objects.select_related("project").filter(id=graph_id).first()
-    if graph is None:
-        raise Http404("This graph does not exist, or it has been deleted.")
-    return graph
+    return row_or_404(Graph.objects.select_related("project"), graph_id, "graph")
 
 
 def graph_page(

@@ -3,24 +3,22 @@
 import uuid
 from http import HTTPStatus
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from webapp.comparisons.listing import page_of_lines
 from webapp.comparisons.models import Comparison
 from webapp.graphs.forms import SampleForm, UploadForm
-from webapp.list_pages import page_of
+from webapp.pages.list_pages import page_of
+from webapp.pages.run_lines import page_of_lines
 from webapp.projects.forms import ProjectForm
 from webapp.projects.models import Project
 from webapp.runs.models import Run
+from webapp.user_errors import row_or_404
 
 
-def project_or_404(project_id: uuid.UUID) -> Project:
+def project_or_404(project_id: uuid.UUID | str) -> Project:
     """The project; raises Http404 with a sentence."""
-    project = Project.objects.filter(id=project_id).first()
-    if project is None:
-        raise Http404("This project does not exist, or it has been deleted.")
-    return project
+    return row_or_404(Project.objects.all(), project_id, "project")
 
 
 def project_list_page(request: HttpRequest, form: ProjectForm, status: int = HTTPStatus.OK) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.policies import views
+from webapp.pages.policies import views
 
 app_name = "policies"
 urlpatterns = [

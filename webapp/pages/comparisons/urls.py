@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.comparisons import views
+from webapp.pages.comparisons import views
 
 app_name = "comparisons"
 urlpatterns = [

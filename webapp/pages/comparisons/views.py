@@ -6,7 +6,6 @@ import uuid
 from http import HTTPStatus
 from pathlib import Path
 
-from django.contrib import messages as notices
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
@@ -17,7 +16,8 @@ from engine import api
 from webapp.comparisons import lifecycle
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.pages import (
+from webapp.graphs.models import Graph
+from webapp.pages.comparisons.page import (
     comparison_or_404,
     context_of,
     outcomes_of,
@@ -25,9 +25,8 @@ from webapp.comparisons.pages import (
     request_of,
     state_of,
 )
-from webapp.graphs.models import Graph
-from webapp.graphs.pages import graph_or_404
-from webapp.user_errors import error_answer, form_errors, wants_json
+from webapp.pages.graphs.page import graph_or_404
+from webapp.user_errors import conflict, error_answer, form_errors, wants_json
 
 FIGURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 _one_drawing = threading.Lock()
@@ -83,12 +82,9 @@ def table_part(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
 def cancel(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     """Stop all its runs; what they have found so far stays."""
     comparison = comparison_or_404(comparison_id)
-    if lifecycle.cancel(comparison) == 0:
-        sentence = "All runs of this comparison had already ended."
-        if wants_json(request):
-            return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
-        notices.info(request, sentence)
-    return redirect("comparisons:detail", comparison_id=comparison_id)
+    page = redirect("comparisons:detail", comparison_id=comparison_id)
+    ended = lifecycle.cancel(comparison) == 0
+    return conflict(request, "All runs of this comparison had already ended.", page) if ended else page
 
 
 @require_POST

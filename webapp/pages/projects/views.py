@@ -9,9 +9,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.graphs.deletion import delete_graphs
+from webapp.pages.projects.page import project_list_page, project_or_404, project_page
 from webapp.projects.forms import ProjectForm
 from webapp.projects.models import Project
-from webapp.projects.pages import project_list_page, project_or_404, project_page
 from webapp.user_errors import error_answer, form_errors, wants_json
 
 

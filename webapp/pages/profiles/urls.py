@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.profiles import views
+from webapp.pages.profiles import views
 
 app_name = "profiles"
 urlpatterns = [

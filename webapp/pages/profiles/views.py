@@ -4,7 +4,6 @@ import uuid
 from http import HTTPStatus
 from pathlib import Path
 
-from django.contrib import messages as notices
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.text import slugify
@@ -12,12 +11,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
-from webapp.graphs.pages import graph_or_404, graph_page
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.profiles import lifecycle
 from webapp.profiles.forms import MeasureForm
 from webapp.profiles.models import Profile
-from webapp.user_errors import error_answer, form_errors, wants_json
+from webapp.user_errors import conflict, error_answer, form_errors, row_or_404, wants_json
 
 NOT_READY = "This graph has not been read yet; it can be measured once it is ready."
 NODE_LINK = "A node-link file has its times in itself; there is nothing that could be run."
@@ -39,7 +38,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
             return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
         return graph_page(request, graph, measure_form=form, status=HTTPStatus.BAD_REQUEST)
     if lifecycle.start(graph) is None:
-        return _conflict(request, graph, UNDER_WAY)
+        return conflict(request, UNDER_WAY, _back(graph))
     return _back(graph)
 
 
@@ -48,7 +47,7 @@ def cancel(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
     """Stop it."""
     profile = profile_or_404(profile_id)
     if not cancel_job(profile):
-        return _conflict(request, profile.graph, "This measurement had already ended.")
+        return conflict(request, "This measurement had already ended.", _back(profile.graph))
     return _back(profile.graph)
 
 
@@ -72,24 +71,14 @@ def use(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
     """The graph's file becomes another graph, with these times."""
     profile = profile_or_404(profile_id)
     if not profile.is_done:
-        return _conflict(request, profile.graph, NO_TIMES)
+        return conflict(request, NO_TIMES, _back(profile.graph))
     return redirect("graphs:detail", graph_id=lifecycle.read_with_its_times(profile).id)
 
 
 def profile_or_404(profile_id: uuid.UUID) -> Profile:
     """The profile with its graph; raises Http404 with a sentence."""
-    profile = Profile.objects.select_related("graph__project").filter(id=profile_id).first()
-    if profile is None:
-        raise Http404("This measurement does not exist, or it has been deleted.")
-    return profile
+    return row_or_404(Profile.objects.select_related("graph__project"), profile_id, "measurement")
 
 
 def _back(graph: Graph) -> HttpResponse:
     return redirect("graphs:detail", graph_id=graph.id)
-
-
-def _conflict(request: HttpRequest, graph: Graph, sentence: str) -> HttpResponse:
-    if wants_json(request):
-        return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
-    notices.info(request, sentence)
-    return _back(graph)

@@ -2,21 +2,18 @@
 
 import uuid
 
-from django.http import Http404
 from django.urls import reverse
 
 from engine import api
 from webapp.json_text import to_text
-from webapp.runs.downloads import NAMES
+from webapp.pages.runs.downloads import NAMES
 from webapp.runs.models import Run
+from webapp.user_errors import row_or_404
 
 
 def run_or_404(run_id: uuid.UUID) -> Run:
     """The run with its graph and project; raises Http404 with a sentence."""
-    run = Run.objects.select_related("graph__project").filter(id=run_id).first()
-    if run is None:
-        raise Http404("This run does not exist, or it has been deleted.")
-    return run
+    return row_or_404(Run.objects.select_related("graph__project"), run_id, "run")
 
 
 def run_to_json(run: Run) -> dict[str, object]:

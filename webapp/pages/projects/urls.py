@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.projects import views
+from webapp.pages.projects import views
 
 app_name = "projects"
 urlpatterns = [

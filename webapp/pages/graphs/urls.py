@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.graphs import views
+from webapp.pages.graphs import views
 
 app_name = "graphs"
 urlpatterns = [

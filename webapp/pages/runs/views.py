@@ -4,28 +4,24 @@ import uuid
 from http import HTTPStatus
 
 from asgiref.sync import sync_to_async
-from django.contrib import messages as notices
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from engine import api
-from webapp.graphs.pages import graph_or_404, graph_page
-from webapp.graphs.views import view_answer
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.json_text import to_text
+from webapp.pages.events import asked_events, seen_events
+from webapp.pages.graphs.page import graph_or_404, graph_page
+from webapp.pages.graphs.views import view_answer
+from webapp.pages.runs.downloads import LACKS_VARIABLES
+from webapp.pages.runs.page import policy_fit, run_or_404, run_to_json
+from webapp.pages.runs.stream import messages
 from webapp.runs import lifecycle
-from webapp.runs.downloads import LACKS_VARIABLES
 from webapp.runs.event_log import events_after
 from webapp.runs.forms import RunForm
 from webapp.runs.models import Run
-from webapp.runs.pages import policy_fit, run_or_404, run_to_json
-from webapp.runs.stream import messages
-from webapp.user_errors import error_answer, form_errors, wants_json
-
-MOST_EVENTS_A_PAGE = 2000
-LARGEST_SEQ = 2**63 - 1
+from webapp.user_errors import conflict, error_answer, form_errors, wants_json
 
 
 @require_POST
@@ -75,8 +71,7 @@ def graph_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 @never_cache
 def events_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """A page of events after number `after`: for replay, and where streams do not get through."""
-    after = whole_number("after", request.GET.get("after", "0"), lowest=0, highest=LARGEST_SEQ)
-    limit = whole_number("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
+    after, limit = asked_events(request)
     run = run_or_404(run_id)  # before its events: once the status is a last one, the events are all there
     data = ",".join(text for _, text in events_after(run_id, after, limit))
     text = f'{{"events":[{data}],"status":"{run.status}","error":{to_text(run.error)},"last_seq":{run.last_seq}}}'
@@ -86,8 +81,7 @@ def events_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 @require_GET
 async def stream(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
     """The events as they come, from after Last-Event-ID (or `after`)."""
-    after_text = request.headers.get("Last-Event-ID") or request.GET.get("after", "0")
-    after = whole_number("after", after_text, lowest=0, highest=LARGEST_SEQ)
+    after = seen_events(request)
     await sync_to_async(run_or_404)(run_id)
     return StreamingHttpResponse(
         messages(run_id, after),
@@ -100,12 +94,8 @@ async def stream(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse | Stre
 def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Stop it; what it has found so far stays."""
     run = run_or_404(run_id)
-    if not cancel_job(run):
-        sentence = "This run had already ended."
-        if wants_json(request):
-            return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
-        notices.info(request, sentence)
-    return redirect("runs:detail", run_id=run_id)
+    page = redirect("runs:detail", run_id=run_id)
+    return page if cancel_job(run) else conflict(request, "This run had already ended.", page)
 
 
 @require_POST
@@ -114,13 +104,3 @@ def delete(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     run = run_or_404(run_id)
     Run.objects.filter(id=run_id).delete()
     return redirect("graphs:detail", graph_id=run.graph_id)
-
-
-def whole_number(name: str, text: str, *, lowest: int, highest: int) -> int:
-    """A number of the address. Raises SettingsError, which becomes a 4xx answer."""
-    number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(highest)) else -1
-    if not lowest <= number <= highest:
-        raise api.SettingsError(
-            f"{text[:40]!r}", where=name, allowed=f"a whole number from {lowest} to {highest}", field=name
-        )
-    return number

@@ -11,16 +11,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
-from webapp.comparisons.listing import page_of_runs
 from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.json_text import to_text
-from webapp.policies import lifecycle
-from webapp.policies.event_log import events_after
-from webapp.policies.forms import PolicyUploadForm, TrainForm
-from webapp.policies.models import Policy, PolicyFile
-from webapp.policies.pages import (
-    NO_SUCH_POLICY,
+from webapp.pages.events import asked_events
+from webapp.pages.policies.page import (
     policies_page,
     policy_or_404,
     train_again_page,
@@ -28,10 +23,14 @@ from webapp.policies.pages import (
     words_on_its_end,
     words_on_its_version,
 )
+from webapp.pages.projects.page import project_or_404
+from webapp.pages.run_lines import page_of_runs
+from webapp.policies import lifecycle
+from webapp.policies.event_log import events_after
+from webapp.policies.forms import PolicyUploadForm, TrainForm
+from webapp.policies.models import Policy, PolicyFile
 from webapp.projects.models import Project
-from webapp.projects.pages import project_or_404
-from webapp.runs.views import LARGEST_SEQ, MOST_EVENTS_A_PAGE, whole_number
-from webapp.user_errors import add_to_form, error_answer, form_errors, status_of, wants_json
+from webapp.user_errors import add_to_form, conflict, error_answer, form_errors, status_of, wants_json
 
 IN_USE = "A run that has not ended uses this policy; it can be deleted once that has ended or is cancelled."
 OF_THE_RELEASE = "This policy came with the release; it cannot be deleted."
@@ -77,7 +76,7 @@ def train(request: HttpRequest) -> HttpResponse:
     project = _project_of(request)
     if request.method != "POST":
         if "like" in request.GET:
-            return train_again_page(request, _policy_named(request.GET["like"]))
+            return train_again_page(request, policy_or_404(request.GET["like"], whole=True))
         return train_page(request, project, TrainForm(project))
     form = TrainForm(project, request.POST)
     if form.is_valid():
@@ -90,19 +89,7 @@ def train(request: HttpRequest) -> HttpResponse:
 
 def _project_of(request: HttpRequest) -> Project | None:
     text = request.GET.get("project", "")
-    if not text:
-        return None
-    try:
-        return project_or_404(uuid.UUID(text))
-    except ValueError:
-        raise Http404("This project does not exist, or it has been deleted.") from None
-
-
-def _policy_named(text: str) -> Policy:
-    try:
-        return policy_or_404(uuid.UUID(text), whole=True)
-    except ValueError:
-        raise Http404(NO_SUCH_POLICY) from None
+    return project_or_404(text) if text else None
 
 
 @require_safe
@@ -125,8 +112,7 @@ def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
 @never_cache
 def events_json(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """A page of events after number `after`, live and afterwards."""
-    after = whole_number("after", request.GET.get("after", "0"), lowest=0, highest=LARGEST_SEQ)
-    limit = whole_number("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
+    after, limit = asked_events(request)
     policy = policy_or_404(policy_id)  # before its events: once the status is a last one, the events are all there
     data = ",".join(text for _, text in events_after(policy_id, after, limit))
     rest = to_text({**policy.progress(), "last_seq": policy.last_seq})
@@ -138,7 +124,7 @@ def cancel(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """Stop its training; what it has learned so far stays."""
     policy = policy_or_404(policy_id)
     if not cancel_job(policy):
-        return _conflict(request, policy, "This training had already ended.")
+        return conflict(request, "This training had already ended.", _back(policy))
     return redirect("policies:detail", policy_id=policy_id)
 
 
@@ -160,14 +146,11 @@ def delete(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """Away with it, unless a run uses it; a worker that trains it stops at its next look."""
     policy = policy_or_404(policy_id)
     if policy.source == Policy.DEFAULT:
-        return _conflict(request, policy, OF_THE_RELEASE)
+        return conflict(request, OF_THE_RELEASE, _back(policy))
     if not lifecycle.delete(policy):
-        return _conflict(request, policy, IN_USE)
+        return conflict(request, IN_USE, _back(policy))
     return redirect("policies:list")
 
 
-def _conflict(request: HttpRequest, policy: Policy, sentence: str) -> HttpResponse:
-    if wants_json(request):
-        return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
-    notices.info(request, sentence)
+def _back(policy: Policy) -> HttpResponse:
     return redirect("policies:detail", policy_id=policy.id)
