@@ -47,11 +47,6 @@ from engine.events import (
     ShouldStop,
     Started,
 )
-from engine.families.catalogue import FAMILIES
-from engine.families.family import PreparedFamily, build_family, prepared_family
-from engine.families.members import DEFAULT_COUNT as FAMILY_COUNT
-from engine.families.members import Member
-from engine.families.members import members as family_members
 from engine.formats import DEFAULT_GROUPS, check_run_metadata, check_upload, prepare, write_placed
 from engine.graphs.file_suffixes import FORMATS
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
@@ -79,6 +74,11 @@ from engine.problem import Budget
 from engine.run import MOST_SEED, TRIVIAL, Run, RunRequest
 from engine.settings.listing import MakeSettings, Setting, list_settings
 from engine.zoo import ZOO, build_graph
+from engine.zoo.families.catalogue import FAMILIES
+from engine.zoo.families.family import PreparedFamily, build_family, prepared_family
+from engine.zoo.families.members import DEFAULT_COUNT as FAMILY_COUNT
+from engine.zoo.families.members import Member
+from engine.zoo.families.members import members as family_members
 
 
 @dataclass(frozen=True, slots=True)

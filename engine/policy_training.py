@@ -19,7 +19,6 @@ from engine.events import Json, ShouldStop
 from engine.files.archive import fields_of
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
-from engine.pins import allowed_devices
 from engine.policies.card import LEAST_US, MOST_CLUSTERS, MOST_TEXT, is_text
 from engine.policies.family_training import train_policy
 from engine.policies.kept_state import learned_in
@@ -28,6 +27,7 @@ from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TellProgress, TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
+from engine.problem.pins import allowed_devices
 from engine.run import MOST_SEED
 
 MOST_PROBLEMS = 2048

@@ -24,7 +24,6 @@ from engine.events import (
     Started,
 )
 from engine.files.archive import pack, unpack
-from engine.pins import allowed_devices
 from engine.placers.placer import Placer, ResumablePlacer
 from engine.placers.policy_passes import load_network
 from engine.placers.registry import make_placer, settings_of
@@ -32,6 +31,7 @@ from engine.placers.single_device import one_device_placements
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerSnapshot, PlacementProblem
+from engine.problem.pins import allowed_devices
 from engine.simulator.bound import lower_bound_us
 
 BASELINES = ("single_device", "cpu_only", "random")

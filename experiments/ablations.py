@@ -19,10 +19,10 @@ from engine.bench.problems import problem_on, regrouped
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.comparing.curve import BestSoFar
 from engine.events import Episode, Json
-from engine.families.family import prepared_family
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
+from engine.zoo.families.family import prepared_family
 
 COMMAND = "python -m experiments ablations"
 FAMILY_CACHE = Path(".cache") / "families"

@@ -17,12 +17,12 @@ import numpy as np
 from engine import VERSION, api
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
-from engine.families import draws
-from engine.families.catalogue import FAMILIES
-from engine.families.family import member_order
-from engine.families.making import prepared_bytes
-from engine.families.members import HELD_OUT, SPLIT_PERIOD
 from engine.zoo.enas_settings import Cifar10Settings, PtbSettings
+from engine.zoo.families import draws
+from engine.zoo.families.catalogue import FAMILIES
+from engine.zoo.families.family import member_order
+from engine.zoo.families.making import prepared_bytes
+from engine.zoo.families.members import HELD_OUT, SPLIT_PERIOD
 
 COMMAND = "python -m experiments families"
 KIND = "K80"

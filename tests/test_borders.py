@@ -11,6 +11,7 @@ import pytest
 
 from tests.borders.python_source import PythonSource
 from tests.borders.rules import (
+    FLOORS,
     broken_floors,
     environment_reads,
     floor_of,
@@ -66,6 +67,15 @@ def test_a_circle_of_imports_is_seen() -> None:
     sources = [PythonSource.parse(module, text) for module, text in texts.items()]
     assert import_circles(sources) == [["engine.one", "engine.three", "engine.two"]]
     assert import_circles(sources[:2]) == []
+
+
+def test_the_packages_are_the_floors() -> None:
+    """At most eighteen packages of the engine, and beside them at most twelve modules of its own."""
+    named = {name for names in FLOORS for name in names if name.startswith("engine.")}
+    packages = {f"engine.{path.parent.name}" for path in (ROOT / "engine").glob("*/__init__.py")}
+    modules = {f"engine.{path.stem}" for path in (ROOT / "engine").glob("*.py")} - {"engine.__init__"}
+    assert named == packages | modules
+    assert len(packages) <= 18 and len(modules) + 1 <= 12
 
 
 def test_every_module_has_a_floor() -> None:

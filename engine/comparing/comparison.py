@@ -16,11 +16,11 @@ from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.comparing.work_folder import WorkFolder, made_work_folder
 from engine.errors import ChildError, LimitError, SettingsError
 from engine.events import Json
-from engine.pins import allowed_devices
 from engine.placers.registry import DETERMINISTIC, TAKE_A_POLICY, make_placer
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
+from engine.problem.pins import allowed_devices
 
 MOST_SEEDS = 1000
 CHILD_LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)

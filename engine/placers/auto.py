@@ -18,10 +18,10 @@ from engine.events import EmitFromPlacer, Episode, Json, PlacerState, Progress, 
 from engine.files.archive import pack, unpack
 from engine.placers.episodes import best_of
 from engine.placers.exhaustive import Exhaustive
-from engine.placers.first_answers import LIST_METHODS, best_start, evaluate_methods, evaluate_one_device, start_of
 from engine.placers.local_search import LocalSearch
 from engine.placers.placer import Placement, ResumablePlacer
 from engine.placers.policy_passes import evaluate_passes
+from engine.placers.quick_starts import LIST_METHODS, best_start, evaluate_methods, evaluate_one_device, start_of
 from engine.placeto.settings import PlacetoSettings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.using import on_this_machine

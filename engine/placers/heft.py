@@ -3,7 +3,7 @@
 Source: Topcuoglu, Hariri, Wu: Performance-effective and low-complexity task scheduling for heterogeneous computing,
 IEEE Transactions on Parallel and Distributed Systems 13 (2002), section 4.1.
 
-Deviations: what moves together is placed together, read in both ways of `engine/list_scheduling/tasks.py`, both
+Deviations: what moves together is placed together, read in both ways of `engine/search/tasks.py`, both
 evaluated; transfers wait for each other where they do so in the simulator; an output that several ops take is sent to a
 device once; a device without room is no candidate. With one op a group, `contention: none` and enough memory it is the
 published method.
@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import EmitFromPlacer, ShouldStop
-from engine.list_scheduling.earliest_finish import schedule_earliest_finish
-from engine.list_scheduling.ranks import upward_ranks
-from engine.list_scheduling.tasks import Tasks, tasks_of_groups, tasks_of_ops
 from engine.placers.list_plans import Plan, evaluate_plans
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
+from engine.search.earliest_finish import schedule_earliest_finish
+from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ranks
 
 
 @dataclass(frozen=True, slots=True)

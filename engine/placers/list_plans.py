@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import EmitFromPlacer, ShouldStop
-from engine.list_scheduling.tasks import memory_of_groups
 from engine.placers.episodes import best_of, evaluate_and_tell
 from engine.placers.placer import Placement
 from engine.problem import PlacementProblem
+from engine.search.tasks import memory_of_groups
 
 Plan: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.int32]]
 """room on each device in bytes [devices] → device of each group [groups]"""

@@ -13,8 +13,8 @@ import numpy as np
 
 from engine.events import EmitFromPlacer, Json, ShouldStop
 from engine.placers.episodes import best_of
-from engine.placers.first_answers import LIST_METHODS, evaluate_methods, evaluate_one_device
 from engine.placers.placer import Placement
+from engine.placers.quick_starts import LIST_METHODS, evaluate_methods, evaluate_one_device
 from engine.problem import Budget, PlacementProblem
 from engine.search.local_search import LocalSearch as Search
 from engine.search.local_search import LocalSearchSettings

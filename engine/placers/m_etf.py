@@ -3,7 +3,7 @@
 Source: Jeon, Cai, Srivastava, Jiang, Ke, Meng, Xie, Gupta: Baechi: fast device placement of machine learning graphs,
 SoCC 2020, section 3.2; the method without memory: Hwang, Chow, Anger, Lee, SIAM Journal on Computing 18 (1989).
 
-Deviations: what moves together is placed together, read in both ways of `engine/list_scheduling/tasks.py`, both
+Deviations: what moves together is placed together, read in both ways of `engine/search/tasks.py`, both
 evaluated; of equal starts the op with the higher upward rank goes first, which the paper leaves open; on unequal
 devices, of which the paper has none, a device counts as if it started later by what it needs longer than the op's
 fastest; where no device has room the one with most room left is taken, and the plan is made again with less room where
@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import EmitFromPlacer, ShouldStop
-from engine.list_scheduling.earliest_start import NOTHING, schedule_earliest_start
-from engine.list_scheduling.ranks import upward_ranks
-from engine.list_scheduling.tasks import Tasks, tasks_of_groups, tasks_of_ops
+from engine.placers.earliest_start import NOTHING, schedule_earliest_start
 from engine.placers.list_plans import Plan, evaluate_plans
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
+from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ranks
 
 
 @dataclass(frozen=True, slots=True)

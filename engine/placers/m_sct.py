@@ -5,6 +5,16 @@ SoCC 2020, section 3.3; the method without memory: Hanen, Munier (1995).
 
 Deviations: those of m-ETF; the relaxation is solved by HiGHS instead of Mosek, at the time of each op on its fastest
 device and the mean link; a solver that needs more than `iterations` is told as an event, and what follows is m-ETF.
+
+Favourite children by a linear relaxation: which consumer of each task should share its device.
+
+x of an edge is 0 where the consumer is the producer's favourite and nothing has to be sent, 1 where it is sent. Each
+task has at most one favourite child and is that of at most one parent; on endlessly many devices the makespan is to be
+least. With x anywhere in [0, 1] that is a linear programme. Below the threshold x counts as 0: with at most 0.5 no task
+gets two favourites.
+
+Sources: Hanen, Munier: An approximation algorithm for scheduling dependent tasks on m processors with small
+communication delays (1995), section 3; Jeon et al.: Baechi, SoCC 2020, section 3.3.
 """
 
 from dataclasses import dataclass
@@ -13,14 +23,131 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import EmitFromPlacer, Progress, ShouldStop
-from engine.list_scheduling.earliest_start import NOTHING, schedule_earliest_start
-from engine.list_scheduling.favourite_children import edges_of, favourites, solve_relaxation
-from engine.list_scheduling.ranks import upward_ranks
-from engine.list_scheduling.tasks import Tasks, tasks_of_groups, tasks_of_ops
+from engine.placers.earliest_start import NOTHING, schedule_earliest_start
 from engine.placers.list_plans import Plan, evaluate_plans
 from engine.placers.placer import Placement
 from engine.problem import Budget, PlacementProblem
+from engine.search.tasks import Tasks, mean_link, tasks_of_groups, tasks_of_ops, upward_ranks
 from engine.settings.ranges import require_ranges
+
+ROUNDING = 1e-6
+"""more than the solver may be wrong by: two edges of one task at a half each are no favourites"""
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Pairs of tasks, each once, sorted."""
+
+    producer: NDArray[np.int64]
+    """[edges]"""
+    consumer: NDArray[np.int64]
+    """[edges]"""
+    transfer_us: NDArray[np.float64]
+    """[edges] of all that flows there, over the mean link"""
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """The solution of the linear programme."""
+
+    x: NDArray[np.float64]
+    """[edges] 0 to 1"""
+    makespan_us: float
+
+
+def edges_of(tasks: Tasks) -> Edges:
+    """Which tasks take from which, and how long that takes to send."""
+    count = len(tasks.group)
+    flow = np.repeat(np.arange(len(tasks.flow_bytes)), np.diff(tasks.consumer_first))
+    pair, edge = np.unique(tasks.flow_producer[flow] * count + tasks.consumer, return_inverse=True)
+    sent_bytes, trips = np.zeros(len(pair)), np.zeros(len(pair))
+    np.add.at(sent_bytes, edge, tasks.flow_bytes[flow] * tasks.flow_trips[flow])
+    np.maximum.at(trips, edge, tasks.flow_trips[flow])
+    latency_us, bandwidth_bytes_per_us = mean_link(tasks.links)
+    return Edges(pair // count, pair % count, latency_us * trips + sent_bytes / bandwidth_bytes_per_us)
+
+
+def solve_relaxation(edges: Edges, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
+    """The relaxation for tasks that take `time_us` [tasks]; None where the solver needs more than `iterations`.
+
+    Where a task's only consumer takes from it alone nothing is sent in some best solution: such chains count as one
+    task. Dual simplex by HiGHS: it ends in a corner, the same one each time. A limit of seconds would not.
+    """
+    head, inside = _chains(edges, len(time_us))
+    heads, number = np.unique(head, return_inverse=True)
+    chain_us = np.zeros(len(heads))
+    np.add.at(chain_us, number, time_us)
+    between = Edges(number[edges.producer[~inside]], number[edges.consumer[~inside]], edges.transfer_us[~inside])
+    solution = _solved(between, chain_us, iterations)
+    if solution is None:
+        return None
+    x = np.zeros(len(edges.producer))
+    x[~inside] = solution.x
+    return Relaxation(x, solution.makespan_us)
+
+
+def _chains(edges: Edges, tasks: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """[tasks] the first task of the chain in which each is, and [edges] whether an edge lies within a chain."""
+    given = np.bincount(edges.producer, minlength=tasks)
+    taken = np.bincount(edges.consumer, minlength=tasks)
+    inside = (given[edges.producer] == 1) & (taken[edges.consumer] == 1)
+    head = np.arange(tasks)
+    head[edges.consumer[inside]] = edges.producer[inside]
+    while not np.array_equal(further := head[head], head):
+        head = further
+    return head, inside
+
+
+def _solved(edges: Edges, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
+    from scipy.optimize import linprog  # takes a moment to load
+    from scipy.sparse import coo_matrix
+
+    tasks, count = len(time_us), len(edges.producer)
+    unit_us = float(time_us.sum() + edges.transfer_us.sum()) or 1.0
+    rows, columns, values, limits = _constraints(edges, time_us / unit_us, edges.transfer_us / unit_us)
+    matrix = coo_matrix((values, (rows, columns)), shape=(len(limits), count + tasks + 1)).tocsc()
+    objective = np.zeros(count + tasks + 1)
+    objective[-1] = 1.0
+    upper = np.concatenate([np.ones(count), np.full(tasks + 1, np.inf)])
+    bounds = np.stack([np.zeros(len(upper)), upper], axis=1)
+    answer = linprog(
+        objective, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs-ds", options={"maxiter": iterations}
+    )
+    if answer.status != 0:
+        return None
+    return Relaxation(np.clip(answer.x[:count], 0.0, 1.0), float(answer.x[-1]) * unit_us)
+
+
+def _constraints(
+    edges: Edges, time: NDArray[np.float64], transfer: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Rows, columns, values of a matrix, and limits: matrix · (x [edges], start [tasks], makespan) ≤ limits."""
+    count, tasks = len(edges.producer), len(time)
+    edge, task = np.arange(count), np.arange(tasks)
+    rows, columns = [edge, edge, edge], [count + edges.producer, count + edges.consumer, edge]
+    values = [np.ones(count), -np.ones(count), transfer]  # start + time + transfer · x ≤ start of the consumer
+    limits, height = [-time[edges.producer]], count
+    rows, columns = [*rows, height + task, height + task], [*columns, count + task, np.full(tasks, count + tasks)]
+    values += [np.ones(tasks), -np.ones(tasks)]  # start + time ≤ makespan
+    limits, height = [*limits, -time], height + tasks
+    for owner in (edges.producer, edges.consumer):  # all but one are sent
+        degree = np.bincount(owner, minlength=tasks)
+        several = np.flatnonzero(degree > 1)
+        row_of = np.full(tasks, NOTHING)
+        row_of[several] = height + np.arange(len(several))
+        counted = row_of[owner] != NOTHING
+        rows, columns = [*rows, row_of[owner[counted]]], [*columns, edge[counted]]
+        values.append(-np.ones(int(counted.sum())))
+        limits, height = [*limits, (1 - degree[several]).astype(np.float64)], height + len(several)
+    return np.concatenate(rows), np.concatenate(columns), np.concatenate(values), np.concatenate(limits)
+
+
+def favourites(edges: Edges, x: NDArray[np.float64], tasks: int, threshold: float) -> NDArray[np.int64]:
+    """[tasks] each task's favourite child, or `NOTHING`: the consumer whose x lies below `threshold`, at most 0.5."""
+    favourite = np.full(tasks, NOTHING)
+    chosen = x < threshold - ROUNDING
+    favourite[edges.producer[chosen]] = edges.consumer[chosen]
+    return favourite
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.placers.placer import Placer, PolicyPlacer
+from engine.placers.sequence.settings import PRESETS as SEQUENCE_PRESETS
 from engine.placeto.settings import PRESETS as PLACETO_PRESETS
 from engine.policies.trained_policy import TrainedPolicy
-from engine.sequence_placers.settings import PRESETS as SEQUENCE_PRESETS
 from engine.settings.ranges import require_fields
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ PLACERS: dict[str, tuple[str, str]] = {
     "human_expert": ("Human expert", "engine.placers.human_expert:HumanExpert"),
     "post": ("Post", "engine.placers.post:Post"),
     "brkga": ("BRKGA", "engine.placers.brkga:Brkga"),
-    "regal": ("REGAL", "engine.placers.regal:Regal"),
-    "spotlight": ("Spotlight", "engine.placers.spotlight:Spotlight"),
-    "rnn": ("RNN", "engine.placers.rnn:Rnn"),
-    "hierarchical": ("Hierarchical", "engine.placers.hierarchical:Hierarchical"),
+    "regal": ("REGAL", "engine.placers.regal.placer:Regal"),
+    "spotlight": ("Spotlight", "engine.placers.spotlight.placer:Spotlight"),
+    "rnn": ("RNN", "engine.placers.sequence.rnn:Rnn"),
+    "hierarchical": ("Hierarchical", "engine.placers.sequence.hierarchical:Hierarchical"),
     "local_search": ("Local search", "engine.placers.local_search:LocalSearch"),
     "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
 }

@@ -1,11 +1,19 @@
-"""One training problem with the network that is trained on it and on others. Loads torch."""
+"""One training problem with the network that is trained on it and on others. Loads torch.
+
+Imitation of placements: cross-entropy over all decisions at once, equal unused devices taken as one choice.
+
+A teacher's numbering of equal devices means nothing: the first group on a device of which there are several alike and
+empty could have gone to any of them. What counts is the probability of the set.
+"""
 
 import dataclasses
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, SMALLEST_BANDWIDTH_BYTES_PER_US
 from engine.placeto.episodes import Plan, make_plan
 from engine.placeto.features import group_graph
 from engine.placeto.optimiser import Optimiser
@@ -15,10 +23,56 @@ from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head import SharedHead
 from engine.placeto.shared_head_policy import SharedHeadPolicy
 from engine.placeto.training import step_time_penalty
-from engine.policies.imitation import equal_choices, imitation_loss
-from engine.policies.varied_problem import varied_problem
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.search.symmetry import interchangeable_devices
+from engine.simulator.compiled import compiled
+
+
+def varied_problem(problem: PlacementProblem, spread: float, rng: np.random.Generator) -> PlacementProblem:
+    """`problem` with the time of each op type, and the speed of all links, times a log-normal factor of its own.
+
+    `spread` is the deviation of the factors' logarithms. Bytes, groups and where they may go stay. Raises CostError
+    where a step could become too long to be simulated.
+    """
+    type_of_op = np.unique(np.array(problem.graph.op_types), return_inverse=True)[1]
+    factors = np.exp(spread * rng.standard_normal(int(type_of_op.max()) + 2))
+    costs = dataclasses.replace(problem.costs, time_us=problem.costs.time_us * factors[type_of_op])
+    bandwidth = problem.cluster.bandwidth_bytes_per_us * factors[-1]
+    bandwidth = bandwidth.clip(SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
+    cluster = dataclasses.replace(problem.cluster, bandwidth_bytes_per_us=bandwidth)
+    budget = Budget(MOST_EVALUATIONS)
+    return PlacementProblem(problem.graph, costs, problem.grouping, cluster, problem.allowed, budget)
+
+
+@compiled
+def equal_choices(
+    classes: NDArray[np.int32], allowed: NDArray[np.bool_], orders: NDArray[np.int32], actions: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """[batch, steps, devices] the devices that are as good as the one that was taken.
+
+    `classes` [devices] says which are alike, `allowed` is [groups, devices]; episodes start nowhere. It is the device
+    itself once a group was put there, before that all of its class that are still empty.
+    """
+    batch, steps = orders.shape
+    devices = len(classes)
+    choices = np.zeros((batch, steps, devices), dtype=np.bool_)
+    for episode in range(batch):
+        used = np.zeros(devices, dtype=np.bool_)
+        for step in range(steps):
+            taken = actions[episode, step]
+            for device in range(devices):
+                alike = classes[device] == classes[taken] and not used[device] and not used[taken]
+                if device == taken or (alike and allowed[orders[episode, step], device]):
+                    choices[episode, step, device] = True
+            used[taken] = True
+    return choices
+
+
+def imitation_loss(log_probabilities: Tensor, choices: Tensor) -> Tensor:
+    """[episodes, steps] minus the logarithm of the probability of `choices`; both [episodes, steps, devices]."""
+    lowest = torch.finfo(log_probabilities.dtype).min
+    return -torch.logsumexp(log_probabilities.masked_fill(~choices, lowest), dim=-1)
+
 
 SPREAD_FLOOR = 0.01
 """added to the deviation of a batch, in which advantages are counted: a batch of equals teaches little"""

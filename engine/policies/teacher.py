@@ -4,13 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
-from engine.list_scheduling.earliest_finish import schedule_earliest_finish
-from engine.list_scheduling.ranks import upward_ranks
-from engine.list_scheduling.tasks import Tasks, tasks_of_groups, tasks_of_ops
 from engine.placeto.episodes import fastest_device_placement
 from engine.placeto.features import group_graph
 from engine.problem import Budget, PlacementProblem
+from engine.search.earliest_finish import schedule_earliest_finish
 from engine.search.local_search import LocalSearch, LocalSearchSettings
+from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ranks
 
 
 def taught_placement(

@@ -23,7 +23,7 @@ from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.placers import scotch
 from engine.placers.registry import make_placer
-from engine.placers.scotch_library import map_in_child
+from engine.placers.scotch import map_in_child
 from engine.problem import Budget, PlacementProblem
 from experiments.auto_check.cases import Case
 from experiments.processor_clock import count_processor_seconds

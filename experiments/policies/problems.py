@@ -5,13 +5,13 @@ from pathlib import Path
 
 from engine.bench.problems import problem_on
 from engine.child.parent import no_progress
-from engine.families.catalogue import FAMILIES
-from engine.families.family import prepared_family
-from engine.families.members import DEFAULT_COUNT, Split, members
 from engine.files.whole_files import write_whole
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import MOST_EVALUATIONS
+from engine.zoo.families.catalogue import FAMILIES
+from engine.zoo.families.family import prepared_family
+from engine.zoo.families.members import DEFAULT_COUNT, Split, members
 from experiments.policies.scope import Scope
 from experiments.table1 import prepared_sample
 

@@ -32,7 +32,7 @@ def measure_rnn(scope: Scope, settings: dict[str, Json], family: str, cluster: s
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Train, place, and keep a row a held-out graph: [step time of the most probable placement]."""
-    from engine.sequence_placers.settings import RnnSettings
+    from engine.placers.sequence.settings import RnnSettings
     from experiments.policies.rnn_of_a_family import RnnFamily  # torch takes seconds to load
 
     told: dict[str, Any] = dict(arguments)

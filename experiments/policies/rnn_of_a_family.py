@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from engine.errors import SettingsError
 from engine.events import ShouldStop
+from engine.placers.sequence.model import RnnModel, Vocabulary
+from engine.placers.sequence.network import SequenceNetwork
+from engine.placers.sequence.settings import RnnSettings
+from engine.placers.sequence.training import Training
 from engine.placeto.evaluation import InterruptedTrainingError
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
-from engine.sequence_placers.sequence_model import RnnModel, Vocabulary
-from engine.sequence_placers.sequence_network import SequenceNetwork
-from engine.sequence_placers.settings import RnnSettings
-from engine.sequence_placers.training import Training
 from engine.simulator import Evaluations
 
 

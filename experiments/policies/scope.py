@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, field
 from engine import VERSION
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.families.catalogue import FAMILIES
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import POLICY_VERSION
 from engine.settings.ranges import refused, require_fields, require_ranges, require_switches, require_texts
+from engine.zoo.families.catalogue import FAMILIES
 
 RECIPE = 2
 """raised by whoever changes within one version of the engine what a method finds, so that what is kept is made anew"""

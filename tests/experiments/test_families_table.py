@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.families.catalogue import FAMILIES
+from engine.zoo.families.catalogue import FAMILIES
 from experiments import families_table
 from experiments.families_table import FamilyFigures, GraphFigures
 

@@ -11,10 +11,10 @@ import engine.problem
 import engine.search.local_search
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.families.family import PreparedFamily
-from engine.families.members import members
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.problem import Budget, Ledger
+from engine.zoo.families.family import PreparedFamily
+from engine.zoo.families.members import members
 from experiments.policies import making as policy_making
 from experiments.policies import measuring as policy_measuring
 from experiments.policies import problems as policy_problems

@@ -11,8 +11,8 @@ import pytest
 from engine.child.parent import Results
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.families.family import PreparedFamily
-from engine.families.members import members
+from engine.zoo.families.family import PreparedFamily
+from engine.zoo.families.members import members
 from experiments.policies import cross_family, learning_choices, zero_shot
 from experiments.policies import making as policy_making
 from experiments.policies import measuring as policy_measuring

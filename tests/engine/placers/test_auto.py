@@ -12,7 +12,7 @@ from engine.errors import SettingsError
 from engine.events import Episode, PlacerState, Progress
 from engine.placers import auto
 from engine.placers.auto import Auto
-from engine.placers.first_answers import evaluate_methods
+from engine.placers.quick_starts import evaluate_methods
 from engine.placers.registry import PLACERS, make_placer
 from engine.problem import Budget, PlacementProblem
 from engine.search.halving import Halving, Start

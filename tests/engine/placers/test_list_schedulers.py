@@ -14,9 +14,9 @@ from engine.errors import SettingsError
 from engine.events import Episode, PlacerState, Progress
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import group_ops
-from engine.pins import allowed_devices
 from engine.placers.registry import make_placer
 from engine.problem import Budget, PlacementProblem
+from engine.problem.pins import allowed_devices
 from tests.engine.placers.small_problems import one_group_an_op, small_problem
 
 SHARED = Path(__file__).parents[4] / "shared" / "graphs"

@@ -8,8 +8,8 @@ from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.costs.costs import Costs, Source
 from engine.errors import SettingsError
 from engine.graphs.graph import ComputationGraph
-from engine.list_scheduling.group_graph import weighted_graph
 from engine.placers.scotch import Scotch, processor_weights
+from engine.placers.weighted_groups import weighted_graph
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import one_group_an_op, small_problem
 

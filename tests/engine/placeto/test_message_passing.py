@@ -115,7 +115,7 @@ def test_messages_arrive_to_the_bit_as_in_the_library_s_own_layer(
 USE_BOTH_NETWORKS = """
 import torch
 from engine.placeto.message_passing import TwoWayRounds
-from engine.placeto.published_network import BothWays
+from engine.placeto.published import BothWays
 edges = torch.tensor([[0, 0, 1], [1, 2, 2]])
 TwoWayRounds(3, 3, 2)(torch.rand(3, 3), edges)
 BothWays(3, 2)(torch.rand(3, 1, 3), edges)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.placeto.features import GroupGraph, group_features, group_graph
+from engine.placeto.features import GroupGraph, back_edges, group_features, group_graph
 from engine.placeto.list_schedule import commit, earliest_start, empty_schedule
 from engine.placeto.reachability import relatives
-from engine.placeto.step_phases import back_edges
 from engine.placeto.view_graph import device_view_graph
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_cluster, small_problem

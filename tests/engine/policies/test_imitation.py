@@ -7,8 +7,7 @@ import torch
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.settings import make_settings
 from engine.placeto.shared_head_policy import fresh_network
-from engine.policies.bound_problem import BoundProblem, batch_advantages
-from engine.policies.imitation import equal_choices, imitation_loss
+from engine.policies.bound_problem import BoundProblem, batch_advantages, equal_choices, imitation_loss
 from engine.policies.teacher import taught_placement
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import small_problem

@@ -9,7 +9,7 @@ from engine.clusters.cluster import Contention
 from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
 from engine.problem import Budget, PlacementProblem
-from engine.search.critical_chain import critical_chain
+from engine.search.annealing import critical_chain
 from engine.search.neighbourhood import make_neighbourhood
 from engine.simulator.event_loop import simulate_step
 from tests.engine.placers.small_problems import one_group_an_op, small_problem

@@ -1,0 +1,125 @@
+"""REGAL: a graph network proposes, group by group, from where a genetic search draws and crosses its keys.
+
+Deviation: the published policy is trained beforehand on many graphs. A run has one graph and its own budget, so here
+`training_share` of the budget goes to short searches, each a bandit's episode: the policy chooses the proposals, the
+search's best score is the reward, compared with the mean of the episodes before; the first of them is the plain search.
+What is left goes to one search with the most probable proposals. A budget too small for that has a plain search alone.
+Keys for the order of ops are left out, as the simulator's order is given. A value marked "ours" is our choice, as what
+we know of the paper gives none. Loads torch only when it trains.
+Source: Paliwal, Gimeno, Nair, Li, Lubin, Kohli, Vinyals: REGAL, 2019, arXiv 1905.02494.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.events import EmitFromPlacer, Progress, ShouldStop
+from engine.placers.brkga import breed, shares_of
+from engine.placers.episodes import best_of
+from engine.placers.placer import Placement
+from engine.placers.regal.proposals import Choices, plain_choices, proposals_of
+from engine.placers.scorer import Judge
+from engine.problem import Budget, PlacementProblem
+from engine.settings.ranges import require_ranges
+
+_WHOLE = {
+    "population": (4, 100_000),
+    "episode_evaluations": (1, 1_000_000),
+    "width": (1, 1024),
+    "message_rounds": (0, 64),
+    "torch_threads": (1, 256),
+}
+_NUMBERS = {
+    "elite_share": (0.0, 1.0),
+    "mutant_share": (0.0, 1.0),
+    "training_share": (0.0, 1.0),
+    "learning_rate": (1e-9, 1.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Regal:
+    """Trains a policy on short searches, then searches with it; about 5,000 evaluations are the published search."""
+
+    population: int = 50
+    """vectors of keys in a generation, as in `brkga` (ours)"""
+    elite_share: float = 0.25
+    """share of the population that is kept and bred from, as in `brkga` (ours)"""
+    mutant_share: float = 0.1
+    """share of the population that is drawn anew, as in `brkga` (ours)"""
+    training_share: float = 0.5
+    """share of the budget that goes to the policy's training (ours)"""
+    episode_evaluations: int = 60
+    """evaluations of each search in the training (ours)"""
+    width: int = 32
+    """width of a group's embedding in the graph network (ours)"""
+    message_rounds: int = 2
+    """rounds of message passing in each direction (ours)"""
+    learning_rate: float = 0.03
+    """Adam's (ours)"""
+    torch_threads: int = 1
+    """threads of torch; the same answer needs the same number"""
+
+    def __post_init__(self) -> None:
+        require_ranges(self, _WHOLE, _NUMBERS, "regal")
+        shares_of("regal", self.population, self.elite_share, self.mutant_share)
+
+    def place(
+        self,
+        problem: PlacementProblem,
+        budget: Budget,
+        rng: np.random.Generator,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
+    ) -> Placement:
+        judge = Judge(problem, emit, should_stop)
+        episodes = int(self.training_share * problem.ledger.remaining) // self.episode_evaluations
+        if episodes < 2:
+            emit(Progress("regal: the budget is too small to train a policy; plain proposals", 0, 0))
+            choices = plain_choices(problem.group_count, problem.device_count)
+        else:
+            choices = self._trained(episodes, problem, judge, rng)
+        if not judge.over():
+            self._search(choices, problem.ledger.remaining, problem, judge, rng)
+        return best_of(problem)
+
+    def _trained(self, episodes: int, problem: PlacementProblem, judge: Judge, rng: np.random.Generator) -> Choices:
+        """The most probable choices of a policy that learned from so many searches, the plain one among them.
+
+        Of fewer, where the training's share of the seconds is over before.
+        """
+        from engine.placers.regal.policy import ProposalPolicy
+        from engine.placeto.torch_threads import torch_threads  # torch takes seconds to load
+
+        spent = problem.ledger.share_spent
+        enough = spent + self.training_share * (1.0 - spent)
+        plain = plain_choices(problem.group_count, problem.device_count)
+        scores = [self._search(plain, self.episode_evaluations, problem, judge, rng)]
+        with torch_threads(self.torch_threads):
+            policy = ProposalPolicy(
+                judge.graph,
+                rng,
+                width=self.width,
+                rounds=self.message_rounds,
+                learning_rate=self.learning_rate,
+            )
+            for _ in range(episodes - 1):
+                if judge.over() or problem.ledger.share_spent >= enough:
+                    break
+                choices = policy.sample(rng)
+                score = self._search(choices, self.episode_evaluations, problem, judge, rng)
+                policy.learn(choices, advantage_of(score, scores))
+                scores.append(score)
+            return policy.most_probable()
+
+    def _search(
+        self, choices: Choices, evaluations: int, problem: PlacementProblem, judge: Judge, rng: np.random.Generator
+    ) -> float:
+        shares = shares_of("regal", self.population, self.elite_share, self.mutant_share)
+        return breed(problem, judge, proposals_of(choices), shares, evaluations, rng)
+
+
+def advantage_of(score: float, earlier: list[float]) -> float:
+    """By how many deviations `score` is lower than the mean of the `earlier` ones."""
+    deviation = float(np.std([*earlier, score]))
+    return (float(np.mean(earlier)) - score) / deviation if deviation > 0 else 0.0

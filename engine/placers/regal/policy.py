@@ -1,0 +1,96 @@
+"""REGAL's policy: a graph network that chooses for each group from where its keys come. Trained as a bandit.
+
+Source: Paliwal et al. 2019 (REGAL), section 3: message passing over the graph, independent choices at every node,
+REINFORCE on what the search came to.
+"""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from engine.placers.regal.proposals import DISTRIBUTIONS, ELITE_BIASES, Choices
+from engine.placeto.features import GROUP_FEATURES, GroupGraph, group_features
+from engine.placeto.message_passing import TwoWayRounds
+from engine.placeto.policy import initialise
+
+BIASES = len(ELITE_BIASES)
+
+
+class ProposalNetwork(nn.Module):
+    """[groups, devices · DISTRIBUTIONS + BIASES] scores of the choices of each group."""
+
+    def __init__(self, devices: int, width: int, rounds: int) -> None:
+        super().__init__()
+        self.rounds = TwoWayRounds(GROUP_FEATURES, width, rounds)
+        self.hidden = nn.Linear(GROUP_FEATURES + 2 * width, width)
+        self.scores = nn.Linear(width, devices * DISTRIBUTIONS + BIASES)
+
+    def forward(self, features: Tensor, edges: Tensor) -> Tensor:
+        """`features` [groups, GROUP_FEATURES], `edges` [2, edges]."""
+        embedded = torch.cat([features, self.rounds(features, edges)], dim=-1)
+        scores: Tensor = self.scores(torch.relu(self.hidden(embedded)))
+        return scores
+
+
+class ProposalPolicy:
+    """Choices for one graph; at the start all are equally probable."""
+
+    def __init__(
+        self,
+        graph: GroupGraph,
+        rng: np.random.Generator,
+        *,
+        width: int,
+        rounds: int,
+        learning_rate: float,
+    ) -> None:
+        self._groups, self._devices = graph.group_count, graph.device_count
+        self._features = torch.from_numpy(group_features(graph))
+        edges = np.stack([graph.edge_source, graph.edge_target]).astype(np.int64)
+        self._edges = torch.from_numpy(edges)
+        with torch.device("meta"):
+            self._network = ProposalNetwork(self._devices, width, rounds)
+        initialise(self._network, rng, torch.device("cpu"))
+        for parameter in self._network.scores.parameters():
+            parameter.data.zero_()
+        self._optimiser = torch.optim.Adam(self._network.parameters(), lr=learning_rate)
+
+    def probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """([groups, devices, DISTRIBUTIONS], [groups, BIASES])."""
+        with torch.no_grad():
+            distributions, biases = self._logarithms()
+        return distributions.exp().double().numpy(), biases.exp().double().numpy()
+
+    def sample(self, rng: np.random.Generator) -> Choices:
+        """Choices by their probabilities."""
+        distributions, biases = self.probabilities()
+        return Choices(_drawn(distributions, rng), _drawn(biases, rng))
+
+    def most_probable(self) -> Choices:
+        """The most probable choices, the first of equals."""
+        distributions, biases = self.probabilities()
+        return Choices(distributions.argmax(axis=-1), biases.argmax(axis=-1))
+
+    def learn(self, choices: Choices, advantage: float) -> None:
+        """One step of REINFORCE: make `choices` likelier if `advantage` is above 0, else less likely."""
+        distributions, biases = self._logarithms()
+        chosen = distributions.gather(-1, torch.from_numpy(choices.distributions)[..., None]).sum()
+        chosen = chosen + biases.gather(-1, torch.from_numpy(choices.biases)[..., None]).sum()
+        self._optimiser.zero_grad(set_to_none=True)
+        loss = -advantage * chosen / (self._groups * (self._devices + 1))
+        loss.backward()  # type: ignore[no-untyped-call]  # torch's own
+        self._optimiser.step()
+
+    def _logarithms(self) -> tuple[Tensor, Tensor]:
+        scores = self._network(self._features, self._edges)
+        split = self._devices * DISTRIBUTIONS
+        distributions = scores[:, :split].reshape(self._groups, self._devices, DISTRIBUTIONS)
+        return torch.log_softmax(distributions, dim=-1), torch.log_softmax(scores[:, split:], dim=-1)
+
+
+def _drawn(probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """[...] an index by its probability from `probabilities` [..., choices]."""
+    upper = np.cumsum(probabilities, axis=-1)
+    drawn = rng.random(upper.shape[:-1]) * upper[..., -1]
+    return np.asarray((upper <= drawn[..., None]).sum(axis=-1), dtype=np.int64)

@@ -1,0 +1,143 @@
+"""A feed-forward grouper puts the groups into super-groups, a sequence network decides a device for each of these.
+
+How many super-groups there are is learned: the grouper may leave some empty. Pins are kept by dealing the super-groups
+out to the sets of allowed devices: a group may join those of its own set alone, so that what a super-group's device may
+be does not depend on who joined. A set of one device gets one super-group, the others share the rest by their size.
+Source: Mirhoseini et al. 2018, section 3, and the authors' public code. Deviations: a ReLU between the grouper's two
+layers, without which they would be one; it sees all of a group's neighbours, as the RNN does, where the public code
+lists the numbers of ten; types and outputs stand in columns of their own,
+where the public code adds them up in the same ones.
+"""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from engine.errors import SettingsError
+from engine.placers.sequence.model import Check, Sampled, SequenceModel, check_size, draw
+from engine.placers.sequence.network import (
+    SequenceNetwork,
+    drawn,
+    group_contents,
+    group_embedding,
+    initialise,
+    of_chosen,
+    with_noise,
+)
+from engine.placers.sequence.settings import HierarchicalSettings
+from engine.placeto.policy import chosen_device, log_probabilities
+from engine.problem import PlacementProblem
+
+MOST_BY_ITSELF = 256
+SUPER_GROUPS_A_DEVICE = 20
+_MOST_SCORES = 2**24
+"""groups · super-groups of one batch"""
+
+
+class HierarchicalNetwork(nn.Module):
+    """The two networks that are trained jointly."""
+
+    def __init__(
+        self, features: int, contents: int, super_groups: int, devices: int, settings: HierarchicalSettings
+    ) -> None:
+        super().__init__()
+        self.reading = nn.Linear(features, settings.grouper_width, bias=False)
+        self.joining = nn.Linear(settings.grouper_width, super_groups, bias=False)
+        self.sequence = SequenceNetwork(2 * super_groups + contents, devices, settings)
+
+    def group(self, features: Tensor) -> Tensor:
+        """[groups, super-groups] scores."""
+        scores: Tensor = self.joining(torch.relu(self.reading(features)))
+        return scores
+
+
+class HierarchicalModel(SequenceModel):
+    """Grouper and sequence network on one problem."""
+
+    def __init__(self, problem: PlacementProblem, settings: HierarchicalSettings, rng: np.random.Generator) -> None:
+        check_size(problem.group_count)
+        self._settings, self._device = settings, chosen_device(settings.torch_device)
+        wanted = settings.super_groups or min(MOST_BY_ITSELF, SUPER_GROUPS_A_DEVICE * problem.device_count)
+        may_join, allowed = dealt_out(problem.allowed, wanted)
+        _check_scores(may_join, settings.batch_episodes)
+        seen = group_contents(problem)
+        features = group_embedding(seen)
+        with torch.device("meta"):
+            self._hierarchical = HierarchicalNetwork(
+                features.shape[1], seen.contents.shape[1], len(allowed), problem.device_count, settings
+            )
+        self.network = self._hierarchical
+        initialise(self.network, rng, self._device)
+        self._hierarchical.joining.weight.data.mul_(settings.grouper_gain)
+        self._features, self._contents, self._adjacency, self._may_join, self._allowed = (
+            torch.from_numpy(array).to(self._device)
+            for array in (features, seen.contents, seen.adjacency, may_join, allowed)
+        )
+
+    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, check: Check) -> Sampled:
+        groups, super_groups = self._may_join.shape
+        of_groups = draw(batch, groups, super_groups, noisy=noisy, rng=rng, torch_device=self._device)
+        of_devices = draw(batch, *self._allowed.shape, noisy=noisy, rng=rng, torch_device=self._device)
+        sequence = self._hierarchical.sequence
+        with torch.no_grad():
+            scored = self._grouping(batch, of_groups.noise)
+            joined = drawn(scored.reshape(-1, super_groups), of_groups.uniforms.reshape(-1)).reshape(batch, groups)
+            devices = sequence.sample(sequence.encode(self.embedding(joined)), self._allowed, of_devices, check)
+        placements = devices.gather(1, joined).cpu().numpy().astype(np.int32)
+        return Sampled(placements, (joined, devices), (of_groups.noise, of_devices.noise))
+
+    def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
+        """log p(super-groups) + log p(devices), and the mean entropy of the choices of devices."""
+        joined, devices = sampled.choices
+        of_groups, _ = of_chosen(self._grouping(len(joined), sampled.noises[0]), joined)
+        encoded = self._hierarchical.sequence.encode(self.embedding(joined))
+        of_devices, entropy = self._hierarchical.sequence.log_probability(
+            encoded, self._allowed, sampled.noises[1], devices
+        )
+        return of_groups + of_devices, entropy
+
+    def embedding(self, joined: Tensor) -> Tensor:
+        """[batch, super-groups, features] of the super-groups that `joined` [batch, groups] makes.
+
+        How many edges go to each super-group and come from each; counts of op types and sizes of outputs, added up
+        over the members; each row divided by its greatest number plus 1.
+        """
+        members = nn.functional.one_hot(joined, self._may_join.shape[1]).to(torch.float32).transpose(1, 2)
+        edges = members @ self._adjacency @ members.transpose(1, 2)
+        rows = torch.cat([edges, edges.transpose(1, 2), members @ self._contents], dim=-1)
+        return rows / (rows.amax(dim=-1, keepdim=True) + 1.0)
+
+    def _grouping(self, batch: int, noise: Tensor | None) -> Tensor:
+        """[batch, groups, super-groups] log-probabilities; all episodes see the same but for their noise."""
+        scores = self._hierarchical.group(self._features)
+        expanded = scores.expand(batch, *scores.shape)
+        return log_probabilities(with_noise(expanded, noise, self._settings.noise), self._may_join, 0.0)
+
+
+def dealt_out(allowed: NDArray[np.bool_], wanted: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """([groups, super-groups] who may join which, [super-groups, devices] where these may go).
+
+    `wanted` super-groups or fewer; more only where there are more sets of allowed devices.
+    """
+    sets, set_of_group, sizes = np.unique(allowed, axis=0, return_inverse=True, return_counts=True)
+    free = sets.sum(axis=1) > 1
+    counts = np.ones(len(sets), dtype=np.int64)
+    rest = max(0, min(wanted, len(allowed)) - len(sets))
+    if free.any():
+        shares = np.where(free, sizes, 0) * rest / sizes[free].sum()
+        counts += shares.astype(np.int64)
+        largest = np.argsort(-(shares % 1), kind="stable")
+        counts[largest[: rest - int(shares.astype(np.int64).sum())]] += 1
+    set_of_super_group = np.repeat(np.arange(len(sets)), counts)
+    return set_of_group.reshape(-1)[:, None] == set_of_super_group, sets[set_of_super_group]
+
+
+def _check_scores(may_join: NDArray[np.bool_], batch: int) -> None:
+    if may_join.size * batch > _MOST_SCORES:
+        raise SettingsError(
+            f"{may_join.shape[0]} groups into {may_join.shape[1]} super-groups, {batch} at once",
+            where="super_groups",
+            allowed=f"at most {_MOST_SCORES} in product; fewer super_groups or batch_episodes",
+            field="super_groups",
+        )

@@ -1,0 +1,120 @@
+"""What training needs of a model: placements drawn from it, and their probabilities with a gradient."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from engine.errors import SettingsError
+from engine.placers.sequence.network import Draws, SequenceNetwork, group_contents, group_embedding, initialise
+from engine.placers.sequence.settings import RnnSettings
+from engine.placeto.policy import chosen_device
+from engine.problem import PlacementProblem
+
+MOST_GROUPS = 4096
+"""one decoding step each, and each attends to all the others"""
+
+Check = Callable[[], None]
+"""raises InterruptedTrainingError when it is time to end"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A batch of placements and the choices that led to them."""
+
+    placements: NDArray[np.int32]
+    """[batch, groups]"""
+    choices: tuple[Tensor, ...]
+    """each [batch, choices], in the order in which the model makes them"""
+    noises: tuple[Tensor | None, ...]
+    """the noise of each of `choices`"""
+
+
+class SequenceModel(ABC):
+    """Networks on one problem."""
+
+    network: nn.Module
+
+    @abstractmethod
+    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, check: Check) -> Sampled:
+        """Draw `batch` placements, without gradients; all chance comes from `rng`."""
+
+    @abstractmethod
+    def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
+        """([batch] of all choices together, [] the mean entropy of a choice of a device), with gradients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a network that reads several graphs knows of any of them."""
+
+    types: tuple[str, ...]
+    """of ops; others count for nothing"""
+    most_groups: int
+
+
+class RnnModel(SequenceModel):
+    """One device a group, one group after the other in topological order."""
+
+    def __init__(
+        self,
+        problem: PlacementProblem,
+        settings: RnnSettings,
+        rng: np.random.Generator,
+        vocabulary: Vocabulary | None = None,
+        shared: SequenceNetwork | None = None,
+    ) -> None:
+        """With fresh weights from `rng`, or the network `shared`, which another model of the vocabulary has made."""
+        check_size(problem.group_count)
+        self._device = chosen_device(settings.torch_device)
+        if vocabulary is None:
+            inputs = group_embedding(group_contents(problem))
+        else:
+            inputs = group_embedding(group_contents(problem, vocabulary.types), vocabulary.most_groups)
+        if shared is None:
+            with torch.device("meta"):
+                shared = SequenceNetwork(inputs.shape[1], problem.device_count, settings)
+            initialise(shared, rng, self._device)
+        self.network: SequenceNetwork = shared
+        self._inputs = torch.from_numpy(inputs).to(self._device)[None]
+        self._allowed = torch.from_numpy(problem.allowed).to(self._device)
+
+    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, check: Check) -> Sampled:
+        draws = draw(batch, *self._allowed.shape, noisy=noisy, rng=rng, torch_device=self._device)
+        with torch.no_grad():
+            chosen = self.network.sample(self.network.encode(self._inputs), self._allowed, draws, check)
+        return Sampled(chosen.cpu().numpy().astype(np.int32), (chosen,), (draws.noise,))
+
+    def greedy_and_sampled(self, samples: int, rng: np.random.Generator, check: Check) -> NDArray[np.int32]:
+        """[1 + samples, groups] the most probable device group by group, then `samples` drawn placements."""
+        draws = draw(1 + samples, *self._allowed.shape, noisy=False, rng=rng, torch_device=self._device)
+        with torch.no_grad():
+            encoded = self.network.encode(self._inputs)
+            chosen = self.network.sample(encoded, self._allowed, draws, check, greedy=True)
+        return chosen.cpu().numpy().astype(np.int32)
+
+    def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
+        encoded = self.network.encode(self._inputs)
+        return self.network.log_probability(encoded, self._allowed, sampled.noises[0], sampled.choices[0])
+
+
+def check_size(groups: int) -> None:
+    """Raise SettingsError for more groups than a sequence may have."""
+    if groups > MOST_GROUPS:
+        allowed = f"at most {MOST_GROUPS} groups; merge groups"
+        raise SettingsError(f"a sequence of {groups} groups", where="groups", allowed=allowed, field="groups")
+
+
+def draw(
+    batch: int, choices: int, options: int, *, noisy: bool, rng: np.random.Generator, torch_device: torch.device
+) -> Draws:
+    """The chance of `batch` times `choices` among `options`."""
+    uniforms = torch.from_numpy(rng.random((batch, choices)))
+    if not noisy:
+        return Draws(uniforms, None)
+    noise = rng.standard_normal((batch, choices, options)).astype(np.float32)
+    return Draws(uniforms, torch.from_numpy(noise).to(torch_device))

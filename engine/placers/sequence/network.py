@@ -1,0 +1,248 @@
+"""A bidirectional LSTM reads a sequence, an LSTM with content attention decides a device for each of its places.
+
+Source: Mirhoseini et al. 2017, section 3.2, and the authors' public code (additive attention on linearly transformed
+encodings; scores = tanh(score / temperature) · constant; noise on the scores). Deviations of both presets: each gate of
+an LSTM has a learned bias of its own, that of the forget gate begins at 1 (the public code learns one for the forget
+gate alone); the weights of the scores begin a tenth as large as Glorot's, so that the first choices are about even.
+
+What the sequence placers see of a group: types of its ops, bytes of its outputs, its neighbours. No times.
+
+Source: Mirhoseini et al. 2017, section 3.2 (type, output shapes, adjacency), and the public code of 2018 (counts of
+types, both directions of the adjacency, rows divided by their greatest number plus 1). Deviation: bytes of the outputs
+stand for their shapes, of which costs know nothing; they count by their logarithm, lest they drown the rest.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from engine.placers.sequence.settings import RnnSettings
+from engine.placeto.policy import choose, log_probabilities
+from engine.problem import PlacementProblem
+
+MOST_OUTPUTS = 5
+"""the largest outputs of a group, one number each (the public code: 5 outputs of 5 dimensions)"""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContents:
+    """Groups in topological order."""
+
+    contents: NDArray[np.float32]
+    """[groups, types + MOST_OUTPUTS] how many ops of each type, then log(1 + kB) of the largest outputs as
+    shares of the greatest in the graph"""
+    adjacency: NDArray[np.float32]
+    """[groups, groups] 1 where an edge goes from row to column"""
+
+
+def group_contents(problem: PlacementProblem, types: Sequence[str] | None = None) -> GroupContents:
+    """The groups of `problem`; the types are in alphabetical order, or those given: other ops then count for none."""
+    grouping, graph, costs = problem.grouping, problem.graph, problem.costs
+    groups = problem.group_count
+    columns = {name: column for column, name in enumerate(sorted(set(graph.op_types)) if types is None else types)}
+    column_of_op = np.array([columns.get(name, len(columns)) for name in graph.op_types])
+    counts = np.zeros((groups, len(columns) + 1))
+    np.add.at(counts, (grouping.group_of_op, column_of_op), 1.0)
+    counts = counts[:, :-1]
+    op_of_output = np.repeat(np.arange(graph.op_count), np.diff(costs.output_offset))
+    adjacency = np.zeros((groups, groups), dtype=np.float32)
+    adjacency[grouping.edge_source, grouping.edge_target] = 1.0
+    largest = _largest(grouping.group_of_op[op_of_output], costs.output_bytes, groups)
+    sizes = np.log1p(largest / 1e3)
+    return GroupContents(np.hstack([counts, sizes / (sizes.max() or 1.0)]).astype(np.float32), adjacency)
+
+
+def _largest(group_of_output: NDArray[np.int32], output_bytes: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
+    """[groups, MOST_OUTPUTS] bytes of the largest outputs of each group, 0 where it has fewer."""
+    order = np.lexsort((-output_bytes, group_of_output))
+    group = group_of_output[order]
+    rank = np.arange(len(order)) - np.searchsorted(group, group)
+    kept = rank < MOST_OUTPUTS
+    largest = np.zeros((groups, MOST_OUTPUTS))
+    largest[group[kept], rank[kept]] = output_bytes[order][kept]
+    return largest
+
+
+def group_embedding(seen: GroupContents, most_groups: int | None = None) -> NDArray[np.float32]:
+    """[groups, 2 · groups + types + MOST_OUTPUTS] rows divided by their greatest number plus 1.
+
+    With `most_groups`, as wide as if there were so many: the columns that are missing hold 0.
+    """
+    missing = 0 if most_groups is None else most_groups - len(seen.adjacency)
+    assert missing >= 0, "more groups than the network reads"
+    padding = ((0, 0), (0, missing))
+    rows = np.hstack([np.pad(seen.adjacency, padding), np.pad(seen.adjacency.T, padding), seen.contents])
+    return np.asarray(rows / (rows.max(axis=1, keepdims=True) + 1.0), dtype=np.float32)
+
+
+_SCORES_GAIN = 0.1
+"""of the untrained scores: all devices are about as probable"""
+_NUMBERS_A_PART = 2**24
+"""numbers of the attention's hidden layer kept at once: beyond, they are computed again for the gradient"""
+
+
+class Encoded(NamedTuple):
+    """A sequence as read; episodes that read the same one share a batch of 1."""
+
+    memory: Tensor
+    """[batch, places, width]"""
+    last_hidden: Tensor
+    """[batch, width]"""
+    last_cell: Tensor
+    """[batch, width]"""
+
+    def expanded(self, batch: int) -> "Encoded":
+        """The same for `batch` episodes."""
+        return Encoded(*(tensor.expand(batch, *tensor.shape[1:]) for tensor in self))
+
+
+class Draws(NamedTuple):
+    """The chance of a batch, drawn before it is decided."""
+
+    uniforms: Tensor
+    """[batch, choices] one for each choice"""
+    noise: Tensor | None
+    """[batch, choices, options] standard normals, or None for no noise"""
+
+
+class SequenceNetwork(nn.Module):
+    """Inputs [batch, places, features] → a device for each place."""
+
+    def __init__(self, features: int, devices: int, settings: RnnSettings) -> None:
+        super().__init__()
+        width = settings.hidden_width
+        self._settings, self._devices = settings, devices
+        self.encoder = nn.LSTM(features, width // 2, bidirectional=True, batch_first=True)
+        self.decoder = nn.LSTM(width, width, batch_first=True)
+        self.device_embedding = nn.Parameter(torch.empty(devices + 1, width))
+        """the last row stands for "no device yet" """
+        self.of_memory = nn.Linear(width, width, bias=False)
+        self.of_query = nn.Linear(width, width, bias=False)
+        self.attention = nn.Linear(width, 1, bias=False)
+        self.scores = nn.Linear(2 * width, devices, bias=False)
+
+    def encode(self, inputs: Tensor) -> Encoded:
+        """Read `inputs` [batch, places, features]."""
+        states, (hidden, cell) = self.encoder(inputs)
+        batch = len(inputs)
+        return Encoded(
+            self.of_memory(states),
+            hidden.transpose(0, 1).reshape(batch, -1),
+            cell.transpose(0, 1).reshape(batch, -1),
+        )
+
+    def attention_weights(self, states: Tensor, memory: Tensor) -> Tensor:
+        """[batch, steps, places] which places each of the decoder's `states` [batch, steps, width] attends to."""
+        hidden = torch.tanh(self.of_query(states)[:, :, None, :] + memory[:, None, :, :])
+        return torch.softmax(self.attention(hidden)[..., 0], dim=-1)
+
+    def sample(
+        self, encoded: Encoded, allowed: Tensor, draws: Draws, check: Callable[[], None], *, greedy: bool = False
+    ) -> Tensor:
+        """[batch, places] devices, decided one place after the other; `allowed` is [places, devices].
+
+        `greedy` takes the most probable devices in the batch's first row.
+        """
+        batch, places = draws.uniforms.shape
+        memory, hidden, cell = encoded.expanded(batch)
+        device = torch.full((batch,), self._devices, device=memory.device)
+        chosen = torch.empty((batch, places), dtype=torch.long, device=memory.device)
+        weights = dict(self.decoder.named_parameters())
+        gates = [weights[name] for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")]
+        for place in range(places):
+            check()
+            hidden, cell = torch.lstm_cell(self.device_embedding[device], (hidden, cell), *gates)
+            scored = self._log_probabilities(
+                hidden[:, None], memory, allowed[place : place + 1], _at(draws.noise, place)
+            )
+            device = drawn(scored[:, 0], draws.uniforms[:, place], first_greedy=greedy)
+            chosen[:, place] = device
+        return chosen
+
+    def log_probability(
+        self, encoded: Encoded, allowed: Tensor, noise: Tensor | None, chosen: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """[batch] of all the devices `chosen` [batch, places] together, each after the ones before it; [] entropy."""
+        memory, hidden, cell = encoded.expanded(len(chosen))
+        start = torch.full_like(chosen[:, :1], self._devices)
+        before = self.device_embedding[torch.cat([start, chosen[:, :-1]], dim=1)]
+        states, _ = self.decoder(before, (hidden[None].contiguous(), cell[None].contiguous()))
+        scored = self._log_probabilities(states, memory, allowed, noise)
+        return of_chosen(scored, chosen)
+
+    def _log_probabilities(self, states: Tensor, memory: Tensor, allowed: Tensor, noise: Tensor | None) -> Tensor:
+        """[batch, steps, devices] after the decoder's `states` [batch, steps, width]."""
+        context = self._context(states, memory)
+        scores = self.scores(torch.cat([states, context], dim=-1)) / self._settings.temperature
+        if self._settings.tanh_constant > 0:
+            scores = torch.tanh(scores) * self._settings.tanh_constant
+        return log_probabilities(with_noise(scores, noise, self._settings.noise), allowed, 0.0)
+
+    def _context(self, states: Tensor, memory: Tensor) -> Tensor:
+        """[batch, steps, width] the memory as attended to, in parts of the steps that bound what is kept."""
+        steps_a_part = max(1, _NUMBERS_A_PART // memory.numel())
+        if states.shape[1] <= steps_a_part:
+            return self._attended(states, memory)
+        parts = [
+            checkpoint(self._attended, part, memory, use_reentrant=False)
+            for part in torch.split(states, steps_a_part, dim=1)
+        ]
+        return torch.cat(parts, dim=1)
+
+    def _attended(self, states: Tensor, memory: Tensor) -> Tensor:
+        return self.attention_weights(states, memory) @ memory
+
+
+def of_chosen(scored: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """([batch] log-probability of all of `chosen` [batch, steps], [] mean entropy of a choice), from `scored`."""
+    entropy = -(scored.exp() * scored).sum(dim=-1).mean()
+    return scored.gather(-1, chosen[..., None])[..., 0].sum(dim=1), entropy
+
+
+def _at(noise: Tensor | None, place: int) -> Tensor | None:
+    return None if noise is None else noise[:, place : place + 1]
+
+
+def with_noise(scores: Tensor, noise: Tensor | None, deviation: float) -> Tensor:
+    """`scores` [batch, steps, options] plus `noise` of `deviation` root mean squares of the scores of a step."""
+    if noise is None:
+        return scores
+    size = scores.detach().square().mean(dim=(0, 2), keepdim=True).sqrt()
+    return scores + noise * (deviation * size)
+
+
+def drawn(logarithms: Tensor, uniforms: Tensor, *, first_greedy: bool = False) -> Tensor:
+    """[rows] an option by its probability from `logarithms` [rows, options]; never one of probability 0.
+
+    `first_greedy` takes the most probable one in the first row.
+    """
+    greedy = np.zeros(len(logarithms), dtype=np.bool_)
+    greedy[:1] = first_greedy
+    options = choose(logarithms.detach().cpu().numpy().astype(np.float64), uniforms.cpu().numpy(), greedy)
+    return torch.from_numpy(options.astype(np.int64)).to(logarithms.device)
+
+
+def initialise(network: nn.Module, rng: np.random.Generator, torch_device: torch.device) -> None:
+    """Fill a network made on the `meta` device from `rng`: matrices as Glorot and Bengio 2010, forget biases 1.
+
+    Those of the scores are smaller, so that the first placements are about uniform.
+    """
+    network.to_empty(device=torch_device)
+    for name, parameter in network.named_parameters():
+        shape = tuple(parameter.shape)
+        if parameter.dim() == 1:
+            values = np.zeros(shape, dtype=np.float32)
+            if ".bias_ih_" in f".{name}":
+                values[shape[0] // 4 : shape[0] // 2] = 1.0
+        else:
+            gates = 4 if ".weight_" in f".{name}" else 1
+            gain = _SCORES_GAIN if name.startswith("scores.") else 1.0
+            limit = gain * (6.0 / (shape[0] / gates + shape[1])) ** 0.5
+            values = rng.uniform(-limit, limit, shape).astype(np.float32)
+        parameter.data.copy_(torch.from_numpy(values))

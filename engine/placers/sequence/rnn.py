@@ -1,0 +1,42 @@
+"""RNN-based placer: a sequence-to-sequence network reads the groups and decides a device for one after the other.
+
+Two presets: `paper`, the published sizes and rates, and `fast`, the default, which differs from it as
+`engine/placers/sequence/settings.py` says. Deviations of both: the groups are the problem's own, where the paper groups
+by hand; outputs are seen by their bytes, not their shapes; one process samples all placements of a batch; sampling goes
+on to the end, while the public code repeats its last placement after 500 updates.
+Source: Mirhoseini et al.: Device placement optimization with reinforcement learning, ICML 2017, arXiv 1706.04972.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from engine.events import EmitFromPlacer, Json, ShouldStop
+from engine.placers.episodes import best_of, evaluate_and_tell
+from engine.placers.placer import Placement
+from engine.placers.sequence.settings import RnnSettings, make_settings
+from engine.problem import Budget, PlacementProblem
+
+
+class Rnn:
+    """Trains the network on the problem and returns the best placement that it came upon."""
+
+    def __init__(self, **settings: Json) -> None:
+        """`settings` as in `RnnSettings`; `preset` says what the others default to. Raises SettingsError."""
+        self.settings = make_settings("rnn", RnnSettings, settings)
+
+    def place(
+        self,
+        problem: PlacementProblem,
+        budget: Budget,
+        rng: np.random.Generator,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
+    ) -> Placement:
+        from engine.placers.sequence.model import RnnModel  # torch takes seconds to load
+        from engine.placers.sequence.training import Training
+
+        evaluate = partial(evaluate_and_tell, problem, emit=emit)
+        model = RnnModel(problem, self.settings, rng)
+        Training(problem, model, self.settings, rng, evaluate, should_stop).run()
+        return best_of(problem)

@@ -1,0 +1,123 @@
+"""REINFORCE on √(step time) with a moving-average baseline: draw a batch, evaluate it, learn from it, until the end.
+
+Source: Mirhoseini et al. 2017, section 3.1, and the authors' public code.
+"""
+
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from engine.events import ShouldStop
+from engine.placers.sequence.model import Sampled, SequenceModel
+from engine.placers.sequence.settings import RnnSettings
+from engine.placeto.episodes import fastest_device_placement
+from engine.placeto.evaluation import InterruptedTrainingError, make_check
+from engine.placeto.features import group_graph
+from engine.placeto.optimiser import Optimiser
+from engine.placeto.rewards import US_PER_SECOND
+from engine.placeto.torch_threads import torch_threads
+from engine.problem import PlacementProblem
+from engine.simulator import Evaluations
+
+
+class Evaluate(Protocol):
+    """Evaluates, charges and tells placements [batch, groups]; the first of them is number `first_episode`."""
+
+    def __call__(self, placements: NDArray[np.int32], *, first_episode: int) -> Evaluations: ...
+
+
+class MovingAverage:
+    """b ← decay · b + (1 − decay) · mean cost of the batch."""
+
+    def __init__(self, decay: float, start: float | None) -> None:
+        self._decay, self.value = decay, start
+
+    def differences(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[batch] by how much `costs` are above the average; before there is one, above their own mean."""
+        return costs - (costs.mean() if self.value is None else self.value)
+
+    def add(self, costs: NDArray[np.float64]) -> None:
+        mean = float(costs.mean())
+        self.value = mean if self.value is None else self._decay * self.value + (1.0 - self._decay) * mean
+
+
+class Training:
+    """One training of one model; made, then run once."""
+
+    def __init__(
+        self,
+        problem: PlacementProblem,
+        model: SequenceModel,
+        settings: RnnSettings,
+        rng: np.random.Generator,
+        evaluate: Evaluate,
+        should_stop: ShouldStop,
+        optimiser: Optimiser | None = None,
+    ) -> None:
+        """With an Adam of its own, or with the `optimiser` of all models that share a network."""
+        self._problem, self._model, self._settings, self._rng = problem, model, settings, rng
+        self._evaluate, self._should_stop = evaluate, should_stop
+        self._graph = group_graph(problem)
+        self._check = make_check(problem, should_stop)
+        self._unit_us = US_PER_SECOND if settings.reward_unit == "second" else self._graph.reference_us
+        failed = settings.failed_time**0.5
+        self._baseline = MovingAverage(settings.baseline_decay, failed if settings.baseline_starts_failed else None)
+        self._optimiser = optimiser or Optimiser(model.network, settings.learning_rate)
+        self._episodes, self._updates = 0, 0
+
+    def run(self) -> None:
+        """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
+        with torch_threads(self._settings.torch_threads):
+            try:
+                self.run_batch()
+                while not (self._problem.ledger.spent or self._should_stop()):
+                    self.run_batch()
+            except InterruptedTrainingError:
+                if self._problem.ledger.used == 0:
+                    self._evaluate(fastest_device_placement(self._graph)[None, :], first_episode=1)
+
+    def run_batch(self) -> None:
+        """Draw, evaluate and, unless that was the last of the budget, learn."""
+        settings = self._settings
+        batch = min(settings.batch_episodes, self._problem.ledger.remaining)
+        noisy = settings.noise > 0 and self._updates <= settings.noise_updates
+        sampled = self._model.sample(batch, noisy, self._rng, self._check)
+        evaluations = self._evaluate(sampled.placements, first_episode=self._episodes + 1)
+        self._episodes += batch
+        if not self._problem.ledger.spent:
+            self._learn(sampled, evaluations.step_time_us, self._problem.feasible(evaluations))
+
+    def _learn(self, sampled: Sampled, step_time_us: NDArray[np.float64], feasible: NDArray[np.bool_]) -> None:
+        settings = self._settings
+        costs = np.sqrt(np.where(feasible, step_time_us / self._unit_us, settings.failed_time))
+        counts = feasible | (self._updates < settings.learn_failed_updates)
+        if counts.any():
+            advantages = np.where(counts, self._baseline.differences(costs), 0.0)
+            if settings.normalise_advantages:
+                advantages /= max(float(np.sqrt(np.square(advantages).mean())), 1e-9)
+            self._baseline.add(costs[counts])
+            self._update(sampled, advantages / counts.sum())
+        self._updates += 1
+
+    def _update(self, sampled: Sampled, weights: NDArray[np.float64]) -> None:
+        """One step down Σ weights · log-probability − entropy bonus.
+
+        Raises SettingsError for a gradient that is not finite.
+        """
+        self._optimiser.begin()
+        logarithms, entropy = self._model.log_probability(sampled)
+        self._check()
+        weight_of_row = torch.from_numpy(weights.astype(np.float32)).to(logarithms.device)
+        bonus = self._settings.entropy_weight * (1.0 - self._problem.ledger.share_spent)
+        loss: Tensor = (logarithms * weight_of_row).sum() - bonus * entropy
+        loss.backward()  # type: ignore[no-untyped-call]  # torch's own
+        self._optimiser.step(learning_rate(self._settings, self._updates), self._settings.gradient_norm)
+
+
+def learning_rate(settings: RnnSettings, updates: int) -> float:
+    """Of the update after `updates`: constant, then falling in steps."""
+    late = max(0, updates - settings.decay_start_updates)
+    return settings.learning_rate * settings.learning_rate_decay ** (late // settings.decay_every_updates)

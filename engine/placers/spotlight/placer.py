@@ -1,0 +1,90 @@
+"""Spotlight: placing as a decision process of many stages, one a group, learned by proximal policy optimisation.
+
+What is evaluated at the end is the reward of all stages. Deviations: groups are described by Placeto's features (times,
+bytes, degrees, longest ways) and their adjacency, not by embeddings of types and shapes; advantages are divided by
+their deviation; missing memory counts as in Placeto. A value marked "ours" is our choice, as what we know of the paper
+gives none: that holds for all of them. Loads torch only when it places.
+Source: Gao, Chen, Li: Spotlight: optimizing device placement for training deep neural networks, ICML 2018.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.errors import SettingsError
+from engine.events import EmitFromPlacer, ShouldStop
+from engine.placers.episodes import best_of
+from engine.placers.placer import Placement
+from engine.placers.scorer import Judge
+from engine.problem import Budget, PlacementProblem
+from engine.settings.ranges import require_ranges
+
+MOST_GROUPS = 1024
+"""one decoding step each, and each attends to all the others: memory grows with their square"""
+
+_WHOLE = {
+    "samples": (2, 4096),
+    "ppo_steps": (0, 1000),
+    "width": (1, 1024),
+    "torch_threads": (1, 256),
+}
+_NUMBERS = {
+    "learning_rate": (1e-9, 1.0),
+    "kl_aim": (1e-9, 100.0),
+    "gradient_norm": (1e-6, 1e6),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spotlight:
+    """Samples a batch, evaluates it, learns from it, until the budget is spent."""
+
+    samples: int = 20
+    """placements sampled between two updates (ours)"""
+    ppo_steps: int = 4
+    """ascent steps in each update (ours)"""
+    learning_rate: float = 3e-3
+    """Adam's (ours)"""
+    kl_aim: float = 0.03
+    """mean KL divergence of a stage in one update, to which the penalty's weight is adapted (ours)"""
+    gradient_norm: float = 1.0
+    """the gradient's global norm is clipped to this (ours)"""
+    width: int = 64
+    """of the LSTMs (ours)"""
+    torch_threads: int = 1
+    """threads of torch; the same answer needs the same number"""
+
+    def __post_init__(self) -> None:
+        require_ranges(self, _WHOLE, _NUMBERS, "spotlight")
+
+    def place(
+        self,
+        problem: PlacementProblem,
+        budget: Budget,
+        rng: np.random.Generator,
+        emit: EmitFromPlacer,
+        should_stop: ShouldStop,
+    ) -> Placement:
+        if problem.group_count > MOST_GROUPS:
+            raise SettingsError(
+                f"{problem.group_count} groups", where="groups", allowed=f"at most {MOST_GROUPS} for spotlight"
+            )
+        from engine.placeto.torch_threads import torch_threads  # torch takes seconds to load
+
+        with torch_threads(self.torch_threads):
+            self._train(Judge(problem, emit, should_stop), rng)
+        return best_of(problem)
+
+    def _train(self, judge: Judge, rng: np.random.Generator) -> None:
+        from engine.placers.spotlight.policy import Ascent, StagePolicy
+
+        ascent = Ascent(self.ppo_steps, self.learning_rate, self.kl_aim, self.gradient_norm)
+        policy = StagePolicy(judge.graph, rng, width=self.width, ascent=ascent)
+        while not judge.over():
+            placements = policy.sample(judge.room(self.samples), rng, judge.over)
+            if placements is None:
+                return
+            scores = judge.evaluate(placements).scores
+            spread = scores.std()
+            if spread > 0 and not judge.over():
+                policy.learn(placements, (scores.mean() - scores) / spread)

@@ -1,0 +1,160 @@
+"""Spotlight's policy: a placement as a row of stages, one a group, each decided after all stages before it.
+
+A bidirectional LSTM reads the groups in topological order; an LSTM goes through the stages with the device of the stage
+before, attends to what was read, and gives a softmax over the devices. Trained by PPO with a penalty on the divergence
+from the policy that sampled.
+Source: Gao, Chen, Li: Spotlight, ICML 2018; Schulman et al. 2017, section 4, for the adapted penalty.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from engine.placers.post import ADAPT, WEIGHT_RANGE
+from engine.placeto.features import GroupGraph, group_features
+from engine.placeto.optimiser import Optimiser
+from engine.placeto.policy import choose, index_tensor, log_probabilities
+
+Check = Callable[[], bool]
+"""whether it is time to end"""
+
+
+class StageNetwork(nn.Module):
+    """Scores of the devices at each stage."""
+
+    def __init__(self, features: int, devices: int, width: int) -> None:
+        super().__init__()
+        self.encoder = nn.LSTM(features, width, bidirectional=True)
+        self.previous = nn.Linear(devices + 1, width)
+        """of the device of the stage before, or of none"""
+        self.decoder = nn.LSTM(3 * width, width, batch_first=True)
+        self.query = nn.Linear(width, 2 * width)
+        self.scores = nn.Linear(3 * width, devices)
+
+    def encode(self, features: Tensor) -> Tensor:
+        """[groups, 2 · width] from `features` [groups, features]."""
+        encoded: Tensor = self.encoder(features)[0]
+        return encoded
+
+    def forward(
+        self, encoded: Tensor, stages: slice, previous: Tensor, state: tuple[Tensor, Tensor] | None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """[batch, stages, devices] scores at `stages`, and the decoder's state after them.
+
+        `previous` is [batch, stages, devices + 1], one-hot.
+        """
+        here = encoded[stages].expand(previous.shape[0], -1, -1)
+        decoded, state_after = self.decoder(torch.cat([here, self.previous(previous)], dim=-1), state)
+        attention = torch.softmax(self.query(decoded) @ encoded.T / encoded.shape[1] ** 0.5, dim=-1)
+        return self.scores(torch.cat([decoded, attention @ encoded], dim=-1)), state_after
+
+
+@dataclass(frozen=True, slots=True)
+class Ascent:
+    """How a batch is learned from."""
+
+    steps: int
+    learning_rate: float
+    kl_aim: float
+    """mean divergence of a stage, to which the penalty's weight is adapted"""
+    gradient_norm: float
+    """the gradient's global norm is clipped to this"""
+
+
+class StagePolicy:
+    """The network on one graph, and its optimiser."""
+
+    def __init__(self, graph: GroupGraph, rng: np.random.Generator, *, width: int, ascent: Ascent) -> None:
+        self._devices, self._ascent = graph.device_count, ascent
+        self._features = torch.from_numpy(stage_features(graph))
+        self._allowed = torch.from_numpy(graph.allowed)
+        with torch.device("meta"):
+            self._network = StageNetwork(self._features.shape[1], graph.device_count, width)
+        _initialise(self._network, width, rng)
+        self._optimiser = Optimiser(self._network, ascent.learning_rate)
+        self.kl_weight = 1.0
+        """of the penalty"""
+
+    def sample(self, count: int, rng: np.random.Generator, check: Check) -> NDArray[np.int32] | None:
+        """[count, groups] placements, stage after stage; None if `check` says in between that it is time to end."""
+        groups = len(self._features)
+        uniforms, certain = rng.random((groups, count)), np.zeros(count, dtype=np.bool_)
+        placements = np.zeros((count, groups), dtype=np.int32)
+        previous, state = self._one_hot(np.full((count, 1), self._devices)), None
+        with torch.no_grad():
+            encoded = self._network.encode(self._features)
+            for stage in range(groups):
+                if stage % 64 == 63 and check():
+                    return None
+                scores, state = self._network(encoded, slice(stage, stage + 1), previous, state)
+                logarithms = log_probabilities(scores[:, 0], self._allowed[stage], 0.0).double().numpy()
+                placements[:, stage] = choose(logarithms, uniforms[stage], certain)
+                previous = self._one_hot(placements[:, stage : stage + 1])
+        return placements
+
+    def learn(self, placements: NDArray[np.int32], advantages: NDArray[np.float64]) -> float:
+        """Ascent on E[Σ_t π(d_t)/π_old(d_t) · A] − w · Σ_t KL(π_old ‖ π) as means over stages, and then w adapted.
+
+        `placements` [batch, groups] were sampled from the present policy, `advantages` is [batch]. Returns the mean KL
+        divergence of a stage that came of it. Raises SettingsError if the gradient is no longer finite.
+        """
+        chosen = index_tensor(placements, self._features.device)[..., None]
+        weights = torch.from_numpy(advantages.astype(np.float32))[:, None]
+        with torch.no_grad():
+            old = self.logarithms(placements)
+        for _ in range(self._ascent.steps):
+            new = self.logarithms(placements)
+            ratio = (new - old).gather(-1, chosen)[..., 0].exp()
+            loss = self.kl_weight * _divergence(old, new) - (ratio * weights).mean()
+            self._step(loss)
+        with torch.no_grad():
+            divergence = float(_divergence(old, self.logarithms(placements)))
+        self._adapt(divergence)
+        return divergence
+
+    def logarithms(self, placements: NDArray[np.int32]) -> Tensor:
+        """[batch, groups, devices] log-probabilities at each stage, given the stages before."""
+        before = np.concatenate([np.full((len(placements), 1), self._devices), placements[:, :-1]], axis=1)
+        encoded = self._network.encode(self._features)
+        scores, _ = self._network(encoded, slice(None), self._one_hot(before), None)
+        return log_probabilities(scores, self._allowed, 0.0)
+
+    def _step(self, loss: Tensor) -> None:
+        self._optimiser.begin()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch's own
+        self._optimiser.step(self._ascent.learning_rate, self._ascent.gradient_norm)
+
+    def _adapt(self, divergence: float) -> None:
+        if divergence > ADAPT * self._ascent.kl_aim:
+            self.kl_weight *= 2.0
+        elif divergence < self._ascent.kl_aim / ADAPT:
+            self.kl_weight /= 2.0
+        self.kl_weight = float(np.clip(self.kl_weight, *WEIGHT_RANGE))
+
+    def _one_hot(self, devices: NDArray[np.integer]) -> Tensor:
+        """[..., devices + 1]; the last column stands for none."""
+        return torch.from_numpy(np.eye(self._devices + 1, dtype=np.float32)[devices])
+
+
+def stage_features(graph: GroupGraph) -> NDArray[np.float32]:
+    """[groups, features] Placeto's features of each group, then its row and its column of the adjacency matrix."""
+    adjacency = np.zeros((graph.group_count, graph.group_count), dtype=np.float32)
+    adjacency[graph.edge_source, graph.edge_target] = 1.0
+    return np.concatenate([group_features(graph), adjacency, adjacency.T], axis=1)
+
+
+def _divergence(old: Tensor, new: Tensor) -> Tensor:
+    """The mean over stages of KL(old ‖ new), both logarithms [batch, groups, devices]."""
+    return (old.exp() * (old - new)).sum(dim=-1).mean()
+
+
+def _initialise(network: nn.Module, width: int, rng: np.random.Generator) -> None:
+    """Every parameter uniform in ±1/√width, from `rng` and never from torch's global generator."""
+    network.to_empty(device="cpu")
+    for parameter in network.parameters():
+        drawn = rng.uniform(-(width**-0.5), width**-0.5, tuple(parameter.shape)).astype(np.float32)
+        parameter.data.copy_(torch.from_numpy(drawn))

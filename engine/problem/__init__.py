@@ -1,0 +1,14 @@
+"""A graph with its costs and groups on a cluster, and the ledger of what is evaluated on it."""
+
+from engine.problem.ledger import MOST_EVALUATIONS, Budget, BudgetSpentError, ChunkBest, Ledger, LedgerSnapshot
+from engine.problem.problem import PlacementProblem
+
+__all__ = [
+    "MOST_EVALUATIONS",
+    "Budget",
+    "BudgetSpentError",
+    "ChunkBest",
+    "Ledger",
+    "LedgerSnapshot",
+    "PlacementProblem",
+]

@@ -1,0 +1,174 @@
+"""The ledger in which every evaluation of a run is counted, and what a run may spend."""
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import SettingsError
+
+MOST_EVALUATIONS = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may spend."""
+
+    evaluations: int
+    """simulated (or measured) placements, the unit in which all methods are compared"""
+    seconds: float | None = None
+    """wall time, or None for no limit"""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.evaluations <= MOST_EVALUATIONS:
+            raise SettingsError(
+                f"{self.evaluations} evaluations",
+                where="evaluations",
+                allowed=f"1 to {MOST_EVALUATIONS}",
+                field="evaluations",
+            )
+        if self.seconds is not None and not 0 < self.seconds < float("inf"):
+            raise SettingsError(f"{self.seconds} seconds", where="seconds", allowed="a number above 0", field="seconds")
+
+
+class BudgetSpentError(AssertionError):
+    """A placer asked for more evaluations than its budget has: a bug of the placer."""
+
+
+class Ledger:
+    """Counts a run's evaluations and keeps the best placement among them. The one mutable part of a problem."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.used = 0
+        self.best_step_time_us: float | None = None
+        """of the best feasible placement; None while there is none"""
+        self.best_placement: NDArray[np.int32] | None = None
+        """[groups] the best feasible placement; while there is none, the one that misses the least memory"""
+        self.missing_bytes: int | None = None
+        """by how much `best_placement` is over the memory of its fullest device; 0 if it is feasible"""
+        self._sum_us = 0.0
+        self.earlier_seconds = 0.0
+        """spent before the checkpoint that the run went on from"""
+        self._best_time_us = math.inf
+        self._started = time.monotonic()
+
+    @property
+    def remaining(self) -> int:
+        return self.budget.evaluations - self.used
+
+    @property
+    def mean_step_time_us(self) -> float:
+        """Over all that was evaluated since the ledger was made."""
+        return self._sum_us / self.used
+
+    @property
+    def best_time_us(self) -> float:
+        """Step time of `best_placement`, feasible or not; infinite while there is none."""
+        return self._best_time_us
+
+    @property
+    def elapsed_seconds(self) -> float:
+        return self.earlier_seconds + time.monotonic() - self._started
+
+    @property
+    def spent(self) -> bool:
+        """Whether the evaluations or the seconds are used up."""
+        late = self.budget.seconds is not None and self.elapsed_seconds >= self.budget.seconds
+        return self.remaining <= 0 or late
+
+    @property
+    def share_spent(self) -> float:
+        """[0, 1] of the evaluations or, where more of them is gone, of the seconds: how far what falls has fallen."""
+        share = self.used / self.budget.evaluations
+        if self.budget.seconds is not None:
+            share = max(share, min(1.0, self.elapsed_seconds / self.budget.seconds))
+        return share
+
+    def begin(self) -> None:
+        """Start the clock anew: what came before this is not the run's."""
+        self._started = time.monotonic()
+
+    def charge(self, count: int) -> None:
+        """Take `count` evaluations from the budget, before they are made."""
+        if count > self.remaining:
+            raise BudgetSpentError(f"{count} evaluations asked, {self.remaining} left")
+        self.used += count
+
+    def note(
+        self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], missing_bytes: NDArray[np.int64]
+    ) -> None:
+        """Keep the best of `placements` [batch, groups] if it is better than the best so far; the first of equals."""
+        if len(placements) == 0:
+            return
+        self._sum_us += float(step_time_us.sum())
+        index = int(np.lexsort((step_time_us, missing_bytes))[0])
+        self._keep_better(placements[index], float(step_time_us[index]), int(missing_bytes[index]))
+
+    def note_chunk(self, best: "ChunkBest") -> None:
+        """The same for what compiled code has evaluated, of which it tells the best alone."""
+        self._sum_us += best.sum_us
+        self._keep_better(best.placement, best.step_time_us, best.missing_bytes)
+
+    def take_over(self, other: "Ledger") -> None:
+        """Count what was evaluated on `other`, a ledger that began empty, as if it had been evaluated on this one."""
+        self.charge(other.used)
+        self._sum_us += other._sum_us
+        if other.best_placement is not None and other.missing_bytes is not None:
+            self._keep_better(other.best_placement, other._best_time_us, other.missing_bytes)
+
+    def _keep_better(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
+        candidate = (missing_bytes, step_time_us)
+        if self.best_placement is None or candidate < (self.missing_bytes, self._best_time_us):
+            self.missing_bytes, self._best_time_us = candidate
+            self.best_placement = placement.astype(np.int32, copy=True)
+            self.best_step_time_us = step_time_us if missing_bytes == 0 else None
+
+    def answer(self) -> NDArray[np.int32]:
+        """[groups] `best_placement`, of a ledger in which something was evaluated."""
+        assert self.best_placement is not None, "nothing was evaluated"
+        return self.best_placement
+
+    def snapshot(self) -> "LedgerSnapshot":
+        """For a checkpoint."""
+        placement = None if self.best_placement is None else self.best_placement.tolist()
+        return LedgerSnapshot(self.used, self._best_time_us, self.missing_bytes, placement, self.elapsed_seconds)
+
+    def restore(self, snapshot: "LedgerSnapshot") -> None:
+        """Go on from `snapshot`."""
+        self.used, self.earlier_seconds = snapshot.used, snapshot.elapsed_seconds
+        self._started = time.monotonic()
+        if snapshot.placement is not None:
+            self.best_placement = np.array(snapshot.placement, dtype=np.int32)
+            self.missing_bytes, self._best_time_us = snapshot.missing_bytes, snapshot.best_time_us
+            self.best_step_time_us = snapshot.best_time_us if snapshot.missing_bytes == 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSnapshot:
+    """What a ledger knows, without its budget."""
+
+    used: int
+    best_time_us: float
+    missing_bytes: int | None
+    placement: list[int] | None
+    elapsed_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkBest:
+    """What compiled code tells of a chunk of evaluations that it has made: the first of its best, and the sum."""
+
+    placement: NDArray[np.int32]
+    """[groups]"""
+    step_time_us: float
+    missing_bytes: int
+    """on the fullest device; 0 if it is feasible"""
+    sum_us: float
+    """of all step times"""
+    evaluations: int
+    """how many were made"""
+    at: int
+    """which of them was the best, from 1"""

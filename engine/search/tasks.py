@@ -1,0 +1,246 @@
+"""The graph as list schedulers see it: tasks with their times, flows and groups, the links; flat arrays.
+
+A task is one op, or a whole group as if it were one op: the papers place ops, and where several move together both ways
+of reading them are open. With ops as tasks the plan comes close to the simulator's step, but a group's place is decided
+by the first of its ops that is placed; with groups as tasks all that a group takes and costs is seen at once, but its
+outputs seem to be there only when all of it has run.
+
+Upward ranks, compiled: how long the step goes on from the start of a task, at mean costs.
+
+Source: Topcuoglu, Hariri, Wu: Performance-effective and low-complexity task scheduling for heterogeneous computing,
+IEEE Transactions on Parallel and Distributed Systems 13 (2002), section 4.1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster, Contention
+from engine.graphs.edge_trips import most_of_each, trips_of_edges
+from engine.graphs.graph import CONTROL
+from engine.problem import PlacementProblem
+from engine.simulator.compiled import compiled, inlined
+from engine.simulator.executed import executed_part
+from engine.simulator.tables import first_of_each
+from engine.simulator.topology import topological_order
+
+BUS, PAIR, NONE = 0, 1, 2
+"""`Contention` as a number"""
+CODES = {Contention.BUS: BUS, Contention.PAIR: PAIR, Contention.NONE: NONE}
+MOST_FILLED = 0.9
+"""of all memory, where the outputs of a whole step would not fit at once: they are freed during it"""
+
+
+class Links(NamedTuple):
+    """How long what is sent takes, for compiled code."""
+
+    bandwidth_bytes_per_us: NDArray[np.float64]
+    """[devices, devices]"""
+    latency_us: NDArray[np.float64]
+    """[devices, devices]"""
+    rest_us: float
+    """a bus or channel rests this long after each transfer, each time that it is made"""
+    contention: int
+    """`BUS`, `PAIR` or `NONE`"""
+
+
+class Tasks(NamedTuple):
+    """Tasks and the flows between them, for compiled code. A lower task never takes from a higher one.
+
+    A flow is one output of one op (or its control signal, of no bytes) that other tasks take. Tasks of one group go
+    together: the first one that is placed decides for all.
+    """
+
+    group: NDArray[np.int64]
+    """[tasks]"""
+    time_us: NDArray[np.float64]
+    """[tasks, devices] all trips, the device's rests included; infinite where the group may not go"""
+    memory_bytes: NDArray[np.float64]
+    """[groups] what it takes of a device's memory, roughly: see `memory_of_groups`"""
+    input_first: NDArray[np.int64]
+    """[tasks + 1] into `input_flow`"""
+    input_flow: NDArray[np.int64]
+    """[inputs] the flows that a task takes"""
+    flow_first: NDArray[np.int64]
+    """[tasks + 1] the flows that a task gives are those from here to the next task's"""
+    flow_producer: NDArray[np.int64]
+    """[flows] a task"""
+    flow_bytes: NDArray[np.float64]
+    """[flows]"""
+    flow_trips: NDArray[np.float64]
+    """[flows] how often a step sends it"""
+    consumer_first: NDArray[np.int64]
+    """[flows + 1] into `consumer`"""
+    consumer: NDArray[np.int64]
+    """[inputs] tasks, by flow"""
+    links: Links
+
+
+def tasks_of_ops(problem: PlacementProblem) -> Tasks:
+    """Each op of `problem` a task, in a topological order."""
+    order = topological_order(problem.graph).astype(np.int64)
+    task_of_op = np.empty_like(order)
+    task_of_op[order] = np.arange(len(order))
+    return _tasks(problem, task_of_op, problem.grouping.group_of_op.astype(np.int64)[order])
+
+
+def tasks_of_groups(problem: PlacementProblem) -> Tasks:
+    """Each group of `problem` a task; what runs against their order (feedback edges) is left out."""
+    return _tasks(problem, problem.grouping.group_of_op.astype(np.int64), np.arange(problem.group_count))
+
+
+def _tasks(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDArray[np.int64]) -> Tasks:
+    graph, costs = executed_part(problem.graph, problem.costs)
+    count = len(group)
+    source, target = task_of_op[graph.edge_source], task_of_op[graph.edge_target]
+    onward = source < target
+    edges = np.stack([source, graph.edge_source.astype(np.int64), graph.edge_output.astype(np.int64)], axis=1)[onward]
+    flows, flow_of_edge = np.unique(edges, axis=0, return_inverse=True)
+    inputs = np.unique(np.stack([flow_of_edge.reshape(-1).astype(np.int64), target[onward]], axis=1), axis=0)
+    sizes, data = np.zeros(len(flows)), flows[:, 2] != CONTROL
+    sizes[data] = costs.output_bytes[costs.output_offset[flows[data, 1]] + flows[data, 2]]
+    trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[onward], flow_of_edge, len(flows))
+    return Tasks(
+        group=group,
+        time_us=_times(problem, task_of_op, group),
+        memory_bytes=memory_of_groups(problem),
+        input_first=first_of_each(inputs[:, 1], count),
+        input_flow=np.ascontiguousarray(inputs[np.lexsort((inputs[:, 0], inputs[:, 1])), 0]),
+        flow_first=first_of_each(flows[:, 0], count),
+        flow_producer=np.ascontiguousarray(flows[:, 0]),
+        flow_bytes=sizes,
+        flow_trips=trips.astype(np.float64),
+        consumer_first=first_of_each(inputs[:, 0], len(flows)),
+        consumer=np.ascontiguousarray(inputs[:, 1]),
+        links=make_links(problem.cluster),
+    )
+
+
+def make_links(cluster: Cluster) -> Links:
+    """The links of `cluster`."""
+    return Links(
+        cluster.bandwidth_bytes_per_us.astype(np.float64),
+        cluster.latency_us.astype(np.float64),
+        float(cluster.link_rest_us),
+        CODES[cluster.contention],
+    )
+
+
+def _times(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+    """[tasks, devices] the ops one after the other, with the device's rests; infinite where the group may not go."""
+    times, rests_us = problem.op_time_us, problem.cluster.op_rest_us * problem.costs.trips_of_op()
+    occupied = np.nan_to_num(times + np.where(times > 0, rests_us, 0.0), nan=0.0)
+    sums = np.zeros((len(group), problem.device_count))
+    np.add.at(sums, task_of_op, occupied.T)
+    return np.where(problem.allowed[group], sums, np.inf)
+
+
+def memory_of_groups(problem: PlacementProblem) -> NDArray[np.float64]:
+    """[groups] bytes: what its ops keep, and their outputs.
+
+    Where all outputs at once would fill more than `MOST_FILLED` of the cluster's memory, each counts for less, so that
+    they just do not: the step frees them on its way.
+    """
+    _, costs = executed_part(problem.graph, problem.costs)
+    groups = problem.group_count
+    kept, given = np.zeros(groups), np.zeros(groups)
+    np.add.at(kept, problem.grouping.group_of_op, costs.persistent_bytes.astype(np.float64))
+    np.add.at(given, problem.grouping.group_of_op, costs.bytes_of_op().astype(np.float64))
+    room = max(0.0, MOST_FILLED * float(problem.memory_bytes.sum()) - kept.sum())
+    share = min(1.0, room / given.sum()) if given.sum() > 0 else 1.0
+    return np.asarray(kept + share * given)
+
+
+@inlined
+def transfer_time(tasks: Tasks, flow: int, source: int, device: int) -> float:
+    """In µs."""
+    links = tasks.links
+    once_us = links.latency_us[source, device] + tasks.flow_bytes[flow] / links.bandwidth_bytes_per_us[source, device]
+    return float(tasks.flow_trips[flow] * once_us)
+
+
+@inlined
+def rest_time(tasks: Tasks, flow: int) -> float:
+    """In µs."""
+    return float(tasks.flow_trips[flow] * tasks.links.rest_us)
+
+
+NOWHERE = -1
+
+
+@inlined
+def find_candidates(
+    tasks: Tasks,
+    group_device: NDArray[np.int32],
+    left_bytes: NDArray[np.float64],
+    task: int,
+    candidates: NDArray[np.bool_],
+) -> None:
+    """Set `candidates` [devices].
+
+    Where the group has been placed, its device alone; else the devices with room for the group, `left_bytes` [devices];
+    where none has room the one with most room left, of equals the lowest.
+    """
+    group = tasks.group[task]
+    fixed, roomiest, any_room = group_device[group], NOWHERE, False
+    for device in range(len(left_bytes)):
+        possible = tasks.time_us[task, device] < np.inf
+        candidates[device] = possible and (device == fixed or fixed == NOWHERE)
+        if fixed == NOWHERE and possible:
+            candidates[device] = left_bytes[device] >= tasks.memory_bytes[group]
+            any_room = any_room or candidates[device]
+            if roomiest == NOWHERE or left_bytes[device] > left_bytes[roomiest]:
+                roomiest = device
+    if fixed == NOWHERE and not any_room:
+        candidates[roomiest] = True
+
+
+@inlined
+def occupy(
+    tasks: Tasks, group_device: NDArray[np.int32], left_bytes: NDArray[np.float64], task: int, device: int
+) -> None:
+    """The task goes to the device, and its group with it."""
+    group = tasks.group[task]
+    if group_device[group] == NOWHERE:
+        group_device[group] = device
+        left_bytes[device] -= tasks.memory_bytes[group]
+
+
+def upward_ranks(tasks: Tasks) -> NDArray[np.float64]:
+    """[tasks] µs: mean time over the devices where a task may go, and the longest way on from it, with the mean time
+    of each transfer on it."""
+    return _upward_ranks(tasks, mean_times(tasks), mean_transfers(tasks))
+
+
+def mean_times(tasks: Tasks) -> NDArray[np.float64]:
+    """[tasks] µs, over the devices where a task may go."""
+    possible = np.isfinite(tasks.time_us)
+    return np.asarray(np.where(possible, tasks.time_us, 0.0).sum(axis=1) / possible.sum(axis=1))
+
+
+def mean_transfers(tasks: Tasks) -> NDArray[np.float64]:
+    """[flows] µs of all the times that each is sent, at the mean latency and bandwidth; 0 with one device."""
+    latency_us, bandwidth = mean_link(tasks.links)
+    return np.asarray(tasks.flow_trips * (latency_us + tasks.flow_bytes / bandwidth))
+
+
+def mean_link(links: Links) -> tuple[float, float]:
+    """Latency in µs and bandwidth in bytes per µs between two different devices; 0 and endless with one device."""
+    between = ~np.eye(len(links.latency_us), dtype=bool)
+    if not between.any():
+        return 0.0, np.inf
+    return float(links.latency_us[between].mean()), float(links.bandwidth_bytes_per_us[between].mean())
+
+
+@compiled
+def _upward_ranks(tasks: Tasks, time_us: NDArray[np.float64], transfer_us: NDArray[np.float64]) -> NDArray[np.float64]:
+    count = len(time_us)
+    ranks = np.zeros(count)
+    for task in range(count - 1, -1, -1):
+        longest_us = 0.0
+        for flow in range(tasks.flow_first[task], tasks.flow_first[task + 1]):
+            for place in range(tasks.consumer_first[flow], tasks.consumer_first[flow + 1]):
+                longest_us = max(longest_us, transfer_us[flow] + ranks[tasks.consumer[place]])
+        ranks[task] = time_us[task] + longest_us
+    return ranks

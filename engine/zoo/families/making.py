@@ -1,0 +1,79 @@
+"""Builds and prepares a family's members, several in one child. The child's side.
+
+TensorFlow is loaded once a child. What is done here is what `formats.prepare` does with a stranger's file, there in
+four children a graph: these graphs are our own.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from engine.child.parent import ReportProgress, Results, no_progress, publish
+from engine.clusters.catalogue import CATALOGUE
+from engine.costs.estimated import estimates_of
+from engine.events import Json
+from engine.graphs.graphdef_messages import read_messages
+from engine.graphs.graphdef_nodes import graph_of_messages
+from engine.graphs.grouping import group_ops
+from engine.graphs.origin import Origin
+from engine.graphs.reading_options import ReadingOptions
+from engine.prepared import PreparedGraph
+from engine.zoo import definition
+from engine.zoo.families.cache import framed
+
+SUFFIX = ".pb"
+AS_IT_IS = ReadingOptions()
+LOADING = "loading TensorFlow, once a child"
+
+
+def build_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """A GraphDef each; `order`: `members`, each with `name`, `model`, `settings` and `destination`. Texts: its ops."""
+    ops: dict[str, Json] = {}
+    members = cast(list[dict[str, Any]], order["members"])
+    for index, member in enumerate(members):
+        path, ops[member["name"]] = _built(member, folder)
+        publish(path, Path(member["destination"]))
+        path.unlink()
+        report_progress(member["name"], index + 1, len(members))
+    return {}, ops
+
+
+def prepare_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+    """A file of the cache each; `order` as above, with `groups` and `identity` beside."""
+    members = cast(list[dict[str, Any]], order["members"])
+    for index, member in enumerate(members):
+        path = folder / member["name"]
+        path.write_bytes(framed(prepared_bytes(member, folder), member["identity"]))
+        publish(path, Path(member["destination"]))
+        path.unlink()
+        report_progress(member["name"], index + 1, len(members))
+    return {}, {}
+
+
+def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str], None] = lambda _: None) -> bytes:
+    """The prepared graph; `begin` hears each stage when it begins."""
+    begin(LOADING)
+    from engine.costs.estimating import estimate_in_child  # TensorFlow
+
+    begin("building the GraphDef")
+    path, _ = _built(member, folder)
+    begin("reading it")
+    graph = graph_of_messages(read_messages(path.read_bytes(), SUFFIX), path.stem)
+    begin("estimating the costs")
+    order: dict[str, Json] = {"path": str(path), "suffix": SUFFIX, "kinds": list(CATALOGUE)}
+    arrays, texts = estimate_in_child(order | {"options": AS_IT_IS.to_json()}, folder, no_progress)
+    path.unlink()
+    estimates = estimates_of(arrays, texts, tuple(CATALOGUE))
+    begin("grouping")
+    grouping = group_ops(graph, estimates.costs, member["groups"])
+    begin("packing")
+    origin = estimates.added_to(Origin(SUFFIX, AS_IT_IS.to_json()))
+    return PreparedGraph(graph, estimates.costs, grouping, origin).to_bytes()
+
+
+def _built(member: Mapping[str, Any], folder: Path) -> tuple[Path, int]:
+    """The GraphDef as a file in `folder`, and its ops."""
+    graph = definition(member["model"], member["settings"])
+    path = folder / f"{member['name']}{SUFFIX}"
+    path.write_bytes(graph.SerializeToString(deterministic=True))
+    return path, len(graph.node)

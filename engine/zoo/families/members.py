@@ -1,0 +1,53 @@
+"""The members of a family: which graphs there are, and which of them a policy is never trained on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from engine.errors import SettingsError, shortened
+from engine.events import Json
+from engine.zoo.families.catalogue import FAMILIES, Family
+
+Split: TypeAlias = Literal["train", "test"]
+DEFAULT_COUNT = 32
+HELD_OUT = frozenset({2, 5, 8, 11, 14})
+"""of each `SPLIT_PERIOD` members, those to test with: 10 of 32"""
+SPLIT_PERIOD = 16
+MOST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One graph of a family."""
+
+    name: str
+    """`nmt-07`: the family and the index"""
+    split: Split
+    settings: Mapping[str, Json]
+    """of the zoo's model, over its defaults"""
+
+
+def members(family: str, seed: int = 0, count: int = DEFAULT_COUNT) -> tuple[Member, ...]:
+    """The first `count` members; neither they nor the split depend on how many are asked for. Raises SettingsError."""
+    row = family_named(family)
+    _check(row, seed, count)
+    return tuple(Member(f"{family}-{index:02d}", _split(index), row.draw(seed, index)) for index in range(count))
+
+
+def family_named(family: str) -> Family:
+    """A row of the catalogue. Raises SettingsError for a name that is not there."""
+    if family not in FAMILIES:
+        raise SettingsError(f"no family {shortened(family)}", where="family", allowed=", ".join(FAMILIES), field="name")
+    return FAMILIES[family]
+
+
+def _split(index: int) -> Split:
+    return "test" if index % SPLIT_PERIOD in HELD_OUT else "train"
+
+
+def _check(row: Family, seed: int, count: int) -> None:
+    if not 1 <= count <= row.most:
+        allowed = f"a whole number from 1 to {row.most}"
+        raise SettingsError(f"{count} graphs", where="count", allowed=allowed, field="count")
+    if not 0 <= seed <= MOST_SEED:
+        raise SettingsError(f"{seed}", where="seed", allowed=f"a whole number from 0 to {MOST_SEED}", field="seed")

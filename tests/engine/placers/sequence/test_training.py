@@ -1,0 +1,193 @@
+"""REINFORCE: closed forms of its parts, the toy that must be solved, refusals, a stop in the middle."""
+
+import dataclasses
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.errors import SettingsError
+from engine.events import Episode, Json, PlacerState, Progress
+from engine.placers.registry import make_placer, settings_of
+from engine.placers.sequence.network import MOST_OUTPUTS, group_contents, group_embedding
+from engine.placers.sequence.settings import HierarchicalSettings, RnnSettings, make_settings
+from engine.placers.sequence.training import MovingAverage, learning_rate
+from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from engine.simulator import Evaluations
+from tests.engine.placers.small_problems import clock_of_evaluations, small_problem
+from tests.engine.placeto.problems import two_chains
+
+METHODS = pytest.mark.parametrize("method", ["rnn", "hierarchical"])
+Heard = list[Episode | Progress | PlacerState]
+
+
+def place(method: str, problem: PlacementProblem, settings: dict[str, Json] | None = None, seed: int = 0) -> Heard:
+    heard: Heard = []
+    placer = make_placer(method, settings or {})
+    placer.place(problem, problem.ledger.budget, np.random.default_rng(seed), heard.append, lambda: False)
+    return heard
+
+
+def test_the_baseline_is_a_moving_average() -> None:
+    baseline = MovingAverage(0.9, 10.0)
+    costs = np.array([1.0, 3.0])
+    assert np.array_equal(baseline.differences(costs), [-9.0, -7.0])
+    baseline.add(costs)
+    assert baseline.value == pytest.approx(0.9 * 10.0 + 0.1 * 2.0)
+    baseline.add(costs)
+    assert baseline.value == pytest.approx(0.9 * 9.2 + 0.1 * 2.0)
+
+
+def test_without_a_start_the_first_batch_is_its_own_baseline() -> None:
+    baseline = MovingAverage(0.9, None)
+    assert np.array_equal(baseline.differences(np.array([1.0, 3.0])), [-1.0, 1.0])
+    baseline.add(np.array([1.0, 3.0]))
+    assert baseline.value == 2.0
+
+
+def test_the_learning_rate_falls_in_steps() -> None:
+    settings = make_settings("rnn", RnnSettings, {"preset": "paper"})
+    assert learning_rate(settings, 0) == learning_rate(settings, 449) == 0.1
+    assert learning_rate(settings, 450) == pytest.approx(0.095)
+    assert learning_rate(settings, 500) == pytest.approx(0.1 * 0.95**2)
+
+
+@METHODS
+@pytest.mark.parametrize("seed", [0, 1])
+def test_two_chains_are_placed_better_than_at_random(method: str, seed: int) -> None:
+    """The RNN finds better ones than chance does; the other learns where to look, and finds as good ones."""
+    learned, drawn = two_chains(length=8, evaluations=800), two_chains(length=8, evaluations=800)
+    told = place(method, learned, seed=seed)
+    place("random", drawn, seed=seed)
+    assert learned.ledger.best_step_time_us is not None and drawn.ledger.best_step_time_us is not None
+    assert learned.ledger.best_step_time_us <= drawn.ledger.best_step_time_us
+    if method == "rnn":
+        assert learned.ledger.best_step_time_us < 0.8 * drawn.ledger.best_step_time_us
+    late = [event.step_time_us for event in told if isinstance(event, Episode)][-100:]
+    assert np.mean(late) < 0.8 * drawn.ledger.mean_step_time_us
+
+
+@METHODS
+def test_seconds_are_spent_as_evaluations_are(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What falls with the budget falls alike: here each of 160 evaluations takes its share."""
+    clock_of_evaluations(monkeypatch, 160)
+    drawn: list[list[list[int]]] = []
+    evaluate = PlacementProblem.evaluate
+
+    def noted(self: PlacementProblem, placements: NDArray[np.int32]) -> Evaluations:
+        drawn[-1].extend(placements.tolist())
+        return evaluate(self, placements)
+
+    monkeypatch.setattr(PlacementProblem, "evaluate", noted)
+    for budget in (Budget(160), Budget(MOST_EVALUATIONS, 1.0)):
+        drawn.append([])
+        place(method, small_problem(2).with_budget(budget))
+    assert drawn[0] == drawn[1] and len(drawn[0]) == 160
+
+
+@METHODS
+def test_failed_placements_teach_to_avoid_them(method: str) -> None:
+    problem = small_problem(5, ops=8, memory_bytes=12_000_000, evaluations=600)
+    heard = place(method, problem)
+    feasible = [event.feasible for event in heard if isinstance(event, Episode)]
+    assert np.mean(feasible[-150:]) > np.mean(feasible[:150])
+
+
+@METHODS
+def test_the_preset_paper_runs_too(method: str) -> None:
+    problem = small_problem(2, evaluations=20)
+    place(method, problem, {"preset": "paper"})
+    assert problem.ledger.used == 20
+
+
+@METHODS
+def test_a_stop_in_the_first_batch_leaves_an_answer(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.placeto.evaluation.LOOK_SECONDS", 0.0)
+    problem = small_problem(2, evaluations=20)
+    placer = make_placer(method, {})
+    rng = np.random.default_rng(0)
+    placement = placer.place(problem, problem.ledger.budget, rng, lambda _: None, lambda: True)
+    assert problem.ledger.used == 1
+    assert problem.respects(placement.device_of_group[None, :]).all()
+
+
+def test_contents_count_types_and_take_the_largest_outputs() -> None:
+    seen = group_contents(small_problem(3))
+    types = seen.contents[:, :-MOST_OUTPUTS]
+    assert types.shape == (7, 3)
+    assert np.array_equal(types.argmax(axis=1), [[1, 2, 0][index % 3] for index in range(7)])  # Add, MatMul, Relu
+    assert np.array_equal(types.sum(axis=1), np.ones(7))
+    problem = small_problem(3)
+    logarithms = np.log1p(problem.costs.output_bytes / 1e3)
+    assert seen.contents[:, -MOST_OUTPUTS] == pytest.approx(logarithms / logarithms.max())
+    assert not seen.contents[:, 1 - MOST_OUTPUTS :].any()
+
+
+def test_embeddings_are_of_unit_size() -> None:
+    embedding = group_embedding(group_contents(small_problem(3)))
+    assert embedding.shape == (7, 2 * 7 + 3 + MOST_OUTPUTS)
+    assert embedding.min() == 0.0 and embedding.max() < 1.0
+
+
+REFUSED: list[tuple[dict[str, Json], str]] = [
+    ({"preset": "slow"}, "preset: 'slow'; allowed: fast, paper"),
+    ({"preset": None}, "preset: None; allowed: fast, paper"),
+    ({"hidden_width": 7}, "hidden_width: 7; allowed: an even number"),
+    ({"hidden_width": True}, "hidden_width: True; allowed: a whole number from 2 to 4096"),
+    ({"batch_episodes": 0}, "batch_episodes: 0; allowed: a whole number from 1 to 4096"),
+    ({"learning_rate": float("nan")}, "learning_rate: nan; allowed: a number from 1e-09 to 1"),
+    ({"learning_rate": 10**400}, f"learning_rate: {10**400}; allowed: a number from 1e-09 to 1"),
+    ({"learning_rate": "quick"}, "learning_rate: 'quick'; allowed: a number from 1e-09 to 1"),
+    ({"normalise_advantages": 1}, "normalise_advantages: 1; allowed: true, false"),
+    ({"reward_unit": []}, "reward_unit: []; allowed: reference, second"),
+    ({"torch_device": "tpu"}, "torch_device: 'tpu'; allowed: cpu, auto, cuda"),
+]
+
+
+@METHODS
+@pytest.mark.parametrize(("settings", "message"), REFUSED)
+def test_a_bad_setting_is_refused_at_its_field(method: str, settings: dict[str, Json], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        make_placer(method, settings)
+    assert str(caught.value) == message
+    assert caught.value.field == next(iter(settings))
+
+
+def test_the_preset_paper_has_the_published_values() -> None:
+    settings = make_settings("hierarchical", HierarchicalSettings, {"preset": "paper"})
+    assert (settings.hidden_width, settings.temperature, settings.tanh_constant, settings.noise) == (512, 1.0, 1.0, 0.5)
+    assert (settings.learning_rate, settings.learning_rate_decay, settings.baseline_decay) == (0.1, 0.95, 0.9)
+    assert (settings.reward_unit, settings.failed_time, settings.grouper_width, settings.grouper_gain) == (
+        "second",
+        100.0,
+        64,
+        1.0,
+    )
+    assert (settings.entropy_weight, settings.normalise_advantages) == (0.0, False)
+
+
+@METHODS
+def test_stored_settings_make_the_same_settings(method: str) -> None:
+    stored = settings_of(make_placer(method, {"preset": "paper", "hidden_width": 32}))
+    assert settings_of(make_placer(method, stored)) == stored
+    assert stored["hidden_width"] == 32 and stored["batch_episodes"] == 8
+
+
+@pytest.mark.parametrize("kind", [RnnSettings, HierarchicalSettings])
+def test_every_field_has_its_sentence(kind: type[RnnSettings]) -> None:
+    lines = (inspect.getsource(RnnSettings) + inspect.getsource(HierarchicalSettings)).split("\n")
+    for field in dataclasses.fields(kind):
+        index = next(number for number, line in enumerate(lines) if line.startswith(f"    {field.name}: "))
+        assert lines[index + 1].startswith('    """'), field.name
+
+
+@METHODS
+def test_checking_settings_loads_no_torch(method: str) -> None:
+    code = (
+        f"import sys; from engine.placers.registry import make_placer; make_placer({method!r}, {{}});"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

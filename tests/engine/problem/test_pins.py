@@ -1,0 +1,147 @@
+"""Where groups may go: fixed devices, kinds without a time, and groups that are left with nothing."""
+
+import dataclasses
+import itertools
+import math
+
+import pytest
+
+from engine.clusters.parsing import parse_cluster
+from engine.costs.costs import Costs
+from engine.errors import GraphError
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.grouping import group_ops
+from engine.problem.pins import allowed_devices
+from tests.engine.graphs.graph_samples import make_costs, make_graph
+
+NAN = math.nan
+
+
+def allowed(
+    graph: ComputationGraph, costs: Costs, cluster: str, groups: int | None = None, *, drop_pins: bool = False
+) -> dict[str, str]:
+    """The devices of each group, as digits."""
+    grouping = group_ops(graph, costs, groups)
+    table = allowed_devices(graph, costs, grouping, parse_cluster(cluster), drop_pins=drop_pins)
+    rows = ["".join(str(device) for device, free in enumerate(row) if free) for row in table.tolist()]
+    return dict(zip(grouping.names, rows, strict=True))
+
+
+def test_without_pins_everything_may_go_everywhere() -> None:
+    assert allowed(make_graph(list("ab"), [("a", "b")]), make_costs(2), "2xK80+cpu") == {"a": "012", "b": "012"}
+
+
+def test_fixed_devices_match_by_type_and_number() -> None:
+    devices = {"a": "/gpu:1", "b": "/job:x/task:3/device:GPU:0", "c": "/device:CPU:0", "d": "/GPU:*", "e": "/job:w"}
+    found = allowed(make_graph(list("abcdef"), devices=devices), make_costs(6), "2xK80+cpu")
+    assert found == {"a": "1", "b": "0", "c": "2", "d": "01", "e": "012", "f": "012"}
+
+
+def test_dropped_pins_are_not_looked_at() -> None:
+    graph = make_graph(list("ab"), devices={"a": "/gpu:7"})
+    assert allowed(graph, make_costs(2), "2xK80", drop_pins=True) == {"a": "01", "b": "01"}
+
+
+def test_a_fixed_op_holds_its_whole_class() -> None:
+    graph = make_graph(list("abc"), colocation={"b": ["a"]}, devices={"b": "/gpu:1"})
+    assert allowed(graph, make_costs(3), "2xK80") == {"a": "1", "c": "01"}
+
+
+def test_kinds_without_a_time_are_closed_and_the_narrower_kind_counts() -> None:
+    times = {"K80": [1, NAN, NAN, NAN], "GPU": [NAN, 1, NAN, NAN], "CPU": [NAN, NAN, 1, NAN], "*": [NAN, NAN, NAN, 1]}
+    found = allowed(make_graph(list("abcd")), make_costs(4, times), "K80+V100+cpu")
+    assert found == {"a": "0", "b": "01", "c": "2", "d": "012"}
+
+
+def test_merging_never_closes_a_device() -> None:
+    names = [f"op_{index}" for index in range(20)]
+    edges = list(itertools.pairwise(names))
+    cpu_only = [NAN if index % 5 == 2 else 1.0 for index in range(20)]
+    graph = make_graph(names, edges, devices={"op_9": "/gpu:1"})
+    found = allowed(graph, make_costs(20, {"GPU": cpu_only, "CPU": [1.0] * 20}), "2xK80+cpu", groups=2)
+    assert set(found.values()) == {"012", "2", "1"}
+
+
+def with_strings(graph: ComputationGraph, *names: str) -> ComputationGraph:
+    """`graph` with ops that no GPU can run."""
+    return dataclasses.replace(
+        graph, cpu_reason=tuple("it works on strings" if name in names else "" for name in graph.op_names)
+    )
+
+
+def test_what_no_gpu_can_run_goes_to_the_cpus_with_its_class() -> None:
+    graph = with_strings(make_graph(list("abcd"), colocation={"c": ["b"]}), "b")
+    assert allowed(graph, make_costs(4), "2xK80+2xcpu") == {"a": "0123", "b": "23", "d": "0123"}
+
+
+def test_without_a_cpu_in_the_cluster_it_is_free() -> None:
+    assert allowed(with_strings(make_graph(list("ab")), "b"), make_costs(2), "2xK80") == {"a": "01", "b": "01"}
+
+
+def test_a_device_that_the_file_fixes_counts_more() -> None:
+    graph = with_strings(make_graph(list("ab"), devices={"b": "/gpu:1"}), "b")
+    assert allowed(graph, make_costs(2), "2xK80+cpu") == {"a": "012", "b": "1"}
+    assert allowed(graph, make_costs(2), "2xK80+cpu", drop_pins=True) == {"a": "012", "b": "2"}
+
+
+def test_merging_takes_nothing_to_the_cpu_that_a_gpu_can_run() -> None:
+    names = [f"op_{index}" for index in range(20)]
+    graph = with_strings(make_graph(names, list(itertools.pairwise(names))), "op_3", "op_10")
+    grouping = group_ops(graph, make_costs(20), 3)
+    table = allowed_devices(graph, make_costs(20), grouping, parse_cluster("2xK80+cpu"))
+    rows = table[grouping.group_of_op].tolist()
+    assert [name for name, row in zip(names, rows, strict=True) if not any(row[:2])] == ["op_3", "op_10"]
+
+
+@pytest.mark.parametrize(
+    ("graph", "costs", "cluster", "message"),
+    [
+        (
+            make_graph(list("ab"), devices={"b": "/device:GPU:3"}),
+            make_costs(2),
+            "2xK80+cpu",
+            "b: it is fixed to /device:GPU:3, which the cluster has not; "
+            "allowed: /device:GPU:0, /device:GPU:1, /device:CPU:0",
+        ),
+        (
+            make_graph(["a"], devices={"a": "/device:TPU:*"}),
+            make_costs(1),
+            "2xK80",
+            "a: it is fixed to /device:TPU:*, which the cluster has not; allowed: /device:GPU:0, /device:GPU:1",
+        ),
+        (
+            make_graph(list("ab")),
+            make_costs(2, {"V100": [1, 1], "CPU": [1, NAN]}),
+            "K80+cpu",
+            "b: it has no time on the cluster's devices; allowed: a time on one of CPU, GPU, K80",
+        ),
+        (
+            make_graph(["a"], devices={"a": "/gpu:0"}),
+            make_costs(1, {"CPU": [1]}),
+            "K80+cpu",
+            "a: it has no time on the cluster's devices, where it is fixed to /gpu:0; "
+            "allowed: a time on one of CPU, GPU, K80",
+        ),
+        (
+            make_graph(list("abcd"), colocation={name: ["x"] for name in "bcd"}),
+            make_costs(4, {"GPU": [1, 1, 1, NAN], "CPU": [1, 1, NAN, 1]}),
+            "2xK80+cpu",
+            "d: it may go to /device:CPU:0 only, but the ops that must share its device, such as c, to "
+            "/device:GPU:0, /device:GPU:1 only; allowed: a device for all ops that are co-located",
+        ),
+        (
+            make_graph(list("ab"), devices={"a": "/gpu:0"}, colocation={"b": ["a"]}),
+            make_costs(2, {"GPU": [1, NAN], "CPU": [1, 1]}),
+            "K80+cpu",
+            "b: it may go to /device:CPU:0 only, but the ops that must share its device, such as a, to /device:GPU:0 "
+            "only; allowed: a device for all ops that are co-located, or a run that ignores the devices "
+            "that the file fixes",
+        ),
+    ],
+    ids=["absent device", "absent type", "no time", "no time where it is fixed", "nothing in common", "pins"],
+)
+def test_groups_that_may_go_nowhere(graph: ComputationGraph, costs: Costs, cluster: str, message: str) -> None:
+    with pytest.raises(GraphError) as caught:
+        allowed(graph, costs, cluster)
+    assert str(caught.value) == message
+    assert caught.value.field == "cluster"
