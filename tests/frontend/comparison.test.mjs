@@ -53,6 +53,13 @@ test("where all is far above the least, and one device is not known, the best li
   assert.ok(high > 80 && high < 100);
 });
 
+test("long lines have their range", () => {
+  const evaluations = Array.from({ length: 150_000 }, (_, index) => index + 1);
+  const values = evaluations.map((count) => 1 + 1 / count);
+  const model = comparisonModel(state({ evaluations, median_us: values, low_us: values, high_us: values }));
+  assert.deepEqual(model?.evaluations, [1, 150_000]);
+});
+
 test("one placement alone still has an axis", () => {
   assert.deepEqual(comparisonModel(state(band([100])))?.evaluations, [1, 2]);
 });

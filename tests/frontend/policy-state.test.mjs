@@ -75,6 +75,11 @@ test("stage and chart in words", () => {
   assert.equal(stageSentence({ ...state, stage: "dreaming" }), "dreaming, 46 % of the training");
 });
 
+test("a day of training has its sentence", () => {
+  const points = Array.from({ length: 170_000 }, (_, index) => ({ seconds: index / 2, gap: 1 / (index + 1) }));
+  assert.equal(chartSentence({ ...initialState(), points }, true), "At first +100 %, least 0.0 %, last 0.0 %.");
+});
+
 test("while it is queued, again or for the first time, it tells of no stage", () => {
   const state = reduce(initialState(), [event(1, 5, { stage: "reinforcement", done: 0.43 })]);
   const waiting = "It waits for a free worker and starts by itself.";

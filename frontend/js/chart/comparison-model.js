@@ -1,5 +1,7 @@
 /** What the figure of a comparison shows, apart from how it is drawn: ranges, lines, bands, labels. */
 
+import { extent } from "./scale.js";
+
 /**
  * What the server tells.
  *
@@ -51,17 +53,17 @@ export function comparisonModel(state) {
   if (series.length === 0) {
     return null;
   }
-  const best = Math.min(...series.map(({ band }) => Math.min(...band.low_us)));
+  const [best] = extent(series.flatMap(({ band }) => band.low_us));
   const all = series.flatMap(({ band }) => band.high_us);
   const one = state.one_device_us === null ? [] : [state.one_device_us];
   const near = [...all, ...one].filter((time) => time <= best * FAR);
   const bestLine = Math.min(...series.map(({ lastUs }) => lastUs)); // in the range, however far above the least it ends
-  const high = Math.max(bestLine, ...near);
+  const high = Math.max(bestLine, extent(near)[1]);
   const margin = Math.max((high - best) * MARGIN, high * 0.01);
-  const positions = series.flatMap(({ band }) => band.evaluations);
+  const [first, last] = extent(series.flatMap(({ band }) => band.evaluations));
   return {
     series,
-    evaluations: [Math.max(1, Math.min(...positions)), Math.max(2, ...positions)],
+    evaluations: [Math.max(1, first), Math.max(2, last)],
     rangeUs: [Math.max(0, best - margin), high + margin],
     oneDeviceUs: state.one_device_us,
   };

@@ -38,6 +38,16 @@ export function logScale(domain, range) {
 }
 
 /**
+ * The least and the greatest of any number of values, where `Math.min(...values)` ends at some hundred thousand.
+ *
+ * @param {readonly number[]} values
+ * @returns {[number, number]}
+ */
+export function extent(values) {
+  return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+}
+
+/**
  * Round steps between neighbouring ticks: 1, 2 or 5 times a power of ten, the least that gives at most `most` ticks.
  *
  * @param {number} span

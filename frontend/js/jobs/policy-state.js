@@ -156,7 +156,7 @@ export function chartSentence({ points }, ended) {
       ? "Not every training graph had its turn of reinforcement, which a line begins with; short trainings end before."
       : "A line appears here once every training graph has had its turn of reinforcement.";
   }
-  const least = Math.min(...points.map(({ gap }) => gap));
+  const least = points.reduce((lowest, { gap }) => Math.min(lowest, gap), Infinity);
   const last = points[points.length - 1].gap;
   return `At first ${formatGap(points[0].gap)}, least ${formatGap(least)}, last ${formatGap(last)}.`;
 }
