@@ -47,8 +47,10 @@ from engine.events import (
     ShouldStop,
     Started,
 )
-from engine.formats import DEFAULT_GROUPS, check_run_metadata, check_upload, prepare, write_placed
-from engine.graphs.file_suffixes import FORMATS
+from engine.formats.format import Format
+from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, prepare
+from engine.formats.registry import FORMATS
+from engine.formats.writing import write_placed
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
@@ -222,6 +224,7 @@ __all__ = [
     "Episode",
     "Event",
     "Finished",
+    "Format",
     "GraphError",
     "HeldOut",
     "InfeasibleError",

@@ -11,7 +11,8 @@ from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
-from engine.formats import AS_IT_IS, write_placed
+from engine.formats.reading import AS_IT_IS
+from engine.formats.writing import write_placed
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator

@@ -1,7 +1,7 @@
 """From an upload to groups: `python -m engine bench reading` prints time and peak memory of each step as Markdown.
 
 The graphs are training steps of several sizes and one of constants as large as a file may be. Each goes the way of an
-upload: it is checked, read, costed and grouped (`engine.formats`), packed for the database and laid out.
+upload: it is checked, read, costed and grouped (`engine/formats/`), packed for the database and laid out.
 """
 
 import resource
@@ -17,8 +17,8 @@ from typing import TypeVar
 from engine.child.parent import MEBIBYTE, Limits, run_in_child
 from engine.costs.estimated import ESTIMATING
 from engine.events import Json
-from engine.formats import GROUPING, check_upload, prepare
-from engine.graphs.graphdef_reader import READING
+from engine.formats.graphdef import INLINING, OPENING, READING
+from engine.formats.reading import GROUPING, check_upload, prepare
 
 TRAINING_OPS = (1_000, 10_000, 20_000, 100_000)
 CONSTANT_BYTES = (4 * MEBIBYTE, 60 * 1024)
@@ -26,7 +26,7 @@ CONSTANT_BYTES = (4 * MEBIBYTE, 60 * 1024)
 LIMITS = Limits()
 BUILD_LIMITS = Limits(memory_bytes=8 * 1024**3)
 SECONDS_BETWEEN_LOOKS = 0.01
-STEPS = {"opening the file": "opening", READING: "reading", ESTIMATING: "costing", GROUPING: "grouping"}
+STEPS = {OPENING: "opening", INLINING: "inlining", READING: "reading", ESTIMATING: "costing", GROUPING: "grouping"}
 Answer = TypeVar("Answer")
 
 

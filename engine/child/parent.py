@@ -100,7 +100,7 @@ def child_results(
     arguments: Mapping[str, Json],
     limits: Limits,
     *,
-    task: str,
+    task: str = "",
     report_progress: ReportProgress = no_progress,
     pulse: Pulse = no_pulse,
     with_gpus: bool = False,
@@ -108,9 +108,9 @@ def child_results(
     """Run `function` ("module:name", one of ours) in a child; yields its results and its folder of other files.
 
     The function is called as `function(arguments, folder, report_progress) -> Results`; the folder is gone when the
-    context ends. `task` says in an error what was being done ("reading the graph"). The child sees the machine's GPUs
-    only `with_gpus`. Raises what typed error the function raised, LimitError for too much time or memory, ChildError
-    for a crash.
+    context ends. `task` says in an error what was being done ("reading the graph"); empty: the stage that the function
+    reported last. The child sees the machine's GPUs only `with_gpus`. Raises what typed error the function raised,
+    LimitError for too much time or memory, ChildError for a crash.
     """
     with tempfile.TemporaryDirectory(prefix="placeto-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -123,7 +123,7 @@ def run_in_child(
     arguments: Mapping[str, Json],
     limits: Limits,
     *,
-    task: str,
+    task: str = "",
     report_progress: ReportProgress = no_progress,
     pulse: Pulse = no_pulse,
 ) -> Results:
@@ -184,10 +184,18 @@ def _run(
             process = _start(order, folder, writing_end, log, with_gpus)
         finally:
             os.close(writing_end)
+        stage = "the work"
+
+        def report(name: str, done: int, total: int) -> None:
+            nonlocal stage
+            stage = name
+            report_progress(name, done, total)
+
         try:
-            in_time = _follow(process, progress, limits.seconds, report_progress, pulse)
+            in_time = _follow(process, progress, limits.seconds, report, pulse)
         finally:
             _end(process)
+    task = task or stage
     if not in_time:
         raise LimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
     _raise_its_error(process.returncode, folder, limits, task)

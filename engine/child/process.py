@@ -10,9 +10,11 @@ import os
 import resource
 import signal
 import sys
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from engine.child.parent import (
     DISK_EXIT_STATUS,
@@ -33,9 +35,22 @@ PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVILEGES = 38
 
 
-def main() -> int:
-    """Do what the order on standard input says; the exit status."""
-    order = json.loads(sys.stdin.buffer.read())
+def main() -> NoReturn:
+    """Do what the order on standard input says, and end at once: to take a loaded TensorFlow down takes seconds."""
+    status = 1
+    try:
+        status = _carry_out(json.loads(sys.stdin.buffer.read()))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with suppress(Exception):  # a log that cannot be written to
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def _carry_out(order: dict[str, Any]) -> int:
+    """The exit status."""
     _bind_to_parent(order["parent"])
     _bind_to_limits(order["memory_bytes"], order["file_bytes"], order["cpu_seconds"], order["data_alone"])
     folder = Path(order["folder"])
@@ -111,4 +126,4 @@ def _lower(which: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,4 +1,4 @@
-"""The estimate of a whole graph: the child's side of `estimated.py`.
+"""The estimate of a whole graph. Importing this loads TensorFlow.
 
 First TensorFlow's estimator is shown the graph and infers shapes. Where that leaves something open, or a loop, a
 condition or an op is there that it does not know, the graph is evaluated (`evaluation/`), and the ops that this makes
@@ -8,8 +8,7 @@ known are costed one by one (`isolated.py`). Nothing of the graph is run.
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,7 @@ from engine.costs.told_shapes import Properties, ToldShapes, add_told_shapes
 from engine.costs.unknown import Unknown
 from engine.errors import CostError, SettingsError, shortened
 from engine.events import Json
-from engine.graphs.graphdef_messages import GraphMessages, read_messages
+from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.graphdef_types import NodeTypes
 from engine.graphs.must_colocate import shared_resource
 from engine.graphs.reading_options import ReadingOptions
@@ -75,36 +74,36 @@ class Estimate:
     """op → bytes of the variable whose handle the op gives to a call that reads it"""
 
 
-def estimate_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+def estimate(
+    messages: GraphMessages, options: ReadingOptions, kinds: Sequence[str], report_progress: ReportProgress
+) -> Results:
     """Times by kind, bytes of outputs and variables, what of it is known; loops, conditions and sizes."""
     report_progress(STAGE, 0, STEPS)
-    options = ReadingOptions.from_json(cast(dict[str, Json], order["options"]))
-    messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
     to_cost = _checked(messages, options, report_progress)
     persistent_bytes = _persistent_bytes(to_cost)
     replace_feeds(to_cost.graph)
-    estimate = _by_estimator(to_cost, report_progress)
+    found = _by_estimator(to_cost, report_progress)
     report_progress(STAGE, 5, STEPS)
-    if _needs_evaluation(messages, estimate):
-        _evaluate(messages, to_cost, options, estimate)
-    _leave_out_idle_inputs(messages, estimate)
-    _require_names(options, estimate, messages)
-    _add_captured(persistent_bytes, to_cost, estimate)
-    unknown, work = estimate.unknown, estimate.work
-    source = np.where(estimate.bounded, Source.BOUNDED, Source.ESTIMATED)
+    if _needs_evaluation(messages, found):
+        _evaluate(messages, to_cost, options, found)
+    _leave_out_idle_inputs(messages, found)
+    _require_names(options, found, messages)
+    _add_captured(persistent_bytes, to_cost, found)
+    unknown, work = found.unknown, found.work
+    source = np.where(found.bounded, Source.BOUNDED, Source.ESTIMATED)
     report_progress(STAGE, STEPS, STEPS)
     arrays: dict[str, NDArray[np.generic]] = {
-        "time_us": np.array([work.time_us(CATALOGUE[kind]) for kind in cast(list[str], order["kinds"])]),
-        "output_offset": estimate.shapes.offset,
-        "output_bytes": estimate.shapes.bytes,
+        "time_us": np.array([work.time_us(CATALOGUE[kind]) for kind in kinds]),
+        "output_offset": found.shapes.offset,
+        "output_bytes": found.shapes.bytes,
         "persistent_bytes": persistent_bytes,
         "temporary_bytes": work.temporary_bytes,
         "source": np.where(unknown > 0, Source.UNKNOWN, source).astype(np.uint8),
         "unknown": unknown,
         "flops": np.where(unknown > 0, 0, work.operations),
-        "trips": estimate.trips,
+        "trips": found.trips,
     }
-    return arrays, {"op_names": [node.name for node in messages.nodes], **_findings(messages, estimate)}
+    return arrays, _findings(messages, found)
 
 
 def _checked(messages: GraphMessages, options: ReadingOptions, report_progress: ReportProgress) -> GraphToCost:

@@ -1,25 +1,25 @@
 """Measured costs: the step stats of a run (RunMetadata) in place of estimates, op by op.
 
-The file is untrusted: `step_stats.py` reads it in a child. A measured time counts on the device class, CPU or GPU, that
+`step_stats.py` reads the file. A measured time counts on the device class, CPU or GPU, that
 it was measured on: on all kinds of that class, or on `kind` alone among them. Nothing is scaled from kind to kind.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child.parent import Limits, ReportProgress, no_progress, require_size, run_in_child
+from engine.child.parent import ReportProgress
 from engine.clusters.catalogue import CATALOGUE, DEVICE_CLASSES, class_of_kind
+from engine.costs.cost_model import CostedGraph, CostModel, GraphWithShapes
 from engine.costs.costs import Costs, Source
+from engine.costs.step_stats import devices_of, rows_of
 from engine.errors import CostError, GraphError, shortened
 from engine.graphs.graph import ComputationGraph
 
-READING_STATS = "reading the step stats"
 LEAST_SHARE = 0.5
 """of the measured ops that must be in the graph: TensorFlow's own rewriting renames a few"""
 
@@ -42,16 +42,9 @@ class StepStats:
     """[outputs, 3] row, index of the output, bytes"""
 
 
-def read_step_stats(path: Path, limits: Limits, report_progress: ReportProgress = no_progress) -> StepStats:
-    """The step stats in the RunMetadata file `path`. Raises GraphError, LimitError."""
-    require_size(path, limits)
-    arrays, texts = run_in_child(
-        "engine.costs.step_stats:read_in_child",
-        {"path": str(path.absolute())},
-        limits,
-        task=READING_STATS,
-        report_progress=report_progress,
-    )
+def step_stats_of(content: bytes) -> StepStats:
+    """The step stats in a RunMetadata file. In a child: the file is untrusted. Raises GraphError."""
+    arrays, texts = rows_of(devices_of(content))
     return StepStats(
         names=tuple(cast(list[str], texts["names"])),
         classes=tuple(cast(list[str], texts["classes"])),
@@ -60,6 +53,23 @@ def read_step_stats(path: Path, limits: Limits, report_progress: ReportProgress 
         is_kernel=arrays["is_kernel"].astype(bool, copy=False),
         output=arrays["output"].astype(np.int64, copy=False),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCosts:
+    """What `stats` measured, in the place of what the model `otherwise` says, as a `CostModel`."""
+
+    otherwise: CostModel
+    stats: StepStats
+    kind: str | None = None
+    """the device kind that was measured on, as `with_measured` takes it"""
+
+    def costs_of(self, graph: GraphWithShapes, kinds: Sequence[str], report_progress: ReportProgress) -> CostedGraph:
+        """Those of the other model, with what was measured in them."""
+        found = self.otherwise.costs_of(graph, kinds, report_progress)
+        notes = notes_on_measured(found.costs, graph.graph, self.stats)
+        costs = with_measured(found.costs, graph.graph, self.stats, self.kind)
+        return dataclasses.replace(found, costs=costs, notes=(*found.notes, *notes))
 
 
 def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind: str | None = None) -> Costs:

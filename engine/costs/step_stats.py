@@ -1,4 +1,4 @@
-"""The step stats of a RunMetadata file, op by op: the child's side of `measured.py`, with protobuf's messages alone.
+"""The step stats of a RunMetadata file, op by op: with protobuf's messages alone. Runs in a child.
 
 Every op's stats are counted before they are parsed, and parsed one at a time. How TensorFlow names the devices:
 
@@ -10,19 +10,16 @@ Every op's stats are counted before they are parsed, and parsed one at a time. H
 import math
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import cast
 
 import numpy as np
 
-from engine.child.parent import ReportProgress, Results
+from engine.child.parent import Results
 from engine.errors import GraphError, shortened
 from engine.events import Json
 from engine.graphs.graphdef_messages import noun_of_first_bytes
 from engine.graphs.tensorflow_messages import Message, parsed
 from engine.graphs.wire import BYTES, Field, WireError, fields
 
-STAGE = "reading the step stats"
 FIELD = "run_metadata"
 ALLOWED = "RunMetadata (.pb) of a run with full tracing"
 MOST_STATS = 1_000_000
@@ -73,12 +70,6 @@ class DeviceStats:
     """of the numbered streams, which count only where there is no `/stream:all`"""
 
 
-def read_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
-    """Rows of op times, rows of output bytes: see `rows`."""
-    report_progress(STAGE, 0, 0)
-    return rows(devices_of(Path(cast(str, order["path"])).read_bytes()))
-
-
 def devices_of(content: bytes) -> list[DeviceStats]:
     """The CPUs and GPUs that the file has stats of, in the order of the file. Raises GraphError."""
     if not content:
@@ -102,7 +93,7 @@ def devices_of(content: bytes) -> list[DeviceStats]:
     return list(devices.values())
 
 
-def rows(devices: list[DeviceStats]) -> Results:
+def rows_of(devices: list[DeviceStats]) -> Results:
     """`time_us`, `temporary_bytes`, `is_kernel` by row, and the bytes of outputs as `output` [outputs, 3].
 
     A row is one op on one device; an output is (row, index, bytes). Texts: `names` and `classes` by row.

@@ -1,76 +1,42 @@
-"""Writes a GraphDef with every node's device set and nothing else changed, in a child process.
+"""Writes a GraphDef with every node's device set and nothing else changed. Runs in a child.
 
 From binary to binary the bytes of every other field stay as they are, unknown fields and the function library included.
 To or from text, protobuf's own text format decides the spelling; it cannot hold unknown fields.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import cast
 
-from engine.child.parent import Limits, ReportProgress, Results, child_results, publish, require_size
 from engine.errors import GraphError, PlacementError, shortened
-from engine.events import Json
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.graphdef_messages import NODE, read_messages, require_suffix
-from engine.graphs.graphdef_nodes import graph_of_messages
+from engine.graphs.graphdef_messages import NODE
 from engine.graphs.tensorflow_messages import load_messages
 from engine.graphs.wire import Field, bytes_field, fields
 
-WRITING = "writing the placed graph"
-PLACED_FILE = "placed"
 DEVICE = 4
 """number of NodeDef's field `device`"""
 PLACED_DEVICES = "/device:TYPE:N, with /job:, /replica: and /task: before it where there are any"
 
 
-def write_placed(
-    source: Path,
+def with_devices(
+    graph: ComputationGraph,
+    content: bytes,
     suffix: str,
     device_of_op: Mapping[str, str],
-    destination: Path,
-    limits: Limits,
-    *,
-    short: bool = False,
-    keep_pins: bool = False,
-) -> None:
-    """Write the graph in `source` to `destination` (.pb, .pbtxt) with each op on its device.
+    written_suffix: str,
+    short: bool,
+    keep_pins: bool,
+) -> bytes:
+    """The GraphDef `content` (`suffix`), from which `graph` was read, with each op on its device (`written_suffix`).
 
-    Full device strings say job, replica and task where the placement does, and where it does not what the file says of
-    them; `short` ones say `/device:TYPE:N` alone. Raises PlacementError for an op without a device, an op that is not
-    in the graph, a device that is none, ops that must share a device and do not, and with `keep_pins` for an op on
-    another device than the file fixes; GraphError and LimitError as the reader does.
+    Raises PlacementError.
     """
-    require_suffix(suffix, source)
-    require_suffix(destination.suffix, destination)
-    require_size(source, limits)
-    order: dict[str, Json] = {
-        "source": str(source.absolute()),
-        "suffix": suffix,
-        "written_suffix": destination.suffix,
-        "device_of_op": dict(device_of_op),
-        "short": short,
-        "keep_pins": keep_pins,
-    }
-    with child_results(f"{__name__}:write_in_child", order, limits, task=WRITING) as (_, folder):
-        publish(folder / PLACED_FILE, destination)
-
-
-def write_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
-    """Read, check the placement, write."""
-    content, suffix = Path(cast(str, order["source"])).read_bytes(), cast(str, order["suffix"])
-    graph = graph_of_messages(read_messages(content, suffix), "graph")
-    devices = _written_devices(
-        graph, cast(dict[str, str], order["device_of_op"]), bool(order["short"]), bool(order["keep_pins"])
-    )
-    if suffix == order["written_suffix"] == ".pb":
-        written = _binary_with_devices(content, devices)
-    else:
-        written = _message_with_devices(content, suffix, devices, cast(str, order["written_suffix"]))
-    (folder / PLACED_FILE).write_bytes(written)
-    return {}, {}
+    devices = _written_devices(graph, device_of_op, short, keep_pins)
+    if suffix == written_suffix == ".pb":
+        return _binary_with_devices(content, devices)
+    return _message_with_devices(content, suffix, devices, written_suffix)
 
 
 def _written_devices(

@@ -1,4 +1,4 @@
-"""Function calls of a GraphDef replaced by the functions' ops, by TensorFlow's own inliner. Runs in a child.
+"""Function calls of a GraphDef replaced by the functions' ops, by TensorFlow's own inliner; importing this loads it.
 
 Grappler's function optimizer alone, all else off: PartitionedCall and the like become the ops of their function,
 functional If, Case and While become Switch, Merge, Enter and so on, as TensorFlow's runtime does it before a step.
@@ -8,40 +8,31 @@ Source: tensorflow/core/grappler/optimizers/function_optimizer.cc; tensorflow/py
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import cast
 
 from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
 from tensorflow.python.framework import errors_impl
 from tensorflow.python.grappler import tf_optimizer
 
-from engine.child.parent import ReportProgress, Results
 from engine.errors import GraphError, shortened
-from engine.events import Json
 from engine.graphs.compiled_calls import is_compiled_as_one
 from engine.graphs.function_calls import FUNCTIONAL_CONTROL_FLOW, calls_of, is_call
-from engine.graphs.graphdef_messages import GraphMessages, read_messages
+from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.pruning import keep_together, pruned, with_called_functions
-from engine.graphs.tensorflow_messages import Message, load_messages
+from engine.graphs.tensorflow_messages import Message
 
-STAGE = "inlining the functions"
-INLINED_FILE = "graph.pb"
 BLOCKS_INLINING = ("_noinline", "api_implements")
 """attributes of functions: a wish for the profiler's eyes, and a mark for another optimizer"""
 TYPES_SHOWN = 5
 
 
-def inline_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """Read the GraphDef, inline, keep what the fetches need (all, if there are none), leave it in `folder`."""
-    report_progress(STAGE, 0, 0)
-    messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
+def inline(messages: GraphMessages, fetches: Sequence[str]) -> tuple[GraphMessages, list[str]]:
+    """The graph inlined, of it what the fetches need (all, if there are none), and sentences on what was done.
+
+    Raises GraphError.
+    """
     calls = calls_of(messages)
-    inlined = inlined_messages(messages, cast(list[str], order["fetches"]))
-    graph = load_messages("tensorflow.core.framework.graph_pb2").GraphDef()
-    graph.CopyFrom(inlined.rest)
-    graph.node.extend(inlined.nodes)
-    (folder / INLINED_FILE).write_bytes(graph.SerializeToString(deterministic=True))
-    return {}, {"notes": list(_notes(messages, calls, inlined))}
+    inlined = inlined_messages(messages, fetches)
+    return inlined, _notes(messages, calls, inlined)
 
 
 def inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:

@@ -1,22 +1,27 @@
-"""The child's side of `saved_model_writer.py`: the MetaGraphDef, and the archive around it."""
+"""Writes a zipped SavedModel anew with one signature placed. Runs in a child.
+
+Its graph is the placed GraphDef, node by node, with the ops beside it that fill the variables and tables; the files of
+variables and assets go from archive to archive as they are. It has TensorFlow's first form, a MetaGraphDef with a saver
+and without objects: TensorFlow makes the variables of the second form where it likes, whatever the graph says.
+`tf.saved_model.load`, `tf.compat.v1.saved_model.load` and TensorFlow Serving read both.
+"""
 
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from engine.child.parent import ReportProgress, Results
+from engine.child.parent import ReportProgress
 from engine.errors import GraphError, shortened
-from engine.events import Json
 from engine.graphs.captured_variables import keys_of_captured
 from engine.graphs.filling import HOST, filling_of
 from engine.graphs.graphdef_messages import GraphMessages, read_messages
 from engine.graphs.meta_graph import MetaGraph, chosen_signature, meta_graph_of_saved_model, op_of, ops_of
 from engine.graphs.restored_tensors import require_stored
 from engine.graphs.saved_model_archive import SAVED_MODEL_FILE, SavedModelArchive, new_entry, opened_archive
-from engine.graphs.saved_model_writer import PLACED_FILE, WRITING
 from engine.graphs.tensorflow_messages import Message, load_messages
 
+WRITING = "writing the placed SavedModel"
 ASSETS, VARIABLES = ("assets/", "assets.extra/"), "variables/"
 """folders whose files are copied; what else there is tells of the graph that was, as fingerprint.pb does"""
 INIT_SIGNATURE = "__saved_model_init_op"
@@ -29,19 +34,23 @@ PACKING_LEVEL = 1
 """of 9: weights hardly pack, however long one tries"""
 
 
-def write_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """Leave the archive in `folder`."""
+def write_placed_saved_model(
+    source: Path, placed: bytes, signature: str, most_bytes: int, target: Path, report_progress: ReportProgress
+) -> None:
+    """Write the SavedModel in `source` to `target`; `placed` is the GraphDef of its `signature`, placed.
+
+    Raises GraphError for an upload without its variables, PlacementError for a variable on a device on which it cannot
+    be restored; LimitError.
+    """
     report_progress(WRITING, 0, 0)
-    source, placed = Path(cast(str, order["source"])), Path(cast(str, order["placed"]))
     with opened_archive(source) as archive:
-        content = archive.saved_model_bytes(cast(int, order["most_bytes"]))
+        content = archive.saved_model_bytes(most_bytes)
     meta_graph, _ = meta_graph_of_saved_model(content)
-    making = _Making(meta_graph, cast(str, order["signature"]), read_messages(placed.read_bytes(), ".pb"))
+    making = _Making(meta_graph, signature, read_messages(placed, ".pb"))
     with opened_archive(source) as archive:
-        require_stored(making.filling.nodes, archive, folder)
+        require_stored(making.filling.nodes, archive, target.parent)
         copied = ASSETS + (VARIABLES,) * bool(making.filling.restores)
-        _write(folder / PLACED_FILE, making.saved_model(), archive, copied, report_progress)
-    return {}, {}
+        _write(target, making.saved_model(), archive, copied, report_progress)
 
 
 def _write(

@@ -1,6 +1,7 @@
 """TensorFlow's protobuf messages without TensorFlow itself: 20 ms to load instead of seconds.
 
-Only ever used inside a child process, where `tensorflow` is then a bare package that runs nothing.
+Only ever used inside a child process, where `tensorflow` is then a bare package that runs nothing, until
+`load_tensorflow` puts the real one in its place.
 """
 
 import importlib
@@ -30,6 +31,14 @@ def load_messages(name: str) -> ModuleType:
         bare.__path__ = list(found.submodule_search_locations)
         sys.modules["tensorflow"] = bare
     return importlib.import_module(name)
+
+
+def load_tensorflow() -> None:
+    """Load TensorFlow itself, also where its messages alone have been in use: they stay the same."""
+    bare = sys.modules.get("tensorflow")
+    if bare is not None and bare.__spec__ is None:
+        del sys.modules["tensorflow"]
+    importlib.import_module("tensorflow")
 
 
 def parsed(module: str, name: str, content: bytes) -> Message | None:

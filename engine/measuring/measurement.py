@@ -10,14 +10,13 @@ from typing import cast
 
 import numpy as np
 
-from engine.child.parent import Limits, ReportProgress, Results, child_results, no_progress
+from engine.child.parent import Limits, ReportProgress, Results, child_results, no_progress, require_size
 from engine.clusters.catalogue import DEVICE_CLASSES, default_memory_bytes
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, Cluster, Contention, Device, MemoryModel
 from engine.errors import GraphError, PlacementError, shortened
 from engine.events import Json
-from engine.formats import prepare
+from engine.formats.reading import order_of, prepare
 from engine.graphs.device_string import DeviceString, parse_device_string
-from engine.graphs.opening import opened
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.profiling import busy_notes, require_graphdef, require_steps
 from engine.placement_files import simulate
@@ -112,26 +111,18 @@ def _run_placed(
 ) -> Results:
     """What `measure_in_child` gives for a `placement` that belongs to the graph, on `devices` in their order."""
     assert isinstance(placement, dict)
-    with opened(path, suffix, options, limits, report_progress) as graphdef:
-        order: dict[str, Json] = {
-            "path": str(graphdef.path.absolute()),
-            "suffix": graphdef.suffix,
-            "options": options.to_json(),
-            "fetches": list(graphdef.fetches),
-            "device_of_op": dict(placement),
-            "devices": list(devices),
-            "steps": steps,
-            "threads": threads or 0,
-        }
-        with child_results(
-            f"{__name__}_in_child:measure_in_child",
-            order,
-            limits,
-            task=MEASURING,
-            report_progress=report_progress,
-            with_gpus=True,
-        ) as (results, _):
-            return results
+    require_size(path, limits)
+    order = order_of(path, suffix, options, limits)
+    order |= {"device_of_op": dict(placement), "devices": list(devices), "steps": steps, "threads": threads or 0}
+    with child_results(
+        f"{__name__}_in_child:measure_in_child",
+        order,
+        limits,
+        task=MEASURING,
+        report_progress=report_progress,
+        with_gpus=True,
+    ) as (results, _):
+        return results
 
 
 def _mismatches(mismatches: list[Json]) -> dict[str, Json]:

@@ -11,10 +11,8 @@ from tensorflow.core.protobuf import config_pb2
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
+from engine.formats.reading import read_file, source_of
 from engine.graphs.device_string import DeviceString, parse_device_string
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_nodes import graph_of_messages
-from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import WARM_UP_STEPS
 from engine.measuring.session_graph import (
     Steps,
@@ -33,10 +31,10 @@ STAGE = "running the placed graph"
 def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
     """`wall_us` and `processor_us` [steps], and as texts where the ops were put and where they ran."""
     report_progress("loading TensorFlow", 0, 0)
-    messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
-    graph_of_messages(messages, "graph")
-    options = ReadingOptions.from_json(cast(dict[str, Json], order["options"]))
-    runnable = runnable_graph(messages, options, cast(list[str], order["fetches"]))
+    source = source_of(order)
+    file = read_file(source, report_progress)
+    assert file.graph.messages is not None
+    runnable = runnable_graph(file.graph.messages, source.options, file.origin.fetches)
     device_of_op = cast(dict[str, str], order["device_of_op"])
     real_name, virtual = _real_devices(cast(list[str], order["devices"]))
     put = {node.name: real_name[device_of_op[node.name]] for node in runnable.graph.node}

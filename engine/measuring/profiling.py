@@ -6,10 +6,11 @@ The graph is executed, in a child with limits; `runnable.py` says which op types
 from pathlib import Path
 from typing import cast
 
-from engine.child.parent import Limits, ReportProgress, child_results, no_progress, publish
+from engine.child.parent import Limits, ReportProgress, child_results, no_progress, publish, require_size
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
-from engine.graphs.opening import opened
+from engine.formats.reading import order_of
+from engine.formats.registry import format_of
 from engine.graphs.reading_options import ReadingOptions
 
 PROFILING = "profiling the graph"
@@ -41,27 +42,20 @@ def profile(
     """
     require_steps(steps, threads)
     require_graphdef(suffix)
-    with opened(path, suffix, options, limits, report_progress) as graphdef:
-        order: dict[str, Json] = {
-            "path": str(graphdef.path.absolute()),
-            "suffix": graphdef.suffix,
-            "options": options.to_json(),
-            "fetches": list(graphdef.fetches),
-            "steps": steps,
-            "threads": threads or 0,
-        }
-        with child_results(
-            f"{__name__}_in_child:profile_in_child",
-            order,
-            limits,
-            task=PROFILING,
-            report_progress=report_progress,
-            with_gpus=True,
-        ) as ((_, texts), folder):
-            publish(folder / METADATA_FILE, destination)
-        wall_us, processor_us = cast(list[dict[str, float]], [texts["step_time_us"], texts["processor_us"]])
-        notes: list[Json] = [*graphdef.notes, *busy_notes(wall_us["CPU"], processor_us["CPU"])]
-        return texts | {"steps": steps, "threads": threads, "notes": notes}
+    require_size(path, limits)
+    order = order_of(path, suffix, options, limits) | {"steps": steps, "threads": threads or 0}
+    with child_results(
+        f"{__name__}_in_child:profile_in_child",
+        order,
+        limits,
+        task=PROFILING,
+        report_progress=report_progress,
+        with_gpus=True,
+    ) as ((_, texts), folder):
+        publish(folder / METADATA_FILE, destination)
+    wall_us, processor_us = cast(list[dict[str, float]], [texts["step_time_us"], texts["processor_us"]])
+    notes: list[Json] = [*cast(list[Json], texts["notes"]), *busy_notes(wall_us["CPU"], processor_us["CPU"])]
+    return texts | {"steps": steps, "threads": threads, "notes": notes}
 
 
 def busy_notes(wall_us: float, processor_us: float) -> list[str]:
@@ -74,8 +68,9 @@ def busy_notes(wall_us: float, processor_us: float) -> list[str]:
 
 def require_graphdef(suffix: str) -> None:
     """Raise GraphError for a format that holds no ops to run."""
-    if suffix == ".json":
-        raise GraphError("a node-link file holds no ops that can be run", where=suffix, allowed="a TensorFlow graph")
+    row = format_of(suffix)
+    if not row.is_tensorflow:
+        raise GraphError(f"{row.words} holds no ops that can be run", where=suffix, allowed="a TensorFlow graph")
 
 
 def require_steps(steps: int, threads: int | None) -> None:

@@ -15,9 +15,7 @@ from tensorflow.core.protobuf import config_pb2
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_nodes import graph_of_messages
-from engine.graphs.reading_options import ReadingOptions
+from engine.formats.reading import read_file, source_of
 from engine.graphs.tensorflow_messages import Message
 from engine.measuring.profiling import METADATA_FILE
 from engine.measuring.session_graph import (
@@ -41,10 +39,11 @@ def profile_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
     """`METADATA_FILE`, and what was run as texts."""
     steps, threads = cast(int, order["steps"]), cast(int, order["threads"])
     report_progress("loading TensorFlow", 0, 0)
-    messages = read_messages(Path(cast(str, order["path"])).read_bytes(), cast(str, order["suffix"]))
-    op_count = graph_of_messages(messages, "graph").op_count
-    options = ReadingOptions.from_json(cast(dict[str, Json], order["options"]))
-    runnable = runnable_graph(messages, options, cast(list[str], order["fetches"]))
+    source = source_of(order)
+    file = read_file(source, report_progress)
+    messages = file.graph.messages
+    assert messages is not None
+    runnable = runnable_graph(messages, source.options, file.origin.fetches)
     classes = ["CPU"] + ["GPU"] * bool(tf.config.list_physical_devices("GPU"))
     stats = step_stats_pb2.StepStats()
     step_time_us: dict[str, Json] = {}
@@ -61,7 +60,8 @@ def profile_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
     (folder / METADATA_FILE).write_bytes(metadata.SerializeToString(deterministic=True))
     measured = {each.node_name for device in stats.dev_stats for each in device.node_stats}
     return {}, {
-        "ops": op_count,
+        "notes": list(file.origin.notes),
+        "ops": file.graph.graph.op_count,
         "measured_ops": sum(node.name in measured for node in messages.nodes),
         "classes": list(classes),
         "step_time_us": step_time_us,

@@ -13,7 +13,7 @@ from engine.clusters.cluster import Cluster
 from engine.clusters.naming import OTHERWISE, name_of_cluster
 from engine.clusters.parsing import parse_cluster
 from engine.errors import ClusterError
-from engine.graphs.file_suffixes import without_suffix
+from engine.formats.registry import without_suffix
 from engine.policies.card import PolicyCard
 
 MOST_NAMED = 6

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import cast
 
 from engine.child.parent import ReportProgress, Results, no_progress, run_in_child
-from engine.costs import estimated
 from engine.events import Json
-from engine.graphs import graphdef_reader, opening
+from engine.formats import reading
 from experiments.exact_numbers import ask_for_exact_numbers
 from experiments.models.making import LIMITS, file_of, make_in_child
 from experiments.models.model import SAVED_MODEL
@@ -21,8 +20,6 @@ from experiments.models.placing import counts_of
 from experiments.models.reading import figures
 from experiments.models.registry import MODELS
 
-READERS = (estimated, graphdef_reader, opening)
-"""that start children"""
 Row = Mapping[str, Json]
 
 
@@ -62,29 +59,18 @@ def rows_here(
 
 @contextmanager
 def children_in(folder: Path) -> Iterator[None]:
-    """What would run in a child runs here, each in a folder of its own in `folder`, until the context ends."""
+    """What the reading runs in a child runs here, each in a folder of its own in `folder`, until the context ends."""
 
-    def run(function: str, arguments: Mapping[str, Json]) -> tuple[Results, Path]:
-        module, _, name = function.partition(":")
+    def run(function: str, arguments: Mapping[str, Json], *_: object, **__: object) -> Results:
+        module, name = function.split(":")
         own = folder / f"child_{len(list(folder.iterdir()))}"
         own.mkdir()
-        return getattr(importlib.import_module(module), name)(dict(arguments), own, no_progress), own
+        results: Results = getattr(importlib.import_module(module), name)(dict(arguments), own, no_progress)
+        return results
 
-    @contextmanager
-    def child_results(
-        function: str, arguments: Mapping[str, Json], *_: object, **__: object
-    ) -> Iterator[tuple[Results, Path]]:
-        yield run(function, arguments)
-
-    def run_here(function: str, arguments: Mapping[str, Json], *_: object, **__: object) -> Results:
-        return run(function, arguments)[0]
-
-    substitutes = {"child_results": child_results, "run_in_child": run_here}
-    before = [(each, name, getattr(each, name)) for each in READERS for name in substitutes if hasattr(each, name)]
-    for each, name, _ in before:
-        setattr(each, name, substitutes[name])
+    kept = vars(reading)["run_in_child"]
+    vars(reading)["run_in_child"] = run
     try:
         yield
     finally:
-        for each, name, kept in before:
-            setattr(each, name, kept)
+        vars(reading)["run_in_child"] = kept

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child.parent import no_progress
+from engine.child.parent import Limits, no_progress
 from engine.events import Json
+from engine.formats import graphdef
+from engine.formats.format import PLACED_FILE, Placing, Source
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_messages import NODE, read_messages
 from engine.graphs.graphdef_nodes import graph_of_messages
-from engine.graphs.graphdef_writer import DEVICE, PLACED_FILE, write_in_child
+from engine.graphs.graphdef_writer import DEVICE
 from engine.graphs.must_colocate import SWITCHED_FEED
 from engine.graphs.tensorflow_messages import Message, load_messages
 from engine.graphs.wire import fields
@@ -134,15 +135,8 @@ class PlacedGraph:
     def _written(self, placement: dict[str, str]) -> Path:
         """By the writer itself."""
         suffix = self._source.suffix
-        order: dict[str, Json] = {
-            "source": str(self._source),
-            "suffix": suffix,
-            "written_suffix": suffix,
-            "device_of_op": cast(Json, placement),
-            "short": False,
-            "keep_pins": True,
-        }
-        write_in_child(order, self._folder, no_progress)
+        source = Source(self._source, suffix, Limits().file_bytes)
+        graphdef.write(source, Placing(placement, suffix, short=False, keep_pins=True), self._folder, no_progress)
         return (self._folder / PLACED_FILE).rename(self._folder / f"placed{suffix}")
 
 

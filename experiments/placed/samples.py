@@ -4,25 +4,22 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 from engine.child.parent import Limits, no_progress
 from engine.events import Json
+from engine.formats import saved_model
+from engine.formats.format import PLACED_FILE, Placing, Source
+from engine.formats.graphdef import serialized
+from engine.formats.reading import read_file
 from engine.graphs.colocation import colocation_classes
-from engine.graphs.graphdef_writer import PLACED_FILE, write_in_child
-from engine.graphs.inlining import inline_in_child
-from engine.graphs.opening import OPENED_FILE
-from engine.graphs.saved_model_making import write_in_child as write_saved_model_in_child
-from engine.graphs.saved_model_writer import PLACED_FILE as PLACED_SAVED_MODEL
+from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow_messages import Message
-from engine.graphs.unpacking import unpack_in_child
 from experiments.placed.checks import (
     PlacedGraph,
     definition_of,
-    graph_of,
     random_devices,
     try_random_placements,
 )
@@ -53,13 +50,13 @@ def check(build: Callable[[Path], Sample], folder: Path, seeds: Sequence[int]) -
     return try_random_placements(placed, DEVICES, seeds).to_json()
 
 
-def zipped(folder: Path, name: str, saved_model: Path) -> Path:
+def zipped(folder: Path, name: str, model: Path) -> Path:
     """A SavedModel's folder as one file."""
     path = folder / f"{name}.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        for file in sorted(saved_model.rglob("*")):
+        for file in sorted(model.rglob("*")):
             if file.is_file():
-                archive.write(file, file.relative_to(saved_model))
+                archive.write(file, file.relative_to(model))
     return path
 
 
@@ -79,28 +76,20 @@ def write_placed_saved_model_here(
 ) -> None:
     """Write the zipped SavedModel in `path`, every co-location class of a signature on a random CPU device."""
     folder.mkdir()
-    source, _ = opened_here(path, folder, signature)
-    graph = graph_of(source)
+    source = Source(path, path.suffix, Limits().file_bytes, ReadingOptions(signature))
+    graph = read_file(source, no_progress).graph.graph
     chosen = random_devices(graph, colocation_classes(graph), devices, np.random.default_rng(seed)).tolist()
     names = [f"/device:CPU:{device}" for device in chosen]
-    order: dict[str, Json] = {"source": str(source), "suffix": ".pb", "written_suffix": ".pb"}
-    order |= {"device_of_op": dict(zip(graph.op_names, names, strict=True)), "short": False, "keep_pins": True}
-    write_in_child(order, folder, no_progress)
-    order = {"source": str(path), "placed": str(folder / PLACED_FILE), "signature": signature}
-    write_saved_model_in_child(order | {"most_bytes": Limits().file_bytes}, folder, no_progress)
-    (folder / PLACED_SAVED_MODEL).rename(target)
+    placing = Placing(dict(zip(graph.op_names, names, strict=True)), ".zip", short=False, keep_pins=True)
+    saved_model.write(source, placing, folder, no_progress)
+    (folder / PLACED_FILE).rename(target)
 
 
-def opened_here(path: Path, folder: Path, signature: str = "") -> tuple[Path, tuple[str, ...]]:
-    """What `opening.opened` does with children, in this process: the plain GraphDef's file, and the fetches' names."""
-    unpacked, inlined = folder / "unpacked", folder / "inlined"
-    unpacked.mkdir(parents=True)
-    inlined.mkdir()
-    order: dict[str, Json] = {"path": str(path), "suffix": path.suffix, "signature": signature}
-    _, said = unpack_in_child(order | {"most_bytes": Limits().file_bytes}, unpacked, no_progress)
-    source = unpacked / OPENED_FILE if said["written"] else path
-    if said["calls"]:
-        order = {"path": str(source), "suffix": source.suffix, "fetches": said["fetches"]}
-        inline_in_child(order, inlined, no_progress)
-        source = inlined / OPENED_FILE
-    return source, tuple(cast(list[str], said["fetches"]))
+def opened_here(path: Path, folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """The plain GraphDef of what is read, in a file, and the fetches' names."""
+    file = read_file(Source(path, path.suffix, Limits().file_bytes), no_progress)
+    if file.content:
+        return path, file.origin.fetches
+    folder.mkdir(parents=True)
+    (folder / "graph.pb").write_bytes(serialized(file))
+    return folder / "graph.pb", file.origin.fetches

@@ -227,7 +227,7 @@ def test_what_a_node_link_file_says_itself_cannot_be_chosen(
 def test_a_node_link_file_takes_no_measured_times(client: Client, project: Project, data_folder: Path) -> None:
     response = upload(client, project, {"run_metadata": times()}, "a.json", node_link())
     assert response.status_code == 400
-    sentence = "a node-link file has its times in itself; allowed: no RunMetadata"
+    sentence = "node-link JSON has its times in itself; allowed: no RunMetadata"
     assert response.json() == {"errors": {"run_metadata": [sentence]}}
     assert files_in(data_folder) == []
 

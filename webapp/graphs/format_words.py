@@ -2,20 +2,12 @@
 
 from collections.abc import Iterable
 
-WORDS = {
-    ".pb": "GraphDef",
-    ".pbtxt": "GraphDef as text",
-    ".meta": "MetaGraphDef",
-    ".zip": "SavedModel",
-    ".json": "node-link JSON",
-}
-"""suffix → what such a file holds"""
+from engine import api
 
 
 def format_words(suffix: str) -> str:
-    """`MetaGraphDef (.meta)`; the suffix alone where it is a new one."""
-    words = WORDS.get(suffix)
-    return suffix if words is None else f"{words} ({suffix})"
+    """`MetaGraphDef (.meta)`; the suffix alone where no format has it."""
+    return f"{api.FORMATS[suffix].words} ({suffix})" if suffix in api.FORMATS else suffix
 
 
 def formats_sentence(suffixes: Iterable[str]) -> str:

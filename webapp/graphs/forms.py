@@ -13,7 +13,7 @@ from webapp.graphs.format_words import formats_sentence
 from webapp.graphs.graph_options import GraphOptions, groups_text
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.input_shapes import input_shapes_text, parse_input_shapes
-from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
+from webapp.graphs.models import Graph
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
 from webapp.graphs.open_counts import OpenCount, batch_hint, open_counts
 from webapp.user_errors import add_to_form
@@ -217,7 +217,7 @@ class AgainForm(OptionsForm):
             "profile_kind": own.profile_kind or "",
         }
         super().__init__(*args, initial=initial, **kwargs)
-        self.leaves_nothing_open = graph.suffix == NODE_LINK_SUFFIX
+        self.leaves_nothing_open = not graph.format.options
         if not graph.has_times:
             del self.fields["keep_times"]
         signatures = graph.signatures

@@ -6,12 +6,12 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
+from engine import api
 from webapp.graphs.graph_options import GraphOptions
 from webapp.jobs.job import StagedJob
 from webapp.json_text import JsonTextField
 from webapp.projects.models import Project
 
-NODE_LINK_SUFFIX = ".json"
 SAVED_MODEL_SUFFIX = ".zip"
 
 
@@ -57,6 +57,11 @@ class Graph(StagedJob):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def format(self) -> api.Format:
+        """The row of its file's format."""
+        return api.FORMATS[self.suffix]
 
     @property
     def source_path(self) -> Path:

@@ -14,7 +14,7 @@ from django.http import Http404
 from engine import api
 from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
 from webapp.graphs.incoming import IncomingFile
-from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
+from webapp.graphs.models import Graph
 from webapp.jobs.publishing import publish
 from webapp.projects.models import Project
 
@@ -82,11 +82,12 @@ def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path |
 
 def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: IncomingFile | Path | None) -> None:
     """Raise what is wrong with choices that do not go together."""
-    if suffix == NODE_LINK_SUFFIX:
-        _require_nothing_open(options)
-        if times is not None:
-            what = "a node-link file has its times in itself"
-            raise api.GraphError(what, allowed="no RunMetadata", field="run_metadata")
+    row = api.FORMATS[suffix]
+    if not row.options:
+        _require_nothing_open(row, options)
+    if times is not None and not row.is_tensorflow:
+        what = f"{row.words} has its times in itself"
+        raise api.GraphError(what, allowed="no RunMetadata", field="run_metadata")
     times_bytes = (times.size or 0) if isinstance(times, IncomingFile) else 0
     if file_bytes + times_bytes > settings.UPLOAD_LIMIT_BYTES:
         what = f"both files together have {file_bytes + times_bytes} bytes"
@@ -103,13 +104,13 @@ def _check_times(times: IncomingFile | Path | None) -> None:
         raise api.LimitError(error.what, where=error.where, allowed=error.allowed, field="run_metadata") from None
 
 
-def _require_nothing_open(options: GraphOptions) -> None:
-    """A node-link file says all that there is to say."""
+def _require_nothing_open(row: api.Format, options: GraphOptions) -> None:
+    """Such a file says all that there is to say."""
     given = options.reading.to_json()
     for field, usual in DEFAULT_READING.to_json().items():
         if given[field] != usual:
             where = field.replace("_", " ")
-            raise api.SettingsError("node-link JSON leaves nothing open", where=where, allowed="none", field=field)
+            raise api.SettingsError(f"{row.words} leaves nothing open", where=where, allowed="none", field=field)
 
 
 @contextmanager

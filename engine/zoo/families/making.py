@@ -53,17 +53,17 @@ def prepare_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
 def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str], None] = lambda _: None) -> bytes:
     """The prepared graph; `begin` hears each stage when it begins."""
     begin(LOADING)
-    from engine.costs.estimating import estimate_in_child  # TensorFlow
+    from engine.costs.estimating import estimate  # TensorFlow
 
     begin("building the GraphDef")
     path, _ = _built(member, folder)
     begin("reading it")
-    graph = graph_of_messages(read_messages(path.read_bytes(), SUFFIX), path.stem)
+    messages = read_messages(path.read_bytes(), SUFFIX)
+    graph = graph_of_messages(messages, path.stem)
     begin("estimating the costs")
-    order: dict[str, Json] = {"path": str(path), "suffix": SUFFIX, "kinds": list(CATALOGUE)}
-    arrays, texts = estimate_in_child(order | {"options": AS_IT_IS.to_json()}, folder, no_progress)
     path.unlink()
-    estimates = estimates_of(arrays, texts, tuple(CATALOGUE))
+    kinds = tuple(CATALOGUE)
+    estimates = estimates_of(*estimate(messages, AS_IT_IS, kinds, no_progress), kinds)
     begin("grouping")
     grouping = group_ops(graph, estimates.costs, member["groups"])
     begin("packing")

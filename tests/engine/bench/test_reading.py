@@ -7,7 +7,7 @@ import pytest
 from engine.bench import reading as reading_speed
 from engine.child.parent import Limits, run_in_child
 from engine.events import Json
-from engine.graphs.graphdef_reader import read_graph
+from tests.engine.graphs.reading import read_graph
 
 STEPS = ["checking", "opening", "reading", "costing", "grouping", "packing", "summary", "layout", "**all**"]
 

@@ -25,7 +25,7 @@ TIMES_SLOWER = 100
 
 
 def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """By job: `name.field` arrays as `estimate_in_child` gives them, op names and types, or the error's text.
+    """By job: `name.field` arrays as `estimate` gives them, op names and types, or the error's text.
 
     A job is {path, options}, {zoo, settings} for a graph of the zoo that is built first, and what is wanted beside:
     `roofline` or `direct`.
@@ -35,15 +35,17 @@ def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress:
     for name, job in cast(dict[str, dict[str, Json]], order).items():
         path = _built(name, job, folder) if "zoo" in job else Path(cast(str, job["path"]))
         options = cast(dict[str, Json], job.get("options", ReadingOptions().to_json()))
-        asked: dict[str, Json] = {"path": str(path), "suffix": path.suffix, "kinds": list(CATALOGUE)}
         try:
-            found, said = estimating.estimate_in_child(asked | {"options": options}, folder, report_progress)
+            messages = read_messages(path.read_bytes(), path.suffix)
+            found, said = estimating.estimate(
+                messages, ReadingOptions.from_json(options), list(CATALOGUE), report_progress
+            )
         except PlacetoError as error:
             texts[name] = f"{type(error).__name__}: {error}"
             continue
-        texts[name] = said.pop("op_names")
+        texts[name] = [node.name for node in messages.nodes]
         texts[f"{name}.said"] = said
-        texts[f"{name}.types"] = [node.op for node in read_messages(path.read_bytes(), path.suffix).nodes]
+        texts[f"{name}.types"] = [node.op for node in messages.nodes]
         if job.get("roofline"):
             names, found["roofline.operations"], found["roofline.bytes"] = arithmetic(path)
             texts[f"{name}.roofline.names"] = cast(list[Json], names)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from engine.child.parent import ReportProgress, Results
 from engine.costs import grappler
 from engine.costs.arithmetic import ELEMENT_BYTES, TensorOf, moved_bytes_of, operations_of
-from engine.costs.estimating import estimate_in_child
+from engine.costs.estimating import estimate
 from engine.costs.stand_ins import replace_feeds
 from engine.events import Json
+from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.graphdef_types import REFS_FROM
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow_messages import Message
@@ -451,9 +452,9 @@ def _compared(
 def _read(graph: Message, name: str, path: Path, report_progress: ReportProgress) -> int:
     """FLOPs of op `name` where an uploaded file is read; -1 where they are unknown."""
     path.write_bytes(graph.SerializeToString())
-    order: dict[str, Json] = {"path": str(path), "suffix": ".pb", "kinds": ["K80"]}
-    arrays, texts = estimate_in_child(order | {"options": ReadingOptions().to_json()}, path.parent, report_progress)
-    op = cast(list[str], texts["op_names"]).index(name)
+    messages = read_messages(path.read_bytes(), ".pb")
+    arrays, _ = estimate(messages, ReadingOptions(), ["K80"], report_progress)
+    op = [node.name for node in messages.nodes].index(name)
     return -1 if arrays["unknown"][op] else int(arrays["flops"][op])
 
 

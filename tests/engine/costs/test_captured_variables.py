@@ -11,8 +11,8 @@ from engine.child.parent import Limits, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.unknown import Unknown
 from engine.events import Json
-from engine.graphs.opening import opened
 from engine.graphs.reading_options import ReadingOptions
+from tests.engine.graphs.reading import opened
 
 BATCH = 64
 PRODUCTS = {  # floating point operations of each, a multiply-add as two; bytes in and out
@@ -62,7 +62,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
         "bare": {"path": str(folder / "bare.pb"), "options": batch.to_json()},
         "given": {"path": str(folder / "bare.pb"), "options": given.to_json()},
     }
-    with opened(folder / "saved.zip", ".zip", batch, Limits()) as graphdef:
+    with opened(folder / "saved.zip", batch, Limits()) as graphdef:
         order["saved"] = {"path": str(graphdef.path), "options": batch.to_json()}
         estimate = "tests.engine.costs.estimating:estimate_all_in_child"
         arrays, texts = run_in_child(estimate, order, Limits(), task="estimating")

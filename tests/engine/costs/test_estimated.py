@@ -12,16 +12,15 @@ from engine.child.parent import Limits, run_in_child
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs, Source
 from engine.costs.estimable import CALLS, OF_UNKNOWN_ARITHMETIC
-from engine.costs.estimated import estimate_costs
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import ChildError, CostError
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.graphdef_reader import read_graph
 from engine.graphs.grouping import group_ops
 from engine.graphs.op_table import registered_ops
 from engine.graphs.wire import bytes_field
 from engine.prepared import PreparedGraph
+from tests.engine.costs.in_child import estimated
 from tests.engine.graphs.graph_samples import make_costs, make_graph
 from tests.engine.graphs.graphdef_samples import attribute, node, text, total, type_attribute
 
@@ -55,8 +54,7 @@ class Costed:
 def costed(path: Path, content: bytes | None = None, kinds: tuple[str, ...] = ("K80",)) -> Costed:
     if content is not None:
         path.write_bytes(content)
-    graph = read_graph(path, path.suffix, Limits())
-    return Costed(path, graph, estimate_costs(path, path.suffix, graph, kinds, Limits()).costs)
+    return Costed(path, *estimated(path, kinds, Limits()))
 
 
 MIXED = """
@@ -255,15 +253,6 @@ def test_a_kind_without_figures_is_told(tmp_path: Path) -> None:
         CostError, match=r"\ATPU: no figures of this device kind; allowed: K80, P100, V100, A100, H100, CPU\Z"
     ):
         costed(tmp_path / "graph.pb", node("a"), ("TPU",))
-
-
-def test_a_file_that_has_changed_since_it_was_read_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "graph.pb"
-    path.write_bytes(node("a"))
-    graph = read_graph(path, ".pb", Limits())
-    path.write_bytes(node("b"))
-    with pytest.raises(CostError, match=r"\Agraph.pb: the file has changed since it was read\Z"):
-        estimate_costs(path, ".pb", graph, ["K80"], Limits())
 
 
 def test_the_types_that_cannot_be_estimated_are_registered() -> None:

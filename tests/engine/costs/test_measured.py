@@ -7,11 +7,12 @@ import pytest
 
 from engine.child.parent import Limits
 from engine.costs.costs import Costs, Source
-from engine.costs.measured import notes_on_measured, read_step_stats, with_measured
+from engine.costs.measured import notes_on_measured, with_measured
 from engine.errors import CostError, GraphError, PlacetoError, SettingsError
-from engine.formats import prepare
+from engine.formats.reading import prepare
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.wire import bytes_field
+from tests.engine.costs.in_child import read_step_stats
 from tests.engine.costs.step_stats_samples import CPU, GPU, device, number, output, run_metadata, stats, temporary
 from tests.engine.graphs.graphdef_samples import constant, text, total
 
@@ -238,7 +239,7 @@ def test_each_bad_file_has_its_own_sentence(tmp_path: Path, name: str) -> None:
 def test_stats_beside_a_node_link_file_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "metadata.pb"
     path.write_bytes(GOOD)
-    with pytest.raises(GraphError, match=r"^metadata\.pb: a node-link file has its times in itself"):
+    with pytest.raises(GraphError, match=r"^metadata\.pb: node-link JSON has its times in itself"):
         prepare(tmp_path / "graph.json", ".json", lambda *_: None, LIMITS, run_metadata=path)
     with pytest.raises(SettingsError, match=r"^profile kind: K80 is given without measured times"):
         prepare(tmp_path / "graph.pb", ".pb", lambda *_: None, LIMITS, profile_kind="K80")

@@ -8,12 +8,22 @@ import numpy as np
 from engine.child.parent import ReportProgress, Results
 from engine.errors import GraphError, LimitError, SettingsError
 from engine.events import Json
+from engine.formats import graphdef, meta_graph, saved_model
+from engine.formats.format import Source
+from engine.formats.graphdef import require_inlinable
+from engine.formats.registry import FORMATS, function
+from engine.graphs.function_calls import calls_of
 from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.graphdef_nodes import graph_of_messages
 from engine.graphs.tensorflow_messages import load_messages
-from engine.graphs.unpacking import check_in_child, unpack_in_child
 
 DAMAGES = 3000
+OPENERS = {
+    ".pb": graphdef.opened,
+    ".pbtxt": graphdef.opened,
+    ".meta": meta_graph.opened,
+    ".zip": saved_model.opened,
+}
 
 
 def read_all_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -60,13 +70,13 @@ def text_to_binary_in_child(order: dict[str, Json], _folder: Path, _report_progr
     return {}, {}
 
 
-def unpack_all_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
+def unpack_all_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
     """The message for each container of the order, {name: [path, suffix]}; empty for one that can be opened."""
     texts: dict[str, Json] = {}
     for name, file in order.items():
         path, suffix = cast(list[str], file)
         try:
-            _open(Path(path), suffix, folder, report_progress)
+            _open(Path(path), suffix, report_progress)
             texts[name] = ""
         except (GraphError, LimitError, SettingsError) as error:
             assert error.field in ("file", "signature"), error
@@ -91,7 +101,7 @@ def damage_containers_in_child(order: dict[str, Json], folder: Path, report_prog
         for content in files:
             damaged.write_bytes(content)
             try:
-                _open(damaged, damaged.suffix, folder, report_progress)
+                _open(damaged, damaged.suffix, report_progress)
             except (GraphError, LimitError, SettingsError):
                 refused += 1
             except Exception as error:
@@ -99,9 +109,12 @@ def damage_containers_in_child(order: dict[str, Json], folder: Path, report_prog
     return {}, {"refused": refused, "others": others[:3]}
 
 
-def _open(path: Path, suffix: str, folder: Path, report_progress: ReportProgress) -> None:
+def _open(path: Path, suffix: str, report_progress: ReportProgress) -> None:
     """As an upload is checked and then opened."""
-    order: dict[str, Json] = {"path": str(path), "suffix": suffix, "signature": "", "most_bytes": 256 * 1024**2}
+    source = Source(path, suffix, 256 * 1024**2)
+    row = FORMATS[suffix]
     if suffix in (".meta", ".zip"):
-        check_in_child(order, folder, report_progress)
-    unpack_in_child(order, folder, report_progress)
+        function(row.check)(source, report_progress)
+    opened = OPENERS[suffix](source, report_progress)
+    if calls_of(opened.messages):
+        require_inlinable(opened.messages)

@@ -10,8 +10,7 @@ import pytest
 from engine.child.parent import Limits, run_in_child
 from engine.errors import GraphError, LimitError
 from engine.events import Json
-from engine.formats import check_upload
-from engine.graphs.opening import opened
+from engine.formats.reading import check_upload
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.wire import bytes_field
 from tests.engine.graphs.container_samples import (
@@ -32,6 +31,7 @@ from tests.engine.graphs.container_samples import (
     signature,
 )
 from tests.engine.graphs.graphdef_samples import attribute, constant, identity, node, text
+from tests.engine.graphs.reading import opened
 
 LIMITS = Limits(memory_bytes=2 * 1024**3, seconds=60.0)
 MODEL = "saved_model.pb"
@@ -336,16 +336,16 @@ def test_the_good_ones_that_the_bad_ones_are_made_of_are_read(tmp_path: Path) ->
         path = tmp_path / f"{index}{suffix}"
         path.write_bytes(content)
         check_upload(path, suffix, LIMITS)
-        with opened(path, suffix, ReadingOptions(), LIMITS) as graph:
-            assert graph.fetches == (() if index == 4 else ("sum",))
+        with opened(path, ReadingOptions(), LIMITS) as graph:
+            assert graph.origin.fetches == (() if index == 4 else ("sum",))
 
 
 def test_of_several_graphs_the_one_to_serve_is_read_and_that_is_said(tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
     serving = meta_graph(more=signature("main", "sum:0"))
     path.write_bytes(archive((MODEL, saved_model(meta_graph(tags=("serve", "tpu")), serving))))
-    with opened(path, ".zip", ReadingOptions(), LIMITS) as graph:
-        assert graph.notes == (
+    with opened(path, ReadingOptions(), LIMITS) as graph:
+        assert graph.origin.notes == (
             "Of the file's 2 graphs, with the tags serve and tpu; serve, the one with the tag serve was read.",
             "Of the file's 4 ops those 3 were read that signature main needs.",
         )
@@ -365,7 +365,7 @@ def test_the_sentence_comes_out_of_the_child_and_nothing_stays_on_the_disk(
             check_upload(path, suffix, LIMITS)
         assert (str(caught.value), caught.value.field) == (message, "file")
         refused = pytest.raises((GraphError, LimitError), match=re.escape(message))
-        with refused, opened(path, suffix, ReadingOptions(), LIMITS):
+        with refused, opened(path, ReadingOptions(), LIMITS):
             pass
     assert list(temporary.iterdir()) == []
 

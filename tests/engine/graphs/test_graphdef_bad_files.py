@@ -8,7 +8,7 @@ import pytest
 from engine.child.parent import Limits, run_in_child
 from engine.errors import GraphError, LimitError
 from engine.events import Json
-from engine.graphs.graphdef_reader import check_graph, read_graph
+from engine.formats.reading import check_upload
 from engine.graphs.wire import bytes_field
 from tests.engine.graphs.graphdef_samples import (
     attribute,
@@ -20,6 +20,7 @@ from tests.engine.graphs.graphdef_samples import (
     total,
     type_attribute,
 )
+from tests.engine.graphs.reading import read_graph
 
 LIMITS = Limits(memory_bytes=2 * 1024**3, seconds=60.0)
 GRAPH = constant("a") + constant("b") + total("c", "a", "b")
@@ -264,7 +265,7 @@ def test_a_bad_file_has_its_own_sentence(said: dict[str, str], name: str) -> Non
 def test_the_sentence_comes_out_of_the_child_as_a_typed_error(tmp_path: Path) -> None:
     path = tmp_path / "upload.pb"
     path.write_bytes(BAD_FILES["cycle"][1])
-    for read in (check_graph, read_graph):
+    for read in (check_upload, read_graph):
         with pytest.raises(GraphError) as caught:
             read(path, ".pb", LIMITS)
         assert str(caught.value) == BAD_FILES["cycle"][2]
@@ -275,19 +276,19 @@ def test_a_file_over_the_limit_is_not_even_opened(tmp_path: Path) -> None:
     path = tmp_path / "upload.pb"
     path.write_bytes(GRAPH)
     with pytest.raises(LimitError, match=r"\Athe file has 85 bytes; allowed: at most 84 bytes\Z"):
-        check_graph(path, ".pb", Limits(file_bytes=84))
+        check_upload(path, ".pb", Limits(file_bytes=84))
 
 
 def test_an_unknown_suffix_is_told(tmp_path: Path) -> None:
-    with pytest.raises(GraphError, match=r"\Aupload.onnx: no reader for '.onnx'; allowed: .pb, .pbtxt\Z"):
-        check_graph(tmp_path / "upload.onnx", ".onnx", LIMITS)
+    with pytest.raises(GraphError, match=r"\Ano format is named .onnx; allowed: .pb, .pbtxt, .meta, .zip, .json\Z"):
+        check_upload(tmp_path / "upload.onnx", ".onnx", LIMITS)
 
 
 def test_a_text_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     path = tmp_path / "upload.pbtxt"
     path.write_bytes(b"".join(b'node { name: "n%d" op: "NoOp" }\n' % index for index in range(400_000)))
     with pytest.raises(LimitError, match=r"\Areading the graph took too long; allowed: at most 1 seconds\Z"):
-        check_graph(path, ".pbtxt", Limits(seconds=1.0))
+        check_upload(path, ".pbtxt", Limits(seconds=1.0))
 
 
 def test_a_small_file_that_claims_much_memory_is_ended(tmp_path: Path) -> None:
@@ -295,7 +296,7 @@ def test_a_small_file_that_claims_much_memory_is_ended(tmp_path: Path) -> None:
     functions = bytes_field(1, b"\x4a\x00" * 8_000_000)  # empty functions in a list, each far larger in memory
     path.write_bytes(node("a", attributes=attribute("k", functions)))
     with pytest.raises(LimitError, match=r"\Areading the graph took too much memory; allowed: at most 400 MiB\Z"):
-        check_graph(path, ".pb", Limits(memory_bytes=400 * 1024**2))
+        check_upload(path, ".pb", Limits(memory_bytes=400 * 1024**2))
 
 
 def test_whatever_bytes_come_only_typed_errors_leave(tmp_path: Path) -> None:

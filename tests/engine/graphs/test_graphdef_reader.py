@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from engine.child.parent import Limits
+from engine.formats.reading import check_upload
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.graphs.graphdef_reader import check_graph, read_graph
 from engine.graphs.wire import bytes_field
 from tests.engine.graphs.graphdef_samples import (
     attribute,
@@ -19,6 +19,7 @@ from tests.engine.graphs.graphdef_samples import (
     total,
     type_attribute,
 )
+from tests.engine.graphs.reading import read_graph
 
 FLOAT, RESOURCE = 1, 20
 
@@ -26,7 +27,7 @@ FLOAT, RESOURCE = 1, 20
 def read(folder: Path, content: bytes, suffix: str = ".pb") -> ComputationGraph:
     path = folder / f"model{suffix}"
     path.write_bytes(content)
-    assert check_graph(path, suffix, Limits()) > 0
+    check_upload(path, suffix, Limits())
     return read_graph(path, suffix, Limits())
 
 

@@ -7,9 +7,9 @@ import pytest
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.errors import GraphError, PlacementError
 from engine.events import Json
+from engine.formats.writing import write_placed
 from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_reader import read_graph
-from engine.graphs.graphdef_writer import DEVICE, write_placed
+from engine.graphs.graphdef_writer import DEVICE
 from engine.graphs.wire import bytes_field, fields
 from tests.engine.graphs.graphdef_samples import (
     attribute,
@@ -22,6 +22,7 @@ from tests.engine.graphs.graphdef_samples import (
     total,
     type_attribute,
 )
+from tests.engine.graphs.reading import read_graph
 
 UNKNOWN_FIELD = bytes_field(1000, b"from the future")
 LIBRARY = bytes_field(

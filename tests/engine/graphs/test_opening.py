@@ -1,6 +1,5 @@
 """What is read of real SavedModels, MetaGraphDefs and graphs with functions; that it does what the whole file does."""
 
-import dataclasses
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,17 +11,18 @@ from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.costs.costs import Source
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
-from engine.files.archive import fields_of, from_fields
-from engine.formats import prepare
+from engine.files.archive import from_fields
+from engine.formats.reading import order_of, prepare, source_of
+from engine.formats.registry import FORMATS, function
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.function_calls import CALLS, FUNCTIONAL_CONTROL_FLOW
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.graphdef_nodes import graph_of_messages
-from engine.graphs.graphdef_reader import read_graph
-from engine.graphs.opening import OpenedGraph, opened
+from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from tests.engine.graphs.graphdef_samples import constant, identity
+from tests.engine.graphs.reading import OPENED_FILE, open_in_child, opened, read_graph
 
 SAMPLES = "tests.engine.graphs.function_samples"
 OURS = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
@@ -45,7 +45,7 @@ class Case(NamedTuple):
     """An opened file; its GraphDef is kept where `path` says."""
 
     path: Path
-    said: OpenedGraph
+    said: Origin
     graph: ComputationGraph
 
 
@@ -65,25 +65,22 @@ def cases(folder: Path) -> dict[str, Case]:
     _, texts = run_in_child(f"{__name__}:open_cases_in_child", order | {"folder": str(folder)}, OURS, task="opening")
     found = {}
     for name in CASES:
-        said = from_fields(OpenedGraph, {}, cast(dict[str, Json], texts[name]))
-        said = dataclasses.replace(said, path=Path(str(said.path)))
-        graph = graph_of_messages(read_messages(said.path.read_bytes(), said.suffix), name)
-        found[name] = Case(said.path, said, graph)
+        said = from_fields(Origin, {}, cast(dict[str, Json], texts[name]))
+        path = folder / f"opened_{name}.pb"
+        graph = graph_of_messages(read_messages(path.read_bytes(), ".pb"), name)
+        found[name] = Case(path, said, graph)
     return found
 
 
-def open_cases_in_child(order: dict[str, Json], own: Path, _report_progress: ReportProgress) -> Results:
+def open_cases_in_child(order: dict[str, Json], own: Path, report_progress: ReportProgress) -> Results:
     """Name → what is said of the opened file; its GraphDef is left beside the samples."""
-    from experiments.models.in_one_process import children_in
-
     folder, texts = Path(cast(str, order.pop("folder"))), {}
-    with children_in(own):
-        for name, case in order.items():
-            file, signature = cast(list[str], case)
-            source, target = folder / file, folder / f"opened_{name}.pb"
-            with opened(source, source.suffix, ReadingOptions(signature), Limits()) as said:
-                shutil.copy(said.path, target)
-                texts[name] = fields_of(said)[1] | {"OpenedGraph.path": str(target)}
+    for name, case in order.items():
+        file, signature = cast(list[str], case)
+        source = folder / file
+        asked = order_of(source, source.suffix, ReadingOptions(signature), Limits())
+        _, texts[name] = open_in_child(asked, own, report_progress)
+        (own / OPENED_FILE).rename(folder / f"opened_{name}.pb")
     return {}, cast(dict[str, Json], texts)
 
 
@@ -193,16 +190,16 @@ def test_variables_of_a_saved_model_keep_their_shapes(folder: Path) -> None:
 def test_the_same_file_gives_the_same_bytes(folder: Path, cases: dict[str, Case]) -> None:
     file, signature = CASES["loop"]
     source = folder / file
-    with opened(source, source.suffix, ReadingOptions(signature), Limits()) as said:
+    with opened(source, ReadingOptions(signature), Limits()) as said:
         assert said.path.read_bytes() == cases["loop"].path.read_bytes()
 
 
 def test_a_plain_graph_is_taken_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "plain.pb"
     path.write_bytes(constant("a") + identity("b", "a"))
-    with opened(path, ".pb", ReadingOptions(), Limits()) as said:
-        assert said == OpenedGraph(path, ".pb")
-    assert path.exists()
+    with opened(path, ReadingOptions(), Limits()) as said:
+        assert said.origin == Origin(".pb", ReadingOptions().to_json())
+        assert said.path.read_bytes() == path.read_bytes()
 
 
 CALL_IN_TEXT = """
@@ -219,8 +216,8 @@ library { function {
 def test_functions_of_a_text_graph_are_inlined_too(tmp_path: Path) -> None:
     path = tmp_path / "graph.pbtxt"
     path.write_text(CALL_IN_TEXT)
-    with opened(path, ".pbtxt", ReadingOptions(), Limits()) as said:
-        graph = read_graph(said.path, said.suffix, Limits())
+    with opened(path, ReadingOptions(), Limits()) as said:
+        graph = read_graph(said.path, ".pb", Limits())
     assert graph.op_types.count("Neg") == 1
     assert graph.op_types[graph.op_names.index("c")] == "IdentityN"
 
@@ -228,29 +225,35 @@ def test_functions_of_a_text_graph_are_inlined_too(tmp_path: Path) -> None:
 def test_what_tensorflow_refuses_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "graph.pbtxt"
     path.write_text(CALL_IN_TEXT.replace("n:y:0", "absent:y:0"))
-    with pytest.raises(GraphError) as caught, opened(path, ".pbtxt", ReadingOptions(), Limits()):
+    with pytest.raises(GraphError) as caught, opened(path, ReadingOptions(), Limits()):
         pass
     assert str(caught.value).startswith("TensorFlow cannot inline the functions: Return y -> absent:y:0")
     assert caught.value.field == "file"
     assert "\n" not in str(caught.value)
 
 
-def open_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """What the child that unpacks has loaded in the end."""
+def loaded_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """Whether a child has loaded TensorFlow after a check, and after reading what calls no functions."""
     import sys
 
-    from engine.graphs.unpacking import unpack_in_child
+    source, texts = source_of(order), {}
+    for step, path in (("checked", FORMATS[source.suffix].check), ("read", FORMATS[source.suffix].read)):
+        function(path)(source, report_progress)
+        texts[step] = "tensorflow.python" in sys.modules
+    return {}, cast(dict[str, Json], texts)
 
-    unpack_in_child(order, folder, report_progress)
-    return {}, {"tensorflow": "tensorflow.python" in sys.modules}
 
-
-def test_no_tensorflow_is_loaded_for_what_calls_no_functions(folder: Path) -> None:
-    for file in ("training.meta", "training.pb"):
-        path = folder / file
-        order: dict[str, Json] = {"path": str(path), "suffix": path.suffix, "signature": "", "most_bytes": 2**28}
-        _, texts = run_in_child(f"{__name__}:open_in_child", order, Limits(), task="opening")
-        assert texts["tensorflow"] is False
+@pytest.mark.parametrize(
+    ("file", "is_loaded_to_read"), [("training.meta", False), ("training.pb", False), ("module.zip", True)]
+)
+def test_no_tensorflow_is_loaded_to_check_and_for_what_calls_no_functions(
+    folder: Path, file: str, is_loaded_to_read: bool
+) -> None:
+    path = folder / file
+    options = ReadingOptions("loop" if path.suffix == ".zip" else "")
+    order = order_of(path, path.suffix, options, Limits())
+    _, texts = run_in_child(f"{__name__}:loaded_in_child", order, Limits())
+    assert texts == {"checked": False, "read": is_loaded_to_read}
 
 
 @pytest.mark.parametrize(
@@ -268,7 +271,7 @@ def test_a_signature_that_is_not_there_is_told_with_those_that_are(
     path = folder / file
     with (
         pytest.raises(SettingsError) as caught,
-        opened(path, path.suffix, ReadingOptions(signature), Limits()),
+        opened(path, ReadingOptions(signature), Limits()),
     ):
         pass
     assert str(caught.value) == message

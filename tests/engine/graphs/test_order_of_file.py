@@ -7,7 +7,7 @@ import pytest
 
 from engine.child.parent import Limits, no_progress, run_in_child
 from engine.events import Json
-from engine.formats import prepare
+from engine.formats.reading import prepare
 from engine.graphs.grouping import group_ops
 from engine.graphs.wire import fields
 from engine.prepared import PreparedGraph

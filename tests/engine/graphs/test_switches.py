@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from engine.child.parent import Limits
-from engine.graphs.graphdef_reader import read_graph
 from engine.graphs.must_colocate import SWITCHED_FEED
 from tests.engine.graphs.graphdef_samples import constant, count_attribute, identity, node, type_attribute
+from tests.engine.graphs.reading import read_graph
 
 FLOAT, BOOL, INT32 = 1, 10, 3
 

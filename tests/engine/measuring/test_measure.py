@@ -10,10 +10,11 @@ import pytest
 
 from engine import api
 from engine.cli.main import main
-from engine.costs.measured import read_step_stats, with_measured
+from engine.costs.measured import with_measured
 from engine.errors import PlacementError, PlacetoError, SettingsError
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import VIRTUAL, measure
+from tests.engine.costs.in_child import read_step_stats
 from tests.engine.measuring.conftest import LIMITS, Profiled
 
 AS_IT_IS = ReadingOptions()
@@ -94,5 +95,5 @@ def test_a_node_link_file_has_nothing_to_run(
     placement.write_text('{"a": "/device:CPU:0"}')
     own = ["--placement", str(placement)] if command[0] == "measure" else []
     assert main([*command, *own]) == 2
-    line = ".json: a node-link file holds no ops that can be run; allowed: a TensorFlow graph\n"
+    line = ".json: node-link JSON holds no ops that can be run; allowed: a TensorFlow graph\n"
     assert capsys.readouterr().err == line

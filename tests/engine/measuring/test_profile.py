@@ -5,9 +5,10 @@ import numpy as np
 from engine import api
 from engine.child.parent import run_in_child
 from engine.costs.costs import Source
-from engine.costs.measured import read_step_stats, with_measured
+from engine.costs.measured import with_measured
 from engine.events import Json
 from engine.measuring.profiling import busy_notes
+from tests.engine.costs.in_child import read_step_stats
 from tests.engine.measuring.conftest import LIMITS, Profiled
 
 RUNNING = "tests.engine.measuring.running"

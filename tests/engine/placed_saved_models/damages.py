@@ -20,15 +20,20 @@ Files = dict[str, bytes]
 
 def refusals_in_child(_order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
     """The sentence for each damage; `""` where the SavedModel was written. Beside them errors of other types."""
-    from engine.graphs.graphdef_writer import PLACED_FILE
-    from engine.graphs.saved_model_making import write_in_child
-    from experiments.placed.samples import write_placed_saved_model_here, zipped
+    from engine.formats import graphdef
+    from engine.formats.format import Placing, Source
+    from engine.formats.reading import read_file
+    from engine.graphs.reading_options import ReadingOptions
+    from engine.graphs.saved_model_making import write_placed_saved_model
+    from experiments.placed.samples import zipped
     from tests.engine.placed_saved_models.samples import tables
 
     (folder / "saved").mkdir()
     tables(folder / "saved" / "model")
     source = zipped(folder, "tables", folder / "saved" / "model")
-    write_placed_saved_model_here(source, folder / "placed.zip", folder / "work", 2, 0, "embed")
+    file = read_file(Source(source, ".zip", Limits().file_bytes, ReadingOptions("embed")), no_progress)
+    on_cpu = dict.fromkeys(file.graph.graph.op_names, "/device:CPU:0")
+    placed = graphdef.placed(file, ".zip", Placing(on_cpu, ".pb", short=False, keep_pins=True))
     with zipfile.ZipFile(source) as archive:
         whole = {name: archive.read(name) for name in archive.namelist()}
     counted = iter(range(10_000))
@@ -36,10 +41,8 @@ def refusals_in_child(_order: dict[str, Json], folder: Path, _report_progress: R
     def said(archive: Path) -> str:
         made = folder / f"made-{next(counted)}"
         made.mkdir()
-        order: dict[str, Json] = {"source": str(archive), "placed": str(folder / "work" / PLACED_FILE)}
-        order |= {"signature": "embed", "most_bytes": Limits().file_bytes}
         try:
-            write_in_child(order, made, no_progress)
+            write_placed_saved_model(archive, placed, "embed", Limits().file_bytes, made / "placed.zip", no_progress)
         except PlacetoError as error:
             return str(error)
         return ""

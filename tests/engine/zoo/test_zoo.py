@@ -9,8 +9,8 @@ from engine.child.parent import Limits
 from engine.cli.main import main
 from engine.errors import SettingsError, shortened
 from engine.events import Json
-from engine.graphs.graphdef_reader import read_graph
 from engine.zoo import ZOO, build_graph
+from tests.engine.graphs.reading import read_graph
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -8,7 +8,7 @@ from django.shortcuts import render
 
 from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
-from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
+from webapp.graphs.models import Graph
 from webapp.pages.graphs.what_was_read import (
     cpu_ops_of,
     reading_facts,
@@ -56,7 +56,7 @@ def graph_page(
         "again_form": again_form,
         "measure_form": measure_form or MeasureForm(),
         "profiles": graph.profiles.all(),
-        "can_be_measured": graph.suffix != NODE_LINK_SUFFIX,
+        "can_be_measured": graph.format.is_tensorflow,
         "upload_limit_bytes": UploadForm.limit_bytes(),
         "lines": page_of_lines(graph.runs.all(), graph.comparisons.all(), request),
         "run_count": graph.runs.count(),

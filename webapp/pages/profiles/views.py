@@ -10,7 +10,7 @@ from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
+from webapp.graphs.models import Graph
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.profiles import lifecycle
@@ -31,7 +31,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     form = MeasureForm(request.POST)
     if not graph.is_ready:
         form.add_error(None, NOT_READY)
-    elif graph.suffix == NODE_LINK_SUFFIX:
+    elif not graph.format.is_tensorflow:
         form.add_error(None, NODE_LINK)
     if not form.is_valid():
         if wants_json(request):

@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from engine import api
-from webapp.graphs.models import NODE_LINK_SUFFIX, Graph
+from webapp.graphs.models import Graph
 from webapp.graphs.uploads import limits
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import request_of
@@ -69,7 +69,7 @@ def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse
 
 def _refusal(graph: Graph, name: str) -> str | None:
     """Why the graph's file cannot be written so."""
-    if name.startswith("placed") and graph.suffix == NODE_LINK_SUFFIX:
+    if name.startswith("placed") and not graph.format.write:
         return NO_GRAPHDEF
     if name == PLACED_SAVED_MODEL and not graph.is_saved_model:
         return NO_SAVED_MODEL

@@ -9,7 +9,7 @@ import pytest
 from engine.child.parent import Limits, no_progress
 from engine.cli.main import main
 from engine.costs.costs import Source
-from engine.formats import prepare
+from engine.formats.reading import prepare
 from engine.zoo.families import children as parents_side
 from engine.zoo.families.family import build_family, prepared_family
 from engine.zoo.families.members import members

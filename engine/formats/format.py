@@ -1,0 +1,70 @@
+"""What a format is: a row of `FORMATS`, and what the functions that a row names take and give."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.costs.cost_model import CostModel, GraphWithShapes
+from engine.graphs.origin import Origin
+from engine.graphs.reading_options import ReadingOptions
+
+PLACED_FILE = "placed"
+"""what `write` leaves in its folder"""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A row. `check`, `read` and `write` are `module:function`, imported on first use, in a child.
+
+    - `check(source, report_progress)` raises GraphError or LimitError unless the file holds a graph that can be read.
+      It loads no TensorFlow.
+    - `read(source, report_progress) -> ReadFile` gives the graph and the model of its costs.
+    - `write(source, placing, folder, report_progress)` leaves the placed file as `PLACED_FILE` in `folder`.
+    """
+
+    words: str
+    """what such a file holds, for people"""
+    check: str
+    read: str
+    write: str = ""
+    """empty: nothing is written from such a file but the placement itself"""
+    options: tuple[str, ...] = ()
+    """fields of `ReadingOptions` that count for it"""
+    is_tensorflow: bool = False
+    """whether TensorFlow can run the graph: RunMetadata may lie beside it, and it can be measured"""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that a child reads."""
+
+    path: Path
+    suffix: str
+    most_bytes: int
+    """that a file in it may have, once unpacked"""
+    options: ReadingOptions = field(default_factory=ReadingOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """What reading gives."""
+
+    graph: GraphWithShapes
+    costs: CostModel
+    origin: Origin
+    """without what the costs find"""
+    content: bytes = b""
+    """the file's own bytes, where the graph is all that is in them, as it is; else empty"""
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """How a placed graph is written."""
+
+    device_of_op: Mapping[str, str]
+    suffix: str
+    """of the file to write"""
+    short: bool
+    """device strings say `/device:TYPE:N` alone, without job and task"""
+    keep_pins: bool
+    """an op on another device than the file fixes is refused"""

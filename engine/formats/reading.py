@@ -1,0 +1,165 @@
+"""Files of graphs, checked, and read with their costs, each in one child."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.child.parent import Limits, ReportProgress, Results, require_size, run_in_child
+from engine.clusters.catalogue import CATALOGUE
+from engine.costs.costs import Costs
+from engine.costs.measured import MeasuredCosts, step_stats_of
+from engine.errors import CostError, GraphError, SettingsError, shortened
+from engine.events import Json
+from engine.files.archive import fields_of, from_fields
+from engine.formats.format import ReadFile, Source
+from engine.formats.registry import FORMATS, format_of, function
+from engine.graphs.graph import ComputationGraph
+from engine.graphs.grouping import group_ops
+from engine.graphs.origin import Origin
+from engine.graphs.reading_options import ReadingOptions
+from engine.prepared import PreparedGraph
+
+DEFAULT_GROUPS = 128
+AS_IT_IS = ReadingOptions()
+READING_STATS = "reading the step stats"
+GROUPING = "grouping the ops"
+
+
+def check_upload(path: Path, suffix: str, limits: Limits) -> None:
+    """Raise GraphError or LimitError unless `path` holds a graph that can be read.
+
+    Fast: of TensorFlow only the messages are loaded, and its parser for a large text.
+    """
+    format_of(suffix)
+    require_size(path, limits)
+    run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, AS_IT_IS, limits), limits)
+
+
+def check_run_metadata(path: Path, limits: Limits) -> None:
+    """Raise GraphError or LimitError unless `path` holds step stats; whether of this graph, `prepare` says. Fast."""
+    require_size(path, limits)
+    order: dict[str, Json] = {"path": str(path.absolute())}
+    run_in_child(f"{__name__}:check_run_metadata_in_child", order, limits, task=READING_STATS)
+
+
+def prepare(
+    path: Path,
+    suffix: str,
+    report_progress: ReportProgress,
+    limits: Limits,
+    groups: int | None = DEFAULT_GROUPS,
+    name: str | None = None,
+    options: ReadingOptions = AS_IT_IS,
+    run_metadata: Path | None = None,
+    profile_kind: str | None = None,
+) -> PreparedGraph:
+    """Read, cost and group the graph in `path`.
+
+    `suffix` names its format, one of `FORMATS`; `name` is what to call it, if not by the file's name. `groups` None: no
+    merging. What the step stats in `run_metadata` measured replaces what is estimated: on all kinds of the device class
+    that it was measured on, or on `profile_kind` alone of its class. Raises GraphError, CostError, LimitError, and
+    SettingsError for options that the file cannot meet.
+    """
+    _require_options(path, suffix, options)
+    _require_profiled(suffix, run_metadata, profile_kind)
+    require_size(path, limits)
+    order = order_of(path, suffix, options, limits)
+    if run_metadata is not None:
+        require_size(run_metadata, limits)
+        order |= {"run_metadata": str(run_metadata.absolute()), "profile_kind": profile_kind}
+    arrays, texts = run_in_child(f"{__name__}:read_in_child", order, limits, report_progress=report_progress)
+    graph, costs = from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)
+    report_progress(GROUPING, 0, 0)
+    grouping = group_ops(graph, costs, groups)
+    graph = graph if name is None else dataclasses.replace(graph, name=name)
+    return PreparedGraph(graph, costs, grouping, from_fields(Origin, arrays, texts))
+
+
+def order_of(path: Path, suffix: str, options: ReadingOptions, limits: Limits) -> dict[str, Json]:
+    """What `source_of` makes a `Source` of in the child."""
+    return {
+        "path": str(path.absolute()),
+        "suffix": suffix,
+        "options": options.to_json(),
+        "most_bytes": limits.file_bytes,
+    }
+
+
+def _require_options(path: Path, suffix: str, options: ReadingOptions) -> None:
+    """Raise SettingsError for options with a file that leaves nothing open."""
+    row = format_of(suffix)
+    if not row.options and options != AS_IT_IS:
+        what = f"{row.words} has neither signatures nor shapes"
+        raise SettingsError(what, where=shortened(path.name), allowed="no options", field="options")
+
+
+def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str | None) -> None:
+    if run_metadata is not None and not FORMATS[suffix].is_tensorflow:
+        what = f"{FORMATS[suffix].words} has its times in itself"
+        raise GraphError(what, where=run_metadata.name, allowed="no RunMetadata", field="run_metadata")
+    if run_metadata is None and profile_kind is not None:
+        what = f"{shortened(profile_kind)} is given without measured times"
+        raise SettingsError(what, where="profile kind", allowed="it beside RunMetadata", field="profile_kind")
+    if profile_kind is not None and profile_kind not in CATALOGUE:
+        allowed = ", ".join(CATALOGUE)
+        raise CostError("no such device kind", where=shortened(profile_kind), allowed=allowed, field="profile_kind")
+
+
+def source_of(order: Mapping[str, Json]) -> Source:
+    """The file that an order is about. In the child, as all that follows."""
+    options = ReadingOptions.from_json(cast(dict[str, Json], order["options"]))
+    return Source(Path(cast(str, order["path"])), cast(str, order["suffix"]), cast(int, order["most_bytes"]), options)
+
+
+def read_file(source: Source, report_progress: ReportProgress) -> ReadFile:
+    """What the row of the file's format reads. Raises GraphError, CostError, LimitError, SettingsError."""
+    file: ReadFile = function(FORMATS[source.suffix].read)(source, report_progress)
+    return file
+
+
+def check_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """Nothing, or the error."""
+    source = source_of(order)
+    function(FORMATS[source.suffix].check)(source, report_progress)
+    return {}, {}
+
+
+def check_run_metadata_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Nothing, or the error."""
+    step_stats_of(Path(cast(str, order["path"])).read_bytes())
+    return {}, {}
+
+
+def read_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+    """The fields of the graph, its costs and its origin. Each file is parsed once."""
+    stats = None
+    if "run_metadata" in order:
+        report_progress(READING_STATS, 0, 0)
+        stats = step_stats_of(Path(cast(str, order["run_metadata"])).read_bytes())
+    file = read_file(source_of(order), report_progress)
+    model = file.costs
+    if stats is not None:
+        model = MeasuredCosts(model, stats, cast(str | None, order["profile_kind"]))
+    costed = model.costs_of(file.graph, list(CATALOGUE), report_progress)
+    arrays: dict[str, NDArray[np.generic]] = {}
+    texts: dict[str, Json] = {}
+    origin = dataclasses.replace(file.origin, notes=(*file.origin.notes, *_notes_on_devices(file.graph.graph)))
+    for part in (file.graph.graph, costed.costs, costed.added_to(origin)):
+        part_arrays, part_texts = fields_of(part)
+        arrays, texts = arrays | part_arrays, texts | part_texts
+    return arrays, texts
+
+
+def _notes_on_devices(graph: ComputationGraph) -> tuple[str, ...]:
+    """What people should know of the devices that the file fixes."""
+    if not graph.moved_ops:
+        return ()
+    is_one = graph.moved_ops == 1
+    what = "An op is fixed" if is_one else f"{graph.moved_ops} ops are fixed"
+    uses = "variable that it uses" if is_one else "variables that they use"
+    runs = "it with the variable" if is_one else "each with its variable"
+    return (f"{what} to another device than the {uses}; TensorFlow runs {runs}.",)
