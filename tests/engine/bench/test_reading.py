@@ -9,7 +9,7 @@ from engine.child.parent import Limits, run_in_child
 from engine.events import Json
 from tests.engine.graphs.reading import read_graph
 
-STEPS = ["checking", "opening", "reading", "costing", "grouping", "packing", "summary", "layout", "**all**"]
+STEPS = ["checking", "reading", "costing", "grouping", "packing", "summary", "layout", "**all**"]
 
 
 def test_each_step_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
