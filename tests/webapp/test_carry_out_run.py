@@ -13,7 +13,8 @@ from tests.supervisor.started import eventually
 from tests.webapp.scripted_engine import Script, install, rows
 from webapp.jobs import attempt, cancelling, keeper
 from webapp.jobs.claim import Claim
-from webapp.runs.models import Answer, Checkpoint, Run
+from webapp.jobs.models import SavedState
+from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
 
 EPISODES = [(seq, "episode") for seq in (2, 3, 4)]
@@ -159,7 +160,7 @@ def test_a_run_goes_on_from_its_checkpoint(run: Run, monkeypatch: pytest.MonkeyP
     assert rows(run) == [(1, "started"), *[(seq, "episode") for seq in range(2, 9)], (9, "finished")]
     assert (run.status, run.attempts) == (Run.DONE, 2)
     assert lives == [1, 2, 3, 4, 5, 6, 5, 6, 7]
-    assert not Checkpoint.objects.exists()
+    assert not SavedState.objects.exists()
 
 
 def test_a_database_that_is_locked_for_a_while_holds_nothing_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,9 @@ from engine import api
 from webapp.comparisons.models import Comparison, Member
 from webapp.jobs import reaper
 from webapp.jobs.claim import WORKER_VARIABLE, Claim
+from webapp.jobs.models import SavedState
 from webapp.runs import placing
-from webapp.runs.models import Checkpoint, Run
+from webapp.runs.models import Run
 from webapp.runs.placing import place_run
 
 STALE = timedelta(seconds=settings.STALE_AFTER_SECONDS + 1)
@@ -28,7 +29,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _checkpoint(run: Run) -> None:
-    Checkpoint.objects.create(run=run, seq=1, state=b"state")
+    SavedState.objects.create(job_id=run.id, seq=1, state=b"state")
 
 
 def _lost(run: Run, **columns: object) -> None:
@@ -92,15 +93,15 @@ def test_it_goes_with_the_run(client: Client, run: Run, monkeypatch: pytest.Monk
     end(client, run)
     run.refresh_from_db()
     assert run.has_ended
-    assert not Checkpoint.objects.exists()
+    assert not SavedState.objects.exists()
 
 
 def test_it_stays_while_the_run_goes_on(client: Client, run: Run) -> None:
     reaper.reap(Run)
-    assert Checkpoint.objects.exists(), "it waits"
+    assert SavedState.objects.exists(), "it waits"
     _lost(run)
     client.post(f"/runs/{run.id}/cancel/")
-    assert Checkpoint.objects.exists(), "its worker is asked to end it"
+    assert SavedState.objects.exists(), "its worker is asked to end it"
     Run.objects.update(cancel_requested=False)
     reaper.reap(Run)
-    assert Checkpoint.objects.exists(), "it was given back"
+    assert SavedState.objects.exists(), "it was given back"

@@ -5,20 +5,21 @@ from pathlib import Path
 from django.test import Client
 
 from webapp.graphs.models import Graph, PreparedBlob
+from webapp.jobs.models import Event, SavedState
 from webapp.projects.models import Project
-from webapp.runs.models import Answer, Checkpoint, Event, Run
+from webapp.runs.models import Answer, Run
 
 
 def fill(run: Run) -> None:
     """Everything that a run can have."""
-    Event.objects.create(run=run, seq=1, type="started", data="{}")
-    Checkpoint.objects.create(run=run, seq=1, state=b"state")
+    Event.objects.create(job_id=run.id, seq=1, type="started", data="{}")
+    SavedState.objects.create(job_id=run.id, seq=1, state=b"state")
     Answer.objects.create(run=run, step_time_us=1.0, device_of_group=[0])
 
 
 def of_runs() -> int:
     """Rows that belong to runs."""
-    return sum(model._default_manager.count() for model in (Run, Event, Checkpoint, Answer))
+    return sum(model._default_manager.count() for model in (Run, Event, SavedState, Answer))
 
 
 def test_a_run_goes_with_its_events_and_leaves_its_graph(client: Client, run: Run) -> None:

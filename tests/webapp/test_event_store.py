@@ -9,10 +9,11 @@ from django.db import DatabaseError
 
 from engine import api
 from tests.webapp.scripted_engine import episode, rows, started
+from webapp.jobs import event_store
 from webapp.jobs.claim import Claim, ClaimLostError
-from webapp.runs import event_store
-from webapp.runs.event_store import EventStore
-from webapp.runs.models import Answer, Checkpoint, Event, Run
+from webapp.jobs.models import Event, SavedState
+from webapp.runs.models import Answer, Run
+from webapp.runs.run_store import RunStore
 
 
 @pytest.fixture
@@ -24,33 +25,33 @@ def claim(run: Run) -> Claim[Run]:
 
 
 @pytest.fixture
-def store(claim: Claim[Run], run: Run) -> EventStore:
+def store(claim: Claim[Run], run: Run) -> RunStore:
     """Of a run that begins."""
     run.refresh_from_db()
-    return EventStore(claim, run)
+    return RunStore(claim, run)
 
 
-def tell(store: EventStore, first: int, step_times_us: list[float]) -> None:
+def tell(store: RunStore, first: int, step_times_us: list[float]) -> None:
     """Episodes as events numbered from `first`."""
     for seq, step_time_us in enumerate(step_times_us, start=first):
         store.emit(api.NumberedEvent(seq, episode(seq, step_time_us)))
 
 
-def test_nothing_is_written_before_write(store: EventStore, run: Run) -> None:
+def test_nothing_is_written_before_write(store: RunStore, run: Run) -> None:
     tell(store, 1, [5.0, 4.0])
     assert rows(run) == []
     store.write()
     assert rows(run) == [(1, "episode"), (2, "episode")]
 
 
-def test_an_event_is_stored_as_the_engine_says_it(store: EventStore, run: Run) -> None:
+def test_an_event_is_stored_as_the_engine_says_it(store: RunStore, run: Run) -> None:
     numbered = api.NumberedEvent(1, started())
     store.emit(numbered)
     store.write()
     assert json.loads(run.events.get().data) == numbered.to_json()
 
 
-def test_the_row_shows_last_event_best_and_evaluations(store: EventStore, run: Run) -> None:
+def test_the_row_shows_last_event_best_and_evaluations(store: RunStore, run: Run) -> None:
     tell(store, 1, [5.0, 3.0, 4.0])
     store.write()
     run.refresh_from_db()
@@ -58,14 +59,14 @@ def test_the_row_shows_last_event_best_and_evaluations(store: EventStore, run: R
     assert (run.answer.step_time_us, run.answer.device_of_group) == (3.0, episode(2, 3.0).placement)
 
 
-def test_an_infeasible_placement_is_never_the_answer(store: EventStore, run: Run) -> None:
+def test_an_infeasible_placement_is_never_the_answer(store: RunStore, run: Run) -> None:
     store.emit(api.NumberedEvent(1, episode(1, 1.0, feasible=False)))
     store.emit(api.NumberedEvent(2, episode(2, 2.0)))
     store.write()
     assert Answer.objects.get(run=run).step_time_us == 2.0
 
 
-def test_a_trivial_baselines_placement_is_an_answer(store: EventStore, run: Run) -> None:
+def test_a_trivial_baselines_placement_is_an_answer(store: RunStore, run: Run) -> None:
     store.emit(api.NumberedEvent(1, api.Baseline("single_device", 9.0, 9.0, 1, "", [0, 0, 0])))
     store.emit(api.NumberedEvent(2, api.Baseline("cpu_only", None, None, 0, "no CPU")))
     store.emit(api.NumberedEvent(3, api.Baseline("random", 8.0, 9.0, 1, "", [1, 0, 0])))
@@ -79,28 +80,26 @@ def test_who_asks_for_a_trivial_placement_gets_just_that(run: Run) -> None:
     run.refresh_from_db()
     claim = Claim.take(Run, run.id)
     assert claim is not None
-    store = EventStore(claim, run)
+    store = RunStore(claim, run)
     store.emit(api.NumberedEvent(1, api.Baseline("single_device", 9.0, 9.0, 1, "", [0, 0, 0])))
     store.emit(api.NumberedEvent(2, episode(4, 10.0)))
     store.write()
     assert Answer.objects.get(run=run).step_time_us == 10.0
 
 
-def test_a_checkpoint_comes_with_the_events_before_it(store: EventStore, run: Run) -> None:
+def test_a_checkpoint_comes_with_the_events_before_it(store: RunStore, run: Run) -> None:
     tell(store, 1, [5.0])
     store.emit(api.Checkpoint(1, b"first"))
     tell(store, 2, [4.0])
     store.emit(api.Checkpoint(2, b"second"))
     tell(store, 3, [3.0])
     store.write()
-    checkpoint = Checkpoint.objects.get(run=run)
+    checkpoint = SavedState.objects.get(job_id=run.id)
     assert (checkpoint.seq, bytes(checkpoint.state)) == (2, b"second")
     assert rows(run)[-1] == (3, "episode")
 
 
-def test_events_and_checkpoint_are_one_transaction(
-    store: EventStore, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_and_checkpoint_are_one_transaction(store: RunStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     tell(store, 1, [5.0])
     store.emit(api.Checkpoint(1, b"state"))
 
@@ -108,7 +107,7 @@ def test_events_and_checkpoint_are_one_transaction(
         raise DatabaseError("disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint.objects, "update_or_create", refuse)
+        patch.setattr(SavedState.objects, "update_or_create", refuse)
         with pytest.raises(DatabaseError):
             store.write()
     assert rows(run) == []
@@ -117,26 +116,26 @@ def test_events_and_checkpoint_are_one_transaction(
     tell(store, 2, [4.0])
     store.write()
     assert rows(run) == [(1, "episode"), (2, "episode")]
-    assert Checkpoint.objects.get(run=run).seq == 1
+    assert SavedState.objects.get(job_id=run.id).seq == 1
 
 
-def test_what_is_told_again_after_going_on_is_skipped(store: EventStore, claim: Claim[Run], run: Run) -> None:
+def test_what_is_told_again_after_going_on_is_skipped(store: RunStore, claim: Claim[Run], run: Run) -> None:
     tell(store, 1, [5.0, 4.0, 3.0])
     store.write()
     first_life = list(Event.objects.values_list("id", "data"))
     run.refresh_from_db()
-    second = EventStore(claim, run)
+    second = RunStore(claim, run)
     tell(second, 2, [4.0, 3.0, 2.0])
     second.write()
     assert rows(run) == [(seq, "episode") for seq in (1, 2, 3, 4)]
     assert list(Event.objects.order_by("seq").values_list("id", "data"))[:3] == first_life
 
 
-def test_the_end_counts_even_if_it_comes_sooner_than_before(store: EventStore, claim: Claim[Run], run: Run) -> None:
+def test_the_end_counts_even_if_it_comes_sooner_than_before(store: RunStore, claim: Claim[Run], run: Run) -> None:
     tell(store, 1, [5.0, 4.0, 3.0])
     store.write()
     run.refresh_from_db()
-    second = EventStore(claim, run)
+    second = RunStore(claim, run)
     tell(second, 2, [4.0])
     report: dict[str, api.Json] = {
         "step_time_us": 4.0,
@@ -145,30 +144,30 @@ def test_the_end_counts_even_if_it_comes_sooner_than_before(store: EventStore, c
         "device_of_group": [0, 1, 0],
     }
     second.emit(api.NumberedEvent(3, api.Finished(report)))
-    second.end(Run.DONE, report)
+    second.end_with(Run.DONE, report)
     assert rows(run)[-1] == (4, "finished")
     assert json.loads(run.events.get(seq=4).data)["seq"] == 4
     run.refresh_from_db()
     assert (run.best_step_time_us, run.answer.step_time_us) == (3.0, 3.0)
 
 
-def test_a_gap_is_our_own_bug(store: EventStore) -> None:
+def test_a_gap_is_our_own_bug(store: RunStore) -> None:
     tell(store, 1, [5.0])
     with pytest.raises(AssertionError):
         tell(store, 3, [4.0])
 
 
-def test_a_worker_that_lost_its_claim_stores_nothing(store: EventStore, run: Run) -> None:
+def test_a_worker_that_lost_its_claim_stores_nothing(store: RunStore, run: Run) -> None:
     tell(store, 1, [5.0])
     Run.objects.filter(id=run.id).update(status=Run.QUEUED, claim=None)
     with pytest.raises(ClaimLostError):
         store.write()
     with pytest.raises(ClaimLostError):
-        store.end(Run.DONE)
+        store.end_with(Run.DONE)
     assert rows(run) == []
 
 
-def test_a_deleted_run_stores_nothing(store: EventStore, run: Run) -> None:
+def test_a_deleted_run_stores_nothing(store: RunStore, run: Run) -> None:
     tell(store, 1, [5.0])
     Run.objects.filter(id=run.id).delete()
     with pytest.raises(ClaimLostError):
@@ -176,16 +175,16 @@ def test_a_deleted_run_stores_nothing(store: EventStore, run: Run) -> None:
     assert not Event.objects.exists()
 
 
-def test_the_end_is_one_transaction_with_the_last_events(store: EventStore, run: Run) -> None:
+def test_the_end_is_one_transaction_with_the_last_events(store: RunStore, run: Run) -> None:
     tell(store, 1, [5.0])
     store.emit(api.Checkpoint(1, b"state"))
-    store.end(Run.CANCELLED)
+    store.end_with(Run.CANCELLED)
     run.refresh_from_db()
     assert (run.status, run.last_seq, run.claim) == (Run.CANCELLED, 1, None)
 
 
 def test_a_placer_that_tells_too_much_waits_for_the_database(
-    store: EventStore, run: Run, monkeypatch: pytest.MonkeyPatch
+    store: RunStore, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_store, "MOST_BUFFERED", 3)
     teller = threading.Thread(target=tell, args=(store, 1, [5.0] * 10))
@@ -197,7 +196,7 @@ def test_a_placer_that_tells_too_much_waits_for_the_database(
     assert rows(run) == [(seq, "episode") for seq in range(1, 11)]
 
 
-def test_a_placer_whose_run_is_lost_does_not_wait(store: EventStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_placer_whose_run_is_lost_does_not_wait(store: RunStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_store, "MOST_BUFFERED", 3)
     monkeypatch.setattr(event_store, "LONGEST_WAIT_SECONDS", 1e6)
     tell(store, 1, [5.0] * 3)
@@ -207,7 +206,7 @@ def test_a_placer_whose_run_is_lost_does_not_wait(store: EventStore, run: Run, m
     tell(store, 4, [5.0] * 10)
 
 
-def test_text_that_no_database_likes_is_stored(store: EventStore, run: Run) -> None:
+def test_text_that_no_database_likes_is_stored(store: RunStore, run: Run) -> None:
     stage = "\x00 \ud800 ‮ </script>"
     store.emit(api.NumberedEvent(1, api.Progress(stage, 0, 0)))
     store.write()

@@ -18,9 +18,10 @@ from tests.webapp.scripted_training import KilledError, Script, events, install,
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.jobs import keeper, reaper
 from webapp.jobs.claim import WORKER_VARIABLE
+from webapp.jobs.models import SavedState
 from webapp.policies import training_store
 from webapp.policies.lifecycle import start_training
-from webapp.policies.models import Policy, PolicyFile, TrainingState
+from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.training import train_policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
 
@@ -56,7 +57,7 @@ def die_in_second(second: int) -> Any:
 
 
 def _stored() -> bytes:
-    state = TrainingState.objects.values_list("state", flat=True).first()
+    state = SavedState.objects.values_list("state", flat=True).first()
     return bytes(state or b"")
 
 
@@ -138,7 +139,7 @@ def expect_kept(client: Client, policy: Policy, status: str, second: int) -> Non
     blob = api.learned_until(state_after(second), "Mine", ())
     assert bytes(PolicyFile.objects.get().blob) == blob
     assert (policy.known["name"], policy.known["seconds"], policy.short.seconds) == ("Mine", second, second)
-    assert not TrainingState.objects.exists()
+    assert not SavedState.objects.exists()
     page = client.get(f"/policies/{policy.id}/").content.decode()
     assert policy.note in page
     assert "what it had learned until then can be applied, but it was tried on no graph that was held out." in page
@@ -221,24 +222,24 @@ def test_nothing_is_kept_of_what_had_learned_nothing(
     reaper.reap(Policy)
     policy.refresh_from_db()
     assert (policy.status, policy.is_usable, policy.note) == (Policy.CANCELLED, False, "")
-    assert not TrainingState.objects.exists()
+    assert not SavedState.objects.exists()
     page = client.get(f"/policies/{policy.id}/").content.decode()
     assert "Its training was stopped before it had learned anything." in page
 
 
 def test_a_state_that_cannot_be_read_is_told(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     lose_worker(policy, monkeypatch, 3)
-    TrainingState.objects.update(state=state_after(2)[:-9])
+    SavedState.objects.update(state=state_after(2)[:-9])
     client.post(f"/policies/{policy.id}/cancel/")
     reaper.reap(Policy)
     page = client.get(f"/policies/{policy.id}/").content.decode()
     assert "What it had learned until then was kept, but cannot be read any more." in page
     assert "before it had learned anything" not in page
-    assert not TrainingState.objects.exists()
+    assert not SavedState.objects.exists()
 
 
 def test_until_a_reaper_has_looked_its_page_says_that_something_is_kept(client: Client, policy: Policy) -> None:
-    TrainingState.objects.create(policy=policy, state=state_after(2))
+    SavedState.objects.create(job_id=policy.id, state=state_after(2))
     Policy.objects.update(status=Policy.CANCELLED)
     assert "is being kept: look again in a few seconds." in client.get(f"/policies/{policy.id}/").content.decode()
 
@@ -262,4 +263,4 @@ def test_a_state_is_never_applied_to_another_training(
 
 def test_a_state_has_the_identity_of_its_training(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     script = lose_worker(policy, monkeypatch, 3)
-    assert TrainingState.objects.get().identity == api.training_identity(script.requests[0])
+    assert SavedState.objects.get().identity == api.training_identity(script.requests[0])

@@ -16,16 +16,17 @@ from django.test import Client
 from engine import api
 from tests.webapp.processes import Surroundings
 from tests.webapp.scripted_engine import episode
+from webapp.jobs.models import Event
 from webapp.json_text import to_text
 from webapp.pages.events import LARGEST_SEQ
 from webapp.pages.runs import stream as live
-from webapp.runs.models import Event, Run
+from webapp.runs.models import Run
 
 
 def store(run: Run, first: int, count: int) -> None:
     """Events as a worker stores them."""
     numbered = [api.NumberedEvent(seq, episode(seq, 1000.0 / seq)) for seq in range(first, first + count)]
-    rows = [Event(run=run, seq=each.seq, type="episode", data=to_text(each.to_json())) for each in numbered]
+    rows = [Event(job_id=run.id, seq=each.seq, type="episode", data=to_text(each.to_json())) for each in numbered]
     Event.objects.bulk_create(rows)
     Run.objects.filter(id=run.id).update(last_seq=first + count - 1, status=Run.RUNNING)
 

@@ -17,9 +17,10 @@ from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
 from webapp.jobs import keeper, reaper
 from webapp.jobs.claim import Claim
+from webapp.jobs.models import Event, SavedState
 from webapp.policies import forms, training_store
 from webapp.policies.lifecycle import start_training
-from webapp.policies.models import Policy, PolicyEvent, PolicyFile, TrainingState
+from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.training import request_of, train_policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
 from webapp.policies.training_store import seconds_between_events
@@ -197,7 +198,7 @@ def test_it_ends_with_its_events_its_file_and_its_card(
     assert [len(event["held_out"]) for event in told["events"]] == [0, 0, 0, 0, 1, 1], "each row once"
     assert [event["held_out_from"] for event in told["events"]] == [0, 0, 0, 0, 0, 1]
     assert (told["status"], told["last_seq"]) == ("done", 6)
-    assert not TrainingState.objects.exists()
+    assert not SavedState.objects.exists()
     [request] = script.requests
     assert (request.name, request.seed, len(request.graphs), len(request.held_out)) == ("Mine", 3, 1, 1)
     assert [cluster.device_count for cluster in request.clusters] == [2]
@@ -277,7 +278,7 @@ def test_one_that_is_deleted_while_it_is_trained_leaves_nothing(
 
     install(monkeypatch, Script(before_second=delete))
     train_policy(policy_id)
-    assert not any(model.objects.exists() for model in (Policy, PolicyFile, PolicyEvent, TrainingState))
+    assert not any(model.objects.exists() for model in (Policy, PolicyFile, Event, SavedState))
 
 
 def test_two_workers_train_it_once(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,10 @@ from tests.supervisor.started import eventually
 from tests.webapp.processes import Surroundings, logs
 from tests.webapp.scripted_engine import CHECKPOINT_EVERY, EPISODES, rows
 from webapp.graphs.models import Graph
+from webapp.jobs.models import SavedState
 from webapp.processes import descendants
 from webapp.runs.lifecycle import start
-from webapp.runs.models import Checkpoint, Run
+from webapp.runs.models import Run
 
 SCRIPTED = "tests.webapp.scripted_worker"
 EVALUATIONS = 4000
@@ -83,10 +84,10 @@ def test_placeto_survives_sigkill_of_its_worker_whole(
         real_graph,
         api.RunRequest(api.parse_cluster("2xK80"), "placeto", api.Budget(EVALUATIONS), 5, {"checkpoint_seconds": 0.2}),
     )
-    eventually(lambda: Checkpoint.objects.filter(run=run, seq__gt=50).exists(), "a checkpoint is stored")
+    eventually(lambda: SavedState.objects.filter(job_id=run.id, seq__gt=50).exists(), "a checkpoint is stored")
     worker.signal(signal.SIGKILL)
     worker.exit_status()
-    assert 0 < Checkpoint.objects.get(run=run).seq <= run.events.count() < EVALUATIONS
+    assert 0 < SavedState.objects.get(job_id=run.id).seq <= run.events.count() < EVALUATIONS
     around.start_worker("gpu")
     wait_for_status(run, data_folder, Run.DONE, Run.FAILED)
     assert (run.status, run.error, run.attempts) == (Run.DONE, "", 2)

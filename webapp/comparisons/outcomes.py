@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from engine import api
-from webapp.runs.event_log import events_after
+from webapp.jobs.event_log import events_after
 from webapp.runs.models import Answer, Run
 
 EVENTS_AT_ONCE = 2000

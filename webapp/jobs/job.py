@@ -4,6 +4,9 @@ import uuid
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import Exists, OuterRef, QuerySet
+
+from webapp.jobs.models import Event, SavedState
 
 
 class Job(models.Model):
@@ -23,6 +26,8 @@ class Job(models.Model):
     """the name of the task that does it"""
     QUEUE: ClassVar[str]
     """the queue of that task"""
+    PROGRESS: ClassVar[tuple[str, ...]] = ("status", "error")
+    """the columns that `progress` needs"""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     status = models.CharField(max_length=16, default="queued", db_index=True)
@@ -59,6 +64,36 @@ class Job(models.Model):
         """Whether no worker will change it any more."""
         return self.status not in (self.QUEUED, self.WORKING)
 
+    def progress(self) -> dict[str, str | int]:
+        """How far it is, for scripts."""
+        return {"status": self.status, "error": self.error}
+
+
+class JobWithEvents(Job):
+    """A job that reports events, and that can go on from a saved state."""
+
+    last_seq = models.BigIntegerField(default=0)
+    """number of the last stored event"""
+
+    class Meta:
+        abstract = True
+
+    @property
+    def events(self) -> QuerySet[Event]:
+        """Those that are stored, in no order."""
+        return Event.objects.filter(job_id=self.id)
+
+    @property
+    def saved_state(self) -> SavedState | None:
+        """What the next worker would go on from."""
+        return SavedState.objects.filter(job_id=self.id).first()
+
+    @classmethod
+    def left_states(cls) -> QuerySet[SavedState]:
+        """The states that jobs of this kind have left which have ended."""
+        ended = cls._default_manager.filter(id=OuterRef("job_id")).exclude(status__in=(cls.QUEUED, cls.WORKING))
+        return SavedState.objects.filter(Exists(ended))
+
 
 class StagedJob(Job):
     """A job that tells what it is at in its row, rather than by events."""
@@ -68,6 +103,8 @@ class StagedJob(Job):
     stage_done = models.BigIntegerField(default=0)
     stage_total = models.BigIntegerField(default=0)
     """0 where it is not known"""
+
+    PROGRESS: ClassVar[tuple[str, ...]] = ("status", "error", "stage", "stage_done", "stage_total")
 
     class Meta:
         abstract = True

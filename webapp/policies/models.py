@@ -1,4 +1,4 @@
-"""Policies, their files, what their training told, and where it can go on."""
+"""Policies and their files."""
 
 import logging
 import uuid
@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from django.db import models, transaction
 
 from engine import api
-from webapp.jobs.job import StagedJob
+from webapp.jobs.job import JobWithEvents, StagedJob
+from webapp.jobs.models import SavedState
 from webapp.json_text import JsonTextField
 from webapp.policies.summary import PolicySummary, columns_of_file
 from webapp.policies.training_plan import TrainingPlan
@@ -15,7 +16,7 @@ from webapp.policies.training_plan import TrainingPlan
 log = logging.getLogger(__name__)
 
 
-class Policy(StagedJob):
+class Policy(JobWithEvents, StagedJob):
     """Trained weights that can be applied in runs, or will be once a worker has trained them.
 
         queued ──▶ running ──▶ done ◀── uploaded, or built with the release
@@ -57,8 +58,6 @@ class Policy(StagedJob):
     file_bytes = models.BigIntegerField(default=0)
     file_version = models.PositiveIntegerField(default=0)
     """of its file; 0 until there is one"""
-    last_seq = models.BigIntegerField(default=0)
-    """number of the last stored event"""
     note = models.TextField(default="", blank=True)
     """what went otherwise than asked for, in sentences for people; empty where nothing did"""
     summary = JsonTextField(default=dict)
@@ -77,8 +76,7 @@ class Policy(StagedJob):
 
         Each state is seen to once. It loads no torch and needs no graph.
         """
-        ended = TrainingState.objects.exclude(policy__status__in=(cls.QUEUED, cls.RUNNING))
-        for policy_id in list(ended.values_list("policy_id", flat=True)):
+        for policy_id in list(cls.left_states().values_list("job_id", flat=True)):
             _settle(policy_id)
 
     @property
@@ -123,40 +121,11 @@ class PolicyFile(models.Model):
         return f"file of {self.policy_id}"
 
 
-class PolicyEvent(models.Model):
-    """One event of a training, kept as the JSON text that is sent."""
-
-    id = models.BigAutoField(primary_key=True)
-    policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="events", db_index=False)
-    seq = models.BigIntegerField()
-    data = models.TextField()
-
-    class Meta:
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["policy", "seq"], name="event_once_a_policy")
-        ]
-
-    def __str__(self) -> str:
-        return f"event {self.seq} of {self.policy_id}"
-
-
-class TrainingState(models.Model):
-    """What the next worker goes on from, or, where there is none, what is kept of it."""
-
-    policy = models.OneToOneField(Policy, on_delete=models.CASCADE, primary_key=True, related_name="state")
-    identity = models.CharField(max_length=64, default="")
-    """`api.training_identity` of what it was trained on: it is of no use to another training"""
-    state = models.BinaryField()
-
-    def __str__(self) -> str:
-        return f"state of {self.policy_id}"
-
-
 def _settle(policy_id: uuid.UUID) -> None:
     """Make the policy of the state of one training that has ended."""
     with transaction.atomic():
         policy = Policy.objects.select_for_update().defer("card").filter(id=policy_id).first()
-        kept = TrainingState.objects.filter(policy_id=policy_id).first()
+        kept = SavedState.objects.filter(job_id=policy_id).first()
         if policy is None or kept is None or not policy.has_ended:
             return
         if not policy.has_file:

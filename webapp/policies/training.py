@@ -59,14 +59,14 @@ def _train(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
     if keeper.cancelled.is_set() and not card.has_learned:
         _end_early(policy, store, keeper)
         return
-    store.end(Policy.CANCELLED if keeper.cancelled.is_set() else Policy.DONE, blob, card.to_json())
+    store.end_with(Policy.CANCELLED if keeper.cancelled.is_set() else Policy.DONE, blob, card.to_json())
 
 
 def _end_early(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
     """Cancelled before it has learned anything, in this attempt."""
     if keeper.lost.is_set():
         raise ClaimLostError(str(policy.id))
-    store.end(Policy.CANCELLED, None, None)
+    store.end_with(Policy.CANCELLED, None, None)
 
 
 def request_of(

@@ -1,20 +1,20 @@
-"""What a training tells, on its way into the database: in batches, once each, only while it is this worker's."""
+"""What a training reports as rows: its events, the latest state to go on from, and how far it is."""
 
-import threading
 import time
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db import transaction
 
 from engine import api
 from webapp.jobs.claim import Claim
-from webapp.json_text import to_text
-from webapp.policies.models import Policy, PolicyEvent, PolicyFile, TrainingState
+from webapp.jobs.event_store import EventStore
+from webapp.jobs.models import SavedState
+from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.summary import columns_of_file
 from webapp.policies.training_plan import TrainingPlan
 
-EVENT_VERSION = 1
+EVENT_TYPE, EVENT_VERSION = "progress", 1
 LEAST_SECONDS_BETWEEN_EVENTS = 0.5
 """of one stage: a training may tell more often than anybody can see"""
 MOST_SECONDS_BETWEEN_EVENTS = 10.0
@@ -27,40 +27,24 @@ BEGUN_AGAIN = (
 NO_STAGE: dict[str, Any] = {"stage": "", "stage_done": 0, "stage_total": 0}
 
 
-@dataclass(slots=True)
-class _Batch:
-    """What is to be written in one transaction."""
-
-    events: list[PolicyEvent] = field(default_factory=list)
-    state: bytes | None = None
-    """the latest to go on from"""
-    stage: dict[str, Any] | None = None
-    """columns of the row"""
-
-
-class TrainingStore:
-    """Remembers what the engine tells, so that it does not wait for the database; `write` is called now and then."""
+class TrainingStore(EventStore[Policy]):
+    """Keeps a training's events, of those that the engine reports as many as can be seen, and its latest state."""
 
     def __init__(self, claim: Claim[Policy], policy: Policy) -> None:
-        self._claim = claim
+        super().__init__(claim, policy.last_seq)
         self._between_events = seconds_between_events(policy.training_plan)
         self._identity = ""
         """of the training whose states are kept"""
-        self._last_seq = policy.last_seq
-        self._batch = _Batch()
         self._rows_told = 0
         """held-out rows that are in events: each event tells only the new ones"""
         self._last: api.TrainingProgress | None = None
         self._last_at = float("-inf")
         self._withheld: api.TrainingProgress | None = None
-        self._memory = threading.Lock()
-        """guards all of the above"""
-        self._writing = threading.Lock()
 
     def state_of(self, identity: str) -> bytes | None:
         """What this training can go on from; `identity` is its own. A state of another is dropped, and that is told."""
         self._identity = identity
-        kept = TrainingState.objects.filter(policy_id=self._claim.job_id).first()
+        kept = SavedState.objects.filter(job_id=self._claim.job_id).first()
         if kept is None or kept.identity == identity:
             return None if kept is None else bytes(kept.state)
         with self._writing, transaction.atomic():
@@ -71,7 +55,7 @@ class TrainingStore:
     def stage(self, stage: str, done: int, total: int) -> None:
         """How far the preparation is: for the row alone."""
         with self._memory:
-            self._batch.stage = {"stage": stage[:200], "stage_done": done, "stage_total": total}
+            self._batch.columns |= {"stage": stage[:200], "stage_done": done, "stage_total": total}
 
     def tell(self, progress: api.TrainingProgress) -> None:
         """Called by the engine."""
@@ -81,83 +65,45 @@ class TrainingStore:
             if same and len(progress.held_out) == self._rows_told and now - self._last_at < self._between_events:
                 self._withheld = progress
                 return
+            self._wait_for_room()
             self._last, self._last_at, self._withheld = progress, now, None
-            self._remember(progress)
+            self._tell(progress)
 
     def keep(self, state: bytes) -> None:
         """Called by the engine: what it could go on from."""
         with self._memory:
-            self._batch.state = state
+            self._batch.state = {"state": state, "identity": self._identity}
 
-    def write(self) -> None:
-        """Write what is remembered. Raises ClaimLostError; after any other error it is still remembered."""
-        with self._writing:
-            batch = self._take()
-            try:
-                with transaction.atomic():
-                    self._write(batch)
-            except BaseException:
-                self._put_back(batch)
-                raise
-
-    def end(self, status: str, blob: bytes | None, card: dict[str, api.Json] | None) -> None:
+    def end_with(self, status: str, blob: bytes | None, card: dict[str, api.Json] | None) -> None:
         """Write the rest, the policy's file and its last status in one transaction.
 
         Without a file a state that is there stays: it may be of an earlier attempt, which had learned something.
         """
         with self._memory:
             if self._withheld is not None:
-                self._remember(self._withheld)
-        changes: dict[str, Any] = dict(NO_STAGE)
-        if blob is not None and card is not None:
-            changes |= columns_of_file(blob, card)
-        with self._writing, transaction.atomic():
-            self._write(self._take())
-            if blob is not None:
-                PolicyFile.objects.update_or_create(policy_id=self._claim.job_id, defaults={"blob": blob})
-                TrainingState.objects.filter(policy_id=self._claim.job_id).delete()
-            self._claim.end(status, **changes)
+                self._tell(self._withheld)
+        if blob is None or card is None:
+            self.end(status, **NO_STAGE)
+        else:
+            self.end(status, partial(_write_file, self._claim, blob), **NO_STAGE, **columns_of_file(blob, card))
 
-    def _remember(self, progress: api.TrainingProgress) -> None:
-        self._last_seq += 1
+    def _tell(self, progress: api.TrainingProgress) -> None:
+        """With `_memory` held: make an event of `progress`."""
         told = progress.to_json()
         rows = told["held_out"]
         assert isinstance(rows, list)
         if len(rows) < self._rows_told:  # a training that has gone on from a state looks at them again
             self._rows_told = 0
-        event = told | {"type": "progress", "version": EVENT_VERSION, "seq": self._last_seq}
-        data = to_text(event | {"held_out": rows[self._rows_told :], "held_out_from": self._rows_told})
+        new_rows: dict[str, api.Json] = {"held_out": rows[self._rows_told :], "held_out_from": self._rows_told}
+        self._remember(EVENT_TYPE, {**told, "type": EVENT_TYPE, "version": EVENT_VERSION, **new_rows})
         self._rows_told = len(rows)
-        self._batch.events.append(PolicyEvent(policy_id=self._claim.job_id, seq=self._last_seq, data=data))
         words = f"{STAGE_WORDS.get(progress.stage, progress.stage)}, {100 * progress.done:.0f} % of the training"
-        self._batch.stage = {"stage": words, "stage_done": 0, "stage_total": 0}
+        self._batch.columns |= {"stage": words, "stage_done": 0, "stage_total": 0}
 
-    def _take(self) -> _Batch:
-        with self._memory:
-            batch, self._batch = self._batch, _Batch()
-        return batch
 
-    def _put_back(self, batch: _Batch) -> None:
-        with self._memory:
-            later = self._batch
-            self._batch = _Batch(
-                batch.events + later.events,
-                batch.state if later.state is None else later.state,
-                later.stage or batch.stage,
-            )
-
-    def _write(self, batch: _Batch) -> None:
-        """In the caller's transaction. Raises ClaimLostError before anything is written."""
-        changes: dict[str, Any] = batch.stage or {}
-        if batch.events:
-            changes = changes | {"last_seq": batch.events[-1].seq}
-        if not changes and batch.state is None:
-            return
-        self._claim.keep(**changes)
-        PolicyEvent.objects.bulk_create(batch.events, batch_size=500)
-        if batch.state is not None:
-            kept = {"state": batch.state, "identity": self._identity}
-            TrainingState.objects.update_or_create(policy_id=self._claim.job_id, defaults=kept)
+def _write_file(claim: Claim[Policy], blob: bytes) -> None:
+    PolicyFile.objects.update_or_create(policy_id=claim.job_id, defaults={"blob": blob})
+    SavedState.objects.filter(job_id=claim.job_id).delete()
 
 
 def seconds_between_events(plan: TrainingPlan | None) -> float:

@@ -1,4 +1,4 @@
-"""Runs, their events, checkpoints and answers."""
+"""Runs and their answers."""
 
 from typing import ClassVar
 
@@ -6,12 +6,12 @@ from django.db import models
 
 from engine import api
 from webapp.graphs.models import Graph
-from webapp.jobs.job import Job
+from webapp.jobs.job import JobWithEvents
 from webapp.json_text import JsonTextField
 from webapp.policies.models import Policy
 
 
-class Run(Job):
+class Run(JobWithEvents):
     """One placer on one graph and cluster.
 
         queued ──▶ running ──▶ done
@@ -49,8 +49,6 @@ class Run(Job):
     """of that policy, empty where there is none; stays when the policy goes"""
     policy_digest = models.CharField(max_length=64, default="", blank=True)
     """SHA-256 of its file"""
-    last_seq = models.BigIntegerField(default=0)
-    """number of the last stored event"""
     evaluations_used = models.BigIntegerField(default=0)
     best_step_time_us = models.FloatField(null=True)
 
@@ -63,42 +61,13 @@ class Run(Job):
     @classmethod
     def settle(cls) -> None:
         """Away with the checkpoints of runs that have ended: nobody goes on from them."""
-        Checkpoint.objects.exclude(run__status__in=(cls.QUEUED, cls.RUNNING)).delete()
+        cls.left_states().delete()
 
     @property
     def method_label(self) -> str:
         """The method for people; its name where the registry no longer has it."""
         labels = {method.name: method.label for method in api.methods()}
         return labels.get(self.method, self.method)
-
-
-class Event(models.Model):
-    """One event of a run, kept as the JSON text that is sent."""
-
-    id = models.BigAutoField(primary_key=True)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)
-    seq = models.BigIntegerField()
-    type = models.CharField(max_length=16)
-    data = models.TextField()
-
-    class Meta:
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["run", "seq"], name="event_once_a_run")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.seq}"
-
-
-class Checkpoint(models.Model):
-    """A run's whole state right after event `seq`: what the next worker goes on from."""
-
-    run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="checkpoint")
-    seq = models.BigIntegerField()
-    state = models.BinaryField()
-
-    def __str__(self) -> str:
-        return f"checkpoint after event {self.seq}"
 
 
 class Answer(models.Model):

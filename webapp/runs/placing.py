@@ -9,8 +9,8 @@ from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.keeper import Keeper
 from webapp.json_text import to_text
 from webapp.policies.models import PolicyFile
-from webapp.runs.event_store import EventStore
-from webapp.runs.models import Checkpoint, Run
+from webapp.runs.models import Run
+from webapp.runs.run_store import RunStore
 
 
 def place_run(run_id: uuid.UUID) -> None:
@@ -22,21 +22,21 @@ def place_run(run_id: uuid.UUID) -> None:
         run = claim.rows().select_related("graph__prepared").first()
         if run is None:
             raise ClaimLostError(str(run_id))
-        store = EventStore(claim, run)
+        store = RunStore(claim, run)
         with Keeper(claim, chore=store.write) as keeper:
             _place(run, store, keeper)
     Run.settle()
 
 
-def _place(run: Run, store: EventStore, keeper: Keeper) -> None:
+def _place(run: Run, store: RunStore, keeper: Keeper) -> None:
     prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
-    state = Checkpoint.objects.filter(run=run).values_list("state", flat=True).first()
-    checkpoint = None if state is None else bytes(state)
+    saved = run.saved_state
+    checkpoint = None if saved is None else bytes(saved.state)
     try:
         report = api.place(prepared, with_policy(run, request_of(run)), store.emit, keeper.should_stop, checkpoint)
     except api.InfeasibleError:
         if keeper.cancelled.is_set():
-            store.end(Run.CANCELLED)
+            store.end_with(Run.CANCELLED)
             return
         store.write()
         raise
@@ -45,7 +45,7 @@ def _place(run: Run, store: EventStore, keeper: Keeper) -> None:
         raise
     if keeper.lost.is_set():
         raise ClaimLostError(str(run.id))
-    store.end(Run.CANCELLED if keeper.cancelled.is_set() else Run.DONE, report)
+    store.end_with(Run.CANCELLED if keeper.cancelled.is_set() else Run.DONE, report)
 
 
 def with_policy(run: Run, request: api.RunRequest) -> api.RunRequest:

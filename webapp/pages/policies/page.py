@@ -10,7 +10,7 @@ from engine import api
 from webapp.pages.list_pages import page_of
 from webapp.policies import default_policy
 from webapp.policies.forms import PolicyUploadForm, TrainForm
-from webapp.policies.models import Policy, TrainingState
+from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.user_errors import row_or_404
 
@@ -30,7 +30,7 @@ def words_on_its_end(policy: Policy) -> str:
     if policy.is_usable:
         tried = "" if policy.known.get("held_out") else ", but it was tried on no graph that was held out"
         return f"{stopped}: what it had learned until then can be applied{tried}."
-    if TrainingState.objects.filter(policy=policy).exists():
+    if policy.saved_state is not None:
         return f"{stopped}: what it had learned until then is being kept: look again in a few seconds."
     return "" if policy.note else f"{stopped} before it had learned anything."
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from engine import api
 from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.jobs.event_log import events_after
 from webapp.json_text import to_text
 from webapp.pages.events import asked_events
 from webapp.pages.policies.page import (
@@ -26,7 +27,6 @@ from webapp.pages.policies.page import (
 from webapp.pages.projects.page import project_or_404
 from webapp.pages.run_lines import page_of_runs
 from webapp.policies import lifecycle
-from webapp.policies.event_log import events_after
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, PolicyFile
 from webapp.projects.models import Project

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
 
+from webapp.jobs.event_log import events_after
 from webapp.json_text import to_text
-from webapp.runs.event_log import events_after
 from webapp.runs.models import Run
 
 LOOK_EVERY_SECONDS = 0.3

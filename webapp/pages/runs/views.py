@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.jobs.event_log import events_after
 from webapp.json_text import to_text
 from webapp.pages.events import asked_events, seen_events
 from webapp.pages.graphs.page import graph_or_404, graph_page
@@ -18,7 +19,6 @@ from webapp.pages.runs.downloads import LACKS_VARIABLES
 from webapp.pages.runs.page import policy_fit, run_or_404, run_to_json
 from webapp.pages.runs.stream import messages
 from webapp.runs import lifecycle
-from webapp.runs.event_log import events_after
 from webapp.runs.forms import RunForm
 from webapp.runs.models import Run
 from webapp.user_errors import conflict, error_answer, form_errors, wants_json

@@ -1,0 +1,81 @@
+"""What a run reports as rows: its events, its latest checkpoint, and the best placement so far as its answer."""
+
+import math
+from collections.abc import Mapping
+from functools import partial
+
+from engine import api
+from webapp.jobs.claim import Claim
+from webapp.jobs.event_store import EventStore
+from webapp.runs.models import Answer, Run
+
+
+class RunStore(EventStore[Run]):
+    """Keeps a run's events and its latest checkpoint.
+
+    A run that goes on from a checkpoint reports some events again: those that are stored already are skipped.
+    """
+
+    def __init__(self, claim: Claim[Run], run: Run) -> None:
+        super().__init__(claim, run.last_seq)
+        self._best_step_time_us = math.inf if run.best_step_time_us is None else run.best_step_time_us
+        self._evaluations_used = run.evaluations_used
+        self._takes_trivial = run.method not in api.TRIVIAL
+        """who asks for a trivial placement by name gets just that"""
+
+    def emit(self, item: api.NumberedEvent | api.Checkpoint) -> None:
+        """Called by the engine."""
+        with self._memory:
+            if isinstance(item, api.Checkpoint):
+                self._batch.state = {"seq": item.seq, "state": item.state}
+                return
+            self._wait_for_room()
+            self._note(item.event)
+            if item.seq > self._last_seq:
+                assert item.seq == self._last_seq + 1, "the engine numbers events without a gap"
+                self._remember(item.event.type, item.to_json())
+            elif isinstance(item.event, api.Finished):
+                # A run with a limit in seconds can end sooner after going on than it had got before: its end counts.
+                self._remember(item.event.type, item.to_json())
+
+    def end_with(self, status: str, report: Mapping[str, api.Json] | None = None) -> None:
+        """Write the rest, the report and the run's last status in one transaction."""
+        if report is not None and report["feasible"]:
+            self.end(status, partial(_write_report, self._claim, report))
+        else:
+            self.end(status)
+
+    def _note(self, event: object) -> None:
+        """Keep what the row and the answer show of `event`."""
+        if isinstance(event, api.Episode):
+            if event.evaluations > self._evaluations_used:
+                self._evaluations_used = self._batch.columns["evaluations_used"] = event.evaluations
+            if event.feasible:
+                self._note_placement(event.step_time_us, event.placement)
+        elif (
+            self._takes_trivial
+            and isinstance(event, api.Baseline)
+            and event.method in api.TRIVIAL  # what the random baseline finds is not the run's
+            and event.step_time_us is not None
+            and event.placement is not None
+        ):
+            self._note_placement(event.step_time_us, event.placement)
+
+    def _note_placement(self, step_time_us: float, device_of_group: list[int]) -> None:
+        if step_time_us < self._best_step_time_us:
+            self._best_step_time_us = self._batch.columns["best_step_time_us"] = step_time_us
+            answer = {"step_time_us": step_time_us, "device_of_group": device_of_group}
+            write = partial(Answer.objects.update_or_create, run_id=self._claim.job_id, defaults=answer)
+            self._batch.others["answer"] = write
+
+
+def _write_report(claim: Claim[Run], report: Mapping[str, api.Json]) -> None:
+    """Keep the engine's own answer, unless an earlier attempt at this run has found a better one."""
+    best = {"step_time_us": report["step_time_us"], "device_of_group": api.device_of_group(report)}
+    rest = {key: value for key, value in report.items() if key != "device_of_group"}
+    answer = Answer.objects.filter(run_id=claim.job_id).first()
+    if answer is None or best["step_time_us"] <= answer.step_time_us:  # type: ignore[operator]  # the engine's report
+        claim.keep(best_step_time_us=report["step_time_us"], evaluations_used=report["evaluations"])
+        Answer.objects.update_or_create(run_id=claim.job_id, defaults=best | {"report": rest})
+    else:
+        Answer.objects.filter(run_id=claim.job_id).update(report=rest)
