@@ -1,88 +1,60 @@
 /** The figure of a comparison: best step time against evaluations, a line and a band a method, named at its end. */
 
-import { axes } from "./chart-drawing.js";
-import { spreadLabels } from "./chart-model.js";
-import { comparisonModel } from "./comparison-model.js";
-import { element, setAttributes, svg } from "../ui/dom.js";
+import { svg } from "../ui/dom.js";
 import { formatTime } from "../ui/format.js";
+import { axes, ChartFrame, countAxis, edgeLabels, heightOf, label, plotArea, rounded, stepPath, stepTimeAxis } from "./chart-frame.js";
+import { comparisonModel } from "./comparison-model.js";
 import { linearScale, logScale } from "./scale.js";
 
 /** @typedef {import("./comparison-model.js").ComparisonState} ComparisonState */
 /** @typedef {import("./comparison-model.js").Series} Series */
-/** @typedef {import("./chart-drawing.js").Plot} Plot */
+/** @typedef {import("./chart-frame.js").Plot} Plot x from the evaluations, y from the step time in µs */
 
-const LABEL_HEIGHT = 16;
-const GUTTER = 190;
-const GUTTER_FROM_WIDTH = 560;
+const LABELS_FROM_WIDTH = 560;
 
 export class ComparisonChart {
-  #host;
-  #picture = svg("svg", { "aria-hidden": "true" });
-  #empty = element("p", { class: "chart-empty" }, "Lines appear here as soon as runs have found something.");
+  #frame;
   /** @type {ComparisonState | null} */
   #state = null;
-  #frame = 0;
 
   /** @param {HTMLElement} host */
   constructor(host) {
-    this.#host = host;
-    host.replaceChildren(this.#picture, this.#empty);
-    new ResizeObserver(() => this.#redrawSoon()).observe(host);
+    this.#frame = new ChartFrame(host, (width, height) => this.#draw(width, height));
   }
 
   /** @param {ComparisonState} state */
   update(state) {
     this.#state = state;
-    this.#redrawSoon();
+    this.#frame.redrawSoon();
   }
 
-  #redrawSoon() {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#redraw();
-    });
-  }
-
-  #redraw() {
-    const { clientWidth: width, clientHeight: height } = this.#host;
+  /**
+   * @param {number} width
+   * @param {number} height
+   * @returns {SVGElement[] | string}
+   */
+  #draw(width, height) {
     const model = this.#state && comparisonModel(this.#state);
-    this.#empty.hidden = model !== null;
-    if (!model || width === 0) {
-      this.#picture.replaceChildren();
-      return;
+    if (!model) {
+      return "Lines appear here as soon as runs have found something.";
     }
-    setAttributes(this.#picture, { width, height, viewBox: `0 0 ${width} ${height}` });
-    const gutter = width >= GUTTER_FROM_WIDTH;
-    const [left, right, top, bottom] = [52, width - (gutter ? GUTTER : 16), 26, height - 40];
-    /** @type {Plot} */
+    const named = width >= LABELS_FROM_WIDTH;
+    const area = plotArea(width, height, 52, named ? 190 : 16);
     const plot = {
-      left,
-      right,
-      top,
-      bottom,
-      x: logScale(model.evaluations, [left + 4, right - 4]),
-      y: linearScale(model.rangeUs, [bottom, top]),
-      gutter,
-      logarithmic: false,
+      ...area,
+      x: logScale(model.evaluations, [area.left + 4, area.right - 4]),
+      y: linearScale(model.rangeUs, [area.bottom, area.top]),
     };
-    this.#picture.replaceChildren(
-      ...axes(plot, "evaluations, log scale", true),
+    const { series } = model;
+    return [
+      ...axes(plot, countAxis(plot, "evaluations, log scale", true), stepTimeAxis(plot, false)),
       ...oneDevice(plot, model.oneDeviceUs),
-      ...model.series.map((series) => svg("path", { class: `series-band is-series-${series.index}`, d: bandPath(plot, series) })),
-      ...model.series.map((series) => svg("path", { class: `series-line is-series-${series.index}`, d: linePath(plot, series) })),
-      ...model.series.map((series) => svg("path", { class: `series-line is-tail is-series-${series.index}`, d: tailPath(plot, series) })),
-      ...(gutter ? labels(plot, model.series) : []),
-    );
+      ...series.map((one) => svg("path", { class: `series-band is-series-${one.index}`, d: bandPath(plot, one) })),
+      ...series.map((one) => svg("path", { class: `series-line is-series-${one.index}`, d: linePath(plot, one) })),
+      ...series.map((one) => svg("path", { class: `series-line is-tail is-series-${one.index}`, d: tailPath(plot, one) })),
+      ...(named ? edgeLabels(plot, true, series.map((one) => nameOf(plot, one))) : []),
+    ];
   }
-}
-
-/**
- * @param {Plot} plot
- * @param {number} us
- * @returns {number} pixel, at the edge where it lies beyond
- */
-function heightOf(plot, us) {
-  return rounded(Math.min(plot.bottom, Math.max(plot.top, plot.y.toPixel(us))));
 }
 
 /**
@@ -91,9 +63,8 @@ function heightOf(plot, us) {
  * @returns {string} steps through the medians, to the last evaluation of the method
  */
 function linePath(plot, { band }) {
-  const [first, ...steps] = stepsOf(plot, band.evaluations, band.median_us);
-  const dot = steps.length === 0 ? "h5" : ""; // a method with one placement is a short dash
-  return `M${first[0]},${first[1]}${steps.map(([x, y]) => `H${x}V${y}`).join("")}${dot}`;
+  const dash = band.evaluations.length === 1 ? "h5" : ""; // a method with one placement is a short dash
+  return `${stepPath(pointsOf(plot, band.evaluations, band.median_us))}${dash}`;
 }
 
 /**
@@ -102,8 +73,8 @@ function linePath(plot, { band }) {
  * @returns {string} from the method's last evaluation on to its label, thinner
  */
 function tailPath(plot, { band, lastUs }) {
-  const from = rounded(plot.x.toPixel(band.evaluations[band.evaluations.length - 1]));
-  return `M${from},${heightOf(plot, lastUs)}H${plot.right}`;
+  const from = plot.x.toPixel(band.evaluations[band.evaluations.length - 1]);
+  return `M${rounded(from)},${rounded(heightOf(plot, lastUs))}H${plot.right}`;
 }
 
 /**
@@ -112,12 +83,10 @@ function tailPath(plot, { band, lastUs }) {
  * @returns {string}
  */
 function bandPath(plot, { band }) {
-  const [first, ...upper] = stepsOf(plot, band.evaluations, band.high_us);
-  const lower = stepsOf(plot, band.evaluations, band.low_us).reverse();
-  const forth = upper.map(([x, y]) => `H${x}V${y}`).join("");
+  const lower = pointsOf(plot, band.evaluations, band.low_us).reverse();
   // backwards a step goes down before it goes on
-  const down = lower.map(([x, y], index) => (index === 0 ? `L${x},${y}` : `V${y}H${x}`)).join("");
-  return upper.length === 0 ? "" : `M${first[0]},${first[1]}${forth}${down}Z`;
+  const back = lower.map(([x, y], index) => (index === 0 ? `L${rounded(x)},${rounded(y)}` : `V${rounded(y)}H${rounded(x)}`));
+  return lower.length === 1 ? "" : `${stepPath(pointsOf(plot, band.evaluations, band.high_us))}${back.join("")}Z`;
 }
 
 /**
@@ -126,23 +95,19 @@ function bandPath(plot, { band }) {
  * @param {number[]} values
  * @returns {[number, number][]} pixels
  */
-function stepsOf(plot, evaluations, values) {
-  return evaluations.map((count, index) => [rounded(plot.x.toPixel(count)), heightOf(plot, values[index])]);
+function pointsOf(plot, evaluations, values) {
+  return evaluations.map((count, index) => [plot.x.toPixel(count), heightOf(plot, values[index])]);
 }
 
 /**
  * @param {Plot} plot
- * @param {readonly Series[]} series
- * @returns {SVGElement[]} each method's name and last median beside the height at which its line ends
+ * @param {Series} series
+ * @returns {import("./chart-frame.js").EdgeLabel} the method's name and last median, at the height at which its line ends
  */
-function labels(plot, series) {
-  const wanted = series.map(({ lastUs }) => heightOf(plot, lastUs) + 4);
-  const places = spreadLabels(wanted, LABEL_HEIGHT, [plot.top + 4, plot.bottom]);
-  return series.map(({ index, label, lastUs }, position) => {
-    const arrow = lastUs > plot.y.domain[1] ? "↑ " : "";
-    const where = { x: plot.right + 8, y: rounded(places[position]), class: `series-label is-series-${index}` };
-    return svg("text", where, `${arrow}${label} ${formatTime(lastUs)}`);
-  });
+function nameOf(plot, { index, label: name, lastUs }) {
+  const arrow = lastUs > plot.y.domain[1] ? "↑ " : "";
+  const kind = `series-label is-series-${index}`;
+  return { text: `${arrow}${name} ${formatTime(lastUs)}`, kind, height: heightOf(plot, lastUs) };
 }
 
 /**
@@ -157,14 +122,6 @@ function oneDevice(plot, us) {
   const y = rounded(plot.y.toPixel(us));
   return [
     svg("path", { class: "chart-line is-single_device", d: `M${plot.left},${y}H${plot.right}` }),
-    svg("text", { x: plot.left + 6, y: y - 5, class: "chart-label is-single_device" }, `one device ${formatTime(us)}`),
+    label(plot.left + 6, y - 5, `one device ${formatTime(us)}`, "chart-label is-single_device", "start"),
   ];
-}
-
-/**
- * @param {number} pixel
- * @returns {number}
- */
-function rounded(pixel) {
-  return Math.round(pixel * 10) / 10;
 }

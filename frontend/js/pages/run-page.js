@@ -1,8 +1,8 @@
 /** The page of a run: brings the modules together. */
 
 import { Announcer } from "../ui/announcer.js";
-import { RunChart } from "../chart/chart.js";
-import { chartLegend } from "../chart/chart-legend.js";
+import { RunChart } from "../chart/run-chart.js";
+import { chartLegend } from "../chart/run-chart-legend.js";
 import { confirmDeletion } from "../ui/confirm.js";
 import { prefersLessMotion } from "../ui/colours.js";
 import { DeviceLegend } from "../graph/device-legend.js";

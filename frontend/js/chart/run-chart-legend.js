@@ -1,6 +1,6 @@
 /** What the marks of the chart mean, with their values: the same in words, under the chart. */
 
-import { MEAN_WINDOW } from "./chart-drawing.js";
+import { MEAN_WINDOW } from "./run-chart-drawing.js";
 import { element } from "../ui/dom.js";
 import { formatTime, NOTHING } from "../ui/format.js";
 

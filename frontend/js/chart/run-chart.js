@@ -1,16 +1,17 @@
 /** The chart of a run: step time of every episode, best so far, and what there is to compare with. */
 
-import { axes, baselines, cursor, curves, drawPoints } from "./chart-drawing.js";
-import { chartModel, episodeRange, nearestEpisode } from "./chart-model.js";
+import { hasEnded } from "../run/run-state.js";
 import { colour, onThemeChange } from "../ui/colours.js";
 import { element, setAttributes, svg } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatTime } from "../ui/format.js";
-import { hasEnded } from "../run/run-state.js";
+import { axes, ChartFrame, countAxis, plotArea, stepTimeAxis } from "./chart-frame.js";
+import { baselines, cursor, curves, drawPoints } from "./run-chart-drawing.js";
+import { chartModel, episodeRange, nearestEpisode } from "./run-chart-model.js";
 import { linearScale, logScale } from "./scale.js";
 
 /** @typedef {import("../run/run-state.js").RunState} RunState */
 
-const GUTTER_FROM_WIDTH = 620;
+const LABELS_BESIDE_FROM_WIDTH = 620;
 const KEY_STEPS = new Map([
   ["ArrowLeft", -1],
   ["ArrowDown", -1],
@@ -24,19 +25,16 @@ export class RunChart {
   #host;
   #onSeek;
   #canvas = element("canvas", { "aria-hidden": "true" });
-  #picture = svg("svg", { "aria-hidden": "true" });
-  #still = svg("g");
   #shownMark = svg("g");
   #hoverMark = svg("g");
   #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-  #empty = element("p", { class: "chart-empty" });
   /** @type {RunState | null} */
   #state = null;
   #shown = -1;
   #logarithmic = false;
-  /** @type {import("./chart-drawing.js").Plot | null} */
+  /** @type {import("./chart-frame.js").Plot | null} */
   #plot = null;
-  #frame = 0;
+  #frame;
 
   /**
    * @param {HTMLElement} host
@@ -45,11 +43,11 @@ export class RunChart {
   constructor(host, onSeek) {
     this.#host = host;
     this.#onSeek = onSeek;
-    this.#picture.append(this.#still, this.#shownMark, this.#hoverMark);
-    host.replaceChildren(this.#canvas, this.#picture, this.#tip, this.#empty);
+    this.#frame = new ChartFrame(host, (width, height) => this.#draw(width, height));
+    host.prepend(this.#canvas);
+    host.append(this.#tip);
     setAttributes(host, { role: "slider", tabindex: 0, "aria-label": "Episode in the chart", "aria-orientation": "horizontal" });
-    new ResizeObserver(() => this.#redrawSoon()).observe(host);
-    onThemeChange(() => this.#redrawSoon());
+    onThemeChange(() => this.#frame.redrawSoon()); // a canvas keeps the colours that it was drawn with
     host.addEventListener("pointermove", (event) => this.#onPointerMove(event));
     host.addEventListener("pointerdown", (event) => this.#onPointerDown(event));
     host.addEventListener("pointerleave", () => this.#hover(-1));
@@ -65,7 +63,7 @@ export class RunChart {
     this.#state = state;
     this.#shown = shown;
     if (changed) {
-      this.#redrawSoon();
+      this.#frame.redrawSoon();
     } else {
       this.#markShown();
     }
@@ -74,38 +72,37 @@ export class RunChart {
   /** @param {boolean} logarithmic */
   setLogarithmic(logarithmic) {
     this.#logarithmic = logarithmic;
-    this.#redrawSoon();
+    this.#frame.redrawSoon();
   }
 
-  #redrawSoon() {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#redraw();
-    });
-  }
-
-  #redraw() {
-    const { clientWidth: width, clientHeight: height } = this.#host;
+  /**
+   * @param {number} width
+   * @param {number} height
+   * @returns {SVGElement[] | string}
+   */
+  #draw(width, height) {
     const model = this.#state && chartModel(this.#state, this.#logarithmic);
-    this.#empty.hidden = model !== null;
-    if (!this.#state || !model || width === 0) {
-      this.#plot = null;
-      this.#empty.textContent = this.#emptyWords();
-      this.#still.replaceChildren();
-      this.#sizeCanvas(width, height);
-      this.#markShown();
-      return;
-    }
-    setAttributes(this.#picture, { width, height, viewBox: `0 0 ${width} ${height}` });
-    const plot = this.#plotOf(width, height, model.rangeUs, this.#state.episodes);
-    this.#plot = plot;
-    const { episodes } = this.#state;
-    this.#still.replaceChildren(...axes(plot), ...curves(plot, episodes), ...baselines(plot, model.lines));
     const context = this.#sizeCanvas(width, height);
+    if (!this.#state || !model) {
+      this.#plot = null;
+      this.#markShown();
+      return this.#emptyWords();
+    }
+    const { episodes } = this.#state;
+    const beside = width >= LABELS_BESIDE_FROM_WIDTH;
+    const plot = this.#plotOf(plotArea(width, height, 52, beside ? 184 : 22), model.rangeUs, episodes);
+    this.#plot = plot;
     if (context) {
       drawPoints(context, plot, episodes, { feasible: colour("--chart-point"), infeasible: colour("--danger") });
     }
     this.#markShown();
+    return [
+      ...axes(plot, countAxis(plot, "episode"), stepTimeAxis(plot, this.#logarithmic)),
+      ...curves(plot, episodes),
+      ...baselines(plot, beside, model.lines),
+      this.#shownMark,
+      this.#hoverMark,
+    ];
   }
 
   #emptyWords() {
@@ -115,28 +112,17 @@ export class RunChart {
   }
 
   /**
-   * @param {number} width
-   * @param {number} height
+   * @param {import("./chart-frame.js").Area} area
    * @param {readonly [number, number]} rangeUs
    * @param {readonly import("../run/run-state.js").Episode[]} episodes
-   * @returns {import("./chart-drawing.js").Plot}
+   * @returns {import("./chart-frame.js").Plot}
    */
-  #plotOf(width, height, rangeUs, episodes) {
-    const gutter = width >= GUTTER_FROM_WIDTH;
-    const left = 52;
-    const right = width - (gutter ? 184 : 22);
-    const top = 26;
-    const bottom = height - 40;
-    const makeScale = this.#logarithmic ? logScale : linearScale;
+  #plotOf(area, rangeUs, episodes) {
+    const scale = this.#logarithmic ? logScale : linearScale;
     return {
-      left,
-      right,
-      top,
-      bottom,
-      x: linearScale(episodeRange(episodes), [left + 4, right - 4]),
-      y: makeScale(rangeUs, [bottom, top]),
-      gutter,
-      logarithmic: this.#logarithmic,
+      ...area,
+      x: linearScale(episodeRange(episodes), [area.left + 4, area.right - 4]),
+      y: scale(rangeUs, [area.bottom, area.top]),
     };
   }
 

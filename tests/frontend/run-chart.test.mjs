@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartModel, episodeRange, nearestEpisode, spreadLabels } from "../../frontend/js/chart/chart-model.js";
+import { chartModel, episodeRange, nearestEpisode } from "../../frontend/js/chart/run-chart-model.js";
 import { changes, distinctPoints, envelope, runningMean } from "../../frontend/js/chart/decimate.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { linearScale, linearTicks, logScale, logTicks, niceStep, roomFor } from "../../frontend/js/chart/scale.js";
@@ -22,7 +22,7 @@ function stateWith(times, baselines = {}) {
 }
 
 /**
- * @param {import("../../frontend/js/chart/chart-model.js").ChartModel | null} model
+ * @param {import("../../frontend/js/chart/run-chart-model.js").ChartModel | null} model
  * @param {string} key
  */
 function placeOf(model, key) {
@@ -116,14 +116,6 @@ test("nothing to show is null; baselines alone are something", () => {
   assert.equal(chartModel(initialState(), false), null);
   assert.ok(chartModel(stateWith([], { single_device: 1000 }), false));
   assert.equal(chartModel(stateWith([], { single_device: null }), false), null);
-});
-
-test("labels never cover each other and stay within the bounds where they fit", () => {
-  const placed = spreadLabels([50, 52, 51, 200, 199], 16, [0, 205]);
-  const ordered = [...placed].sort((one, other) => one - other);
-  ordered.slice(1).forEach((place, index) => assert.ok(place - ordered[index] >= 16 - 1e-9));
-  assert.ok(ordered[0] >= 0 && ordered[4] <= 205);
-  assert.deepEqual(spreadLabels([30, 90], 16, [0, 100]), [30, 90]);
 });
 
 test("decimation keeps every point that can be told apart, and no more than the pixels", () => {

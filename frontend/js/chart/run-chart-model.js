@@ -93,30 +93,6 @@ export function placeOf(valueUs, [low, high]) {
 }
 
 /**
- * Pixel positions for labels so that none covers another: as near to what they name as can be, within the bounds.
- *
- * @param {readonly number[]} wanted pixels, in any order
- * @param {number} height of one label
- * @param {readonly [number, number]} bounds
- * @returns {number[]} in the order of `wanted`
- */
-export function spreadLabels(wanted, height, [top, bottom]) {
-  const order = wanted.map((_, index) => index).sort((one, other) => wanted[one] - wanted[other] || one - other);
-  const placed = new Array(wanted.length).fill(0);
-  let free = top;
-  for (const index of order) {
-    placed[index] = Math.max(wanted[index], free);
-    free = placed[index] + height;
-  }
-  let limit = bottom;
-  for (const index of order.reverse()) {
-    placed[index] = Math.min(placed[index], limit);
-    limit = placed[index] - height;
-  }
-  return placed;
-}
-
-/**
  * @param {import("../run/run-state.js").RunState} state
  * @returns {{ key: string, label: string, valueUs: number }[]}
  */

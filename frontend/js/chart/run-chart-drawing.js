@@ -1,0 +1,131 @@
+/** The marks of a run's chart: SVG for lines and labels, a canvas for the points. All figures come from outside. */
+
+import { svg } from "../ui/dom.js";
+import { formatTime } from "../ui/format.js";
+import { crisp, edgeLabels, heightOf, rounded, stepPath } from "./chart-frame.js";
+import { changes, distinctPoints, envelope, runningMean } from "./decimate.js";
+
+/** @typedef {import("../run/run-state.js").Episode} Episode */
+/** @typedef {import("./chart-frame.js").Plot} Plot x from the episode's number, y from the step time in µs */
+
+export const MEAN_WINDOW = 50;
+const POINT_RADIUS = 1.9;
+const ARROWS = { inside: "", above: "↑ ", below: "↓ " };
+
+/**
+ * The horizontal lines with their labels; of a line beyond the range only the label stands at the edge, with an arrow.
+ *
+ * @param {Plot} plot
+ * @param {boolean} beside whether the labels stand beside the plot
+ * @param {import("./run-chart-model.js").Line[]} lines
+ * @returns {SVGElement[]}
+ */
+export function baselines(plot, beside, lines) {
+  const inside = lines.filter(({ place }) => place === "inside");
+  const labels = lines.map((line) => ({
+    text: `${ARROWS[line.place]}${line.label} ${formatTime(line.valueUs)}`,
+    kind: `chart-label is-${line.key}`,
+    height: heightOf(plot, line.valueUs),
+  }));
+  return [
+    ...inside.map(({ key, valueUs }) =>
+      svg("path", { class: `chart-line is-${key}`, d: `M${plot.left},${crisp(plot.y.toPixel(valueUs))}H${plot.right}` }),
+    ),
+    ...edgeLabels(plot, beside, labels),
+  ];
+}
+
+/**
+ * Best so far as steps, and the running mean.
+ *
+ * @param {Plot} plot
+ * @param {readonly Episode[]} episodes
+ * @returns {SVGElement[]}
+ */
+export function curves(plot, episodes) {
+  const x = (/** @type {number} */ index) => plot.x.toPixel(episodes[index].episode);
+  const made = [];
+  const mean = runningMean(episodes.map(({ stepTimeUs }) => stepTimeUs), MEAN_WINDOW);
+  const points = envelope(mean, Math.round(plot.right - plot.left)).filter(({ index }) => index >= MEAN_WINDOW / 5);
+  if (points.length > 1) {
+    const through = points.map(({ index, value }) => `${rounded(x(index))},${rounded(heightOf(plot, value))}`);
+    made.push(svg("path", { class: "chart-mean", d: `M${through.join("L")}` }));
+  }
+  const best = changes(episodes, ({ bestStepTimeUs }) => bestStepTimeUs);
+  if (best.length > 0) {
+    const steps = stepPath(best.map(({ index, value }) => [x(index), heightOf(plot, value)]));
+    made.push(svg("path", { class: "chart-best", d: `${steps}H${rounded(x(episodes.length - 1))}` }));
+  }
+  return made;
+}
+
+/**
+ * Every episode as a point; one that does not fit the memory as a cross; one beyond the range as a tick at the edge.
+ *
+ * @param {CanvasRenderingContext2D} context
+ * @param {Plot} plot
+ * @param {readonly Episode[]} episodes
+ * @param {{ feasible: string, infeasible: string }} colours
+ */
+export function drawPoints(context, plot, episodes, colours) {
+  const points = distinctPoints(
+    episodes,
+    ({ episode }) => plot.x.toPixel(episode),
+    ({ stepTimeUs }) => heightOf(plot, stepTimeUs),
+  );
+  context.lineWidth = 1.2;
+  const radius = points.length > 4000 ? POINT_RADIUS * 0.75 : POINT_RADIUS;
+  for (const feasible of [false, true]) {
+    context.beginPath();
+    for (const { x, y, index } of points) {
+      if (episodes[index].feasible === feasible) {
+        mark(context, x, y, feasible, radius);
+      }
+    }
+    context.globalAlpha = feasible ? 0.6 : 0.75;
+    context.fillStyle = colours.feasible;
+    context.strokeStyle = colours.infeasible;
+    if (feasible) {
+      context.fill();
+    } else {
+      context.stroke();
+    }
+  }
+  context.globalAlpha = 1;
+}
+
+/**
+ * The episode that is shown, or the one under the pointer.
+ *
+ * @param {Plot} plot
+ * @param {Episode} episode
+ * @param {string} kind
+ * @returns {SVGElement[]}
+ */
+export function cursor(plot, episode, kind) {
+  const x = rounded(plot.x.toPixel(episode.episode));
+  const y = rounded(heightOf(plot, episode.stepTimeUs));
+  return [
+    svg("path", { class: `chart-cursor is-${kind}`, d: `M${x},${plot.top}V${plot.bottom}` }),
+    svg("circle", { class: `chart-dot is-${kind}`, cx: x, cy: y, r: kind === "shown" ? 5 : 4 }),
+  ];
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {number} y
+ * @param {boolean} feasible
+ * @param {number} radius
+ */
+function mark(context, x, y, feasible, radius) {
+  if (feasible) {
+    context.moveTo(x + radius, y);
+    context.arc(x, y, radius, 0, Math.PI * 2);
+  } else {
+    context.moveTo(x - 2.5, y - 2.5);
+    context.lineTo(x + 2.5, y + 2.5);
+    context.moveTo(x - 2.5, y + 2.5);
+    context.lineTo(x + 2.5, y - 2.5);
+  }
+}
