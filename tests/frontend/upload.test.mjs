@@ -1,40 +1,39 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sortErrors } from "../../frontend/js/forms/form-errors.js";
-import { faultOf, faultOfSecond } from "../../frontend/js/forms/upload.js";
+import { faultOf } from "../../frontend/js/forms/upload.js";
 
 const ACCEPT = ".pb,.pbtxt, .json";
 const LIMIT = 256 * 1024 ** 2;
 
-test("a file that can be no graph is refused before it is sent, with what is allowed", () => {
-  /** @type {[{ name: string, size: number } | undefined, string][]} */
-  const table = [
-    [undefined, "No file was chosen."],
-    [{ name: "cat.png", size: 9 }, "cat.png: this kind of file cannot be read; allowed: .pb, .pbtxt, .json"],
-    [{ name: "pb", size: 9 }, "pb: this kind of file cannot be read; allowed: .pb, .pbtxt, .json"],
-    [{ name: "a.pb", size: 0 }, "a.pb: the file is empty; allowed: a graph with at least one op"],
-    [{ name: "a.pb", size: LIMIT + 1 }, "a.pb: the file has 256 MiB; allowed: at most 256 MiB"],
-    [{ name: "a.pb", size: LIMIT * 4 }, "a.pb: the file has 1.00 GiB; allowed: at most 256 MiB"],
-    [{ name: "a.PB", size: LIMIT }, ""],
-    [{ name: "graph.pbtxt", size: 1 }, ""],
-  ];
-  for (const [file, wanted] of table) {
-    assert.equal(faultOf(file, LIMIT, ACCEPT), wanted);
-  }
-});
-
-test("a second file that can be no measured times is refused before it is sent; the limit is for both together", () => {
-  const graph = { name: "a.zip", size: 100 };
+test("a file of another kind, or one that is too large, is refused before it is sent, with what is allowed", () => {
   /** @type {[{ name: string, size: number } | undefined, string][]} */
   const table = [
     [undefined, ""],
-    [{ name: "times.json", size: 9 }, "times.json: this is no RunMetadata; allowed: .pb"],
-    [{ name: "times.pb", size: 0 }, "times.pb: the file is empty; allowed: RunMetadata with step stats"],
-    [{ name: "times.pb", size: LIMIT - 100 }, ""],
-    [{ name: "times.PB", size: LIMIT - 99 }, "Both files together have 256 MiB; allowed: at most 256 MiB"],
+    [{ name: "cat.png", size: 9 }, "cat.png: a file ending in .png; allowed: .pb, .pbtxt, .json"],
+    [{ name: "pb", size: 9 }, "pb: a file ending in nothing; allowed: .pb, .pbtxt, .json"],
+    [{ name: ".pb", size: 9 }, ".pb: a file ending in nothing; allowed: .pb, .pbtxt, .json"],
+    [{ name: "a.pb", size: LIMIT + 1 }, "a.pb: the file is too large; allowed: at most 256 MiB"],
+    [{ name: "a.PB", size: LIMIT }, ""],
+    [{ name: "graph.pbtxt", size: 1 }, ""],
+    [{ name: "empty.pb", size: 0 }, ""],
   ];
-  for (const [times, wanted] of table) {
-    assert.equal(faultOfSecond(times, graph, LIMIT, ".pb"), wanted);
+  for (const [file, wanted] of table) {
+    assert.equal(faultOf([{ file, accept: ACCEPT }], LIMIT), wanted);
+  }
+});
+
+test("a second file has its own kind, and the limit is for both together", () => {
+  const graph = { file: { name: "a.json", size: 100 }, accept: ACCEPT };
+  /** @type {[{ name: string, size: number } | undefined, string][]} */
+  const table = [
+    [undefined, ""],
+    [{ name: "times.json", size: 9 }, "times.json: a file ending in .json; allowed: .pb"],
+    [{ name: "times.pb", size: LIMIT - 100 }, ""],
+    [{ name: "times.PB", size: LIMIT - 99 }, "both files together are too large; allowed: at most 256 MiB"],
+  ];
+  for (const [file, wanted] of table) {
+    assert.equal(faultOf([graph, { file, accept: ".pb" }], LIMIT), wanted);
   }
 });
 

@@ -56,8 +56,8 @@ export function enhanceUpload(form) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const [file, second] = [input.files?.[0], times.files?.[0]];
-    const limitBytes = Number(form.dataset.limitBytes);
-    const fault = faultOf(file, limitBytes, input.accept) || faultOfSecond(second, file, limitBytes, times.accept);
+    const fields = [{ file, accept: input.accept }, { file: second, accept: times.accept }];
+    const fault = faultOf(fields, Number(form.dataset.limitBytes));
     tellError(form, fault);
     if (fault === "") {
       send(form);
@@ -79,55 +79,26 @@ function isComingBack() {
 }
 
 /**
- * What the server would refuse without looking into the file, told without sending it.
+ * What the server would refuse only after a long upload: a kind of file that it does not read, or too many bytes.
  *
- * @param {{ name: string, size: number } | undefined} file
- * @param {number} limitBytes
- * @param {string} accept suffixes with commas between
- * @param {string} [wanted] what the file should hold
+ * @param {readonly { file: { name: string, size: number } | undefined, accept: string }[]} fields each with the suffixes
+ *   that it takes, commas between; a file may be missing
+ * @param {number} limitBytes of all files together
  * @returns {string} empty where nothing is wrong so far
  */
-export function faultOf(file, limitBytes, accept, wanted = "a graph with at least one op") {
-  if (!file) {
-    return "No file was chosen.";
+export function faultOf(fields, limitBytes) {
+  const chosen = fields.flatMap(({ file, accept }) => (file ? [{ name: file.name, size: file.size, accept }] : []));
+  for (const { name, accept } of chosen) {
+    const suffixes = accept.split(",").map((suffix) => suffix.trim());
+    const dot = name.lastIndexOf(".");
+    const suffix = dot > 0 ? name.slice(dot).toLowerCase() : "nothing";
+    if (!suffixes.includes(suffix)) {
+      return `${cutName(name)}: a file ending in ${cutName(suffix)}; allowed: ${suffixes.join(", ")}`;
+    }
   }
-  const name = cutName(file.name);
-  const suffixes = accept.split(",").map((suffix) => suffix.trim());
-  if (!suffixes.some((suffix) => file.name.toLowerCase().endsWith(suffix))) {
-    return `${name}: this kind of file cannot be read; allowed: ${suffixes.join(", ")}`;
-  }
-  if (file.size === 0) {
-    return `${name}: the file is empty; allowed: ${wanted}`;
-  }
-  return file.size > limitBytes
-    ? `${name}: the file has ${formatBytes(file.size)}; allowed: at most ${formatBytes(limitBytes)}`
-    : "";
-}
-
-/**
- * The same of the second file, which may be missing.
- *
- * @param {{ name: string, size: number } | undefined} second
- * @param {{ name: string, size: number } | undefined} first
- * @param {number} limitBytes of both together
- * @param {string} accept
- * @returns {string}
- */
-export function faultOfSecond(second, first, limitBytes, accept) {
-  if (!second) {
-    return "";
-  }
-  const name = cutName(second.name);
-  if (!second.name.toLowerCase().endsWith(accept)) {
-    return `${name}: this is no RunMetadata; allowed: ${accept}`;
-  }
-  if (second.size === 0) {
-    return `${name}: the file is empty; allowed: RunMetadata with step stats`;
-  }
-  const bytes = second.size + (first?.size ?? 0);
-  return bytes > limitBytes
-    ? `Both files together have ${formatBytes(bytes)}; allowed: at most ${formatBytes(limitBytes)}`
-    : "";
+  const bytes = chosen.reduce((sum, { size }) => sum + size, 0);
+  const what = chosen.length === 1 ? `${cutName(chosen[0].name)}: the file is` : "both files together are";
+  return bytes > limitBytes ? `${what} too large; allowed: at most ${formatBytes(limitBytes)}` : "";
 }
 
 /** @param {HTMLFormElement} form */

@@ -12,7 +12,7 @@ const form = find(document, "form[data-policy-upload]", HTMLFormElement);
 const button = find(form, "button[type=submit]", HTMLButtonElement);
 form.addEventListener("submit", (event) => {
   const input = find(form, "input[type=file]", HTMLInputElement);
-  const fault = faultOf(input.files?.[0], Number(form.dataset.limitBytes), input.accept, "a policy");
+  const fault = faultOf([{ file: input.files?.[0], accept: input.accept }], Number(form.dataset.limitBytes));
   const box = find(form, "[data-part=upload-error]", HTMLElement);
   box.hidden = fault === "";
   setText(box, fault);
