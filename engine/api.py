@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from engine.child.parent import Limits, ReportProgress
+from engine.child.warm import end_warm
 from engine.clusters.catalogue import CATALOGUE
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
 from engine.clusters.cluster_json import cluster_to_json
@@ -48,7 +49,7 @@ from engine.events import (
     Started,
 )
 from engine.formats.format import Format
-from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, prepare
+from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.registry import FORMATS
 from engine.formats.writing import write_placed
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
@@ -274,8 +275,10 @@ __all__ = [
     "device_kinds",
     "device_of_group",
     "draw_comparison",
+    "end_warm",
     "families",
     "family_members",
+    "keep_warm",
     "learned_until",
     "list_settings",
     "measure",

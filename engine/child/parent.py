@@ -1,6 +1,6 @@
 """Work on untrusted files and with TensorFlow, done in a child process with limits: the parent's side.
 
-A child gets its arguments as JSON on its standard input, tells its progress as JSON lines on a pipe, and leaves its
+A child gets its arguments as JSON, tells its progress as JSON lines on a pipe, and leaves its
 result as files in a private folder that disappears with it. Nothing is ever pickled. It dies with its process group on
 time-out, and with its parent (where the system can do that). `process.py` is the child's side.
 """
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn, TypeAlias
@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import errors
+from engine.child.warm import ServerLostError, WarmChild, WarmServer, warm_server
 from engine.errors import ChildError, GraphError, LimitError, PlacetoError, SettingsError, shortened
 from engine.events import Json
 from engine.files.archive import unpack
@@ -42,7 +43,7 @@ Results: TypeAlias = tuple[dict[str, NDArray[np.generic]], dict[str, Json]]
 
 MEBIBYTE = 1024**2
 LEAST_MEMORY_BYTES = 128 * MEBIBYTE
-RESULT_FILE, ERROR_FILE, LOG_FILE = "result.npz", "error.json", "log.txt"
+ORDER_FILE, RESULT_FILE, ERROR_FILE, LOG_FILE = "order.json", "result.npz", "error.json", "log.txt"
 MEMORY_EXIT_STATUS, DISK_EXIT_STATUS = 12, 13
 """the child's own answers to a MemoryError, and to a disk that is full or a file that grew too large"""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -104,18 +105,31 @@ def child_results(
     report_progress: ReportProgress = no_progress,
     pulse: Pulse = no_pulse,
     with_gpus: bool = False,
+    is_warm: bool = False,
 ) -> Iterator[tuple[Results, Path]]:
     """Run `function` ("module:name", one of ours) in a child; yields its results and its folder of other files.
 
     The function is called as `function(arguments, folder, report_progress) -> Results`; the folder is gone when the
     context ends. `task` says in an error what was being done ("reading the graph"); empty: the stage that the function
-    reported last. The child sees the machine's GPUs only `with_gpus`. Raises what typed error the function raised,
-    LimitError for too much time or memory, ChildError for a crash.
+    reported last. The child sees the machine's GPUs only `with_gpus`. `is_warm`: it is forked from the process that
+    `warm.keep_warm` keeps, where there is one. Raises what typed error the function raised, LimitError for too much
+    time or memory, ChildError for a crash.
     """
-    with tempfile.TemporaryDirectory(prefix="placeto-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        _run(function, arguments, limits, task, folder, report_progress, pulse, with_gpus and GPU_DRIVER.exists())
+    with_gpus = with_gpus and GPU_DRIVER.exists()
+    with ExitStack() as stack:
+        folder = _new_folder(stack)
+        server = warm_server() if is_warm and not with_gpus else None
+        try:
+            _run(function, arguments, limits, task, folder, report_progress, pulse, with_gpus, server)
+        except ServerLostError:
+            _logger.warning("the process that children are forked from has ended; this child is started on its own")
+            folder = _new_folder(stack)
+            _run(function, arguments, limits, task, folder, report_progress, pulse, with_gpus, None)
         yield unpack((folder / RESULT_FILE).read_bytes()), folder
+
+
+def _new_folder(stack: ExitStack) -> Path:
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="placeto-", ignore_cleanup_errors=True)))
 
 
 def run_in_child(
@@ -126,9 +140,12 @@ def run_in_child(
     task: str = "",
     report_progress: ReportProgress = no_progress,
     pulse: Pulse = no_pulse,
+    is_warm: bool = False,
 ) -> Results:
     """`child_results` for functions that leave no files beside their results."""
-    with child_results(function, arguments, limits, task=task, report_progress=report_progress, pulse=pulse) as made:
+    with child_results(
+        function, arguments, limits, task=task, report_progress=report_progress, pulse=pulse, is_warm=is_warm
+    ) as made:
         return made[0]
 
 
@@ -165,6 +182,7 @@ def _run(
     report_progress: ReportProgress,
     pulse: Pulse,
     with_gpus: bool,
+    server: WarmServer | None,
 ) -> None:
     """Run the child to its end; it has left its result in `folder`, or the error is raised."""
     reading_end, writing_end = os.pipe()
@@ -181,7 +199,12 @@ def _run(
     }
     with os.fdopen(reading_end, "rb", buffering=0) as progress, (folder / LOG_FILE).open("wb") as log:
         try:
-            process = _start(order, folder, writing_end, log, with_gpus)
+            (folder / ORDER_FILE).write_bytes(json.dumps(order, allow_nan=False).encode())
+            child: WarmChild | StartedChild | None = None
+            if server is not None:
+                child = server.child(folder, writing_end, log.fileno())
+            if child is None:
+                child = StartedChild(folder, writing_end, log, environment_of_children(folder, with_gpus=with_gpus))
         finally:
             os.close(writing_end)
         stage = "the work"
@@ -192,50 +215,60 @@ def _run(
             report_progress(name, done, total)
 
         try:
-            in_time = _follow(process, progress, limits.seconds, report, pulse)
+            in_time = _follow(child, progress, limits.seconds, report, pulse)
         finally:
-            _end(process)
+            status = child.end()
     task = task or stage
     if not in_time:
         raise LimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
-    _raise_its_error(process.returncode, folder, limits, task)
+    _raise_its_error(status, folder, limits, task)
 
 
-def _start(
-    order: dict[str, Json], folder: Path, writing_end: int, log: IO[bytes], with_gpus: bool
-) -> subprocess.Popen[bytes]:
-    """Start the child in a session of its own, with nothing of our environment, and hand it its order."""
+def environment_of_children(home: Path, *, with_gpus: bool = False) -> dict[str, str]:
+    """All of a child's environment: nothing of ours."""
     environment = {
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
+        "HOME": str(home),
+        "TMPDIR": str(home),
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
         "TF_CPP_MIN_LOG_LEVEL": "2",
     }
-    if not with_gpus:
-        environment["CUDA_VISIBLE_DEVICES"] = "-1"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "engine.child.process"],
-        stdin=subprocess.PIPE,
-        stdout=log,
-        stderr=log,
-        cwd=Path(__file__).parents[2],
-        env=environment,
-        pass_fds=(writing_end,),
-        start_new_session=True,
-    )
-    assert process.stdin is not None
-    try:
-        with suppress(BrokenPipeError), process.stdin as order_pipe:  # a dead child's status and log say why
-            order_pipe.write(json.dumps(order, allow_nan=False).encode())
-    except BaseException:
-        _end(process)
-        raise
-    return process
+    return environment if with_gpus else environment | {"CUDA_VISIBLE_DEVICES": "-1"}
+
+
+class StartedChild:
+    """A child that is started on its own, in a session of its own; its order is its standard input."""
+
+    def __init__(self, folder: Path, progress: int, log: IO[bytes], environment: Mapping[str, str]) -> None:
+        with (folder / ORDER_FILE).open("rb") as order:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "engine.child.process"],
+                stdin=order,
+                stdout=log,
+                stderr=log,
+                cwd=Path(__file__).parents[2],
+                env=environment,
+                pass_fds=(progress,),
+                start_new_session=True,
+            )
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it ends within `seconds`."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def end(self) -> int:
+        """Kill its whole group, whatever is left of it; its exit status."""
+        with suppress(ProcessLookupError, PermissionError):  # the group is empty
+            os.killpg(self._process.pid, signal.SIGKILL)
+        return self._process.wait()
 
 
 def _follow(
-    process: subprocess.Popen[bytes],
+    child: WarmChild | StartedChild,
     progress: IO[bytes],
     seconds: float,
     report_progress: ReportProgress,
@@ -259,18 +292,7 @@ def _follow(
                 report_progress(str(stage), int(done), int(total))
             if len(pending) > LONGEST_PROGRESS_LINE:
                 return True  # no line of ours: it is killed, and told as a crash
-    try:
-        process.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the child's whole group, whatever is left of it, and take its exit status."""
-    with suppress(ProcessLookupError, PermissionError):  # the group is empty
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    return child.wait(max(0.0, deadline - time.monotonic()))
 
 
 def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> None:

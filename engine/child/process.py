@@ -1,4 +1,4 @@
-"""The child's side of `child.py`: takes an order from standard input, binds itself to its limits, does the work.
+"""The child's side of `parent.py`: takes an order from standard input, binds itself to its limits, does the work.
 
 Run as `python -m engine.child.process`; it is of no use to people.
 """
@@ -35,11 +35,11 @@ PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVILEGES = 38
 
 
-def main() -> NoReturn:
-    """Do what the order on standard input says, and end at once: to take a loaded TensorFlow down takes seconds."""
+def carry_out_and_exit(order: dict[str, Any]) -> NoReturn:
+    """Do what `order` says, and end at once: to take a loaded TensorFlow down takes seconds."""
     status = 1
     try:
-        status = _carry_out(json.loads(sys.stdin.buffer.read()))
+        status = _carry_out(order)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -51,7 +51,8 @@ def main() -> NoReturn:
 
 def _carry_out(order: dict[str, Any]) -> int:
     """The exit status."""
-    _bind_to_parent(order["parent"])
+    bind_to_parent(order["parent"])
+    os.umask(0o077)
     _bind_to_limits(order["memory_bytes"], order["file_bytes"], order["cpu_seconds"], order["data_alone"])
     folder = Path(order["folder"])
     os.chdir(folder)
@@ -95,7 +96,7 @@ def _reporter(descriptor: int) -> ReportProgress:
     return report
 
 
-def _bind_to_parent(parent: int) -> None:
+def bind_to_parent(parent: int) -> None:
     """Die when the parent dies, where the system can tell."""
     if sys.platform != "linux":
         return
@@ -126,4 +127,4 @@ def _lower(which: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    carry_out_and_exit(json.loads(sys.stdin.buffer.read()))

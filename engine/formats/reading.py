@@ -8,7 +8,15 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child.parent import Limits, ReportProgress, Results, require_size, run_in_child
+from engine.child import warm
+from engine.child.parent import (
+    Limits,
+    ReportProgress,
+    Results,
+    environment_of_children,
+    require_size,
+    run_in_child,
+)
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.costs import Costs
 from engine.costs.measured import MeasuredCosts, step_stats_of
@@ -25,8 +33,25 @@ from engine.prepared import PreparedGraph
 
 DEFAULT_GROUPS = 128
 AS_IT_IS = ReadingOptions()
+LOADED_FIRST = (
+    "engine.costs.estimating",
+    "engine.graphs.inlining",
+    "engine.formats.saved_model",
+    "engine.formats.node_link",
+    "engine.graphs.op_table:registered_ops",
+)
+"""what a reading loads, or calls once a process"""
 READING_STATS = "reading the step stats"
 GROUPING = "grouping the ops"
+
+
+def keep_warm() -> None:
+    """Keep a process from which `prepare` forks its child, so that no reading waits until TensorFlow is loaded.
+
+    For a process that reads many files: it ends with the caller's thread. A later call starts it again where it has
+    ended, which does no reading harm; without it each reading starts a child on its own.
+    """
+    warm.keep_warm(LOADED_FIRST, environment_of_children(Path("/")))
 
 
 def check_upload(path: Path, suffix: str, limits: Limits) -> None:
@@ -71,7 +96,9 @@ def prepare(
     if run_metadata is not None:
         require_size(run_metadata, limits)
         order |= {"run_metadata": str(run_metadata.absolute()), "profile_kind": profile_kind}
-    arrays, texts = run_in_child(f"{__name__}:read_in_child", order, limits, report_progress=report_progress)
+    arrays, texts = run_in_child(
+        f"{__name__}:read_in_child", order, limits, report_progress=report_progress, is_warm=True
+    )
     graph, costs = from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)
     report_progress(GROUPING, 0, 0)
     grouping = group_ops(graph, costs, groups)

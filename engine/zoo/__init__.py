@@ -90,7 +90,12 @@ def build_graph(
     model = ZOO[name]
     order: dict[str, Json] = {"name": name, "settings": dataclasses.asdict(model.settings(settings))}
     with child_results(
-        f"{__name__}:build_in_child", order, limits, task=f"building {name}", report_progress=report_progress
+        f"{__name__}:build_in_child",
+        order,
+        limits,
+        task=f"building {name}",
+        report_progress=report_progress,
+        is_warm=True,
     ) as ((_, texts), folder):
         publish(folder / BUILT_FILE, destination)
     return cast(int, texts["ops"])

@@ -1,4 +1,7 @@
-"""What every Celery worker process of ours has beside its pool: a name, a reaper, children that die with it."""
+"""What every Celery worker process of ours has beside its pool: a name, a reaper, children that die with it.
+
+The one that reads graphs also keeps a process from which those that read them are forked (`api.keep_warm`).
+"""
 
 import logging
 import os
@@ -11,12 +14,15 @@ from celery.signals import worker_process_init
 from django.conf import settings
 from django.db import DatabaseError, connections
 
+from engine import api
 from webapp.jobs.claim import WORKER_VARIABLE
 from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
 from webapp.processes import die_with_parent
 
 log = logging.getLogger(__name__)
 
+READING_QUEUE = "cpu"
+"""whose worker reads graphs"""
 _no_connection = threading.Lock()
 """Held while this process has a database connection open, and while it forks: SQLite's locks do not survive a fork."""
 
@@ -27,12 +33,14 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
         os.environ[WORKER_VARIABLE] = str(uuid.uuid4())
+        self._ended = threading.Event()
+        self._reads_graphs = READING_QUEUE in parent.app.amqp.queues.consume_from
+        self._keep_warm()  # before the pool's processes are forked, which then can ask it
         os.register_at_fork(
             before=_no_connection.acquire,
             after_in_parent=_no_connection.release,
             after_in_child=_no_connection.release,
         )
-        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reaper", daemon=True)
 
     def start(self, _parent: Any) -> None:
@@ -43,6 +51,7 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
         """End after the round that is being done; whatever this worker still had is free for another one at once."""
         self._ended.set()
         give_back()
+        api.end_warm()
 
     def terminate(self, parent: Any) -> None:
         """The same: a claim that is given back is lost to a child that still works on it."""
@@ -52,9 +61,15 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
         while not self._ended.is_set():
             try:
                 do_round()
+                self._keep_warm()
             except Exception:  # without a reaper, runs of lost workers would wait for ever
                 log.exception("a round of the reaper failed; it tries again")
             self._ended.wait(settings.HEARTBEAT_SECONDS)
+
+    def _keep_warm(self) -> None:
+        """See that graphs can be read without loading TensorFlow first."""
+        if self._reads_graphs and not self._ended.is_set():
+            api.keep_warm()
 
 
 def do_round() -> None:

@@ -1,9 +1,11 @@
 """What the tests of engine/child/parent.py run in children."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import cast
@@ -29,6 +31,36 @@ def environment(order: dict[str, Json], _folder: Path, _report_progress: ReportP
     """The names of its environment's variables, its working folder, and whether TensorFlow is loaded."""
     names: list[Json] = list(os.environ)
     return {}, {"names": names, "cwd": str(Path.cwd()), "tensorflow": "tensorflow" in sys.modules}
+
+
+def surroundings(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """What the process is and has: ids, descriptors, threads, limits beyond what it had before, umask, signals."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return {}, {
+        "pid": os.getpid(),
+        "parent": os.getppid(),
+        "session": os.getsid(0),
+        "descriptors": {path.name: str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.exists()},
+        "threads": threading.active_count(),
+        "address_space": resource.getrlimit(resource.RLIMIT_AS)[0],
+        "cpu_seconds": resource.getrlimit(resource.RLIMIT_CPU)[0],
+        "used_cpu_seconds": time.process_time(),
+        "file_bytes": resource.getrlimit(resource.RLIMIT_FSIZE)[0],
+        "umask": umask,
+        "child_ended": str(signal.getsignal(signal.SIGCHLD)),
+    }
+
+
+def start_a_thread() -> None:
+    """As some libraries do when they are loaded."""
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+
+
+def take_processor_time() -> None:
+    """So that a server has used some before it forks."""
+    while time.process_time() < 1.5:
+        pass
 
 
 def typed_error(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -68,6 +100,17 @@ def sleep_with_a_child_of_its_own(order: dict[str, Json], folder: Path, _report_
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     told = Path(cast(str, order["told"]))
     told.with_suffix(".partial").write_text(f"{os.getpid()} {other.pid} {folder}")
+    told.with_suffix(".partial").rename(told)
+    time.sleep(600)
+    raise AssertionError("still alive")
+
+
+def sleep_at_first(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Writes its id where the order says and sleeps for ever; the next one that finds it there ends."""
+    told = Path(cast(str, order["told"]))
+    if told.exists():
+        return {}, {"parent": os.getppid()}
+    told.with_suffix(".partial").write_text(str(os.getpid()))
     told.with_suffix(".partial").rename(told)
     time.sleep(600)
     raise AssertionError("still alive")

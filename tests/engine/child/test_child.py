@@ -1,4 +1,4 @@
-"""Children keep to their limits, say how they ended, and leave nothing behind."""
+"""Children keep to their limits, say how they ended, and leave nothing behind, however they came to be."""
 
 import multiprocessing
 import os
@@ -19,6 +19,14 @@ ROOT = Path(__file__).parents[3]
 SMALL = Limits(memory_bytes=512 * 1024**2, seconds=30.0)
 
 
+@pytest.fixture(autouse=True, params=["started", "forked"])
+def is_warm(request: pytest.FixtureRequest) -> bool:
+    """Each test is done with a child that is started on its own, and with one that is forked from a server."""
+    if request.param == "forked":
+        request.getfixturevalue("warm_server")
+    return bool(request.param == "forked")
+
+
 @pytest.fixture(autouse=True)
 def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Children's folders are made below `tmp_path`/temporary, which is empty again after each test."""
@@ -29,11 +37,16 @@ def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     assert list(folder.iterdir()) == []
 
 
-def test_results_files_and_progress_come_back_and_the_folder_goes() -> None:
+def test_results_files_and_progress_come_back_and_the_folder_goes(is_warm: bool) -> None:
     told: list[tuple[str, int, int]] = []
     order: dict[str, Json] = {"text": "ü\u202e\ud800", "list": [1, None, 2.5]}
     with child_results(
-        f"{FUNCTIONS}:echo", order, SMALL, task="echoing", report_progress=lambda *each: told.append(each)
+        f"{FUNCTIONS}:echo",
+        order,
+        SMALL,
+        task="echoing",
+        is_warm=is_warm,
+        report_progress=lambda *each: told.append(each),
     ) as ((arrays, texts), folder):
         assert arrays["numbers"].tolist() == [0, 1, 2]
         assert texts["order"] == order
@@ -44,24 +57,26 @@ def test_results_files_and_progress_come_back_and_the_folder_goes() -> None:
     assert not folder.exists()
 
 
-def test_a_child_gets_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_gets_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch, is_warm: bool) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgres://user:secret@host/name")
-    _, texts = run_in_child(f"{FUNCTIONS}:environment", {}, SMALL, task="looking")
+    _, texts = run_in_child(f"{FUNCTIONS}:environment", {}, SMALL, task="looking", is_warm=is_warm)
     assert "DATABASE_URL" not in texts["names"]  # type: ignore[operator]  # a list, as any wrong type would show
     assert Path(str(texts["cwd"])).name.startswith("placeto-")
     assert texts["tensorflow"] is False
 
 
-def test_a_typed_error_is_raised_as_it_was() -> None:
+def test_a_typed_error_is_raised_as_it_was(is_warm: bool) -> None:
     with pytest.raises(ClusterError) as caught:
-        run_in_child(f"{FUNCTIONS}:typed_error", {}, SMALL, task="failing")
+        run_in_child(f"{FUNCTIONS}:typed_error", {}, SMALL, task="failing", is_warm=is_warm)
     error = caught.value
     assert (error.what, error.where, error.allowed, error.field) == ("what\u202e", "where", "allowed", "cluster")
 
 
-def test_a_bug_is_one_sentence_and_its_traceback_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_is_one_sentence_and_its_traceback_goes_to_the_log(
+    caplog: pytest.LogCaptureFixture, is_warm: bool
+) -> None:
     with pytest.raises(ChildError, match=r"\Areading failed: the process ended with status 1\Z"):
-        run_in_child(f"{FUNCTIONS}:bug", {}, SMALL, task="reading")
+        run_in_child(f"{FUNCTIONS}:bug", {}, SMALL, task="reading", is_warm=is_warm)
     assert "KeyError: 'secret detail'" in caplog.text
 
 
@@ -76,52 +91,67 @@ def test_a_bug_is_one_sentence_and_its_traceback_goes_to_the_log(caplog: pytest.
     ],
 )
 def test_each_end_by_a_signal_is_one_sentence(
-    signal_name: str, last_words: str, error_type: type[PlacetoError], message: str
+    signal_name: str, last_words: str, error_type: type[PlacetoError], message: str, is_warm: bool
 ) -> None:
     with pytest.raises(error_type) as caught:
         run_in_child(
-            f"{FUNCTIONS}:end_by_signal", {"signal": signal_name, "last_words": last_words}, SMALL, task="reading"
+            f"{FUNCTIONS}:end_by_signal",
+            {"signal": signal_name, "last_words": last_words},
+            SMALL,
+            task="reading",
+            is_warm=is_warm,
         )
     assert type(caught.value) is error_type
     assert str(caught.value) == message
 
 
-def test_too_much_memory_is_refused_by_the_system() -> None:
+def test_too_much_memory_is_refused_by_the_system(is_warm: bool) -> None:
     with pytest.raises(LimitError, match=r"\Ahoarding took too much memory; allowed: at most 512 MiB\Z"):
-        run_in_child(f"{FUNCTIONS}:hoard", {}, SMALL, task="hoarding")
+        run_in_child(f"{FUNCTIONS}:hoard", {}, SMALL, task="hoarding", is_warm=is_warm)
 
 
-def test_too_large_a_file_cannot_be_written() -> None:
+def test_too_large_a_file_cannot_be_written(is_warm: bool) -> None:
     with pytest.raises(LimitError, match=r"\Afilling took too much room on the disk\Z"):
-        run_in_child(f"{FUNCTIONS}:fill_the_disk", {}, Limits(file_bytes=1, seconds=30.0), task="filling")
+        run_in_child(
+            f"{FUNCTIONS}:fill_the_disk", {}, Limits(file_bytes=1, seconds=30.0), task="filling", is_warm=is_warm
+        )
 
 
-def test_too_long_is_ended_on_time() -> None:
+def test_too_long_is_ended_on_time(is_warm: bool) -> None:
     with pytest.raises(LimitError, match=r"\Aspinning took too long; allowed: at most 0.5 seconds\Z"):
-        run_in_child(f"{FUNCTIONS}:spin", {}, Limits(seconds=0.5), task="spinning")
+        run_in_child(f"{FUNCTIONS}:spin", {}, Limits(seconds=0.5), task="spinning", is_warm=is_warm)
 
 
-def test_noise_neither_blocks_nor_reaches_us(capfd: pytest.CaptureFixture[str]) -> None:
+def test_noise_neither_blocks_nor_reaches_us(capfd: pytest.CaptureFixture[str], is_warm: bool) -> None:
     told: list[int] = []
     run_in_child(
-        f"{FUNCTIONS}:chatter", {}, SMALL, task="chattering", report_progress=lambda _, done, __: told.append(done)
+        f"{FUNCTIONS}:chatter",
+        {},
+        SMALL,
+        task="chattering",
+        is_warm=is_warm,
+        report_progress=lambda _, done, __: told.append(done),
     )
     assert told == list(range(2000))
     assert capfd.readouterr() == ("", "")
 
 
-def test_time_out_ends_the_whole_group(tmp_path: Path) -> None:
+def test_time_out_ends_the_whole_group(tmp_path: Path, is_warm: bool) -> None:
     told = tmp_path / "told"
     with pytest.raises(LimitError):
         run_in_child(
-            f"{FUNCTIONS}:sleep_with_a_child_of_its_own", {"told": str(told)}, Limits(seconds=3.0), task="sleeping"
+            f"{FUNCTIONS}:sleep_with_a_child_of_its_own",
+            {"told": str(told)},
+            Limits(seconds=3.0),
+            task="sleeping",
+            is_warm=is_warm,
         )
     child, grandchild, folder = told.read_text().split()
     wait_for(lambda: not is_alive(int(child)) and not is_alive(int(grandchild)))
     assert not Path(folder).exists()
 
 
-def test_an_exception_from_the_progress_callback_ends_the_child() -> None:
+def test_an_exception_from_the_progress_callback_ends_the_child(is_warm: bool) -> None:
     class StoppedError(Exception):
         pass
 
@@ -129,11 +159,11 @@ def test_an_exception_from_the_progress_callback_ends_the_child() -> None:
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        run_in_child(f"{FUNCTIONS}:chatter", {}, SMALL, task="chattering", report_progress=stop)
+        run_in_child(f"{FUNCTIONS}:chatter", {}, SMALL, task="chattering", is_warm=is_warm, report_progress=stop)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
-def test_an_exception_from_the_pulse_ends_a_child_that_tells_nothing(tmp_path: Path) -> None:
+def test_an_exception_from_the_pulse_ends_a_child_that_tells_nothing(tmp_path: Path, is_warm: bool) -> None:
     class StoppedError(Exception):
         pass
 
@@ -145,7 +175,12 @@ def test_an_exception_from_the_pulse_ends_a_child_that_tells_nothing(tmp_path: P
 
     with pytest.raises(StoppedError):
         run_in_child(
-            f"{FUNCTIONS}:sleep_with_a_child_of_its_own", {"told": str(told)}, SMALL, task="sleeping", pulse=pulse
+            f"{FUNCTIONS}:sleep_with_a_child_of_its_own",
+            {"told": str(told)},
+            SMALL,
+            task="sleeping",
+            is_warm=is_warm,
+            pulse=pulse,
         )
     child, grandchild, _ = told.read_text().split()
     wait_for(lambda: not is_alive(int(child)) and not is_alive(int(grandchild)))

@@ -61,3 +61,15 @@ def devices(content: bytes) -> list[list[str]]:
         for field in fields(content)
         if field.number == 1
     ]
+
+
+CALL_IN_TEXT = """
+node { name: "a" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "c" op: "StatefulPartitionedCall" input: "a" attr { key: "f" value { func { name: "f" } } }
+  attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } } }
+library { function {
+  signature { name: "f" input_arg { name: "x" type: DT_FLOAT } output_arg { name: "y" type: DT_FLOAT } }
+  node_def { name: "n" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+  ret { key: "y" value: "n:y:0" } } }
+"""
+"""a graph whose one op calls a function that negates"""

@@ -21,7 +21,7 @@ from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.graphdef_nodes import graph_of_messages
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
-from tests.engine.graphs.graphdef_samples import constant, identity
+from tests.engine.graphs.graphdef_samples import CALL_IN_TEXT, constant, identity
 from tests.engine.graphs.reading import OPENED_FILE, open_in_child, opened, read_graph
 
 SAMPLES = "tests.engine.graphs.function_samples"
@@ -200,17 +200,6 @@ def test_a_plain_graph_is_taken_as_it_is(tmp_path: Path) -> None:
     with opened(path, ReadingOptions(), Limits()) as said:
         assert said.origin == Origin(".pb", ReadingOptions().to_json())
         assert said.path.read_bytes() == path.read_bytes()
-
-
-CALL_IN_TEXT = """
-node { name: "a" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
-node { name: "c" op: "StatefulPartitionedCall" input: "a" attr { key: "f" value { func { name: "f" } } }
-  attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } } }
-library { function {
-  signature { name: "f" input_arg { name: "x" type: DT_FLOAT } output_arg { name: "y" type: DT_FLOAT } }
-  node_def { name: "n" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
-  ret { key: "y" value: "n:y:0" } } }
-"""
 
 
 def test_functions_of_a_text_graph_are_inlined_too(tmp_path: Path) -> None:

@@ -1,0 +1,168 @@
+"""Children that are forked from a process that has loaded TensorFlow already: the asking side of `server.py`.
+
+    worker ──exec──▶ server (TensorFlow loaded, one thread, nothing of a user's) ──fork──▶ child, used once
+       └─fork─▶ pool process ──folder, control, progress, log──▶ ┘                            │
+                      └◀──────────────── status, when it has ended ───────────────────────────┘
+
+The server is asked through a pair of sockets without a name: whoever is forked from the process that started it can
+ask, nobody else. It ends when the last of them is gone. Who asks for a child also holds its control socket: when that
+closes, the server ends the child and its group. Linux alone; elsewhere every child is started on its own.
+"""
+
+import json
+import logging
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+SECONDS_BETWEEN_STARTS = 60.0
+"""so that a server that ends at once does not keep a processor busy for ever"""
+SECONDS_TO_END = 10.0
+"""in which a server answers that a child was killed"""
+LONGEST_ANSWER = 64
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""a process with threads is not forked: they and what they hold would be missing in the child"""
+
+_logger = logging.getLogger(__name__)
+
+
+class ServerLostError(Exception):
+    """The server has ended before its child had; what it was to do may be done by another child."""
+
+
+class WarmChild:
+    """A forked child, as `parent.py` sees it."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._status: int | None = None
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it ends within `seconds`. Raises ServerLostError."""
+        if self._status is None:
+            self._control.settimeout(max(seconds, 1e-3))
+            try:
+                self._take_status()
+            except TimeoutError:
+                return False
+        return True
+
+    def end(self) -> int:
+        """Kill it and its group, whatever is left of it; its exit status. Raises ServerLostError."""
+        with self._control:
+            if self._status is None:
+                with suppress(OSError):
+                    self._control.sendall(b"end")
+                self._control.settimeout(SECONDS_TO_END)
+                try:
+                    self._take_status()
+                except TimeoutError:
+                    raise ServerLostError from None
+        assert self._status is not None
+        return self._status
+
+    def _take_status(self) -> None:
+        try:
+            answer = self._control.recv(LONGEST_ANSWER)
+        except ConnectionError:
+            answer = b""
+        if not answer:
+            raise ServerLostError
+        self._status = int(json.loads(answer))
+
+
+class WarmServer:
+    """A server that this process has started."""
+
+    def __init__(self, paths: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._started = time.monotonic()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "engine.child.server"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=Path(__file__).parents[2],
+                env={**environment, **ONE_THREAD},
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+            order = {"requests": theirs.fileno(), "parent": os.getpid(), "paths": list(paths)}
+            assert self._process.stdin is not None
+            with suppress(BrokenPipeError), self._process.stdin as pipe:
+                pipe.write(json.dumps(order).encode())
+
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        return self._process.pid
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, once it has ended."""
+        return self._process.returncode
+
+    def age_seconds(self) -> float:
+        """Since it was started."""
+        return time.monotonic() - self._started
+
+    def has_ended(self) -> bool:
+        """Whether it is gone; for the process that started it alone."""
+        return self._process.poll() is not None
+
+    def child(self, folder: Path, progress: int, log: int) -> WarmChild | None:
+        """A child that carries out the order in `folder`; None where the server is gone."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self._requests, [os.fsencode(folder)], [theirs.fileno(), progress, log])
+            except OSError:
+                ours.close()
+                return None
+        return WarmChild(ours)
+
+    def end(self) -> None:
+        """End it and its children."""
+        self._requests.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class _Holder:
+    """The server of this process, if it keeps one, or of the process that it was forked from."""
+
+    server: WarmServer | None = None
+
+
+def keep_warm(paths: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Start a server that loads `paths` (`module`, or `module:function` to call), unless one runs already.
+
+    It ends with this process, and with the thread that calls this. Where it has ended, a later call starts another one,
+    at most one a minute.
+    """
+    if sys.platform != "linux":
+        return
+    if _Holder.server is not None:
+        if not _Holder.server.has_ended() or _Holder.server.age_seconds() < SECONDS_BETWEEN_STARTS:
+            return
+        _Holder.server.end()
+        _logger.warning("the process that children are forked from ended with status %d", _Holder.server.status)
+    _Holder.server = WarmServer(paths, environment)
+
+
+def end_warm() -> None:
+    """End the server, if there is one."""
+    if _Holder.server is not None:
+        _Holder.server.end()
+        _Holder.server = None
+
+
+def warm_server() -> WarmServer | None:
+    """The server to ask, if there is one."""
+    return _Holder.server
