@@ -1,4 +1,4 @@
-"""A worker that reads graphs keeps a process with TensorFlow, from which what reads them is forked; both end with it."""
+"""A worker that reads graphs keeps a process with TensorFlow, from which children are forked; both end with it."""
 
 import os
 import signal
