@@ -84,7 +84,7 @@ class Run:
             prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
         )
         self._problem = PlacementProblem(
-            prepared.graph, prepared.costs, prepared.grouping, request.cluster, allowed, request.budget
+            prepared.graph, prepared.costs, prepared.grouping, request.cluster, allowed, request.budget, emit=self._hear
         )
         self._lower_bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
         self._seq = 0
@@ -98,12 +98,12 @@ class Run:
         if checkpoint is None:
             self._tell(self._started())
             self._tell_baselines()
-            self._problem.ledger.begin()  # they are outside its budget, in seconds too
+            self._problem.begin()  # they are outside its budget, in seconds too
             self._evaluate_one_device()
         else:
             self._restore(checkpoint)
         if not self._problem.ledger.spent:
-            self._placer.place(self._problem, self._request.budget, rng, self._hear, self._looked_at_stop)
+            self._placer.place(self._problem, rng, self._looked_at_stop)
         report = self.report()
         self._check_feasible()
         if not self._stopped:
@@ -163,7 +163,7 @@ class Run:
         problem = self._problem.with_budget(self._baseline_budget())
         rng = np.random.default_rng(self._request.seed)
         try:
-            make_placer(method, {}).place(problem, problem.ledger.budget, rng, lambda _: None, self._looked_at_stop)
+            make_placer(method, {}).place(problem, rng, self._looked_at_stop)
         except InfeasibleError as error:
             return Baseline(method, None, None, problem.ledger.used, str(error))
         mean_us, best_us = problem.ledger.mean_step_time_us, problem.ledger.best_step_time_us

@@ -147,7 +147,8 @@ def train(graph: str, problem: PlacementProblem, variant: Variant, seed: int) ->
             episodes_us.append(event.step_time_us)
 
     placer = make_placer("placeto", {**variant.settings, "torch_device": "cpu"})
-    placer.place(problem, problem.ledger.budget, np.random.default_rng(seed), hear, lambda: False)
+    problem.report_to(hear)
+    placer.place(problem, np.random.default_rng(seed), lambda: False)
     one_device = np.zeros((1, problem.group_count), dtype=np.int32)
     one_device_us = float(problem.simulator.evaluate(one_device).step_time_us[0])
     early_us = [best_us for evaluations, best_us in curve.improvements if evaluations <= EARLY]

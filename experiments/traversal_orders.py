@@ -114,7 +114,6 @@ def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Pl
             own,
             make_settings({**SETTINGS, "traversal": trained}),
             np.random.default_rng(seed),
-            lambda _: None,
             lambda: False,
         )
         training.run()

@@ -8,7 +8,7 @@ from pathlib import Path
 from engine import api
 from engine.graphs.grouping import group_ops
 from engine.policy_training import problems_of
-from engine.problem import Budget, PlacementProblem
+from engine.problem import Budget, Clock, PlacementProblem
 
 GRAPH = "inception_v3"
 """of the zoo: a training step that everybody knows"""
@@ -25,10 +25,12 @@ def prepared_graph(tell: Callable[[str], None]) -> api.PreparedGraph:
         return api.prepare(path, path.suffix, lambda *_: None, api.Limits())
 
 
-def problem_on(prepared: api.PreparedGraph, cluster: str, evaluations: int = 1) -> PlacementProblem:
+def problem_on(
+    prepared: api.PreparedGraph, cluster: str, evaluations: int = 1, clock: Clock | None = None
+) -> PlacementProblem:
     """The graph on the cluster of that shorthand."""
     (training,) = problems_of([prepared], [api.parse_cluster(cluster)])
-    return training.problem.with_budget(Budget(evaluations))
+    return training.problem.with_budget(Budget(evaluations), clock=clock)
 
 
 def regrouped(prepared: api.PreparedGraph, groups: int) -> api.PreparedGraph:

@@ -136,7 +136,8 @@ def _train(problem: PlacementProblem, settings: Mapping[str, Json]) -> int:
     """Episodes of one run."""
     told: list[object] = []
     rng = np.random.default_rng(0)
-    make_placer("placeto", settings).place(problem, problem.ledger.budget, rng, told.append, lambda: False)
+    problem.report_to(told.append)
+    make_placer("placeto", settings).place(problem, rng, lambda: False)
     return sum(isinstance(event, Episode) for event in told)
 
 

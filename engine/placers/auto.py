@@ -11,21 +11,21 @@ Source: this project's own measurements: `python -m experiments auto_check`. Eac
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from engine.events import EmitFromPlacer, Episode, Json, PlacerState, Progress, ShouldStop
+from engine.events import Json, ShouldStop
 from engine.files.archive import pack, unpack
-from engine.placers.episodes import best_of
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.local_search import LocalSearch
-from engine.placers.placer import Placement, ResumablePlacer
+from engine.placers.placer import ResumablePlacer
 from engine.placers.policy_passes import evaluate_passes
 from engine.placers.quick_starts import LIST_METHODS, best_start, evaluate_methods, evaluate_one_device, start_of
 from engine.placeto.settings import PlacetoSettings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.using import on_this_machine
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 from engine.search.enumeration import count_placements
 from engine.search.halving import Halving, Start
 from engine.search.local_search import LocalSearchSettings
@@ -54,7 +54,7 @@ class AutoSettings:
 
 
 class Auto:
-    """Spends the budget on what gives most; told is every improvement."""
+    """Spends the budget on what gives most."""
 
     def __init__(self, **settings: Json) -> None:
         """`settings` as in `AutoSettings`. Raises SettingsError."""
@@ -73,61 +73,48 @@ class Auto:
         """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""
         self._state = state
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         starts: list[Start] = []
         if self._state is None:
             stage, state, seed = FIRST, None, int(rng.integers(2**63))
-            starts = self._evaluate_what_is_had_at_once(problem, rng, seed, emit, should_stop)
+            starts = self._evaluate_what_is_had_at_once(problem, rng, seed, should_stop)
             if _few_enough(problem):
                 stage = "exhaustive"
         else:
             stage, state, seed = _unpacked(self._state)
         if problem.ledger.spent or should_stop():
-            return best_of(problem)
-
-        def hear(event: Episode | Progress | PlacerState) -> None:
-            emit(PlacerState(_packed(stage, event.state, seed)) if isinstance(event, PlacerState) else event)
+            return
 
         if stage == FIRST:
-            self._halve(problem, starts, state, np.random.default_rng([seed, 0]), hear, should_stop)
+            halved = problem.with_states(partial(_packed, stage, seed))
+            self._halve(halved, starts, state, np.random.default_rng([seed, 0]), should_stop)
             stage, state = "local_search", None
         search = self._search(stage)
         if state is not None:
             search.resume(state)
-        return search.place(problem, budget, np.random.default_rng([seed, 1]), hear, should_stop)
+        searched = problem.with_states(partial(_packed, stage, seed))
+        search.place(searched, np.random.default_rng([seed, 1]), should_stop)
 
     def _evaluate_what_is_had_at_once(
-        self,
-        problem: PlacementProblem,
-        rng: np.random.Generator,
-        seed: int,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
+        self, problem: PlacementProblem, rng: np.random.Generator, seed: int, should_stop: ShouldStop
     ) -> list[Start]:
-        """The starts for a search; told is every improvement."""
-        evaluate_one_device(problem, emit)
+        """The starts for a search."""
+        evaluate_one_device(problem)
         starts = [start_of(problem.ledger)]
-        proposed = self._best_pass(problem, np.random.default_rng([seed, 2]), emit)
+        proposed = self._best_pass(problem, np.random.default_rng([seed, 2]))
         methods = _methods(problem)
         if proposed is not None and _in_a_hurry(problem):
-            starts += evaluate_methods(problem, QUICKEST, rng, emit, should_stop)
+            starts += evaluate_methods(problem, QUICKEST, rng, should_stop)
             ahead = _is_ahead(proposed, starts)
             methods = [] if ahead else [method for method in methods if method not in QUICKEST]
-        starts += evaluate_methods(problem, methods, rng, emit, should_stop)
+        starts += evaluate_methods(problem, methods, rng, should_stop)
         return [*starts, proposed] if proposed is not None and _is_ahead(proposed, starts) else starts
 
-    def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator, emit: EmitFromPlacer) -> Start | None:
+    def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator) -> Start | None:
         """What the policy proposes; None without one. It has an `rng` of its own: the others draw as without it."""
         if self._policy is None or problem.ledger.spent:
             return None
-        passes = evaluate_passes(self._policy, problem, rng, emit, first_episode=problem.ledger.used + 1)
+        passes = evaluate_passes(self._policy, problem.sub_problem(), rng)
         return best_start(problem, passes.placements, passes.evaluations)
 
     def _halve(
@@ -136,11 +123,10 @@ class Auto:
         starts: list[Start],
         state: bytes | None,
         rng: np.random.Generator,
-        emit: EmitFromPlacer,
         should_stop: ShouldStop,
     ) -> None:
         settings = LocalSearchSettings(checkpoint_seconds=self.settings.checkpoint_seconds)
-        halving = Halving(problem, starts, settings, rng, emit, should_stop)
+        halving = Halving(problem, starts, settings, rng, should_stop)
         if state is not None:
             halving.restore(state)
         halving.run()
@@ -171,7 +157,7 @@ def _few_enough(problem: PlacementProblem) -> bool:
     return count_placements(problem.allowed, interchangeable_devices(problem)) <= problem.ledger.remaining
 
 
-def _packed(stage: str, state: bytes, seed: int) -> bytes:
+def _packed(stage: str, seed: int, state: bytes) -> bytes:
     return pack({"state": np.frombuffer(state, np.uint8)}, {"search": stage, "seed": seed})
 
 

@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import SettingsError
-from engine.events import EmitFromPlacer, ShouldStop
-from engine.placers.episodes import best_of
-from engine.placers.placer import Placement
-from engine.placers.scorer import Judge
-from engine.problem import Budget, PlacementProblem
+from engine.events import ShouldStop
+from engine.placers.scorer import Scorer
+from engine.problem import PlacementProblem
 from engine.settings.ranges import require_ranges
 
 
@@ -120,42 +118,34 @@ class Brkga:
         require_ranges(self, _WHOLE, _NUMBERS, "brkga")
         shares_of("brkga", self.population, self.elite_share, self.mutant_share)
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         shares = shares_of("brkga", self.population, self.elite_share, self.mutant_share)
         proposals = uniform_proposals(problem.group_count, problem.device_count, self.elite_bias)
-        breed(problem, Judge(problem, emit, should_stop), proposals, shares, problem.ledger.remaining, rng)
-        return best_of(problem)
+        breed(problem, Scorer(problem, should_stop), proposals, shares, problem.ledger.remaining, rng)
 
 
 def breed(
     problem: PlacementProblem,
-    judge: Judge,
+    scorer: Scorer,
     proposals: Proposals,
     shares: Shares,
     evaluations: int,
     rng: np.random.Generator,
 ) -> float:
     """One search from a fresh population for so many `evaluations`; the best score that it came upon."""
-    last = judge.room(evaluations)
+    last = scorer.room(evaluations)
     keys = newcomers(proposals, min(shares.population, last), rng)
-    judged = judge.evaluate(decoded(keys, problem.allowed))
+    scorerd = scorer.evaluate(decoded(keys, problem.allowed))
     used = len(keys)
-    while used < last and not judge.over():
-        order = judged.order()
-        keys, judged = keys[order], judged.taken(order)
+    while used < last and not scorer.over():
+        order = scorerd.order()
+        keys, scorerd = keys[order], scorerd.taken(order)
         born = next_generation(keys, proposals, shares, rng)[: last - used]
-        worth = judge.evaluate(decoded(born, problem.allowed))
+        worth = scorer.evaluate(decoded(born, problem.allowed))
         used += len(born)
         keys = np.concatenate([keys[: shares.elite], born])
-        judged = judged.taken(np.arange(shares.elite)).followed_by(worth)
-    return float(judged.scores[judged.order()[0]])
+        scorerd = scorerd.taken(np.arange(shares.elite)).followed_by(worth)
+    return float(scorerd.scores[scorerd.order()[0]])
 
 
 def shares_of(method: str, population: int, elite_share: float, mutant_share: float) -> Shares:

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.errors import SettingsError
-from engine.events import EmitFromPlacer, Json, ShouldStop
-from engine.placers.episodes import best_of
-from engine.placers.placer import Placement
-from engine.problem import MOST_EVALUATIONS, Budget, ChunkBest, PlacementProblem
+from engine.events import Json, ShouldStop
+from engine.problem import MOST_EVALUATIONS, ChunkBest, PlacementProblem
 from engine.search.enumeration import (
     MOST_COUNTED,
     Odometer,
@@ -25,7 +23,6 @@ from engine.search.enumeration import (
 from engine.search.found import chunk_best, chunk_size, new_found
 from engine.search.settings import CHECKPOINT_SECONDS, make_settings
 from engine.search.symmetry import interchangeable_devices
-from engine.search.telling import Telling
 from engine.settings.ranges import require_ranges
 
 
@@ -52,21 +49,12 @@ class Exhaustive:
         """Go on behind the last placement that had been evaluated."""
         self._state = state
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         """Raises SettingsError, with the number of placements, if there are more than evaluations left."""
         enumeration = _Enumeration(problem, self._state)
-        telling = Telling(problem, emit, should_stop, self.settings.checkpoint_seconds)
-        while enumeration.left > 0 and not telling.ends:
-            telling.evaluate(min(enumeration.left, chunk_size(problem)), enumeration.evaluate)
-            telling.keep(enumeration.state)
-        return best_of(problem)
+        while enumeration.left > 0 and not problem.is_over(should_stop):
+            problem.evaluate_compiled(min(enumeration.left, chunk_size(problem)), enumeration.evaluate)
+            problem.save(enumeration.state, self.settings.checkpoint_seconds)
 
 
 class _Enumeration:

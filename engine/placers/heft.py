@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, ShouldStop
+from engine.events import ShouldStop
 from engine.placers.list_plans import Plan, evaluate_plans
-from engine.placers.placer import Placement
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 from engine.search.earliest_finish import schedule_earliest_finish
 from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ranks
 
@@ -26,16 +25,9 @@ from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ran
 class Heft:
     """Makes its plan for ops, and for groups."""
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         plans = [_plan(tasks_of_ops(problem)), _plan(tasks_of_groups(problem))]
-        return evaluate_plans(problem, plans, emit, should_stop)
+        evaluate_plans(problem, plans, should_stop)
 
 
 def _plan(tasks: Tasks) -> Plan:

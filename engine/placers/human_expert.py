@@ -29,13 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InfeasibleError
-from engine.events import EmitFromPlacer, ShouldStop
+from engine.events import ShouldStop
 from engine.graphs.gradients import NO_OP, forward_ops
 from engine.graphs.graph import ComputationGraph
-from engine.placers.episodes import evaluate_as_episodes
-from engine.placers.placer import Placement
 from engine.placers.weighted_groups import weighted_graph
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 from engine.simulator.topology import topological_order
 
 UNKNOWN = -1
@@ -166,20 +164,13 @@ LEAST_TIME_US = 1e-6
 class HumanExpert:
     """One placement. Raises InfeasibleError for a graph whose names tell of neither layers nor branches."""
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         is_cpu = np.array([device.is_cpu for device in problem.cluster.devices])
         devices = np.flatnonzero(~is_cpu) if not is_cpu.all() else np.arange(len(is_cpu))
         number_of_op = _number_of_op(problem, len(devices))
         device_of_op = np.where(number_of_op == UNKNOWN, UNKNOWN, devices[number_of_op])
         placement = _device_of_group(problem, device_of_op)
-        return evaluate_as_episodes(problem, placement[np.newaxis], emit, first_episode=1)
+        problem.evaluate_episodes(placement[np.newaxis])
 
 
 def _number_of_op(problem: PlacementProblem, devices: int) -> NDArray[np.int64]:

@@ -6,9 +6,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, ShouldStop
-from engine.placers.episodes import best_of, evaluate_and_tell
-from engine.placers.placer import Placement
+from engine.events import ShouldStop
 from engine.problem import PlacementProblem
 from engine.search.tasks import memory_of_groups
 
@@ -19,30 +17,27 @@ MOST_ATTEMPTS = 8
 """at a plan that does not fit"""
 
 
-def evaluate_plans(
-    problem: PlacementProblem, plans: Sequence[Plan], emit: EmitFromPlacer, should_stop: ShouldStop
-) -> Placement:
-    """The best of `plans`, each one evaluated.
+def evaluate_plans(problem: PlacementProblem, plans: Sequence[Plan], should_stop: ShouldStop) -> None:
+    """Evaluate each of `plans`.
 
     A plan only guesses what memory a group takes. Where the simulator finds a device too full, the plan is made again
     with so much less room there, until it fits, does not change, or has been made `MOST_ATTEMPTS` times.
     """
     memory_bytes = memory_of_groups(problem)
-    told: list[NDArray[np.int32]] = []
+    seen: list[NDArray[np.int32]] = []
     for plan in plans:
         room_bytes = problem.memory_bytes.astype(np.float64)
         for _ in range(MOST_ATTEMPTS):
             placement = plan(room_bytes)
-            if any(np.array_equal(placement, earlier) for earlier in told):
+            if any(np.array_equal(placement, earlier) for earlier in seen):
                 break
-            if told and (problem.ledger.spent or should_stop()):
-                return best_of(problem)
-            evaluations = evaluate_and_tell(problem, placement[np.newaxis], emit, first_episode=len(told) + 1)
-            told.append(placement)
+            if seen and (problem.ledger.spent or should_stop()):
+                return
+            evaluations = problem.evaluate_episodes(placement[np.newaxis])
+            seen.append(placement)
             over_bytes = np.maximum(evaluations.peak_bytes[0] - problem.memory_bytes, 0)
             if not over_bytes.any():
                 break
             used_bytes = np.bincount(placement, weights=memory_bytes, minlength=problem.device_count)
             tighter = np.maximum(np.minimum(room_bytes, used_bytes) - over_bytes, 0.0)
             room_bytes = np.where(over_bytes > 0, tighter, room_bytes)
-    return best_of(problem)

@@ -11,11 +11,9 @@ as van Laarhoven, Aarts, Lenstra: Job shop scheduling by simulated annealing, Op
 
 import numpy as np
 
-from engine.events import EmitFromPlacer, Json, ShouldStop
-from engine.placers.episodes import best_of
-from engine.placers.placer import Placement
+from engine.events import Json, ShouldStop
 from engine.placers.quick_starts import LIST_METHODS, evaluate_methods, evaluate_one_device
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 from engine.search.local_search import LocalSearch as Search
 from engine.search.local_search import LocalSearchSettings
 from engine.search.settings import make_settings
@@ -33,22 +31,14 @@ class LocalSearch:
         """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""
         self._state = state
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         if self._state is None:
             if problem.ledger.used == 0:
-                evaluate_one_device(problem, emit)
+                evaluate_one_device(problem)
             if self.settings.list_starts:
-                evaluate_methods(problem, LIST_METHODS, rng, emit, should_stop)
+                evaluate_methods(problem, LIST_METHODS, rng, should_stop)
         if not problem.ledger.spent:
-            search = Search(problem, self.settings, rng, emit, should_stop)
+            search = Search(problem, self.settings, rng, should_stop)
             if self._state is not None:
                 search.restore(self._state)
             search.run()
-        return best_of(problem)

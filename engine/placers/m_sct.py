@@ -22,11 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, Progress, ShouldStop
+from engine.events import ShouldStop
 from engine.placers.earliest_start import NOTHING, schedule_earliest_start
 from engine.placers.list_plans import Plan, evaluate_plans
-from engine.placers.placer import Placement
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 from engine.search.tasks import Tasks, mean_link, tasks_of_groups, tasks_of_ops, upward_ranks
 from engine.settings.ranges import require_ranges
 
@@ -162,32 +161,25 @@ class MSct:
     def __post_init__(self) -> None:
         require_ranges(self, {"iterations": (1, 10**9)}, {"threshold": (0.0, 0.5)}, "m_sct")
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
-        plans = [self._plan(tasks_of_ops(problem), emit), self._plan(tasks_of_groups(problem), emit)]
-        return evaluate_plans(problem, plans, emit, should_stop)
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
+        plans = [self._plan(problem, tasks_of_ops(problem)), self._plan(problem, tasks_of_groups(problem))]
+        evaluate_plans(problem, plans, should_stop)
 
-    def _plan(self, tasks: Tasks, emit: EmitFromPlacer) -> Plan:
-        ranks, favourite = upward_ranks(tasks), self._favourites(tasks, emit)
+    def _plan(self, problem: PlacementProblem, tasks: Tasks) -> Plan:
+        ranks, favourite = upward_ranks(tasks), self._favourites(problem, tasks)
 
         def plan(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
             return schedule_earliest_start(tasks, ranks, favourite, room_bytes)[0]
 
         return plan
 
-    def _favourites(self, tasks: Tasks, emit: EmitFromPlacer) -> NDArray[np.int64]:
+    def _favourites(self, problem: PlacementProblem, tasks: Tasks) -> NDArray[np.int64]:
         """[tasks] each task's favourite child; none where the relaxation is not solved, which is told."""
         count, edges = len(tasks.group), edges_of(tasks)
         relaxation = solve_relaxation(edges, tasks.time_us.min(axis=1), self.iterations)
         if relaxation is None:
-            emit(Progress(f"no favourite children: not solved within {self.iterations} iterations", 0, count))
+            problem.progress(f"no favourite children: not solved within {self.iterations} iterations", 0, count)
             return np.full(count, NOTHING)
         favourite = favourites(edges, relaxation.x, count, self.threshold)
-        emit(Progress("favourite children found", int((favourite != NOTHING).sum()), count))
+        problem.progress("favourite children found", int((favourite != NOTHING).sum()), count)
         return favourite

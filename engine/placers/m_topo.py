@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, ShouldStop
+from engine.events import ShouldStop
 from engine.placers.list_plans import evaluate_plans
-from engine.placers.placer import Placement
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 from engine.search.tasks import memory_of_groups
 from engine.simulator.compiled import compiled
 
@@ -76,14 +75,7 @@ def _roomiest(allowed: NDArray[np.bool_], left_bytes: NDArray[np.float64], devic
 class MTopo:
     """Makes one plan."""
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         memory_bytes, allowed = memory_of_groups(problem), np.ascontiguousarray(problem.allowed)
         is_cpu = np.array([device.is_cpu for device in problem.cluster.devices])
         filled = np.flatnonzero(~is_cpu) if not is_cpu.all() else np.arange(len(is_cpu))
@@ -92,4 +84,4 @@ class MTopo:
         def plan(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
             return fill(allowed, memory_bytes, filled, np.minimum(room_bytes, cap_bytes))
 
-        return evaluate_plans(problem, [plan], emit, should_stop)
+        evaluate_plans(problem, [plan], should_stop)

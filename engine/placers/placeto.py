@@ -7,14 +7,12 @@ Source: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Placeto, NeurIPS 2
 
 import numpy as np
 
-from engine.events import EmitFromPlacer, Json, ShouldStop
-from engine.placers.episodes import best_of
-from engine.placers.placer import Placement
+from engine.events import Json, ShouldStop
 from engine.placers.policy_passes import evaluate_passes
 from engine.placeto.settings import make_settings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.using import on_this_machine, settings_with_policy
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 
 
 class Placeto:
@@ -36,26 +34,18 @@ class Placeto:
         """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""
         self._state = state
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         from engine.placeto.training import Training  # torch takes seconds to load
 
         passes = None
         if self._policy is not None and self._state is None:
-            passes = evaluate_passes(self._policy, problem, rng, emit, first_episode=1)
+            passes = evaluate_passes(self._policy, problem, rng)
             if problem.ledger.spent or should_stop():
-                return best_of(problem)
+                return
         weights = None if self._policy is None else self._policy.weights
-        training = Training(problem, self.settings, rng, emit, should_stop, weights)
+        training = Training(problem, self.settings, rng, should_stop, weights)
         if self._state is not None:
             training.restore(self._state)
         elif passes is not None:
             training.begin_from(passes.placements, passes.evaluations)
         training.run()
-        return best_of(problem)

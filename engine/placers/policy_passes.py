@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer
-from engine.placers.episodes import evaluate_and_tell
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import PlacementProblem
@@ -32,16 +30,9 @@ def load_network() -> None:
     importlib.import_module("engine.placeto.training")
 
 
-def evaluate_passes(
-    policy: TrainedPolicy,
-    problem: PlacementProblem,
-    rng: np.random.Generator,
-    emit: EmitFromPlacer,
-    *,
-    first_episode: int,
-) -> Passes:
-    """Evaluate the greedy pass, then the sampled ones, each told as an episode; at least one evaluation is left."""
+def evaluate_passes(policy: TrainedPolicy, problem: PlacementProblem, rng: np.random.Generator) -> Passes:
+    """Evaluate the greedy pass, then the sampled ones, each an episode; at least one evaluation is left."""
     samples = min(SAMPLED_PASSES, problem.ledger.remaining - 1)
     placements = proposals(policy, problem, rng, samples)
-    evaluations = evaluate_and_tell(problem, placements, emit, first_episode=first_episode, tell_all=True)
+    evaluations = problem.evaluate_episodes(placements, emit_all=True)
     return Passes(placements, evaluations)

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, ShouldStop
-from engine.placers.episodes import best_of
-from engine.placers.placer import Placement
-from engine.placers.scorer import Judge
-from engine.problem import Budget, PlacementProblem
+from engine.events import ShouldStop
+from engine.placers.scorer import Scorer
+from engine.problem import PlacementProblem
 from engine.settings.ranges import require_ranges
 
 ADAPT = 1.5
@@ -135,30 +133,22 @@ class Post:
     def __post_init__(self) -> None:
         require_ranges(self, _WHOLE, _NUMBERS, "post")
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
-        judge, choices = Judge(problem, emit, should_stop), IndependentChoices(problem.allowed)
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
+        scorer, choices = Scorer(problem, should_stop), IndependentChoices(problem.allowed)
         batches_a_round = max(1, self.cross_entropy_samples // self.ppo_samples)
-        while not judge.over():
-            self._run_round(batches_a_round, judge, choices, rng)
-        return best_of(problem)
+        while not scorer.over():
+            self._run_round(batches_a_round, scorer, choices, rng)
 
-    def _run_round(self, batches: int, judge: Judge, choices: IndependentChoices, rng: np.random.Generator) -> None:
+    def _run_round(self, batches: int, scorer: Scorer, choices: IndependentChoices, rng: np.random.Generator) -> None:
         """The placements from one minimisation of the cross entropy to the next."""
-        sampled, judged = [], None
+        sampled, scorerd = [], None
         for batch in range(batches):
-            if judge.over():
+            if scorer.over():
                 return
-            placements = choices.sample(judge.room(self.ppo_samples), rng)
-            worth = judge.evaluate(placements)
+            placements = choices.sample(scorer.room(self.ppo_samples), rng)
+            worth = scorer.evaluate(placements)
             sampled.append(placements)
-            judged = worth if judged is None else judged.followed_by(worth)
+            scorerd = worth if scorerd is None else scorerd.followed_by(worth)
             if batch < batches - 1:
                 spread = worth.scores.std()
                 advantages = (worth.scores.mean() - worth.scores) / (spread if spread > 0 else 1.0)
@@ -169,6 +159,6 @@ class Post:
                     learning_rate=self.learning_rate,
                     kl_aim=self.kl_aim,
                 )
-        assert judged is not None
-        count = max(1, round(self.best_share * len(judged.scores)))
-        choices.minimise_cross_entropy(np.concatenate(sampled)[judged.order()[:count]], self.exploration)
+        assert scorerd is not None
+        count = max(1, round(self.best_share * len(scorerd.scores)))
+        choices.minimise_cross_entropy(np.concatenate(sampled)[scorerd.order()[:count]], self.exploration)

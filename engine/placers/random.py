@@ -5,10 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, ShouldStop
-from engine.placers.episodes import best_of, evaluate_as_episodes
-from engine.placers.placer import Placement
-from engine.problem import Budget, PlacementProblem
+from engine.events import ShouldStop
+from engine.problem import PlacementProblem
 from engine.settings.ranges import require_ranges
 
 
@@ -22,20 +20,12 @@ class Random:
     def __post_init__(self) -> None:
         require_ranges(self, {"batch": (1, 100_000)}, {}, "random")
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
-        ledger, episode, best = problem.ledger, 1, None
-        while not (ledger.spent and ledger.best_placement is not None) and not (best is not None and should_stop()):
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
+        ledger, begun = problem.ledger, False
+        while not (ledger.spent and ledger.best_placement is not None) and not (begun and should_stop()):
             count = min(self.batch, ledger.remaining)
-            evaluate_as_episodes(problem, random_placements(problem.allowed, count, rng), emit, first_episode=episode)
-            episode, best = episode + count, best_of(problem)
-        return best_of(problem)
+            problem.evaluate_episodes(random_placements(problem.allowed, count, rng))
+            begun = True
 
 
 def random_placements(allowed: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""Evaluations for methods that learn from scores: charged, told as episodes, and judged on one scale.
+"""Evaluations for methods that learn from scores: charged, told as episodes, and scorerd on one scale.
 
 A score is the step time as a share of the reference time (all groups on the fastest device, without transfers), with
 `memory_penalty` times the missing share of the fullest device's memory on top, and at most `penalised_cap`: Placeto's
@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, ShouldStop
-from engine.placers.episodes import evaluate_and_tell
+from engine.events import ShouldStop
 from engine.placeto.features import group_graph
 from engine.placeto.rewards import StepTimePenalty
 from engine.placeto.settings import PlacetoSettings
@@ -20,7 +19,7 @@ from engine.problem import PlacementProblem
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Scored:
     """What a batch is worth."""
 
     scores: NDArray[np.float64]
@@ -34,24 +33,24 @@ class Judged:
         """[batch] indices from the best to the worst; the first of equals first."""
         return np.lexsort((np.arange(len(self.scores)), self.scores, self.missing))
 
-    def taken(self, indices: NDArray[np.intp]) -> "Judged":
+    def taken(self, indices: NDArray[np.intp]) -> "Scored":
         """Those at `indices`."""
-        return Judged(self.scores[indices], self.infeasible[indices], self.missing[indices])
+        return Scored(self.scores[indices], self.infeasible[indices], self.missing[indices])
 
-    def followed_by(self, other: "Judged") -> "Judged":
+    def followed_by(self, other: "Scored") -> "Scored":
         """These, then `other`."""
-        return Judged(
+        return Scored(
             np.concatenate([self.scores, other.scores]),
             np.concatenate([self.infeasible, other.infeasible]),
             np.concatenate([self.missing, other.missing]),
         )
 
 
-class Judge:
+class Scorer:
     """Evaluates batches of one run and knows when it is over."""
 
-    def __init__(self, problem: PlacementProblem, emit: EmitFromPlacer, should_stop: ShouldStop) -> None:
-        self._problem, self._emit, self._should_stop = problem, emit, should_stop
+    def __init__(self, problem: PlacementProblem, should_stop: ShouldStop) -> None:
+        self._problem, self._should_stop = problem, should_stop
         self.graph = group_graph(problem)
         as_in_placeto = PlacetoSettings()
         self._penalty = StepTimePenalty(
@@ -70,10 +69,10 @@ class Judge:
         """How many of `wanted` evaluations the budget still has."""
         return min(wanted, self._problem.ledger.remaining)
 
-    def evaluate(self, placements: NDArray[np.int32]) -> Judged:
-        """Evaluate, charge and tell `placements` [batch, groups]: no more than there is room for."""
-        evaluations = evaluate_and_tell(self._problem, placements, self._emit, first_episode=self._evaluated + 1)
+    def evaluate(self, placements: NDArray[np.int32]) -> Scored:
+        """Evaluate `placements` [batch, groups], each an episode: no more than there is room for."""
+        evaluations = self._problem.evaluate_episodes(placements)
         self._evaluated += len(placements)
         missing = self._problem.missing_bytes(evaluations)
         scores = self._penalty.penalised(evaluations.step_time_us, evaluations.peak_bytes, self._problem.memory_bytes)
-        return Judged(scores, missing > 0, missing)
+        return Scored(scores, missing > 0, missing)

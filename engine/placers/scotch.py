@@ -26,11 +26,9 @@ from numpy.typing import NDArray
 
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.errors import SettingsError
-from engine.events import EmitFromPlacer, Json, ShouldStop
-from engine.placers.episodes import evaluate_as_episodes
-from engine.placers.placer import Placement
+from engine.events import Json, ShouldStop
 from engine.placers.weighted_groups import WeightedGraph, weighted_graph
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 from engine.settings.ranges import require_ranges
 
 DETERMINISTIC = 0
@@ -113,18 +111,11 @@ class Scotch:
     def __post_init__(self) -> None:
         require_ranges(self, {}, {"imbalance": (1e-9, 1.0)}, "scotch")
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         graph = weighted_graph(problem)
         mapped = self._mapped(graph, problem, int(rng.integers(MOST_SEED)))
         placement = _moved_where_allowed(mapped, problem.allowed, graph)
-        return evaluate_as_episodes(problem, placement[np.newaxis], emit, first_episode=1)
+        problem.evaluate_episodes(placement[np.newaxis])
 
     def _mapped(self, graph: WeightedGraph, problem: PlacementProblem, seed: int) -> NDArray[np.int64]:
         """[groups] as the library has it. With one device, or one group, there is nothing to map."""

@@ -5,26 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, ShouldStop
-from engine.placers.episodes import evaluate_as_episodes
-from engine.placers.placer import Placement
-from engine.problem import Budget, PlacementProblem
+from engine.events import ShouldStop
+from engine.problem import PlacementProblem
 
 
 @dataclass(frozen=True, slots=True)
 class SingleDevice:
     """Evaluates each device once, the fastest first, as far as the budget goes."""
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         placements = one_device_placements(problem)[: problem.ledger.remaining]
-        return evaluate_as_episodes(problem, placements, emit, first_episode=1)
+        problem.evaluate_episodes(placements)
 
 
 def one_device_placements(problem: PlacementProblem) -> NDArray[np.int32]:

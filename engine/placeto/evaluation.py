@@ -1,6 +1,5 @@
 """What episodes are worth: their states evaluated within the budget, one evaluation an episode or one a step."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,12 +26,12 @@ class InterruptedTrainingError(Exception):
 
 def make_check(problem: PlacementProblem, should_stop: ShouldStop) -> Check:
     """A check that asks `should_stop` and the clock at most every LOOK_SECONDS."""
-    looked = time.monotonic()
+    looked = problem.ledger.clock()
 
     def check() -> None:
         nonlocal looked
-        if time.monotonic() - looked >= LOOK_SECONDS:
-            looked = time.monotonic()
+        if problem.ledger.clock() - looked >= LOOK_SECONDS:
+            looked = problem.ledger.clock()
             if should_stop() or (problem.ledger.remaining > 0 and problem.ledger.spent):
                 raise InterruptedTrainingError
 
@@ -46,14 +45,6 @@ class Outcome:
     episodes: Episodes
     returns: NDArray[np.float64] | None
     """[batch, steps]; None where the budget allowed the ends alone, though the steps count too"""
-    end_us: NDArray[np.float64]
-    """[batch] step time at the end"""
-    end_feasible: NDArray[np.bool_]
-    """[batch]"""
-    best_us: list[float | None]
-    """[batch] best feasible step time of the run after each episode"""
-    evaluations: list[int]
-    """[batch] used after each episode"""
     best_end: tuple[float, NDArray[np.int32]]
     """the least ρ' of the batch's ends, and that placement [groups]"""
 
@@ -79,19 +70,9 @@ class Evaluator:
         """One evaluation an episode. `counts`: whether the ends are all that the reward asks for."""
         episodes = episodes.first(self._problem.ledger.remaining)
         ends = episodes.ends()
-        used, best_us = self._problem.ledger.used, self._problem.ledger.best_step_time_us
-        seen = self._evaluate(ends)
-        best = np.minimum.accumulate(np.where(seen.feasible, seen.step_time_us, np.inf))
-        known = np.minimum(best, np.inf if best_us is None else best_us)
-        return Outcome(
-            episodes=episodes,
-            returns=terminal_returns(seen.penalised, episodes.plan.steps) if counts else None,
-            end_us=seen.step_time_us,
-            end_feasible=seen.feasible,
-            best_us=[None if np.isinf(value) else float(value) for value in known],
-            evaluations=[used + index + 1 for index in range(len(ends))],
-            best_end=_least(seen.penalised, ends),
-        )
+        seen = self._evaluate(ends, are_episodes=True)
+        returns = terminal_returns(seen.penalised, episodes.plan.steps) if counts else None
+        return Outcome(episodes, returns, _least(seen.penalised, ends))
 
     def _evaluate_states(self, episodes: Episodes) -> Outcome:
         """One evaluation for each start (equal ones once) and each step that moves a group; at least one an episode.
@@ -108,30 +89,27 @@ class Evaluator:
         episodes = episodes.first(whole)
         start_values = self._evaluate(starts)
         values = np.empty((whole, episodes.plan.steps + 1))
-        ends, end_us, feasible = episodes.ends(), np.empty(whole), np.empty(whole, dtype=np.bool_)
-        best_us: list[float | None] = []
-        evaluations: list[int] = []
+        ends = episodes.ends()
         for index in range(whole):
             start = int(start_of.reshape(-1)[index])
             seen = self._evaluate(episodes.states_of(index)[1:][moved[index]]).after(start_values.row(start))
             state = np.concatenate(([0], np.cumsum(moved[index])))
             values[index] = seen.penalised[state]
-            end_us[index], feasible[index] = seen.step_time_us[-1], seen.feasible[-1]
-            best_us.append(self._problem.ledger.best_step_time_us)
-            evaluations.append(self._problem.ledger.used)
-        return Outcome(
-            episodes, intermediate_returns(values), end_us, feasible, best_us, evaluations, _least(values[:, -1], ends)
-        )
+            self._problem.episode(ends[index], float(seen.step_time_us[-1]), feasible=bool(seen.feasible[-1]))
+        return Outcome(episodes, intermediate_returns(values), _least(values[:, -1], ends))
 
-    def _evaluate(self, placements: NDArray[np.int32]) -> "_Seen":
+    def _evaluate(self, placements: NDArray[np.int32], *, are_episodes: bool = False) -> "_Seen":
         """Evaluate `placements` [rows, groups], some at a time, so that a stop is seen soon."""
         parts: list[_Seen] = [_Seen(np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))]
-        done = 0
+        done, clock = 0, self._problem.ledger.clock
         while done < len(placements):
             rows = placements[done : done + self._rows_a_call]
-            began = time.monotonic()
-            evaluations = self._problem.evaluate(rows)
-            self._adapt_rows(len(rows), time.monotonic() - began)
+            began = clock()
+            if are_episodes:
+                evaluations = self._problem.evaluate_episodes(rows, emit_all=True)
+            else:
+                evaluations = self._problem.evaluate(rows)
+            self._adapt_rows(len(rows), clock() - began)
             penalised = self._penalty.penalised(
                 evaluations.step_time_us, evaluations.peak_bytes, self._problem.memory_bytes
             )

@@ -1,7 +1,6 @@
-"""Placeto's training on one problem: decide a batch of episodes, evaluate it, tell it, learn from it, until the end."""
+"""Placeto's training on one problem: decide a batch of episodes, evaluate it, learn from it, until the end."""
 
 import dataclasses
-import time
 from collections.abc import Mapping
 from typing import cast
 
@@ -9,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import SettingsError
-from engine.events import EmitFromPlacer, Episode, Json, PlacerState, ShouldStop
+from engine.events import Json, ShouldStop
 from engine.placeto.checkpoints import set_weights, weights_of
 from engine.placeto.episodes import Episodes, fastest_device_placement, make_plan
-from engine.placeto.evaluation import Evaluator, InterruptedTrainingError, Outcome, make_check
+from engine.placeto.evaluation import Evaluator, InterruptedTrainingError, make_check
 from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.policy import Policy, chosen_device
 from engine.placeto.published import PublishedPolicy
@@ -72,14 +71,13 @@ class Training:
         problem: PlacementProblem,
         settings: PlacetoSettings,
         rng: np.random.Generator,
-        emit: EmitFromPlacer,
         should_stop: ShouldStop,
         weights: Mapping[str, NDArray[np.generic]] | None = None,
     ) -> None:
         """`weights` of the shared head to begin with; else they are drawn from `rng`."""
         graph = group_graph(problem)
         self._problem, self._settings, self._graph, self._rng = problem, settings, graph, rng
-        self._emit, self._should_stop = emit, should_stop
+        self._should_stop = should_stop
         self._check = make_check(problem, should_stop)
         self._penalty = step_time_penalty(settings, graph)
         self._evaluator = Evaluator(problem, self._penalty, settings.reward, self._check)
@@ -92,11 +90,10 @@ class Training:
         """[groups]"""
         self._start_value, self._start = self._best_value, self._best
         """ρ' and placement where the next batch starts, if it starts from the best"""
-        self._batches, self._episodes = 0, 0
-        self._told_state = time.monotonic()
+        self._batches = 0
 
     def begin_from(self, placements: NDArray[np.int32], evaluations: Evaluations) -> None:
-        """Take up `placements` [batch, groups] that were evaluated and told as the first episodes.
+        """Take up `placements` [batch, groups] that were evaluated as the first episodes.
 
         What was evaluated before them is known too: each device alone, in every run.
         """
@@ -108,7 +105,6 @@ class Training:
             if values[least] < self._best_value:
                 self._best_value, self._best = float(values[least]), placed[least].copy()
         self._start_value, self._start = self._best_value, self._best
-        self._episodes = len(placements)
 
     @property
     def policy(self) -> Policy:
@@ -123,7 +119,7 @@ class Training:
                     self._best_value = self._start_value = self._evaluator.value_of(self._best)
                 while not (self._problem.ledger.spent or self._should_stop()):
                     self._run_batch()
-                    self._tell_state()
+                    self._problem.save(self.state, self._settings.checkpoint_seconds)
             except InterruptedTrainingError:
                 return
 
@@ -132,7 +128,6 @@ class Training:
         greedy = bool(settings.greedy_every_batches) and self._batches % settings.greedy_every_batches == 0
         plan = make_plan(settings, self._graph, self._start, greedy, self._rng)
         outcome = self._evaluator.evaluate(self._policy.sample(plan, self._check))
-        self._tell_episodes(outcome)
         self._take_best(outcome.best_end, progress)
         if outcome.returns is not None:
             self._learn(outcome.episodes, outcome.returns, progress)
@@ -158,28 +153,6 @@ class Training:
         elif self._start_value > highest:
             self._start_value, self._start = self._best_value, self._best
 
-    def _tell_episodes(self, outcome: Outcome) -> None:
-        elapsed_seconds = self._problem.ledger.elapsed_seconds
-        for index, placement in enumerate(outcome.episodes.ends()):
-            self._episodes += 1
-            self._emit(
-                Episode(
-                    episode=self._episodes,
-                    step_time_us=float(outcome.end_us[index]),
-                    feasible=bool(outcome.end_feasible[index]),
-                    best_step_time_us=outcome.best_us[index],
-                    evaluations=outcome.evaluations[index],
-                    elapsed_seconds=elapsed_seconds,
-                    placement=placement.tolist(),
-                )
-            )
-
-    def _tell_state(self) -> None:
-        """Tell the state between two batches, but not more often than `checkpoint_seconds`."""
-        if time.monotonic() - self._told_state >= self._settings.checkpoint_seconds:
-            self._emit(PlacerState(self.state()))
-            self._told_state = time.monotonic()
-
     def state(self) -> bytes:
         """Everything that the next batch depends on, but for the problem and its ledger."""
         arrays = {f"weights.{name}": array for name, array in weights_of(self._policy.network).items()}
@@ -192,7 +165,7 @@ class Training:
             "best_value": self._best_value,
             "start_value": self._start_value,
             "batches": self._batches,
-            "episodes": self._episodes,
+            "episodes": self._problem.reporter.episodes,
         }
         return pack_tensors(arrays, texts)
 
@@ -212,4 +185,4 @@ class Training:
         self._best, self._start = arrays["best"].astype(np.int32), arrays["start"].astype(np.int32)
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
         self._best_value, self._start_value = cast(float, texts["best_value"]), cast(float, texts["start_value"])
-        self._batches, self._episodes = cast(int, texts["batches"]), cast(int, texts["episodes"])
+        self._batches, self._problem.reporter.episodes = cast(int, texts["batches"]), cast(int, texts["episodes"])

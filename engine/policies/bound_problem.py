@@ -41,7 +41,9 @@ def varied_problem(problem: PlacementProblem, spread: float, rng: np.random.Gene
     bandwidth = bandwidth.clip(SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
     cluster = dataclasses.replace(problem.cluster, bandwidth_bytes_per_us=bandwidth)
     budget = Budget(MOST_EVALUATIONS)
-    return PlacementProblem(problem.graph, costs, problem.grouping, cluster, problem.allowed, budget)
+    return PlacementProblem(
+        problem.graph, costs, problem.grouping, cluster, problem.allowed, budget, clock=problem.ledger.clock
+    )
 
 
 @compiled

@@ -10,7 +10,6 @@ sampled one, that is imitated again, as Post's elite.
 Source: DOPPLER (2026) imitates a scheduler before it learns by reinforcement; here a search is imitated.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from statistics import fmean
@@ -58,7 +57,8 @@ class Learner:
         self._turns: list[int] = []
         """which problems are left of this round, the next one last"""
         self.taught = self.imitation_steps = self.batches = self.evaluations = 0
-        self._earlier_seconds, self._began = 0.0, time.monotonic()
+        self._clock = problems[0].problem.ledger.clock
+        self._earlier_seconds, self._began = 0.0, self._clock()
         self._stage_began = 0.0
         """seconds of the training when its present stage began"""
         self.stage = "teacher"
@@ -66,7 +66,7 @@ class Learner:
     @property
     def seconds(self) -> float:
         """Since the training began, earlier calls included."""
-        return self._earlier_seconds + time.monotonic() - self._began
+        return self._earlier_seconds + self._clock() - self._began
 
     @property
     def episodes(self) -> int:
@@ -196,7 +196,7 @@ class Learner:
         self.taught, self.imitation_steps, self.batches, self.evaluations = cast(list[int], texts["counts"])
         self._turns = cast(list[int], texts["turns"])
         self._earlier_seconds, self._stage_began = cast(list[float], texts["seconds"])
-        self._began = time.monotonic()
+        self._began = self._clock()
 
 
 def _placeto_settings(settings: PolicyTrainingSettings) -> PlacetoSettings:

@@ -25,7 +25,7 @@ def taught_placement(
     for start in starts[: own.ledger.remaining]:
         own.evaluate(start[None, :])
     if not own.ledger.spent:
-        LocalSearch(own, LocalSearchSettings(), rng, lambda _: None, should_stop).run()
+        LocalSearch(own, LocalSearchSettings(), rng, should_stop).run()
     return own.ledger.answer().copy(), own.ledger.used
 
 

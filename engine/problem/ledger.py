@@ -2,7 +2,9 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +12,8 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 
 MOST_EVALUATIONS = 100_000_000
+Clock: TypeAlias = Callable[[], float]
+"""seconds since some moment, such as `time.monotonic`; `time.process_time` counts those of this process alone"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +42,15 @@ class BudgetSpentError(AssertionError):
 
 
 class Ledger:
-    """Counts a run's evaluations and keeps the best placement among them. The one mutable part of a problem."""
+    """Counts a run's evaluations and its seconds, and keeps the best placement among them.
 
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
+    A ledger may be part of another one, `parent`: what it counts and keeps, that counts and keeps too.
+    """
+
+    def __init__(self, budget: Budget, clock: Clock | None = None, parent: "Ledger | None" = None) -> None:
+        """`clock`: `time.monotonic` where none is given."""
+        self.budget, self._parent = budget, parent
+        self.clock: Clock = clock or time.monotonic
         self.used = 0
         self.best_step_time_us: float | None = None
         """of the best feasible placement; None while there is none"""
@@ -53,7 +62,7 @@ class Ledger:
         self.earlier_seconds = 0.0
         """spent before the checkpoint that the run went on from"""
         self._best_time_us = math.inf
-        self._started = time.monotonic()
+        self._started = self.clock()
 
     @property
     def remaining(self) -> int:
@@ -71,7 +80,7 @@ class Ledger:
 
     @property
     def elapsed_seconds(self) -> float:
-        return self.earlier_seconds + time.monotonic() - self._started
+        return self.earlier_seconds + self.clock() - self._started
 
     @property
     def spent(self) -> bool:
@@ -89,12 +98,14 @@ class Ledger:
 
     def begin(self) -> None:
         """Start the clock anew: what came before this is not the run's."""
-        self._started = time.monotonic()
+        self._started = self.clock()
 
     def charge(self, count: int) -> None:
         """Take `count` evaluations from the budget, before they are made."""
         if count > self.remaining:
             raise BudgetSpentError(f"{count} evaluations asked, {self.remaining} left")
+        if self._parent is not None:
+            self._parent.charge(count)
         self.used += count
 
     def note(
@@ -103,23 +114,19 @@ class Ledger:
         """Keep the best of `placements` [batch, groups] if it is better than the best so far; the first of equals."""
         if len(placements) == 0:
             return
-        self._sum_us += float(step_time_us.sum())
         index = int(np.lexsort((step_time_us, missing_bytes))[0])
-        self._keep_better(placements[index], float(step_time_us[index]), int(missing_bytes[index]))
+        sum_us = float(step_time_us.sum())
+        self._keep(placements[index], float(step_time_us[index]), int(missing_bytes[index]), sum_us)
 
     def note_chunk(self, best: "ChunkBest") -> None:
         """The same for what compiled code has evaluated, of which it tells the best alone."""
-        self._sum_us += best.sum_us
-        self._keep_better(best.placement, best.step_time_us, best.missing_bytes)
+        self._keep(best.placement, best.step_time_us, best.missing_bytes, best.sum_us)
 
-    def take_over(self, other: "Ledger") -> None:
-        """Count what was evaluated on `other`, a ledger that began empty, as if it had been evaluated on this one."""
-        self.charge(other.used)
-        self._sum_us += other._sum_us
-        if other.best_placement is not None and other.missing_bytes is not None:
-            self._keep_better(other.best_placement, other._best_time_us, other.missing_bytes)
-
-    def _keep_better(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
+    def _keep(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int, sum_us: float) -> None:
+        """The best of several, and the sum of all their step times."""
+        if self._parent is not None:
+            self._parent._keep(placement, step_time_us, missing_bytes, sum_us)
+        self._sum_us += sum_us
         candidate = (missing_bytes, step_time_us)
         if self.best_placement is None or candidate < (self.missing_bytes, self._best_time_us):
             self.missing_bytes, self._best_time_us = candidate
@@ -139,7 +146,7 @@ class Ledger:
     def restore(self, snapshot: "LedgerSnapshot") -> None:
         """Go on from `snapshot`."""
         self.used, self.earlier_seconds = snapshot.used, snapshot.elapsed_seconds
-        self._started = time.monotonic()
+        self._started = self.clock()
         if snapshot.placement is not None:
             self.best_placement = np.array(snapshot.placement, dtype=np.int32)
             self.missing_bytes, self._best_time_us = snapshot.missing_bytes, snapshot.best_time_us

@@ -1,5 +1,7 @@
-"""The placement problem that every placer gets: the only way to evaluate placements."""
+"""The placement problem that every placer gets: the only way to evaluate placements, and to report them."""
 
+import copy
+import dataclasses
 import math
 from collections.abc import Callable
 
@@ -8,14 +10,19 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
+from engine.events import EmitFromPlacer, Episode, PlacerState, Progress, ShouldStop
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping import Grouping
-from engine.problem.ledger import Budget, ChunkBest, Ledger
+from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger
+from engine.problem.reporter import Reporter, ignore
 from engine.simulator import Evaluations, Simulator
 
 
 class PlacementProblem:
-    """One graph with its costs and groups on one cluster, and the only way to evaluate placements of it."""
+    """One graph with its costs and groups on one cluster, and the only way to evaluate placements of it.
+
+    What is evaluated is charged to its ledger, which keeps the best; what a method does goes to its reporter.
+    """
 
     def __init__(
         self,
@@ -26,22 +33,83 @@ class PlacementProblem:
         allowed: NDArray[np.bool_],
         budget: Budget,
         simulator: Simulator | None = None,
+        *,
+        emit: EmitFromPlacer = ignore,
+        clock: Clock | None = None,
+        parent: Ledger | None = None,
     ) -> None:
         """`allowed` [groups, devices]: where each group may go (pins, kinds it has times for); every row has a True.
 
-        A `simulator` made for the same graph, costs, cluster and groups may be shared.
+        A `simulator` made for the same graph, costs, cluster and groups may be shared. `clock` counts the budget's
+        seconds, on the wall where none is given. `parent`: a ledger of which this problem's is a part.
         """
         self.graph, self.costs, self.grouping, self.cluster = graph, costs, grouping, cluster
         self.allowed = allowed
         self.memory_bytes = np.array([device.memory_bytes for device in cluster.devices], dtype=np.int64)
         self.simulator = simulator or Simulator(graph, costs, cluster, grouping.group_of_op)
-        self.ledger = Ledger(budget)
+        self.ledger = Ledger(budget, clock, parent)
+        self.reporter = Reporter(self.ledger, emit)
+        self._wrap_state: Callable[[bytes], bytes] = bytes
 
-    def with_budget(self, budget: Budget) -> "PlacementProblem":
-        """The same problem with a fresh ledger: for a placer that runs beside another."""
+    def with_budget(self, budget: Budget, *, clock: Clock | None = None) -> "PlacementProblem":
+        """The same problem with a fresh ledger, for a placer that runs beside another; it reports to nobody."""
+        return self._with_ledger(budget, ignore, clock or self.ledger.clock, None)
+
+    def sub_problem(self) -> "PlacementProblem":
+        """What is left of this problem, for a method that the one at work calls.
+
+        What it evaluates is charged and kept here too. Its episodes are emitted as this problem's, numbered by their
+        evaluation; its states are nobody's.
+        """
+        used, best_us, seconds = self.ledger.used, self.ledger.best_step_time_us, self.ledger.budget.seconds
+
+        def forward(event: Episode | Progress | PlacerState) -> None:
+            if isinstance(event, Episode):
+                known = [known_us for known_us in (best_us, event.best_step_time_us) if known_us is not None]
+                number = used + event.evaluations
+                event = dataclasses.replace(
+                    event,
+                    episode=number,
+                    evaluations=number,
+                    best_step_time_us=min(known, default=None),
+                    elapsed_seconds=self.ledger.elapsed_seconds,
+                )
+            if not isinstance(event, PlacerState):
+                self.reporter.emit(event)
+
+        left = None if seconds is None else max(1e-3, seconds - self.ledger.elapsed_seconds)
+        return self._with_ledger(Budget(self.ledger.remaining, left), forward, self.ledger.clock, self.ledger)
+
+    def with_states(self, wrap: Callable[[bytes], bytes]) -> "PlacementProblem":
+        """This very problem, for a method that the one at work calls: the states that it saves go through `wrap`."""
+        wrapped = copy.copy(self)
+        wrapped._wrap_state = lambda state: self._wrap_state(wrap(state))
+        return wrapped
+
+    def _with_ledger(
+        self, budget: Budget, emit: EmitFromPlacer, clock: Clock, parent: Ledger | None
+    ) -> "PlacementProblem":
         return PlacementProblem(
-            self.graph, self.costs, self.grouping, self.cluster, self.allowed, budget, self.simulator
+            self.graph,
+            self.costs,
+            self.grouping,
+            self.cluster,
+            self.allowed,
+            budget,
+            self.simulator,
+            emit=emit,
+            clock=clock,
+            parent=parent,
         )
+
+    def report_to(self, emit: EmitFromPlacer) -> None:
+        """From now on a method's events go to `emit`."""
+        self.reporter = Reporter(self.ledger, emit)
+
+    def begin(self) -> None:
+        """The method begins now: what came before is no part of its seconds."""
+        self.ledger.begin()
+        self.reporter.begin()
 
     @property
     def group_count(self) -> int:
@@ -57,7 +125,7 @@ class PlacementProblem:
         return self.costs.time_on([device.kind for device in self.cluster.devices])
 
     def evaluate(self, placements: NDArray[np.int32]) -> Evaluations:
-        """Evaluate and charge `placements` [batch, groups]; the best one is noted in the ledger.
+        """Evaluate and charge `placements` [batch, groups]; the best one is kept in the ledger.
 
         Raises BudgetSpentError before anything is evaluated if the budget has fewer evaluations left than the batch.
         """
@@ -67,8 +135,16 @@ class PlacementProblem:
         self.ledger.note(placements, evaluations.step_time_us, self.missing_bytes(evaluations))
         return evaluations
 
+    def evaluate_episodes(self, placements: NDArray[np.int32], *, emit_all: bool = False) -> Evaluations:
+        """The same, where each placement is an episode of the method: reported, as far as not left out."""
+        best_before_us = self.ledger.best_step_time_us
+        evaluations = self.evaluate(placements)
+        feasible = self.feasible(evaluations)
+        self.reporter.batch(placements, evaluations, feasible, best_before_us, all_of_them=emit_all)
+        return evaluations
+
     def evaluate_compiled(self, count: int, chunk: Callable[[int], ChunkBest]) -> ChunkBest:
-        """Charge `count` evaluations, then let compiled code make them: `chunk(count)`; its best one is noted.
+        """Charge `count` evaluations, then let compiled code make them: `chunk(count)`; its best is kept and reported.
 
         Raises BudgetSpentError before anything is evaluated if the budget has fewer evaluations left.
         """
@@ -77,8 +153,29 @@ class PlacementProblem:
         assert best.evaluations == count, "compiled code made another number of evaluations than was charged"
         assert math.isfinite(best.sum_us), "compiled code put a group where it has no time"
         assert self.respects(best.placement[None, :]).all(), "compiled code put a group where it may not go"
+        before = self.ledger.missing_bytes, self.ledger.best_step_time_us
         self.ledger.note_chunk(best)
+        improved = before != (self.ledger.missing_bytes, self.ledger.best_step_time_us)
+        self.reporter.chunk(best, improved=improved)
         return best
+
+    def is_over(self, should_stop: ShouldStop) -> bool:
+        """Whether the budget is spent or a stop is asked for; never before something was evaluated."""
+        return self.ledger.spent or (self.ledger.best_placement is not None and should_stop())
+
+    def episode(
+        self, placement: NDArray[np.int32], step_time_us: float, *, feasible: bool, number: int | None = None
+    ) -> None:
+        """Report an episode of several evaluations, the last of which is `placement` [groups]."""
+        self.reporter.episode(placement, step_time_us, feasible=feasible, number=number)
+
+    def progress(self, stage: str, done: int = 0, total: int = 0) -> None:
+        """Report a step that is no episode; `total` 0 where it is not known."""
+        self.reporter.emit(Progress(stage, done, total))
+
+    def save(self, state: Callable[[], bytes], every_seconds: float) -> None:
+        """Report the method's state, to go on from after an interruption, but not more often than `every_seconds`."""
+        self.reporter.save(lambda: self._wrap_state(state()), every_seconds)
 
     def missing_bytes(self, evaluations: Evaluations) -> NDArray[np.int64]:
         """[batch] by how much the worst device's peak is over its memory; 0 where all fit."""

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, Json, ShouldStop
+from engine.events import Json, ShouldStop
 from engine.files.archive import pack, unpack
 from engine.problem import PlacementProblem
 from engine.search.annealer import Annealer
 from engine.search.found import chunk_size
 from engine.search.local_search import CHUNKS, LocalSearchSettings, is_proven, planned_evaluations
 from engine.search.schedule import Schedule, cycles_for
-from engine.search.telling import Telling
 from engine.simulator.bound import lower_bound_us
 
 SHARE = 0.3
@@ -66,12 +65,11 @@ class Halving:
         starts: Sequence[Start],
         settings: LocalSearchSettings,
         rng: np.random.Generator,
-        emit: EmitFromPlacer,
         should_stop: ShouldStop,
     ) -> None:
         self._problem, self._settings = problem, settings
         self._annealer = Annealer(problem, rng)
-        self._telling = Telling(problem, emit, should_stop, settings.checkpoint_seconds)
+        self._should_stop = should_stop
         self._bound_us = lower_bound_us(problem.graph, problem.costs, problem.cluster)
         self._planned = math.floor(planned_evaluations(problem))
         self._begin_seconds = problem.ledger.elapsed_seconds
@@ -102,7 +100,7 @@ class Halving:
             if self._walk == len(self._starts):
                 self._starts = sorted(self._starts, key=lambda start: start.rank)[: (len(self._starts) + 1) // 2]
                 self._walk = 0
-            self._telling.keep(self.state)
+            self._problem.save(self.state, self._settings.checkpoint_seconds)
 
     def _ends(self) -> bool:
         ledger = self._problem.ledger
@@ -110,7 +108,12 @@ class Halving:
         if ledger.budget.seconds is not None:  # the walks are slower than was planned
             left = ledger.budget.seconds - self._begin_seconds
             late = ledger.elapsed_seconds - self._begin_seconds >= SHARE * left
-        return late or self._telling.ends or is_proven(ledger, self._bound_us) or self._annealer.moves == 0
+        return (
+            late
+            or self._problem.is_over(self._should_stop)
+            or is_proven(ledger, self._bound_us)
+            or self._annealer.moves == 0
+        )
 
     def _length(self) -> int:
         """Evaluations of a walk in this round."""
@@ -129,7 +132,7 @@ class Halving:
         count = min(count, self._problem.ledger.remaining)
         first = schedule.heat_at(self._done / length, cycle) * start.step_time_us
         last = schedule.heat_at((self._done + count) / length, cycle) * start.step_time_us
-        best = self._telling.evaluate(count, lambda charged: self._annealer.evaluate(charged, first, last))
+        best = self._problem.evaluate_compiled(count, lambda charged: self._annealer.evaluate(charged, first, last))
         self._done += count
         if (best.missing_bytes, best.step_time_us) < start.rank:
             start.placement = best.placement.copy()

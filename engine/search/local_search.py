@@ -1,17 +1,15 @@
 """Local search over the rest of a problem's budget: cycles of annealing from the best placement so far."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from engine.events import EmitFromPlacer, Json, ShouldStop
+from engine.events import Json, ShouldStop
 from engine.problem import Ledger, PlacementProblem
 from engine.search.annealer import Annealer
 from engine.search.found import chunk_size
 from engine.search.schedule import Schedule, cycles_for
 from engine.search.settings import CHECKPOINT_SECONDS
-from engine.search.telling import Telling
 from engine.settings.ranges import refused, require_ranges, require_switches
 from engine.simulator.bound import lower_bound_us
 
@@ -79,12 +77,11 @@ class LocalSearch:
         problem: PlacementProblem,
         settings: LocalSearchSettings,
         rng: np.random.Generator,
-        emit: EmitFromPlacer,
         should_stop: ShouldStop,
     ) -> None:
         self._problem, self._settings = problem, settings
         self._annealer = Annealer(problem, rng)
-        self._telling = Telling(problem, emit, should_stop, settings.checkpoint_seconds)
+        self._should_stop = should_stop
         self._bound_us = lower_bound_us(problem.graph, problem.costs, problem.cluster)
         self._begin_used, self._begin_seconds = problem.ledger.used, problem.ledger.elapsed_seconds
         self._cycle = -1
@@ -94,9 +91,9 @@ class LocalSearch:
     def run(self) -> None:
         """Search until the budget is spent, it is asked to stop, or the optimum is proven; from the ledger's best."""
         schedule = self._schedule()
-        while not (self._telling.ends or self._is_optimal() or self._annealer.moves == 0):
+        while not (self._problem.is_over(self._should_stop) or self._is_optimal() or self._annealer.moves == 0):
             self._run_chunk(schedule)
-            self._telling.keep(self.state)
+            self._problem.save(self.state, self._settings.checkpoint_seconds)
 
     def _run_chunk(self, schedule: Schedule) -> None:
         """The next chunk; a chunk never reaches beyond its cycle's evaluations."""
@@ -111,9 +108,9 @@ class LocalSearch:
         count = self._chunk_size(schedule.end_of(cycle))
         first = schedule.heat_at(progress, cycle) * step_time_us
         last = schedule.heat_at(self._progress(count, self._chunk_seconds), cycle) * step_time_us
-        begin = time.monotonic()
-        self._telling.evaluate(count, lambda charged: self._annealer.evaluate(charged, first, last))
-        self._chunk_seconds = time.monotonic() - begin
+        begin = self._problem.ledger.clock()
+        self._problem.evaluate_compiled(count, lambda charged: self._annealer.evaluate(charged, first, last))
+        self._chunk_seconds = self._problem.ledger.clock() - begin
 
     def _schedule(self) -> Schedule:
         planned = planned_evaluations(self._problem, self._begin_used, self._begin_seconds)

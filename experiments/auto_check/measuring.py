@@ -26,7 +26,6 @@ from engine.placers.registry import make_placer
 from engine.placers.scotch import map_in_child
 from engine.problem import Budget, PlacementProblem
 from experiments.auto_check.cases import Case
-from experiments.processor_clock import count_processor_seconds
 
 LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
 """of a child: it works on what is ours, and the budgets bound it"""
@@ -105,12 +104,12 @@ def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportP
     )
     told: dict[str, Any] = dict(arguments)
     work, budget = Path(told["work"]), Budget(told["evaluations"], told["seconds"])
-    if budget.seconds is not None:
-        count_processor_seconds()
     for number, graph in enumerate(told["share"]):
         report_progress(graph["name"], number, len(told["share"]))
         prepared = api.PreparedGraph.from_bytes((work / f"graph-{graph['key']}.npz").read_bytes())
-        problem = Case("", "", prepared, graph["cluster"], with_all=False, with_placeto=False).problem(budget)
+        case = Case("", "", prepared, graph["cluster"], with_all=False, with_placeto=False)
+        clock = None if budget.seconds is None else time.process_time
+        problem = case.problem(budget).with_budget(budget, clock=clock)
         if number == 0:
             _warm_up(problem, [method for method, _ in graph["members"]])
         for method, seed in graph["members"]:
@@ -138,7 +137,7 @@ def reached(problem: PlacementProblem, method: str, seed: int) -> float | None:
     own = problem.with_budget(problem.ledger.budget)
     rng = np.random.default_rng([seed, zlib.crc32(method.encode())])
     try:
-        make_placer(method, {}).place(own, own.ledger.budget, rng, lambda _: None, lambda: False)
+        make_placer(method, {}).place(own, rng, lambda: False)
     except PlacetoError:
         return None
     return own.ledger.best_step_time_us

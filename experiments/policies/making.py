@@ -1,5 +1,6 @@
 """Policies for experiments: trained in a child each, kept in the work folder, gone on with after an interruption."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from experiments.policies.problems import graphs_of, problem_of
 from experiments.policies.scope import Scope, make_scope
-from experiments.processor_clock import count_processor_seconds
 
 LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
 """of a child: it works on what is ours, and the budgets bound it"""
@@ -32,13 +32,10 @@ def make_policy(scope: Scope, settings: dict[str, Json], families: tuple[str, ..
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Train and keep one policy."""
-    from engine.policies import learner  # torch takes seconds to load
-
-    count_processor_seconds(learner)
     told: dict[str, Any] = dict(arguments)
     scope, families, seed = make_scope(told["settings"]), tuple(told["families"]), int(told["seed"])
     problems = [
-        problem_of(graph, cluster)
+        problem_of(graph, cluster, time.process_time)
         for family in families
         for graph in graphs_of(scope.of(families), family, "train")
         for cluster in scope.cluster_names

@@ -21,7 +21,6 @@ from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from experiments.policies.making import LIMITS, read_policy
 from experiments.policies.problems import graphs_of, problem_of
 from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, Scope, make_scope
-from experiments.processor_clock import count_processor_seconds
 
 QUICK, SLOW = ("m_etf", "heft"), ("m_sct", "scotch")
 SEARCH = "auto"
@@ -84,12 +83,11 @@ def measure(settings: dict[str, Json], family: str, index: int, trained: list[tu
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Measure one graph on all clusters, and keep each row at once."""
-    count_processor_seconds()
     told: dict[str, Any] = dict(arguments)
     scope = make_scope(told["settings"])
     graph = graphs_of(scope, told["family"], "test")[told["index"]]
     for cluster in scope.cluster_names:
-        problem = problem_of(graph, cluster).problem
+        problem = problem_of(graph, cluster, time.process_time).problem
         path = compared_path(scope, graph[0], cluster)
         if not path.exists():
             row = Compared(graph[0], cluster, _compared(problem, scope))
@@ -118,7 +116,7 @@ def _reached(problem: PlacementProblem, method: str, seconds: float | None) -> f
     own = problem.with_budget(Budget(MOST_EVALUATIONS, seconds))
     rng = np.random.default_rng(zlib.crc32(method.encode()))
     try:
-        make_placer(method, {}).place(own, own.ledger.budget, rng, lambda _: None, lambda: False)
+        make_placer(method, {}).place(own, rng, lambda: False)
     except PlacetoError:
         return None
     return own.ledger.best_step_time_us
@@ -144,7 +142,7 @@ def _proposed(
     greedy_us, best_us = _best_us(problem, placements[:1]), _best_us(problem, placements)
     own = problem.with_budget(Budget(MOST_EVALUATIONS, SHORT_SECONDS))
     auto = make_placer(SEARCH, {}, policy)
-    auto.place(own, own.ledger.budget, np.random.default_rng(seed), lambda _: None, lambda: False)
+    auto.place(own, np.random.default_rng(seed), lambda: False)
     return greedy_us, best_us, own.ledger.best_step_time_us, seconds
 
 

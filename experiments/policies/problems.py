@@ -8,7 +8,7 @@ from engine.child.parent import no_progress
 from engine.files.whole_files import write_whole
 from engine.policies.training_problem import TrainingProblem
 from engine.prepared import PreparedGraph
-from engine.problem import MOST_EVALUATIONS
+from engine.problem import MOST_EVALUATIONS, Clock
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import prepared_family
 from engine.zoo.families.members import DEFAULT_COUNT, Split, members
@@ -68,7 +68,7 @@ def _members(family: str, split: Split, wanted: int) -> tuple[int, list[str]]:
         count = min(most, 2 * count)
 
 
-def problem_of(graph: NamedGraph, cluster_name: str) -> TrainingProblem:
-    """One graph on one cluster; its budget has no end."""
+def problem_of(graph: NamedGraph, cluster_name: str, clock: Clock | None = None) -> TrainingProblem:
+    """One graph on one cluster; its budget has no end. `clock` counts the seconds of what is done with it."""
     name, prepared = graph
-    return TrainingProblem(name, cluster_name, problem_on(prepared, cluster_name, MOST_EVALUATIONS))
+    return TrainingProblem(name, cluster_name, problem_on(prepared, cluster_name, MOST_EVALUATIONS, clock))

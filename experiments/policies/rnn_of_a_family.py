@@ -6,7 +6,6 @@ of Mirhoseini et al. 2017 is trained on a family and applied to its unseen graph
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,6 @@ from engine.placeto.evaluation import InterruptedTrainingError
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
-from engine.simulator import Evaluations
 
 
 class RnnFamily:
@@ -41,7 +39,7 @@ class RnnFamily:
         """A batch a problem, in turn, until all budgets are spent or `should_stop`."""
         optimiser = Optimiser(self._models[0].network, self._settings.learning_rate)
         trainings = [
-            Training(problem, model, self._settings, self._rng, partial(_evaluate, problem), should_stop, optimiser)
+            Training(problem, model, self._settings, self._rng, should_stop, optimiser)
             for problem, model in zip(self._problems, self._models, strict=True)
         ]
         with torch_threads(self._settings.torch_threads):
@@ -68,12 +66,6 @@ class RnnFamily:
 
     def _model(self, problem: PlacementProblem) -> RnnModel:
         return RnnModel(problem, self._settings, self._rng, self.vocabulary, self.network)
-
-
-def _evaluate(problem: PlacementProblem, placements: NDArray[np.int32], *, first_episode: int) -> Evaluations:
-    """Nobody is told of the episodes, whatever the number of the `first_episode`."""
-    del first_episode
-    return problem.evaluate(placements)
 
 
 def _check_devices(problems: Sequence[PlacementProblem]) -> None:

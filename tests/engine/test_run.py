@@ -118,7 +118,7 @@ def test_random_does_not_keep_a_large_graph_waiting(monkeypatch: pytest.MonkeyPa
 
 def test_random_has_a_small_share_of_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("engine.problem.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("engine.problem.ledger.time.monotonic", lambda: clock[0])
     evaluate = PlacementProblem.evaluate
 
     def slowly(problem: PlacementProblem, placements: NDArray[np.int32]) -> Evaluations:
@@ -176,7 +176,7 @@ def test_a_prepared_graph_survives_bytes() -> None:
 
 def test_the_baselines_cost_the_run_no_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("engine.problem.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("engine.problem.ledger.time.monotonic", lambda: clock[0])
 
     def hear(item: NumberedEvent | Checkpoint) -> None:
         if isinstance(item, NumberedEvent) and isinstance(item.event, Baseline):

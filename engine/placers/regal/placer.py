@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.events import EmitFromPlacer, Progress, ShouldStop
+from engine.events import ShouldStop
 from engine.placers.brkga import breed, shares_of
-from engine.placers.episodes import best_of
-from engine.placers.placer import Placement
 from engine.placers.regal.proposals import Choices, plain_choices, proposals_of
-from engine.placers.scorer import Judge
-from engine.problem import Budget, PlacementProblem
+from engine.placers.scorer import Scorer
+from engine.problem import PlacementProblem
 from engine.settings.ranges import require_ranges
 
 _WHOLE = {
@@ -64,26 +62,18 @@ class Regal:
         require_ranges(self, _WHOLE, _NUMBERS, "regal")
         shares_of("regal", self.population, self.elite_share, self.mutant_share)
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
-        judge = Judge(problem, emit, should_stop)
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
+        scorer = Scorer(problem, should_stop)
         episodes = int(self.training_share * problem.ledger.remaining) // self.episode_evaluations
         if episodes < 2:
-            emit(Progress("regal: the budget is too small to train a policy; plain proposals", 0, 0))
+            problem.progress("regal: the budget is too small to train a policy; plain proposals", 0, 0)
             choices = plain_choices(problem.group_count, problem.device_count)
         else:
-            choices = self._trained(episodes, problem, judge, rng)
-        if not judge.over():
-            self._search(choices, problem.ledger.remaining, problem, judge, rng)
-        return best_of(problem)
+            choices = self._trained(episodes, problem, scorer, rng)
+        if not scorer.over():
+            self._search(choices, problem.ledger.remaining, problem, scorer, rng)
 
-    def _trained(self, episodes: int, problem: PlacementProblem, judge: Judge, rng: np.random.Generator) -> Choices:
+    def _trained(self, episodes: int, problem: PlacementProblem, scorer: Scorer, rng: np.random.Generator) -> Choices:
         """The most probable choices of a policy that learned from so many searches, the plain one among them.
 
         Of fewer, where the training's share of the seconds is over before.
@@ -94,29 +84,29 @@ class Regal:
         spent = problem.ledger.share_spent
         enough = spent + self.training_share * (1.0 - spent)
         plain = plain_choices(problem.group_count, problem.device_count)
-        scores = [self._search(plain, self.episode_evaluations, problem, judge, rng)]
+        scores = [self._search(plain, self.episode_evaluations, problem, scorer, rng)]
         with torch_threads(self.torch_threads):
             policy = ProposalPolicy(
-                judge.graph,
+                scorer.graph,
                 rng,
                 width=self.width,
                 rounds=self.message_rounds,
                 learning_rate=self.learning_rate,
             )
             for _ in range(episodes - 1):
-                if judge.over() or problem.ledger.share_spent >= enough:
+                if scorer.over() or problem.ledger.share_spent >= enough:
                     break
                 choices = policy.sample(rng)
-                score = self._search(choices, self.episode_evaluations, problem, judge, rng)
+                score = self._search(choices, self.episode_evaluations, problem, scorer, rng)
                 policy.learn(choices, advantage_of(score, scores))
                 scores.append(score)
             return policy.most_probable()
 
     def _search(
-        self, choices: Choices, evaluations: int, problem: PlacementProblem, judge: Judge, rng: np.random.Generator
+        self, choices: Choices, evaluations: int, problem: PlacementProblem, scorer: Scorer, rng: np.random.Generator
     ) -> float:
         shares = shares_of("regal", self.population, self.elite_share, self.mutant_share)
-        return breed(problem, judge, proposals_of(choices), shares, evaluations, rng)
+        return breed(problem, scorer, proposals_of(choices), shares, evaluations, rng)
 
 
 def advantage_of(score: float, earlier: list[float]) -> float:

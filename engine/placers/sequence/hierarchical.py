@@ -6,15 +6,11 @@ groups.
 Source: Mirhoseini et al.: A hierarchical model for device placement, ICLR 2018.
 """
 
-from functools import partial
-
 import numpy as np
 
-from engine.events import EmitFromPlacer, Json, ShouldStop
-from engine.placers.episodes import best_of, evaluate_and_tell
-from engine.placers.placer import Placement
+from engine.events import Json, ShouldStop
 from engine.placers.sequence.settings import HierarchicalSettings, make_settings
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 
 
 class Hierarchical:
@@ -24,18 +20,9 @@ class Hierarchical:
         """`settings` as in `HierarchicalSettings`; `preset` says what the others default to. Raises SettingsError."""
         self.settings = make_settings("hierarchical", HierarchicalSettings, settings)
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         from engine.placers.sequence.grouper import HierarchicalModel  # torch takes seconds to load
         from engine.placers.sequence.training import Training
 
-        evaluate = partial(evaluate_and_tell, problem, emit=emit)
         model = HierarchicalModel(problem, self.settings, rng)
-        Training(problem, model, self.settings, rng, evaluate, should_stop).run()
-        return best_of(problem)
+        Training(problem, model, self.settings, rng, should_stop).run()

@@ -7,15 +7,11 @@ on to the end, while the public code repeats its last placement after 500 update
 Source: Mirhoseini et al.: Device placement optimization with reinforcement learning, ICML 2017, arXiv 1706.04972.
 """
 
-from functools import partial
-
 import numpy as np
 
-from engine.events import EmitFromPlacer, Json, ShouldStop
-from engine.placers.episodes import best_of, evaluate_and_tell
-from engine.placers.placer import Placement
+from engine.events import Json, ShouldStop
 from engine.placers.sequence.settings import RnnSettings, make_settings
-from engine.problem import Budget, PlacementProblem
+from engine.problem import PlacementProblem
 
 
 class Rnn:
@@ -25,18 +21,9 @@ class Rnn:
         """`settings` as in `RnnSettings`; `preset` says what the others default to. Raises SettingsError."""
         self.settings = make_settings("rnn", RnnSettings, settings)
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         from engine.placers.sequence.model import RnnModel  # torch takes seconds to load
         from engine.placers.sequence.training import Training
 
-        evaluate = partial(evaluate_and_tell, problem, emit=emit)
         model = RnnModel(problem, self.settings, rng)
-        Training(problem, model, self.settings, rng, evaluate, should_stop).run()
-        return best_of(problem)
+        Training(problem, model, self.settings, rng, should_stop).run()

@@ -3,8 +3,6 @@
 Source: Mirhoseini et al. 2017, section 3.1, and the authors' public code.
 """
 
-from typing import Protocol
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -20,13 +18,6 @@ from engine.placeto.optimiser import Optimiser
 from engine.placeto.rewards import US_PER_SECOND
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
-from engine.simulator import Evaluations
-
-
-class Evaluate(Protocol):
-    """Evaluates, charges and tells placements [batch, groups]; the first of them is number `first_episode`."""
-
-    def __call__(self, placements: NDArray[np.int32], *, first_episode: int) -> Evaluations: ...
 
 
 class MovingAverage:
@@ -53,20 +44,19 @@ class Training:
         model: SequenceModel,
         settings: RnnSettings,
         rng: np.random.Generator,
-        evaluate: Evaluate,
         should_stop: ShouldStop,
         optimiser: Optimiser | None = None,
     ) -> None:
         """With an Adam of its own, or with the `optimiser` of all models that share a network."""
         self._problem, self._model, self._settings, self._rng = problem, model, settings, rng
-        self._evaluate, self._should_stop = evaluate, should_stop
+        self._should_stop = should_stop
         self._graph = group_graph(problem)
         self._check = make_check(problem, should_stop)
         self._unit_us = US_PER_SECOND if settings.reward_unit == "second" else self._graph.reference_us
         failed = settings.failed_time**0.5
         self._baseline = MovingAverage(settings.baseline_decay, failed if settings.baseline_starts_failed else None)
         self._optimiser = optimiser or Optimiser(model.network, settings.learning_rate)
-        self._episodes, self._updates = 0, 0
+        self._updates = 0
 
     def run(self) -> None:
         """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
@@ -77,7 +67,7 @@ class Training:
                     self.run_batch()
             except InterruptedTrainingError:
                 if self._problem.ledger.used == 0:
-                    self._evaluate(fastest_device_placement(self._graph)[None, :], first_episode=1)
+                    self._problem.evaluate_episodes(fastest_device_placement(self._graph)[None, :])
 
     def run_batch(self) -> None:
         """Draw, evaluate and, unless that was the last of the budget, learn."""
@@ -85,8 +75,7 @@ class Training:
         batch = min(settings.batch_episodes, self._problem.ledger.remaining)
         noisy = settings.noise > 0 and self._updates <= settings.noise_updates
         sampled = self._model.sample(batch, noisy, self._rng, self._check)
-        evaluations = self._evaluate(sampled.placements, first_episode=self._episodes + 1)
-        self._episodes += batch
+        evaluations = self._problem.evaluate_episodes(sampled.placements)
         if not self._problem.ledger.spent:
             self._learn(sampled, evaluations.step_time_us, self._problem.feasible(evaluations))
 

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.errors import SettingsError
-from engine.events import EmitFromPlacer, ShouldStop
-from engine.placers.episodes import best_of
-from engine.placers.placer import Placement
-from engine.placers.scorer import Judge
-from engine.problem import Budget, PlacementProblem
+from engine.events import ShouldStop
+from engine.placers.scorer import Scorer
+from engine.problem import PlacementProblem
 from engine.settings.ranges import require_ranges
 
 MOST_GROUPS = 1024
@@ -57,14 +55,7 @@ class Spotlight:
     def __post_init__(self) -> None:
         require_ranges(self, _WHOLE, _NUMBERS, "spotlight")
 
-    def place(
-        self,
-        problem: PlacementProblem,
-        budget: Budget,
-        rng: np.random.Generator,
-        emit: EmitFromPlacer,
-        should_stop: ShouldStop,
-    ) -> Placement:
+    def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         if problem.group_count > MOST_GROUPS:
             raise SettingsError(
                 f"{problem.group_count} groups", where="groups", allowed=f"at most {MOST_GROUPS} for spotlight"
@@ -72,19 +63,18 @@ class Spotlight:
         from engine.placeto.torch_threads import torch_threads  # torch takes seconds to load
 
         with torch_threads(self.torch_threads):
-            self._train(Judge(problem, emit, should_stop), rng)
-        return best_of(problem)
+            self._train(Scorer(problem, should_stop), rng)
 
-    def _train(self, judge: Judge, rng: np.random.Generator) -> None:
+    def _train(self, scorer: Scorer, rng: np.random.Generator) -> None:
         from engine.placers.spotlight.policy import Ascent, StagePolicy
 
         ascent = Ascent(self.ppo_steps, self.learning_rate, self.kl_aim, self.gradient_norm)
-        policy = StagePolicy(judge.graph, rng, width=self.width, ascent=ascent)
-        while not judge.over():
-            placements = policy.sample(judge.room(self.samples), rng, judge.over)
+        policy = StagePolicy(scorer.graph, rng, width=self.width, ascent=ascent)
+        while not scorer.over():
+            placements = policy.sample(scorer.room(self.samples), rng, scorer.over)
             if placements is None:
                 return
-            scores = judge.evaluate(placements).scores
+            scores = scorer.evaluate(placements).scores
             spread = scores.std()
-            if spread > 0 and not judge.over():
+            if spread > 0 and not scorer.over():
                 policy.learn(placements, (scores.mean() - scores) / spread)

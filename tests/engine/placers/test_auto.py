@@ -25,7 +25,8 @@ Heard = list[Episode | Progress | PlacerState]
 def place(problem: PlacementProblem, placer: Auto, seed: int = 0, stop_at: int = 10**9) -> Heard:
     heard: Heard = []
     rng = np.random.default_rng(seed)
-    placer.place(problem, problem.ledger.budget, rng, heard.append, lambda: problem.ledger.used >= stop_at)
+    problem.report_to(heard.append)
+    placer.place(problem, rng, lambda: problem.ledger.used >= stop_at)
     return heard
 
 
@@ -57,7 +58,7 @@ def test_it_is_not_behind_a_simple_method_with_as_many_evaluations(seed: int) ->
     for method in ("single_device", "random", "heft", "m_etf", "m_sct", "m_topo", "scotch"):
         other = problem.with_budget(Budget(300))
         rng = np.random.default_rng(0)
-        make_placer(method, {}).place(other, other.ledger.budget, rng, lambda _: None, lambda: False)
+        make_placer(method, {}).place(other, rng, lambda: False)
         assert other.ledger.best_step_time_us is not None
         assert problem.ledger.best_step_time_us <= other.ledger.best_step_time_us
 
@@ -89,9 +90,7 @@ def test_under_a_short_budget_of_seconds_no_process_is_started(monkeypatch: pyte
 def test_with_enough_evaluations_it_gives_the_optimum_of_a_small_graph() -> None:
     problem, oracle = (small_problem(1, evaluations=3000) for _ in range(2))
     place(problem, Auto())
-    make_placer("exhaustive", {}).place(
-        oracle, oracle.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False
-    )
+    make_placer("exhaustive", {}).place(oracle, np.random.default_rng(0), lambda: False)
     assert problem.ledger.best_step_time_us == oracle.ledger.best_step_time_us
     assert problem.ledger.used > oracle.ledger.used
 

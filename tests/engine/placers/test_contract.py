@@ -5,10 +5,10 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import Episode, PlacerState, Progress
-from engine.placers.placer import Placement
 from engine.placers.registry import DETERMINISTIC, PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import small_problem
@@ -25,15 +25,16 @@ def evaluations_for(method: str) -> int:
 
 def place(
     method: str, problem: PlacementProblem, seed: int = 0, stop_after: int | None = None
-) -> tuple[Placement, Heard]:
+) -> tuple[NDArray[np.int32], Heard]:
     heard: Heard = []
 
     def should_stop() -> bool:
         return stop_after is not None and len(heard) >= stop_after
 
     rng = np.random.default_rng(seed)
-    placement = make_placer(method, {}).place(problem, problem.ledger.budget, rng, heard.append, should_stop)
-    return placement, heard
+    problem.report_to(heard.append)
+    make_placer(method, {}).place(problem, rng, should_stop)
+    return problem.ledger.answer(), heard
 
 
 @EVERY_METHOD
@@ -41,8 +42,8 @@ def place(
 def test_placement_is_complete_and_respects_pins(method: str, pins: bool) -> None:
     problem = small_problem(1, devices=3, pins=pins, evaluations=evaluations_for(method))
     placement, _ = place(method, problem)
-    assert placement.device_of_group.shape == (problem.group_count,)
-    assert problem.respects(placement.device_of_group[None, :]).all()
+    assert placement.shape == (problem.group_count,)
+    assert problem.respects(placement[None, :]).all()
 
 
 @EVERY_METHOD
@@ -61,7 +62,7 @@ def test_it_never_exceeds_its_evaluations(method: str, evaluations: int) -> None
 @EVERY_METHOD
 def test_the_same_seed_gives_the_same_answer(method: str) -> None:
     first, second = (place(method, small_problem(3, evaluations=evaluations_for(method)), seed=5) for _ in range(2))
-    assert np.array_equal(first[0].device_of_group, second[0].device_of_group)
+    assert np.array_equal(first[0], second[0])
     episodes = [[event.placement for event in heard if isinstance(event, Episode)] for _, heard in (first, second)]
     assert episodes[0] == episodes[1]
 
@@ -71,7 +72,7 @@ def test_what_is_called_deterministic_draws_nothing_at_random(method: str) -> No
     problem, rng = small_problem(3, evaluations=evaluations_for(method)), np.random.default_rng(0)
     before = rng.bit_generator.state
     with contextlib.suppress(InfeasibleError):  # no rule for this graph
-        make_placer(method, {}).place(problem, problem.ledger.budget, rng, lambda _: None, lambda: False)
+        make_placer(method, {}).place(problem, rng, lambda: False)
     assert rng.bit_generator.state == before
 
 
@@ -81,7 +82,7 @@ def test_it_is_never_better_than_exhaustive_search(method: str) -> None:
     placement, _ = place(method, problem)
     every = np.array(list(itertools.product(range(problem.device_count), repeat=6)), dtype=np.int32)
     optimum_us = problem.simulator.evaluate(every).step_time_us.min()
-    step_time_us = problem.simulator.evaluate(placement.device_of_group[None, :]).step_time_us[0]
+    step_time_us = problem.simulator.evaluate(placement[None, :]).step_time_us[0]
     assert step_time_us >= optimum_us
     assert step_time_us == problem.ledger.best_step_time_us
 
@@ -151,7 +152,7 @@ def test_it_stops_soon_when_asked(method: str) -> None:
     problem = small_problem(8, evaluations=100_000)
     placement, _ = place(method, problem, stop_after=1)
     assert problem.ledger.used < 10_000
-    assert problem.respects(placement.device_of_group[None, :]).all()
+    assert problem.respects(placement[None, :]).all()
 
 
 @EVERY_METHOD

@@ -63,10 +63,9 @@ def devices_of(
     machine = parse_cluster(cluster)
     allowed = np.ones((grouping.group_count, machine.device_count), dtype=bool)
     problem = PlacementProblem(graph, costs, grouping, machine, allowed, Budget(10))
-    placement = HumanExpert().place(
-        problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False
-    )
-    device_of_op = placement.device_of_group[grouping.group_of_op]
+    HumanExpert().place(problem, np.random.default_rng(0), lambda: False)
+    placement = problem.ledger.answer()
+    device_of_op = placement[grouping.group_of_op]
     return dict(zip(graph.op_names, (int(device) for device in device_of_op), strict=True))
 
 

@@ -109,9 +109,7 @@ def test_post_separates_two_chains() -> None:
     solved = 0
     for seed in range(10):
         problem = two_chains(length=3, evaluations=1000)
-        make_placer("post", {}).place(
-            problem, problem.ledger.budget, np.random.default_rng(seed), lambda _: None, lambda: False
-        )
+        make_placer("post", {}).place(problem, np.random.default_rng(seed), lambda: False)
         placement = problem.ledger.answer()
         solved += len(set(placement[::2])) == len(set(placement[1::2])) == 1 and placement[0] != placement[1]
     assert solved >= 9

@@ -27,8 +27,10 @@ Heard = list[Episode | Progress | PlacerState]
 def place(method: str, problem: PlacementProblem, **settings: float) -> tuple[NDArray[np.int32], Heard]:
     heard: Heard = []
     placer = make_placer(method, dict(settings))
-    placement = placer.place(problem, problem.ledger.budget, np.random.default_rng(0), heard.append, lambda: False)
-    return placement.device_of_group, heard
+    problem.report_to(heard.append)
+    placer.place(problem, np.random.default_rng(0), lambda: False)
+    placement = problem.ledger.answer()
+    return placement, heard
 
 
 def chain(ops: int, *, persistent: int, temporary: int, memory: int, output: int = 0) -> PlacementProblem:

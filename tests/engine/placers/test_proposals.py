@@ -33,7 +33,7 @@ def test_half_of_the_budget_is_the_training_s_and_half_the_search_s(
     monkeypatch.setattr(Regal, "_search", noted)
     budget = Budget(1000) if seconds is None else Budget(MOST_EVALUATIONS, seconds)
     problem = small_problem(1).with_budget(budget)
-    make_placer("regal", {}).place(problem, budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    make_placer("regal", {}).place(problem, np.random.default_rng(0), lambda: False)
     assert 440 < begun[-1] < 560 and problem.ledger.used >= 1000
 
 
@@ -122,7 +122,7 @@ def test_without_training_it_is_brkga() -> None:
     for method, settings in (("brkga", {}), ("regal", {"training_share": 0.0})):
         problem = small_problem(1, ops=20, devices=3, pins=True, evaluations=300)
         rng = np.random.default_rng(4)
-        make_placer(method, settings).place(problem, problem.ledger.budget, rng, lambda _: None, lambda: False)
+        make_placer(method, settings).place(problem, rng, lambda: False)
         answers.append(problem.ledger.answer())
         assert problem.ledger.used == 300
     assert np.array_equal(answers[0], answers[1])
@@ -131,9 +131,8 @@ def test_without_training_it_is_brkga() -> None:
 def test_a_budget_too_small_to_train_is_told() -> None:
     heard: list[Episode | Progress | PlacerState] = []
     problem = small_problem(1, evaluations=239)
-    make_placer("regal", {}).place(
-        problem, problem.ledger.budget, np.random.default_rng(0), heard.append, lambda: False
-    )
+    problem.report_to(heard.append)
+    make_placer("regal", {}).place(problem, np.random.default_rng(0), lambda: False)
     told = [event.stage for event in heard if isinstance(event, Progress)]
     assert told == ["regal: the budget is too small to train a policy; plain proposals"]
 
@@ -144,7 +143,8 @@ def test_regal_separates_two_chains_after_training() -> None:
         problem = two_chains(length=3, evaluations=1000)
         heard: list[Episode | Progress | PlacerState] = []
         rng = np.random.default_rng(0)
-        make_placer("regal", {}).place(problem, problem.ledger.budget, rng, heard.append, lambda: False)
+        problem.report_to(heard.append)
+        make_placer("regal", {}).place(problem, rng, lambda: False)
         assert not any(isinstance(event, Progress) for event in heard)
         assert problem.ledger.used == 1000
         placement = problem.ledger.answer()

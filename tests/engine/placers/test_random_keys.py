@@ -61,9 +61,7 @@ def test_a_generation_is_mutants_then_children() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_brkga_separates_two_chains(seed: int) -> None:
     problem = two_chains(length=3, evaluations=1000)
-    make_placer("brkga", {}).place(
-        problem, problem.ledger.budget, np.random.default_rng(seed), lambda _: None, lambda: False
-    )
+    make_placer("brkga", {}).place(problem, np.random.default_rng(seed), lambda: False)
     placement = problem.ledger.answer()
     assert len(set(placement[::2])) == len(set(placement[1::2])) == 1 and placement[0] != placement[1]
 

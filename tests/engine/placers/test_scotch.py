@@ -66,8 +66,9 @@ def two_cliques(kinds: tuple[str, ...] = ("GPU", "GPU"), allowed: NDArray[np.boo
 
 def placed(problem: PlacementProblem, seed: int = 0, imbalance: float = 0.01) -> list[int]:
     placer = Scotch(imbalance=imbalance)
-    placement = placer.place(problem, problem.ledger.budget, np.random.default_rng(seed), lambda _: None, lambda: False)
-    return [int(device) for device in placement.device_of_group]
+    placer.place(problem, np.random.default_rng(seed), lambda: False)
+    placement = problem.ledger.answer()
+    return [int(device) for device in placement]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -104,9 +104,7 @@ def test_a_gradient_that_is_not_finite_is_told() -> None:
 
 def test_spotlight_separates_two_chains() -> None:
     problem = two_chains(length=3, evaluations=1000)
-    make_placer("spotlight", {"width": 16}).place(
-        problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False
-    )
+    make_placer("spotlight", {"width": 16}).place(problem, np.random.default_rng(0), lambda: False)
     placement = problem.ledger.answer()
     assert len(set(placement[::2])) == len(set(placement[1::2])) == 1 and placement[0] != placement[1]
 
@@ -114,9 +112,7 @@ def test_spotlight_separates_two_chains() -> None:
 def test_it_leaves_the_global_state_of_torch_alone() -> None:
     state, threads = torch.get_rng_state(), torch.get_num_threads()
     problem = small_problem(1, evaluations=2)
-    make_placer("spotlight", {"torch_threads": 2}).place(
-        problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False
-    )
+    make_placer("spotlight", {"torch_threads": 2}).place(problem, np.random.default_rng(0), lambda: False)
     assert torch.equal(state, torch.get_rng_state()) and torch.get_num_threads() == threads
 
 
@@ -137,8 +133,6 @@ def test_bad_settings_are_refused(settings: dict[str, Json], message: str) -> No
 def test_too_many_groups_are_refused_before_anything_is_evaluated() -> None:
     problem = small_problem(1, ops=1025)
     with pytest.raises(SettingsError) as caught:
-        make_placer("spotlight", {}).place(
-            problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False
-        )
+        make_placer("spotlight", {}).place(problem, np.random.default_rng(0), lambda: False)
     assert str(caught.value) == "groups: 1025 groups; allowed: at most 1024 for spotlight"
     assert problem.ledger.used == 0

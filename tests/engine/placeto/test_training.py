@@ -38,7 +38,8 @@ def train(
     if state is not None:
         placer.resume(state)
     rng = np.random.default_rng(seed)
-    placer.place(problem, problem.ledger.budget, rng, heard.append, lambda: should_stop(heard))
+    problem.report_to(heard.append)
+    placer.place(problem, rng, lambda: should_stop(heard))
     return heard
 
 
@@ -125,7 +126,8 @@ def test_going_on_from_a_state_equals_never_having_stopped(preset: str, reward: 
             snapshots.append((len(episodes_in(heard)), problem.ledger.snapshot(), event.state))
 
     never = make_placer("placeto", {"torch_device": "cpu", **settings})
-    never.place(problem, problem.ledger.budget, np.random.default_rng(3), hear, lambda: False)
+    problem.report_to(hear)
+    never.place(problem, np.random.default_rng(3), lambda: False)
     assert len(snapshots) >= 3
     for before, ledger, state in (snapshots[0], snapshots[len(snapshots) // 2]):
         other = random_problem(2, evaluations=evaluations)

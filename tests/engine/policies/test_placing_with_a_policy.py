@@ -269,5 +269,5 @@ def test_learning_that_starts_from_the_best_starts_from_one_device_where_no_pass
     earlier = Training.begin_from
     monkeypatch.setattr(Training, "begin_from", begin_from)
     placer = make_placer("placeto", {**ON_CPU, "start": "best"}, small_policy())
-    placer.place(problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    placer.place(problem, np.random.default_rng(0), lambda: False)
     assert starts == [[0] * 20]

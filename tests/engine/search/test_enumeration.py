@@ -71,7 +71,7 @@ def test_each_placement_comes_once_up_to_the_names_of_alike_devices(data: st.Dat
 @pytest.mark.parametrize("latency_us", [0.0, 3.0])
 def test_it_equals_brute_force(pins: bool, memory_bytes: int, latency_us: float) -> None:
     problem = small_problem(3, devices=2, pins=pins, memory_bytes=memory_bytes, evaluations=5000, latency_us=latency_us)
-    Exhaustive().place(problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    Exhaustive().place(problem, np.random.default_rng(0), lambda: False)
     every = problem.simulator.evaluate(np.array(brute_force(problem.allowed), dtype=np.int32))
     pairs = list(zip(problem.missing_bytes(every).tolist(), every.step_time_us.tolist(), strict=True))
     answer = problem.simulator.evaluate(problem.ledger.answer()[None, :])
@@ -81,7 +81,7 @@ def test_it_equals_brute_force(pins: bool, memory_bytes: int, latency_us: float)
 
 def test_with_alike_devices_it_needs_fewer_evaluations_and_its_mean_is_that_of_what_it_made() -> None:
     problem = small_problem(3, devices=3, cpu=False, evaluations=5000, latency_us=3.0)
-    Exhaustive().place(problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    Exhaustive().place(problem, np.random.default_rng(0), lambda: False)
     classes = interchangeable_devices(problem).tolist()
     made = sorted({canonical(placement, classes) for placement in brute_force(problem.allowed)})
     assert problem.ledger.used == len(made) == (3**7 + 3) // 6 == 365
@@ -93,7 +93,7 @@ def test_a_budget_too_small_is_refused_with_the_number_of_placements() -> None:
     problem = small_problem(1, evaluations=2000)
     problem.evaluate(np.zeros((2, problem.group_count), np.int32))
     with pytest.raises(SettingsError) as caught:
-        Exhaustive().place(problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+        Exhaustive().place(problem, np.random.default_rng(0), lambda: False)
     assert str(caught.value) == (
         "exhaustive: there are 2187 placements and 1998 evaluations left; "
         "allowed: at least 2189 evaluations, of which 2 are spent already"
@@ -105,7 +105,7 @@ def test_a_budget_too_small_is_refused_with_the_number_of_placements() -> None:
 def test_a_number_of_placements_beyond_all_budgets_is_told() -> None:
     problem = small_problem(3, ops=200)
     with pytest.raises(SettingsError, match=r"more than 1e\+18 placements"):
-        Exhaustive().place(problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+        Exhaustive().place(problem, np.random.default_rng(0), lambda: False)
 
 
 @pytest.mark.parametrize("value", [True, "soon", -1, float("nan")])
@@ -117,15 +117,16 @@ def test_bad_settings_are_refused(value: bool | str | float) -> None:
 def test_it_goes_on_from_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.placers.exhaustive.chunk_size", lambda _: 100)
     whole, cut = small_problem(1, evaluations=5000), small_problem(1, evaluations=5000)
-    Exhaustive().place(whole, whole.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    Exhaustive().place(whole, np.random.default_rng(0), lambda: False)
     heard: Heard = []
     first = Exhaustive(checkpoint_seconds=0)
-    first.place(cut, cut.ledger.budget, np.random.default_rng(0), heard.append, lambda: cut.ledger.used >= 700)
+    cut.report_to(heard.append)
+    first.place(cut, np.random.default_rng(0), lambda: cut.ledger.used >= 700)
     states = [event.state for event in heard if isinstance(event, PlacerState)]
     assert json.loads(states[-1])["left"] == 2187 - 700
     second = Exhaustive()
     second.resume(states[-1])
-    second.place(cut, cut.ledger.budget, np.random.default_rng(9), lambda _: None, lambda: False)
+    second.place(cut, np.random.default_rng(9), lambda: False)
     assert cut.ledger.used == whole.ledger.used == 2187
     assert cut.ledger.answer().tolist() == whole.ledger.answer().tolist()
 
@@ -142,5 +143,5 @@ def test_the_odometer_can_be_turned_to_any_placement_it_comes_by() -> None:
 def test_the_budget_of_the_ledger_holds() -> None:
     problem = small_problem(1, evaluations=2187)
     assert problem.ledger.budget == Budget(2187)
-    Exhaustive().place(problem, problem.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    Exhaustive().place(problem, np.random.default_rng(0), lambda: False)
     assert problem.ledger.remaining == 0

@@ -18,7 +18,7 @@ def starts_of(problem: PlacementProblem, count: int) -> list[Start]:
 
 def halving_of(problem: PlacementProblem, starts: list[Start]) -> Halving:
     rng = np.random.default_rng(0)
-    return Halving(problem, starts, LocalSearchSettings(), rng, lambda _: None, lambda: False)
+    return Halving(problem, starts, LocalSearchSettings(), rng, lambda: False)
 
 
 def test_equal_starts_count_once_and_one_that_misses_more_memory_not_at_all() -> None:
@@ -47,17 +47,17 @@ def test_where_each_start_would_get_too_little_nothing_is_spent(evaluations: int
     assert problem.ledger.used == 4
 
 
-def test_slow_walks_end_with_their_share_of_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_walks_end_with_their_share_of_the_seconds() -> None:
     clock = [0.0]
-    monkeypatch.setattr("engine.problem.time.monotonic", lambda: clock[0])
-    problem = small_problem(3, ops=30).with_budget(Budget(1_000_000, seconds=10.0))
+    budget = Budget(1_000_000, seconds=10.0)
+    problem = small_problem(3, ops=30).with_budget(budget, clock=lambda: clock[0])
     starts = starts_of(problem, 4)
     halving = halving_of(problem, starts)
     clock[0] = 2.9
     halving.run()
     some = problem.ledger.used
     assert some > 4
-    late = small_problem(3, ops=30).with_budget(Budget(1_000_000, seconds=10.0))
+    late = small_problem(3, ops=30).with_budget(budget, clock=lambda: clock[0])
     halving = halving_of(late, starts_of(late, 4))
     clock[0] += 3.0
     halving.run()

@@ -27,14 +27,15 @@ Heard = list[Episode | Progress | PlacerState]
 def search(problem: PlacementProblem, seed: int = 0, **changes: float) -> Heard:
     heard: Heard = []
     placer = LocalSearch(**changes)
-    placer.place(problem, problem.ledger.budget, np.random.default_rng(seed), heard.append, lambda: False)
+    problem.report_to(heard.append)
+    placer.place(problem, np.random.default_rng(seed), lambda: False)
     return heard
 
 
 def best_of_all_us(problem: PlacementProblem) -> float | None:
     """Of all placements that fit."""
     oracle = problem.with_budget(Budget(100_000))
-    Exhaustive().place(oracle, oracle.ledger.budget, np.random.default_rng(0), lambda _: None, lambda: False)
+    Exhaustive().place(oracle, np.random.default_rng(0), lambda: False)
     return oracle.ledger.best_step_time_us
 
 
@@ -121,14 +122,16 @@ def test_a_search_that_goes_on_gives_the_same_as_one_that_never_stopped(seed: in
     heard: Heard = []
     first = LocalSearch(moves_of_shortest_cycle=1.0, checkpoint_seconds=0.0)
     rng = np.random.default_rng(seed)
-    first.place(cut, cut.ledger.budget, rng, heard.append, lambda: cut.ledger.used > 1100)
+    cut.report_to(heard.append)
+    first.place(cut, rng, lambda: cut.ledger.used > 1100)
     snapshot = cut.ledger.snapshot()
     state = next(event.state for event in reversed(heard) if isinstance(event, PlacerState))
     again = small_problem(7, ops=25, devices=3, evaluations=3000)
     again.ledger.restore(snapshot)
     second = LocalSearch(moves_of_shortest_cycle=1.0)
     second.resume(state)
-    second.place(again, again.ledger.budget, np.random.default_rng(99), heard.append, lambda: False)
+    again.report_to(heard.append)
+    second.place(again, np.random.default_rng(99), lambda: False)
     assert again.ledger.used == whole.ledger.used == 3000
     rows = [[without_time(event) for event in told if isinstance(event, Episode)] for told in (heard, uncut)]
     assert rows[0] == rows[1]

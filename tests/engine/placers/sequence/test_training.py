@@ -27,7 +27,8 @@ Heard = list[Episode | Progress | PlacerState]
 def place(method: str, problem: PlacementProblem, settings: dict[str, Json] | None = None, seed: int = 0) -> Heard:
     heard: Heard = []
     placer = make_placer(method, settings or {})
-    placer.place(problem, problem.ledger.budget, np.random.default_rng(seed), heard.append, lambda: False)
+    problem.report_to(heard.append)
+    placer.place(problem, np.random.default_rng(seed), lambda: False)
     return heard
 
 
@@ -109,9 +110,10 @@ def test_a_stop_in_the_first_batch_leaves_an_answer(method: str, monkeypatch: py
     problem = small_problem(2, evaluations=20)
     placer = make_placer(method, {})
     rng = np.random.default_rng(0)
-    placement = placer.place(problem, problem.ledger.budget, rng, lambda _: None, lambda: True)
+    placer.place(problem, rng, lambda: True)
+    placement = problem.ledger.answer()
     assert problem.ledger.used == 1
-    assert problem.respects(placement.device_of_group[None, :]).all()
+    assert problem.respects(placement[None, :]).all()
 
 
 def test_contents_count_types_and_take_the_largest_outputs() -> None:

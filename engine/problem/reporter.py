@@ -1,0 +1,116 @@
+"""What a method reports while it places: episodes, progress, states; and which episodes are left out."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.events import EmitFromPlacer, Episode, PlacerState, Progress
+from engine.problem.ledger import ChunkBest, Ledger
+from engine.simulator import Evaluations
+
+MOST_EPISODES = 2000
+"""that a run emits beside its improvements: a hundred million would fill any disk"""
+SECONDS_BETWEEN_SIGNS = 2.0
+"""between two episodes of compiled code, at most: after that the next chunk is emitted whatever came of it"""
+
+
+def ignore(_event: Episode | Progress | PlacerState) -> None:
+    """For whoever wants no events."""
+
+
+class Reporter:
+    """Numbers a method's episodes and emits them, with the best and the evaluations of the ledger."""
+
+    def __init__(self, ledger: Ledger, emit: EmitFromPlacer) -> None:
+        self._ledger, self._emit = ledger, emit
+        self._every = -(-ledger.budget.evaluations // MOST_EPISODES)
+        self.episodes = 0
+        """the number of the last one, whether it was emitted or not"""
+        self._sign_seconds = self._state_seconds = ledger.clock()
+
+    def begin(self) -> None:
+        """The method begins now."""
+        self._sign_seconds = self._state_seconds = self._ledger.clock()
+
+    def emit(self, event: Episode | Progress) -> None:
+        """As it is."""
+        self._sign_seconds = self._ledger.clock()
+        self._emit(event)
+
+    def episode(
+        self, placement: NDArray[np.int32], step_time_us: float, *, feasible: bool, number: int | None = None
+    ) -> None:
+        """Emit one that has been evaluated last; `number` where the method does not count its episodes."""
+        self.episodes = self.episodes + 1 if number is None else number
+        self._emit_episode(self.episodes, placement, step_time_us, feasible, self._ledger.best_step_time_us)
+
+    def batch(
+        self,
+        placements: NDArray[np.int32],
+        evaluations: Evaluations,
+        feasible: NDArray[np.bool_],
+        best_before_us: float | None,
+        *,
+        all_of_them: bool,
+    ) -> None:
+        """Each of `placements` [batch, groups], evaluated last, is an episode.
+
+        Without `all_of_them` those are emitted that improve on the best, and every n-th.
+        """
+        best = np.inf if best_before_us is None else best_before_us
+        used_before = self._ledger.used - len(placements)
+        elapsed_seconds = self._ledger.elapsed_seconds
+        for index, step_time_us in enumerate(evaluations.step_time_us):
+            self.episodes += 1
+            improves = bool(feasible[index]) and step_time_us < best
+            best = float(step_time_us) if improves else best
+            if all_of_them or improves or self.episodes % self._every == 0:
+                self._emit_episode(
+                    self.episodes,
+                    placements[index],
+                    float(step_time_us),
+                    bool(feasible[index]),
+                    None if np.isinf(best) else best,
+                    used_before + index + 1,
+                    elapsed_seconds,
+                )
+
+    def chunk(self, best: ChunkBest, *, improved: bool) -> None:
+        """The `best` of a chunk of evaluations made last, numbered by its evaluation, if it `improved` on all before,
+        once in n evaluations, or where nothing was emitted for long."""
+        used_before = self._ledger.used - best.evaluations
+        turn = self._ledger.used // self._every != used_before // self._every
+        if improved or turn or self._ledger.clock() - self._sign_seconds >= SECONDS_BETWEEN_SIGNS:
+            self.episodes = used_before + best.at
+            feasible, known_us = best.missing_bytes == 0, self._ledger.best_step_time_us
+            self._emit_episode(self.episodes, best.placement, best.step_time_us, feasible, known_us, self.episodes)
+
+    def _emit_episode(
+        self,
+        number: int,
+        placement: NDArray[np.int32],
+        step_time_us: float,
+        feasible: bool,
+        best_step_time_us: float | None,
+        evaluations: int | None = None,
+        elapsed_seconds: float | None = None,
+    ) -> None:
+        self.emit(
+            Episode(
+                episode=number,
+                step_time_us=step_time_us,
+                feasible=feasible,
+                best_step_time_us=best_step_time_us,
+                evaluations=self._ledger.used if evaluations is None else evaluations,
+                elapsed_seconds=self._ledger.elapsed_seconds if elapsed_seconds is None else elapsed_seconds,
+                placement=placement.tolist(),
+            )
+        )
+
+    def save(self, state: Callable[[], bytes], every_seconds: float) -> None:
+        """Emit the method's state, but not more often than `every_seconds`."""
+        now = self._ledger.clock()
+        if now - self._state_seconds >= every_seconds:
+            self._state_seconds = now
+            self._emit(PlacerState(state()))
