@@ -57,11 +57,11 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
 from engine.placement_files import apply, device_of_group, placement_to_json, simulate, trace
-from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS, TAKE_A_POLICY, make_method_settings
+from engine.placers.registry import PLACERS, Method, make_method_settings
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.fitting import PolicyFit, policy_fit
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
-from engine.policies.trained_policy import MOST_POLICY_BYTES, OF_A_TRAINING, POLICY_VERSION, TrainedPolicy
+from engine.policies.trained_policy import MOST_POLICY_BYTES, POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from engine.policies.upload import check_policy
 from engine.policy_training import (
@@ -85,22 +85,6 @@ from engine.zoo.families.members import members as family_members
 
 
 @dataclass(frozen=True, slots=True)
-class MethodInfo:
-    """A row of the registry: for forms and `python -m engine methods`."""
-
-    name: str
-    label: str
-    presets: tuple[str, ...]
-    """names for settings["preset"], the default first; empty where the method has none"""
-    deterministic: bool
-    """whether it draws nothing at random, so that one seed says all"""
-    takes_a_policy: bool
-    """whether a run of it may begin from a trained policy"""
-    policy_preset: str
-    """of its presets the one with which it may; empty where it has none, or takes no policy"""
-
-
-@dataclass(frozen=True, slots=True)
 class KindInfo:
     """A row of the catalogue: for forms."""
 
@@ -109,14 +93,9 @@ class KindInfo:
     memory_bytes: int
 
 
-def methods() -> list[MethodInfo]:
+def methods() -> list[Method]:
     """All placers, in the order of the registry."""
-    found = []
-    for name, (label, _) in PLACERS.items():
-        presets, takes_a_policy = PRESETS.get(name, ()), name in TAKE_A_POLICY
-        policy_preset = str(OF_A_TRAINING["preset"]) if presets and takes_a_policy else ""
-        found.append(MethodInfo(name, label, presets, name in DETERMINISTIC, takes_a_policy, policy_preset))
-    return found
+    return list(PLACERS.values())
 
 
 def what_has_settings() -> dict[str, MakeSettings]:
@@ -235,7 +214,7 @@ __all__ = [
     "Limits",
     "MakeSettings",
     "Member",
-    "MethodInfo",
+    "Method",
     "MethodSummary",
     "NumberedEvent",
     "Outcome",

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from engine.placers.registry import DETERMINISTIC, PLACERS, PRESETS, TAKE_A_POLICY
+from engine.placers.registry import PLACERS
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "methods.md").read_text()
 LABEL, DOES, SOURCE, DETERMINED, TAKES, WHEN = range(6)
@@ -16,23 +16,23 @@ def rows() -> dict[str, list[str]]:
 
 
 def test_every_method_stands_there_in_the_order_of_the_registry() -> None:
-    assert {name: cells[LABEL] for name, cells in rows().items()} == {
-        name: label for name, (label, _) in PLACERS.items()
-    }
-    assert list(rows()) == list(PLACERS)
+    assert [(name, cells[LABEL]) for name, cells in rows().items()] == [
+        (method.name, method.label) for method in PLACERS.values()
+    ]
     for cells in rows().values():
         assert cells[DOES] and cells[SOURCE] and cells[WHEN]
 
 
 def test_what_draws_nothing_at_random_is_told() -> None:
-    assert {name for name, cells in rows().items() if cells[DETERMINED] == "yes"} == DETERMINISTIC
-    assert {cells[DETERMINED] for cells in rows().values()} == {"yes", "no"}
+    assert {name: cells[DETERMINED] for name, cells in rows().items()} == {
+        name: "yes" if method.deterministic else "no" for name, method in PLACERS.items()
+    }
 
 
 def test_presets_and_policies_are_told() -> None:
-    assert {name for name, cells in rows().items() if "policy" in cells[TAKES]} == set(TAKE_A_POLICY)
     for name, cells in rows().items():
-        assert tuple(re.findall(r"`(\w+)`", cells[TAKES])) == PRESETS.get(name, ())
+        assert ("policy" in cells[TAKES]) == PLACERS[name].takes_policy
+        assert tuple(re.findall(r"`(\w+)`", cells[TAKES])) == PLACERS[name].presets
 
 
 def test_the_first_lines_name_methods_alone() -> None:

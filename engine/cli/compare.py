@@ -52,7 +52,7 @@ def add_compare(commands: Commands) -> None:
 
 
 def _takers() -> list[str]:
-    return [method.name for method in api.methods() if method.takes_a_policy]
+    return [method.name for method in api.methods() if method.takes_policy]
 
 
 def _compare(parsed: argparse.Namespace) -> int:

@@ -46,7 +46,7 @@ def run_everything_once() -> Iterator[str]:
     policy = api.train(training, lambda _: None, lambda: False)
     for method in api.methods():
         ways: list[tuple[dict[str, api.Json], bytes | None]] = [({"preset": name}, None) for name in method.presets]
-        ways += [({}, None)] * (not method.presets) + [({}, policy)] * method.takes_a_policy
+        ways += [({}, None)] * (not method.presets) + [({}, policy)] * method.takes_policy
         for settings, given in ways:
             try:
                 request = api.RunRequest(cluster, method.name, api.Budget(EVALUATIONS), 0, settings, policy=given)

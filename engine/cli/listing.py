@@ -35,7 +35,7 @@ def add_settings_list(commands: Commands) -> None:
 def _methods(_parsed: argparse.Namespace) -> int:
     for method in api.methods():
         presets = f"  presets: {', '.join(method.presets)}" if method.presets else ""
-        policy = "  takes a policy" if method.takes_a_policy else ""
+        policy = "  takes a policy" if method.takes_policy else ""
         print(f"{method.name:16}{method.label}{presets}{policy}")
     return 0
 

@@ -16,7 +16,7 @@ from engine.comparing.outcome import Outcome, outcome_from_json
 from engine.comparing.work_folder import WorkFolder, made_work_folder
 from engine.errors import ChildError, LimitError, SettingsError
 from engine.events import Json
-from engine.placers.registry import DETERMINISTIC, TAKE_A_POLICY, make_placer
+from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
@@ -62,7 +62,7 @@ class ComparisonRequest:
                 raise SettingsError(f"{method} is not compared", where="settings", allowed=allowed, field="settings")
 
         if policy is not None and not any(map(self.takes_policy, self.methods)):
-            allowed = f"one of the methods {', '.join(TAKE_A_POLICY)} among those compared"
+            allowed = f"one of the methods {', '.join(policy_takers())} among those compared"
             raise SettingsError("no method takes it", where="policy", allowed=allowed, field="policy")
 
     def trained_policy(self) -> TrainedPolicy | None:
@@ -71,12 +71,14 @@ class ComparisonRequest:
 
     def takes_policy(self, method: str) -> bool:
         """Whether `method` begins from `policy`."""
-        return self.policy is not None and method in TAKE_A_POLICY
+        return self.policy is not None and PLACERS[method].takes_policy
 
     def members(self) -> list[tuple[str, int]]:
         """Method and seed, the methods in their order; one seed of a method that draws nothing at random."""
         return [
-            (method, seed) for method in self.methods for seed in range(1 if method in DETERMINISTIC else self.seeds)
+            (method, seed)
+            for method in self.methods
+            for seed in range(1 if PLACERS[method].deterministic else self.seeds)
         ]
 
 

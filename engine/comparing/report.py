@@ -14,7 +14,7 @@ from engine.placement_files import placement_to_json
 from engine.placers.registry import PLACERS
 from engine.prepared import PreparedGraph
 
-LABELS: Mapping[str, str] = {name: label for name, (label, _) in PLACERS.items()}
+LABELS: Mapping[str, str] = {name: method.label for name, method in PLACERS.items()}
 
 
 def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Sequence[Outcome]) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from engine.comparing.curve import Band, band_of
 from engine.comparing.member import CLOSE
 from engine.comparing.outcome import Outcome
 from engine.events import Json
-from engine.placers.registry import DETERMINISTIC
+from engine.placers.registry import PLACERS
 
 UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))
 NOTHING = "–"
@@ -152,7 +152,7 @@ def _cells(summary: MethodSummary, divisor: float) -> list[str]:
     same = summary.least_us == summary.greatest_us
     return [
         summary.label,
-        f"{summary.seeds}: deterministic" if summary.method in DETERMINISTIC else str(summary.seeds),
+        f"{summary.seeds}: deterministic" if PLACERS[summary.method].deterministic else str(summary.seeds),
         time(summary.mean_us),
         time(summary.least_us) if same else f"{time(summary.least_us)} to {time(summary.greatest_us)}",
         time(summary.least_us),

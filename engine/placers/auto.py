@@ -29,9 +29,10 @@ from engine.problem import PlacementProblem
 from engine.search.enumeration import count_placements
 from engine.search.halving import Halving, Start
 from engine.search.local_search import LocalSearchSettings
-from engine.search.settings import CHECKPOINT_SECONDS, make_settings
 from engine.search.symmetry import interchangeable_devices
-from engine.settings.ranges import require_ranges
+from engine.settings import machine
+from engine.settings.fields import require_allowed
+from engine.settings.making import make_settings
 
 MOST_OPS_TO_RELAX = 6000
 """in larger graphs the linear programme of m-SCT would take longer than all else"""
@@ -46,11 +47,10 @@ FIRST = "halving"
 class AutoSettings:
     """A hurried user chooses nothing."""
 
-    checkpoint_seconds: float = 5.0
-    """least time between two states told for going on after an interruption"""
+    checkpoint_seconds: float = machine.checkpoint_seconds(5.0)
 
     def __post_init__(self) -> None:
-        require_ranges(self, {}, {"checkpoint_seconds": CHECKPOINT_SECONDS}, "auto")
+        require_allowed(self, "auto")
 
 
 class Auto:

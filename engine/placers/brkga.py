@@ -22,7 +22,7 @@ from engine.errors import SettingsError
 from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
-from engine.settings.ranges import require_ranges
+from engine.settings.fields import number, require_allowed, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,29 +93,23 @@ def next_generation(
     return np.concatenate([mutants, offspring(elite, others, proposals.elite_bias, children, rng)])
 
 
-_WHOLE = {"population": (4, 100_000)}
-_NUMBERS = {
-    "elite_share": (0.0, 1.0),
-    "mutant_share": (0.0, 1.0),
-    "elite_bias": (0.0, 1.0),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Brkga:
     """Breeds until the budget is spent; about 5,000 evaluations a graph are REGAL's published budget."""
 
-    population: int = 50
-    """vectors of keys in a generation (ours)"""
-    elite_share: float = 0.25
-    """share of the population that is kept and bred from (ours; Gonçalves and Resende: 0.1 to 0.25)"""
-    mutant_share: float = 0.1
-    """share of the population that is drawn anew (ours; Gonçalves and Resende: 0.1 to 0.3)"""
-    elite_bias: float = 0.7
-    """probability that a key is the elite parent's (ours; Gonçalves and Resende: 0.5 to 0.8)"""
+    population: int = whole(50, 4, 100_000, "vectors of keys in a generation (ours)")
+    elite_share: float = number(
+        0.25, 0.0, 1.0, "share of the population that is kept and bred from (ours; Gonçalves and Resende: 0.1 to 0.25)"
+    )
+    mutant_share: float = number(
+        0.1, 0.0, 1.0, "share of the population that is drawn anew (ours; Gonçalves and Resende: 0.1 to 0.3)"
+    )
+    elite_bias: float = number(
+        0.7, 0.0, 1.0, "probability that a key is the elite parent's (ours; Gonçalves and Resende: 0.5 to 0.8)"
+    )
 
     def __post_init__(self) -> None:
-        require_ranges(self, _WHOLE, _NUMBERS, "brkga")
+        require_allowed(self, "brkga")
         shares_of("brkga", self.population, self.elite_share, self.mutant_share)
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:

@@ -21,20 +21,20 @@ from engine.search.enumeration import (
     first_placement,
 )
 from engine.search.found import chunk_best, chunk_size, new_found
-from engine.search.settings import CHECKPOINT_SECONDS, make_settings
 from engine.search.symmetry import interchangeable_devices
-from engine.settings.ranges import require_ranges
+from engine.settings import machine
+from engine.settings.fields import require_allowed
+from engine.settings.making import make_settings
 
 
 @dataclass(frozen=True, slots=True)
 class ExhaustiveSettings:
     """It has nothing to choose."""
 
-    checkpoint_seconds: float = 5.0
-    """least time between two states told for going on after an interruption"""
+    checkpoint_seconds: float = machine.checkpoint_seconds(5.0)
 
     def __post_init__(self) -> None:
-        require_ranges(self, {}, {"checkpoint_seconds": CHECKPOINT_SECONDS}, "exhaustive")
+        require_allowed(self, "exhaustive")
 
 
 class Exhaustive:

@@ -16,7 +16,7 @@ from engine.placers.quick_starts import LIST_METHODS, evaluate_methods, evaluate
 from engine.problem import PlacementProblem
 from engine.search.local_search import LocalSearch as Search
 from engine.search.local_search import LocalSearchSettings
-from engine.search.settings import make_settings
+from engine.settings.making import make_settings
 
 
 class LocalSearch:

@@ -27,7 +27,7 @@ from engine.placers.earliest_start import NOTHING, schedule_earliest_start
 from engine.placers.list_plans import Plan, evaluate_plans
 from engine.problem import PlacementProblem
 from engine.search.tasks import Tasks, mean_link, tasks_of_groups, tasks_of_ops, upward_ranks
-from engine.settings.ranges import require_ranges
+from engine.settings.fields import number, require_allowed, whole
 
 ROUNDING = 1e-6
 """more than the solver may be wrong by: two edges of one task at a half each are no favourites"""
@@ -153,13 +153,11 @@ def favourites(edges: Edges, x: NDArray[np.float64], tasks: int, threshold: floa
 class MSct:
     """Makes its plan for ops, and for groups."""
 
-    threshold: float = 0.5
-    """an edge whose x lies below is one to a favourite child"""
-    iterations: int = 50_000
-    """of the simplex method, at most"""
+    threshold: float = number(0.5, 0.0, 0.5, "an edge whose x lies below is one to a favourite child")
+    iterations: int = whole(50_000, 1, 10**9, "of the simplex method, at most")
 
     def __post_init__(self) -> None:
-        require_ranges(self, {"iterations": (1, 10**9)}, {"threshold": (0.0, 0.5)}, "m_sct")
+        require_allowed(self, "m_sct")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         plans = [self._plan(problem, tasks_of_ops(problem)), self._plan(problem, tasks_of_groups(problem))]

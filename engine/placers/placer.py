@@ -26,7 +26,7 @@ class Placer(Protocol):
 
 
 class PolicyPlacer(Placer, Protocol):
-    """A placer that can begin from a trained policy: one of `TAKE_A_POLICY` in the registry."""
+    """A placer that can begin from a trained policy: its row in the registry says so."""
 
     def use_policy(self, policy: TrainedPolicy) -> None:
         """Begin the next `place` from `policy`. Raises SettingsError where the settings do not go with it."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
-from engine.settings.ranges import require_ranges
+from engine.settings.fields import number, require_allowed, whole
 
 ADAPT = 1.5
 """by what factor the KL divergence may miss its aim before the weight of its penalty is doubled or halved"""
@@ -98,40 +98,34 @@ def mean_divergence(old: NDArray[np.float64], new: NDArray[np.float64]) -> float
     return float((old * difference).sum(axis=1).mean())
 
 
-_WHOLE = {
-    "ppo_samples": (2, 100_000),
-    "cross_entropy_samples": (2, 1_000_000),
-    "ppo_steps": (0, 10_000),
-}
-_NUMBERS = {
-    "best_share": (1e-6, 1.0),
-    "exploration": (1e-9, 1.0),
-    "learning_rate": (1e-9, 100.0),
-    "kl_aim": (1e-9, 100.0),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Post:
     """Samples, learns, samples again, until the budget is spent; 2,400 evaluations is the published budget."""
 
-    ppo_samples: int = 10
-    """placements sampled between two updates, the paper's K (ours)"""
-    cross_entropy_samples: int = 100
-    """placements between two minimisations of the cross entropy, the paper's N (ours); a multiple of K"""
-    best_share: float = 0.1
-    """share of the last N placements whose devices are counted (published: 0.1)"""
-    exploration: float = 0.02
-    """share of a uniform choice that is mixed in after the minimisation, the paper's ε (ours)"""
-    ppo_steps: int = 10
-    """ascent steps in each update (published: several, about 10)"""
-    learning_rate: float = 1.0
-    """of plain gradient ascent (ours)"""
-    kl_aim: float = 0.03
-    """mean KL divergence of a group in one update, to which the penalty's weight is adapted (ours)"""
+    ppo_samples: int = whole(10, 2, 100_000, "placements sampled between two updates, the paper's K (ours)")
+    cross_entropy_samples: int = whole(
+        100,
+        2,
+        1_000_000,
+        "placements between two minimisations of the cross entropy, the paper's N (ours); a multiple of K",
+    )
+    best_share: float = number(
+        0.1, 1e-6, 1.0, "share of the last N placements whose devices are counted (published: 0.1)"
+    )
+    exploration: float = number(
+        0.02, 1e-9, 1.0, "share of a uniform choice that is mixed in after the minimisation, the paper's ε (ours)"
+    )
+    ppo_steps: int = whole(10, 0, 10_000, "ascent steps in each update (published: several, about 10)")
+    learning_rate: float = number(1.0, 1e-9, 100.0, "of plain gradient ascent (ours)")
+    kl_aim: float = number(
+        0.03,
+        1e-9,
+        100.0,
+        "mean KL divergence of a group in one update, to which the penalty's weight is adapted (ours)",
+    )
 
     def __post_init__(self) -> None:
-        require_ranges(self, _WHOLE, _NUMBERS, "post")
+        require_allowed(self, "post")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         scorer, choices = Scorer(problem, should_stop), IndependentChoices(problem.allowed)

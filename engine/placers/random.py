@@ -7,18 +7,22 @@ from numpy.typing import NDArray
 
 from engine.events import ShouldStop
 from engine.problem import PlacementProblem
-from engine.settings.ranges import require_ranges
+from engine.settings.fields import require_allowed, whole
 
 
 @dataclass(frozen=True, slots=True)
 class Random:
     """Spends the whole budget on independent placements."""
 
-    batch: int = 64
-    """placements evaluated at once; the answer does not depend on it, only how often it looks whether to stop"""
+    batch: int = whole(
+        64,
+        1,
+        100_000,
+        "placements evaluated at once; the answer does not depend on it, only how often it looks whether to stop",
+    )
 
     def __post_init__(self) -> None:
-        require_ranges(self, {"batch": (1, 100_000)}, {}, "random")
+        require_allowed(self, "random")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         ledger, begun = problem.ledger, False

@@ -1,70 +1,90 @@
-"""All placers: name → (label, dotted path), imported on first use. A new method is one file and one line here."""
+"""All placers, a row each, imported on first use. A new method is one file and one row here."""
 
 import dataclasses
 import importlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.placers.placer import Placer, PolicyPlacer
-from engine.placers.sequence.settings import PRESETS as SEQUENCE_PRESETS
-from engine.placeto.settings import PRESETS as PLACETO_PRESETS
-from engine.policies.trained_policy import TrainedPolicy
-from engine.settings.ranges import require_fields
+from engine.placers.sequence.settings import HierarchicalSettings, RnnSettings
+from engine.placeto.settings import PlacetoSettings
+from engine.policies.trained_policy import OF_A_TRAINING, TrainedPolicy
+from engine.settings.making import make_settings, presets_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-PLACERS: dict[str, tuple[str, str]] = {
-    "auto": ("Auto", "engine.placers.auto:Auto"),
-    "placeto": ("Placeto", "engine.placers.placeto:Placeto"),
-    "single_device": ("Single device", "engine.placers.single_device:SingleDevice"),
-    "cpu_only": ("CPU only", "engine.placers.cpu_only:CpuOnly"),
-    "random": ("Random", "engine.placers.random:Random"),
-    "m_topo": ("m-TOPO", "engine.placers.m_topo:MTopo"),
-    "m_etf": ("m-ETF", "engine.placers.m_etf:MEtf"),
-    "m_sct": ("m-SCT", "engine.placers.m_sct:MSct"),
-    "heft": ("HEFT", "engine.placers.heft:Heft"),
-    "scotch": ("Scotch", "engine.placers.scotch:Scotch"),
-    "human_expert": ("Human expert", "engine.placers.human_expert:HumanExpert"),
-    "post": ("Post", "engine.placers.post:Post"),
-    "brkga": ("BRKGA", "engine.placers.brkga:Brkga"),
-    "regal": ("REGAL", "engine.placers.regal.placer:Regal"),
-    "spotlight": ("Spotlight", "engine.placers.spotlight.placer:Spotlight"),
-    "rnn": ("RNN", "engine.placers.sequence.rnn:Rnn"),
-    "hierarchical": ("Hierarchical", "engine.placers.sequence.hierarchical:Hierarchical"),
-    "local_search": ("Local search", "engine.placers.local_search:LocalSearch"),
-    "exhaustive": ("Exhaustive", "engine.placers.exhaustive:Exhaustive"),
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A row of the registry: for forms, documents and `python -m engine methods`."""
+
+    name: str
+    label: str
+    path: str
+    """dotted, of its class"""
+    presets: tuple[str, ...] = ()
+    """names for the setting `preset`, the default first; empty where the method has none"""
+    deterministic: bool = False
+    """whether it draws nothing at random: with every seed the same placements, so a comparison runs it with one"""
+    takes_policy: bool = False
+    """whether a run of it may begin from a trained policy"""
+
+    @property
+    def policy_preset(self) -> str:
+        """Of its presets the one with which it may; empty where it has none, or takes no policy."""
+        return str(OF_A_TRAINING["preset"]) if self.presets and self.takes_policy else ""
+
+
+PLACERS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("auto", "Auto", "engine.placers.auto:Auto", takes_policy=True),
+        Method("placeto", "Placeto", "engine.placers.placeto:Placeto", presets_of(PlacetoSettings), takes_policy=True),
+        Method("single_device", "Single device", "engine.placers.single_device:SingleDevice", deterministic=True),
+        Method("cpu_only", "CPU only", "engine.placers.cpu_only:CpuOnly", deterministic=True),
+        Method("random", "Random", "engine.placers.random:Random"),
+        Method("m_topo", "m-TOPO", "engine.placers.m_topo:MTopo", deterministic=True),
+        Method("m_etf", "m-ETF", "engine.placers.m_etf:MEtf", deterministic=True),
+        Method("m_sct", "m-SCT", "engine.placers.m_sct:MSct", deterministic=True),
+        Method("heft", "HEFT", "engine.placers.heft:Heft", deterministic=True),
+        Method("scotch", "Scotch", "engine.placers.scotch:Scotch"),
+        Method("human_expert", "Human expert", "engine.placers.human_expert:HumanExpert", deterministic=True),
+        Method("post", "Post", "engine.placers.post:Post"),
+        Method("brkga", "BRKGA", "engine.placers.brkga:Brkga"),
+        Method("regal", "REGAL", "engine.placers.regal.placer:Regal"),
+        Method("spotlight", "Spotlight", "engine.placers.spotlight.placer:Spotlight"),
+        Method("rnn", "RNN", "engine.placers.sequence.rnn:Rnn", presets_of(RnnSettings)),
+        Method(
+            "hierarchical",
+            "Hierarchical",
+            "engine.placers.sequence.hierarchical:Hierarchical",
+            presets_of(HierarchicalSettings),
+        ),
+        Method("local_search", "Local search", "engine.placers.local_search:LocalSearch"),
+        Method("exhaustive", "Exhaustive", "engine.placers.exhaustive:Exhaustive", deterministic=True),
+    )
 }
 
-PRESETS: dict[str, tuple[str, ...]] = {
-    "placeto": tuple(PLACETO_PRESETS),
-    "rnn": tuple(SEQUENCE_PRESETS),
-    "hierarchical": tuple(SEQUENCE_PRESETS),
-}
-"""names for the setting `preset`, the default first"""
 
-DETERMINISTIC = frozenset(
-    {"single_device", "cpu_only", "m_topo", "m_etf", "m_sct", "heft", "human_expert", "exhaustive"}
-)
-"""methods that draw nothing at random: with every seed the same placements, so a comparison runs them with one"""
-
-
-TAKE_A_POLICY = ("placeto", "auto")
-"""methods that can begin from a trained policy"""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _NoSettings:
     """Of a placer without any."""
+
+
+def policy_takers() -> list[str]:
+    """The methods that can begin from a trained policy."""
+    return [method.name for method in PLACERS.values() if method.takes_policy]
 
 
 def placer_class(name: str) -> type[Placer]:
     """The class of method `name`. Raises SettingsError for a name that is not in `PLACERS`."""
     if name not in PLACERS:
         raise SettingsError(f"there is no method {name!r}", where="method", allowed=", ".join(PLACERS), field="method")
-    module, _, attribute = PLACERS[name][1].partition(":")
+    module, _, attribute = PLACERS[name].path.partition(":")
     return cast(type[Placer], getattr(importlib.import_module(module), attribute))
 
 
@@ -74,12 +94,11 @@ def make_placer(name: str, settings: Mapping[str, Json], policy: TrainedPolicy |
     Raises SettingsError for an unknown name or setting, or a policy that the method does not take.
     """
     made: Any = placer_class(name)
-    if dataclasses.is_dataclass(made):
-        require_fields(name, made, settings)
-    placer = cast(Placer, made(**settings))
+    takes_fields = dataclasses.is_dataclass(made)
+    placer = cast(Placer, make_settings(name, made, settings) if takes_fields else made(**settings))
     if policy is not None:
-        if name not in TAKE_A_POLICY:
-            allowed = f"none, or one of the methods {', '.join(TAKE_A_POLICY)}"
+        if not PLACERS[name].takes_policy:
+            allowed = f"none, or one of the methods {', '.join(policy_takers())}"
             raise SettingsError(f"{name} takes no policy", where="policy", allowed=allowed, field="policy")
         cast(PolicyPlacer, placer).use_policy(policy)
     return placer

@@ -29,7 +29,7 @@ from engine.errors import SettingsError
 from engine.events import Json, ShouldStop
 from engine.placers.weighted_groups import WeightedGraph, weighted_graph
 from engine.problem import PlacementProblem
-from engine.settings.ranges import require_ranges
+from engine.settings.fields import number, require_allowed
 
 DETERMINISTIC = 0
 """number of the option: the same answer each time"""
@@ -105,11 +105,12 @@ MOST_SEED = 2**31
 class Scotch:
     """One mapping, evaluated once."""
 
-    imbalance: float = 0.01
-    """share by which the load of a device may be off its part (the library's own default)"""
+    imbalance: float = number(
+        0.01, 1e-9, 1.0, "share by which the load of a device may be off its part (the library's own default)"
+    )
 
     def __post_init__(self) -> None:
-        require_ranges(self, {}, {"imbalance": (1e-9, 1.0)}, "scotch")
+        require_allowed(self, "scotch")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         graph = weighted_graph(problem)

@@ -9,8 +9,8 @@ from engine.problem import Ledger, PlacementProblem
 from engine.search.annealer import Annealer
 from engine.search.found import chunk_size
 from engine.search.schedule import Schedule, cycles_for
-from engine.search.settings import CHECKPOINT_SECONDS
-from engine.settings.ranges import refused, require_ranges, require_switches
+from engine.settings import machine
+from engine.settings.fields import number, refused, require_allowed, switch
 from engine.simulator.bound import lower_bound_us
 
 SECONDS_OF_A_CHUNK = 0.1
@@ -25,30 +25,30 @@ PROVEN = 1e-8
 class LocalSearchSettings:
     """The heat is the loss of step time, as a share of the best, that is taken with a chance of 1/e."""
 
-    hot: float = 0.005
-    """heat at the begin of a cycle of the shortest length; others begin hotter or colder by the root of their length"""
-    cold: float = 0.0002
-    """heat at the end of a cycle; at most `hot`"""
-    moves_of_shortest_cycle: float = 12.0
-    """evaluations in the first cycle, in moves of one group that there are; what is left doubles from cycle to cycle"""
-    list_starts: bool = True
-    """whether it starts from the best of the list schedulers' plans, too, or of one device alone"""
-    checkpoint_seconds: float = 5.0
-    """least time between two states told for going on after an interruption"""
+    hot: float = number(
+        0.005,
+        1e-6,
+        10.0,
+        "heat at the begin of a cycle of the shortest length; others begin hotter or colder by the root of their "
+        "length",
+    )
+    cold: float = number(0.0002, 1e-9, 10.0, "heat at the end of a cycle; at most `hot`")
+    moves_of_shortest_cycle: float = number(
+        12.0,
+        1.0,
+        1e6,
+        "evaluations in the first cycle, in moves of one group that there are; what is left doubles from cycle to "
+        "cycle",
+    )
+    list_starts: bool = switch(
+        True, "whether it starts from the best of the list schedulers' plans, too, or of one device alone"
+    )
+    checkpoint_seconds: float = machine.checkpoint_seconds(5.0)
 
     def __post_init__(self) -> None:
-        require_ranges(self, {}, _NUMBERS, "local_search")
-        require_switches(self, ("list_starts",), "local_search")
+        require_allowed(self, "local_search")
         if self.cold > self.hot:
             raise refused("cold", self.cold, f"at most hot, {self.hot!r}", "local_search")
-
-
-_NUMBERS = {
-    "hot": (1e-6, 10.0),
-    "cold": (1e-9, 10.0),
-    "moves_of_shortest_cycle": (1.0, 1e6),
-    "checkpoint_seconds": CHECKPOINT_SECONDS,
-}
 
 
 def planned_evaluations(

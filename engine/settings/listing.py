@@ -1,4 +1,4 @@
-"""All that can be set of something, for people: name, default, what is allowed, and what it means."""
+"""All that can be set of something: for people a line each, for a programme JSON and a JSON Schema."""
 
 import dataclasses
 import json
@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.errors import SettingsError
 from engine.events import Json
-from engine.settings.sentences import sentences_of
+from engine.settings.fields import declarations
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 MakeSettings = Callable[[Mapping[str, Json]], "DataclassInstance"]
 """from names and values as users give them; raises SettingsError"""
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +40,26 @@ class Setting:
 def list_settings(make: MakeSettings, given: Mapping[str, Json]) -> list[Setting]:
     """The fields of what `make` makes, in their order; the defaults are those beside `given`. Raises SettingsError."""
     made = make(given)
-    kind: type = type(made)
-    sentences = sentences_of(kind)
     return [
-        Setting(field.name, getattr(made, field.name), _allowed(make, given, field.name), sentences[field.name])
-        for field in dataclasses.fields(made)
+        Setting(name, getattr(made, name), declaration.allowed, declaration.sentence)
+        for name, declaration in declarations(made).items()
     ]
 
 
-def _allowed(make: MakeSettings, given: Mapping[str, Json], name: str) -> str:
-    """What the check itself says of a value that no setting takes: nothing."""
-    try:
-        make({**given, name: None})
-    except SettingsError as refusal:
-        assert name in refusal.where.split(), f"{name} is not what is refused: {refusal}"
-        return refusal.allowed
-    raise AssertionError(f"{name} is not checked")
+def settings_schema(title: str, make: MakeSettings, given: Mapping[str, Json]) -> dict[str, Json]:
+    """The same as a JSON Schema of the object that `make` takes, draft 2020-12. Raises SettingsError.
+
+    It holds each setting alone: what two of them may not be together is refused when they are made.
+    """
+    made = make(given)
+    properties: dict[str, Json] = {
+        name: {"description": each.sentence, **each.schema, "default": getattr(made, name)}
+        for name, each in declarations(made).items()
+    }
+    return {
+        "$schema": DIALECT,
+        "title": title,
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }

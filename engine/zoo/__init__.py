@@ -10,6 +10,7 @@ from typing import Any, cast
 from engine.child.parent import Limits, ReportProgress, Results, child_results, no_progress, publish
 from engine.errors import SettingsError, shortened
 from engine.events import Json
+from engine.settings.making import make_settings
 from engine.zoo.enas_settings import Cifar10Settings, PtbSettings
 from engine.zoo.settings import InceptionSettings, ModelSettings, NasnetSettings, NmtSettings, TinySettings
 
@@ -18,6 +19,7 @@ from engine.zoo.settings import InceptionSettings, ModelSettings, NasnetSettings
 class Model:
     """A row of the zoo."""
 
+    name: str
     label: str
     builder: str
     """dotted path of the function that takes the settings and returns a GraphDef"""
@@ -27,43 +29,48 @@ class Model:
 
     def settings(self, given: Mapping[str, Json]) -> ModelSettings:
         """`given` over the defaults. Raises SettingsError for an unknown setting or a value out of range."""
-        known = [each.name for each in dataclasses.fields(self.settings_type)]
-        for name in given:
-            if name not in known:
-                what = f"no setting {shortened(name)}"
-                raise SettingsError(what, where="settings", allowed=", ".join(known), field="settings")
-        values: dict[str, Json] = {**self.own, **given}
-        made: type = self.settings_type
-        return cast(ModelSettings, made(**values))
+        return make_settings(self.name, self.settings_type, {**self.own, **given})
 
 
 ZOO: dict[str, Model] = {
-    "inception_v3": Model(
-        "Inception-V3, batch 64, a full training step", "engine.zoo.inception_v3:build", InceptionSettings
-    ),
-    "nasnet": Model("NASNet-A (mobile), batch 64, a full training step", "engine.zoo.nasnet:build", NasnetSettings),
-    "nmt": Model(
-        "NMT with attention and 2 layers, 32 steps, batch 128, a full training step",
-        "engine.zoo.nmt:build",
-        NmtSettings,
-    ),
-    "nmt_4_layers": Model(
-        "NMT with attention and 4 layers, 32 steps, batch 128, a full training step",
-        "engine.zoo.nmt:build",
-        NmtSettings,
-        {"layers": 4},
-    ),
-    "ptb": Model(
-        "ENAS's recurrent cell for Penn Treebank, 12 nodes, 35 steps, batch 64, a full training step",
-        "engine.zoo.ptb:build",
-        PtbSettings,
-    ),
-    "cifar10": Model(
-        "ENAS's convolutional cells for CIFAR-10, 15 normal and 2 reduction cells, batch 144, a full training step",
-        "engine.zoo.cifar10:build",
-        Cifar10Settings,
-    ),
-    "tiny_cnn": Model("A tiny convolutional network, a full training step", "engine.zoo.tiny_cnn:build", TinySettings),
+    model.name: model
+    for model in (
+        Model(
+            "inception_v3",
+            "Inception-V3, batch 64, a full training step",
+            "engine.zoo.inception_v3:build",
+            InceptionSettings,
+        ),
+        Model("nasnet", "NASNet-A (mobile), batch 64, a full training step", "engine.zoo.nasnet:build", NasnetSettings),
+        Model(
+            "nmt",
+            "NMT with attention and 2 layers, 32 steps, batch 128, a full training step",
+            "engine.zoo.nmt:build",
+            NmtSettings,
+        ),
+        Model(
+            "nmt_4_layers",
+            "NMT with attention and 4 layers, 32 steps, batch 128, a full training step",
+            "engine.zoo.nmt:build",
+            NmtSettings,
+            {"layers": 4},
+        ),
+        Model(
+            "ptb",
+            "ENAS's recurrent cell for Penn Treebank, 12 nodes, 35 steps, batch 64, a full training step",
+            "engine.zoo.ptb:build",
+            PtbSettings,
+        ),
+        Model(
+            "cifar10",
+            "ENAS's convolutional cells for CIFAR-10, 15 normal and 2 reduction cells, batch 144, a full training step",
+            "engine.zoo.cifar10:build",
+            Cifar10Settings,
+        ),
+        Model(
+            "tiny_cnn", "A tiny convolutional network, a full training step", "engine.zoo.tiny_cnn:build", TinySettings
+        ),
+    )
 }
 """name → what can be built; settings change each further, `inference` above all"""
 

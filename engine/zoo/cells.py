@@ -11,13 +11,17 @@ and 2.4; Zoph et al. 2017 (arXiv 1707.07012), figure 4.
 
 from dataclasses import dataclass
 
-from engine.errors import SettingsError, shortened
+from engine.settings.fields import refused
 
 ACTIVATIONS = ("identity", "sigmoid", "tanh", "relu")
 SEARCHED_OPERATIONS = ("identity", "separable_3x3", "separable_5x5", "average_pool", "max_pool")
 """of ENAS; NASNet has a third window"""
 MOST_NODES = 64
 MOST_BLOCKS = 32
+RECURRENT_CELL = f"1 to {MOST_NODES} nodes, such as tanh 0:relu 1:identity"
+"""what `recurrent_cell` reads"""
+CONVOLUTION_CELL = f"1 to {MOST_BLOCKS} blocks, such as 0:separable_3x3+1:identity"
+"""what `convolution_cell` reads"""
 INPUTS = 2
 """states of a convolutional cell that are there before its blocks"""
 
@@ -56,23 +60,21 @@ def loose_ends(blocks: tuple[Block, ...]) -> tuple[int, ...]:
     return tuple(state for state in range(INPUTS + len(blocks)) if state not in taken)
 
 
-def recurrent_cell(name: str, text: object) -> tuple[Node, ...]:
-    """What field `name` says. Raises SettingsError."""
-    words = text.split() if isinstance(text, str) else []
+def recurrent_cell(name: str, text: str) -> tuple[Node, ...]:
+    """The nodes that setting `name` says. Raises SettingsError."""
+    words = text.split()
     if not 1 <= len(words) <= MOST_NODES:
-        allowed = f"1 to {MOST_NODES} nodes, such as tanh 0:relu 1:identity"
-        raise SettingsError(shortened(repr(text)), where=name, allowed=allowed, field="settings")
+        raise refused(name, text, RECURRENT_CELL)
     first = Node(-1, _one_of(words[0], ACTIVATIONS, name))
     rest = [_taken(word, index, ACTIVATIONS, name) for index, word in enumerate(words[1:], 1)]
     return (first, *(Node(previous, activation) for previous, activation in rest))
 
 
-def convolution_cell(name: str, text: object) -> Cell:
-    """What field `name` says. Raises SettingsError."""
-    words = text.split() if isinstance(text, str) else []
+def convolution_cell(name: str, text: str) -> Cell:
+    """The cell that setting `name` says. Raises SettingsError."""
+    words = text.split()
     if not 1 <= len(words) <= MOST_BLOCKS:
-        allowed = f"1 to {MOST_BLOCKS} blocks, such as 0:separable_3x3+1:identity"
-        raise SettingsError(shortened(repr(text)), where=name, allowed=allowed, field="settings")
+        raise refused(name, text, CONVOLUTION_CELL)
     blocks = tuple(_block(word, INPUTS + index, name) for index, word in enumerate(words))
     return Cell(blocks, loose_ends(blocks))
 
@@ -100,11 +102,11 @@ def _taken(word: str, below: int, known: tuple[str, ...], name: str) -> tuple[in
     number, _, kind = word.partition(":")
     if number not in map(str, range(below)):
         allowed = f"a whole number from 0 to {below - 1}, a colon, one of {', '.join(known)}"
-        raise SettingsError(shortened(repr(word)), where=name, allowed=allowed, field="settings")
+        raise refused(name, word, allowed)
     return int(number), _one_of(kind, known, name)
 
 
 def _one_of(word: str, known: tuple[str, ...], name: str) -> str:
     if word not in known:
-        raise SettingsError(shortened(repr(word)), where=name, allowed=", ".join(known), field="settings")
+        raise refused(name, word, ", ".join(known))
     return word

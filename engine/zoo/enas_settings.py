@@ -6,9 +6,9 @@ Source: Pham et al. 2018 (arXiv 1802.03268), figures 6 and 8, and the published 
 
 from dataclasses import dataclass
 
-from engine.errors import SettingsError
-from engine.zoo.cells import convolution_cell, recurrent_cell
-from engine.zoo.settings import ModelSettings, whole, written
+from engine.settings.fields import text, whole
+from engine.zoo.cells import CONVOLUTION_CELL, RECURRENT_CELL, convolution_cell, recurrent_cell
+from engine.zoo.settings import ModelSettings
 
 PUBLISHED_RECURRENT = "tanh 0:tanh 1:relu 2:relu 2:tanh 2:tanh 5:relu 1:tanh 6:relu 8:relu 8:relu 8:relu"
 PUBLISHED_NORMAL = (
@@ -25,40 +25,41 @@ PUBLISHED_REDUCTION = (
 class PtbSettings(ModelSettings):
     """A language model of one recurrent cell, for Penn Treebank. The sizes are ENAS's."""
 
-    batch: int = whole(64, 1, 65_536)
-    """sequences in one step"""
-    cell: str = written(PUBLISHED_RECURRENT, recurrent_cell)
-    """nodes of the cell: activation of the first one, then taken node and activation of each (`engine/zoo/cells.py`)"""
-    steps: int = whole(35, 1, 256)
-    """words of every sequence: so many steps are unrolled"""
-    units: int = whole(748, 1, 16_384)
-    """width of the embedding and of each node"""
-    vocabulary: int = whole(10_000, 2, 1_000_000)
-    """words"""
+    batch: int = whole(64, 1, 65_536, "sequences in one step")
+    cell: str = text(
+        PUBLISHED_RECURRENT,
+        "nodes of the cell: activation of the first one, then taken node and activation of each "
+        "(`engine/zoo/cells.py`)",
+        RECURRENT_CELL,
+        recurrent_cell,
+    )
+    steps: int = whole(35, 1, 256, "words of every sequence: so many steps are unrolled")
+    units: int = whole(748, 1, 16_384, "width of the embedding and of each node")
+    vocabulary: int = whole(10_000, 2, 1_000_000, "words")
 
 
 @dataclass(frozen=True, slots=True)
 class Cifar10Settings(ModelSettings):
     """A network of convolutional cells, for CIFAR-10: as ENAS's, smaller by layers."""
 
-    batch: int = whole(144, 1, 65_536)
-    """images in one step"""
-    normal: str = written(PUBLISHED_NORMAL, convolution_cell)
-    """blocks of the cells that keep height and width: state and operation, twice each (`engine/zoo/cells.py`)"""
-    reduction: str = written(PUBLISHED_REDUCTION, convolution_cell)
-    """blocks of the cells that halve them"""
-    cells: int = whole(5, 1, 32)
-    """normal cells in each of the three stages (ENAS: 2 to search with, 5 to train)"""
-    filters: int = whole(36, 2, 4096)
-    """channels of a cell's blocks in the first stage, an even number; twice and four times as many in the next (ENAS:
-    20 and 36)"""
-    image_size: int = whole(32, 4, 2048)
-    """height and width of the images, a multiple of 4"""
-    classes: int = whole(10, 2, 1_000_000)
-    """classes to tell apart"""
-
-    def __post_init__(self) -> None:
-        ModelSettings.__post_init__(self)
-        for name, value, factor in (("filters", self.filters, 2), ("image_size", self.image_size, 4)):
-            if value % factor:
-                raise SettingsError(f"{value}", where=name, allowed=f"a multiple of {factor}", field="settings")
+    batch: int = whole(144, 1, 65_536, "images in one step")
+    normal: str = text(
+        PUBLISHED_NORMAL,
+        "blocks of the cells that keep height and width: state and operation, twice each (`engine/zoo/cells.py`)",
+        CONVOLUTION_CELL,
+        convolution_cell,
+    )
+    reduction: str = text(
+        PUBLISHED_REDUCTION, "blocks of the cells that halve them", CONVOLUTION_CELL, convolution_cell
+    )
+    cells: int = whole(5, 1, 32, "normal cells in each of the three stages (ENAS: 2 to search with, 5 to train)")
+    filters: int = whole(
+        36,
+        2,
+        4096,
+        "channels of a cell's blocks in the first stage, an even number; twice and four times as many in the next "
+        "(ENAS: 20 and 36)",
+        multiple_of=2,
+    )
+    image_size: int = whole(32, 4, 2048, "height and width of the images, a multiple of 4", multiple_of=4)
+    classes: int = whole(10, 2, 1_000_000, "classes to tell apart")

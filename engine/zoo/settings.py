@@ -1,61 +1,37 @@
 """What can be set of the zoo's models: one dataclass a model, a sentence a field. Free of TensorFlow."""
 
-import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
 
-from engine.errors import SettingsError, shortened
-from engine.settings.ranges import not_number, not_whole
-
-
-def whole(default: int, lowest: int, highest: int) -> int:
-    """A field that takes the whole numbers from `lowest` to `highest`."""
-    return dataclasses.field(default=default, metadata={"lowest": lowest, "highest": highest})
-
-
-def share(default: float) -> float:
-    """A field that takes numbers from 0 up to, and not including, 1."""
-    return dataclasses.field(default=default, metadata={"below": 1.0})
-
-
-def written(default: str, read: Callable[[str, object], object]) -> str:
-    """A field that takes a text which `read`, given the field's name and the text, can read."""
-    return dataclasses.field(default=default, metadata={"read": read})
+from engine.settings.fields import refused, require_allowed, share, switch, whole
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
     """What every model has. Raises SettingsError for a value that is not allowed."""
 
-    batch: int = whole(64, 1, 65_536)
-    """examples in one step"""
-    inference: bool = False
-    """the forward pass alone, as it is used after training, instead of a full training step"""
+    batch: int = whole(64, 1, 65_536, "examples in one step")
+    inference: bool = switch(
+        False, "the forward pass alone, as it is used after training, instead of a full training step"
+    )
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            _check(field.name, getattr(self, field.name), field.metadata)
+        require_allowed(self)
 
 
 @dataclass(frozen=True, slots=True)
 class TinySettings(ModelSettings):
     """The tiny convolutional network."""
 
-    batch: int = whole(4, 1, 65_536)
-    """examples in one step"""
+    batch: int = whole(4, 1, 65_536, "examples in one step")
 
 
 @dataclass(frozen=True, slots=True)
 class InceptionSettings(ModelSettings):
     """Inception-V3. Source: Szegedy et al. 2015."""
 
-    image_size: int = whole(299, 75, 2048)
-    """height and width of the images"""
-    classes: int = whole(1000, 2, 1_000_000)
-    """classes to tell apart"""
-    auxiliary: bool = True
-    """whether a second classifier half way learns too; never there in inference"""
+    image_size: int = whole(299, 75, 2048, "height and width of the images")
+    classes: int = whole(1000, 2, 1_000_000, "classes to tell apart")
+    auxiliary: bool = switch(True, "whether a second classifier half way learns too; never there in inference")
 
     def __post_init__(self) -> None:
         ModelSettings.__post_init__(self)
@@ -66,24 +42,24 @@ class InceptionSettings(ModelSettings):
 class NasnetSettings(ModelSettings):
     """NASNet-A. The defaults are the paper's mobile form, 4 @ 1056. Source: Zoph et al. 2017."""
 
-    image_size: int = whole(224, 32, 2048)
-    """height and width of the images"""
-    classes: int = whole(1000, 2, 1_000_000)
-    """classes to tell apart"""
-    cells: int = whole(4, 1, 32)
-    """normal cells in each of the three stages: the paper's N (mobile: 4, large: 6)"""
-    filters: int = whole(44, 4, 4096)
-    """filters of a cell's branches in the first stage, a multiple of 4; the last layer has 24 times as many (mobile:
-    44, large: 168)"""
-    stem_filters: int = whole(32, 1, 4096)
-    """filters of the first convolution (mobile: 32, large: 96)"""
-    auxiliary: bool = True
-    """whether a second classifier after two thirds of the cells learns too; never there in inference"""
+    image_size: int = whole(224, 32, 2048, "height and width of the images")
+    classes: int = whole(1000, 2, 1_000_000, "classes to tell apart")
+    cells: int = whole(4, 1, 32, "normal cells in each of the three stages: the paper's N (mobile: 4, large: 6)")
+    filters: int = whole(
+        44,
+        4,
+        4096,
+        "filters of a cell's branches in the first stage, a multiple of 4; the last layer has 24 times as many "
+        "(mobile: 44, large: 168)",
+        multiple_of=4,
+    )
+    stem_filters: int = whole(32, 1, 4096, "filters of the first convolution (mobile: 32, large: 96)")
+    auxiliary: bool = switch(
+        True, "whether a second classifier after two thirds of the cells learns too; never there in inference"
+    )
 
     def __post_init__(self) -> None:
         ModelSettings.__post_init__(self)
-        if self.filters % 4:
-            raise SettingsError(f"{self.filters}", where="filters", allowed="a multiple of 4", field="settings")
         _check_room(self, 67)
 
 
@@ -91,39 +67,20 @@ class NasnetSettings(ModelSettings):
 class NmtSettings(ModelSettings):
     """Neural machine translation with attention. The sizes are GNMT's. Source: Wu et al. 2016."""
 
-    layers: int = whole(2, 2, 16)
-    """LSTM layers of the encoder, and as many of the decoder (GNMT: 8); Placeto's experiments have one a GPU"""
-    steps: int = whole(32, 1, 256)
-    """words of every sentence, of source and target alike: so many steps are unrolled"""
-    units: int = whole(1024, 1, 16_384)
-    """width of the LSTMs, the attention and the embeddings"""
-    vocabulary: int = whole(32_000, 2, 1_000_000)
-    """words, or pieces of words, of each language"""
-    dropout: float = share(0.2)
-    """share of an LSTM's inputs that is dropped in training"""
-    batch: int = whole(128, 1, 65_536)
-    """sentences in one step"""
-
-
-def _check(name: str, value: object, metadata: object) -> None:
-    """Raise SettingsError unless `value` is one that field `name` takes."""
-    limits = cast(dict[str, Any], metadata)
-    if "read" in limits:
-        limits["read"](name, value)
-        return
-    if not limits:
-        allowed = None if isinstance(value, bool) else "true, false"
-    elif "below" in limits:
-        fits = not_number(value, 0.0, limits["below"]) is None and value != limits["below"]
-        allowed = None if fits else f"a number from 0, below {limits['below']:g}"
-    else:
-        allowed = not_whole(value, limits["lowest"], limits["highest"])
-    if allowed is not None:
-        raise SettingsError(shortened(repr(value)), where=name, allowed=allowed, field="settings")
+    layers: int = whole(
+        2,
+        2,
+        16,
+        "LSTM layers of the encoder, and as many of the decoder (GNMT: 8); Placeto's experiments have one a GPU",
+    )
+    steps: int = whole(32, 1, 256, "words of every sentence, of source and target alike: so many steps are unrolled")
+    units: int = whole(1024, 1, 16_384, "width of the LSTMs, the attention and the embeddings")
+    vocabulary: int = whole(32_000, 2, 1_000_000, "words, or pieces of words, of each language")
+    dropout: float = share(0.2, "share of an LSTM's inputs that is dropped in training")
+    batch: int = whole(128, 1, 65_536, "sentences in one step")
 
 
 def _check_room(settings: InceptionSettings | NasnetSettings, lowest: int) -> None:
     """The second classifier's windows need images of at least `lowest` pixels."""
     if settings.auxiliary and not settings.inference and settings.image_size < lowest:
-        allowed = f"at least {lowest} with the auxiliary classifier"
-        raise SettingsError(f"{settings.image_size}", where="image_size", allowed=allowed, field="settings")
+        raise refused("image_size", settings.image_size, f"at least {lowest} with the auxiliary classifier")

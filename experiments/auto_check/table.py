@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from engine import VERSION
-from engine.placers.registry import DETERMINISTIC, PLACERS
+from engine.placers.registry import PLACERS
 from engine.problem import MOST_EVALUATIONS, Budget
 from experiments.auto_check.cases import Case, cases
 from experiments.auto_check.measuring import Reached, measure
@@ -103,7 +103,7 @@ def seeds_for(case: Case) -> dict[str, int]:
     """Every method of the registry that is compared on `case`, auto first → how many seeds it has."""
     slow = SLOW if case.with_all else SLOW[:1] if case.with_placeto else ()
     methods = [name for name in PLACERS if name not in LEFT_OUT and (name in slow or name not in SLOW)]
-    return {name: 1 if name in DETERMINISTIC else SEEDS.get(name, 1) for name in methods}
+    return {name: 1 if PLACERS[name].deterministic else SEEDS.get(name, 1) for name in methods}
 
 
 def more_seeds(seeds: dict[str, dict[str, int]], rows: Iterable[Row]) -> dict[str, dict[str, int]]:
@@ -185,7 +185,7 @@ def _by_method(found: list[Ratio]) -> str:
         own = [ratio for ratio in found if ratio.row.method == method]
         worst = max(own, key=lambda ratio: ratio.value)
         counts = sorted({ratio.row.seeds for ratio in own})
-        seeds = " or ".join(map(str, counts)) + (", deterministic" if method in DETERMINISTIC else "")
+        seeds = " or ".join(map(str, counts)) + (", deterministic" if PLACERS[method].deterministic else "")
         mean = fmean(ratio.value for ratio in own)
         behind, surely = sum(ratio.behind for ratio in own), sum(ratio.surely_behind for ratio in own)
         lines.append(f"| {method} | {seeds} | {len(own)} | {mean:.3f} | {_value(worst)} | {behind} | {surely} |")

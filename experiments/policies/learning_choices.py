@@ -29,7 +29,7 @@ from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import TrainingProblem
 from engine.problem import PlacementProblem
-from engine.settings.ranges import refused
+from engine.settings.fields import refused
 from experiments.blinded import blinded, features_as_they_come
 from experiments.policies.making import LIMITS
 from experiments.policies.problems import graphs_of, prepare_families, problem_of

@@ -44,7 +44,7 @@ def gaps(rows: PolicyRows, scope: Scope, cluster: str = EVERY) -> list[Gaps]:
     measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
     found = []
     answers = (("greedy pass", "greedy_us"), (f"best of {1 + scope.samples}", "best_of_us"))
-    for label, field in (*answers, (f"{PLACERS[SEARCH][0]} with it, {SHORT_SECONDS:g} s", "searched_us")):
+    for label, field in (*answers, (f"{PLACERS[SEARCH].label} with it, {SHORT_SECONDS:g} s", "searched_us")):
         pairs = [(row, getattr(row, field)) for row in rows.proposed if cluster in (EVERY, row.cluster)]
         found.append(_gaps(label, [(time, measure[row.graph, row.cluster]) for row, time in pairs]))
     for method in methods(rows, scope):
@@ -77,12 +77,12 @@ def label_of(method: str) -> str:
         return f"search, {method.removeprefix('search_')} s"
     if method == "rnn":
         return "RNN, zero-shot"
-    return "random, mean" if method == "random" else PLACERS[method][0]
+    return "random, mean" if method == "random" else PLACERS[method].label
 
 
 def tables(command: str, title: str, rows: Mapping[str, PolicyRows], scope: Scope) -> str:
     """The whole page; `rows` by what the tables' first column says."""
-    search = PLACERS[SEARCH][0]
+    search = PLACERS[SEARCH].label
     with_rnn = any("rnn" in row.reached for of in rows.values() for row in of.compared)
     head = f"""# {title}
 

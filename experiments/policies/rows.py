@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from engine.events import Json
-from engine.settings.ranges import refused
+from engine.settings.fields import refused
 from experiments.policies.figure import draw_shares
 from experiments.policies.making import make_policy
 from experiments.policies.measuring import (

@@ -4,14 +4,15 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 from engine import VERSION
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import POLICY_VERSION
-from engine.settings.ranges import refused, require_fields, require_ranges, require_switches, require_texts
+from engine.settings.fields import declarations, mapping, number, refused, require_allowed, switch, text, whole
+from engine.settings.making import make_settings
 from engine.zoo.families.catalogue import FAMILIES
 
 RECIPE = 2
@@ -21,58 +22,53 @@ DIGITS = 12
 SHORT_SECONDS, MIDDLE_SECONDS = 1.0, 10.0
 """of the searches that are compared with: after proposals, and alone"""
 
-_WHOLE = {
-    "seeds": (1, 1000),
-    "train_graphs": (1, 700),
-    "graphs": (1, 300),
-    "samples": (0, 4096),
-    "processes": (1, 1000),
-}
-_NUMBERS = {"train_seconds": (1e-3, 1e7), "search_seconds": (1e-3, 1e7), "rnn_seconds": (0.0, 1e7)}
+_OF_FAMILY = ("train_seconds", "train_graphs")
+"""what the policies of one family can have of their own"""
+
+
+def _require_families(name: str, families: str) -> None:
+    """Raise SettingsError unless `families`, of setting `name`, are names of families, with commas."""
+    for family in families.split(","):
+        if family not in FAMILIES:
+            raise SettingsError(family, where=name, allowed=", ".join(FAMILIES), field="settings")
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The defaults are the whole experiment; each can be made less, and the page says what it ran with."""
 
-    families: str = ",".join(FAMILIES)
-    """names, with commas"""
-    clusters: str = "2xK80,4xK80,8xV100,2xV100+2xK80"
-    """shorthands, with commas: 2, 4 and 8 devices, and unequal ones"""
-    seeds: int = 5
-    """policies trained from other random numbers, for each family"""
-    train_seconds: float = 3000.0
-    """of the processor, for each training"""
-    train_graphs: int = 22
-    """of each family, the first ones of its split; 32 members have 22, and for more than these more are drawn"""
-    of_family: dict[str, dict[str, int | float]] = field(default_factory=dict)
-    """`train_seconds` and `train_graphs` of the policies of one family, where that family's are others"""
-    graphs: int = 10
-    """held out of each family, the first ones of its split"""
-    samples: int = 16
-    """passes by chance beside the greedy one"""
-    search_seconds: float = 60.0
-    """of the processor, for the search that all is compared with"""
-    slow_methods: bool = True
-    """whether m-SCT, whose linear programme takes long on large graphs, and Scotch are compared, too"""
-    rnn_seconds: float = 600.0
-    """of training of an RNN for each family and each cluster; 0 for none"""
-    variants: str = ""
-    """of `learning_choices` alone: names of some of its variants, with commas; empty: all"""
-    processes: int = 2
-    """at once"""
-    cache: str = ".cache/families"
-    """folder of the families' graphs"""
-    work: str = ".cache/policies"
-    """folder of what has been made already: a second call goes on from there"""
+    families: str = text(",".join(FAMILIES), "names, with commas", ", ".join(FAMILIES), _require_families)
+    clusters: str = text(
+        "2xK80,4xK80,8xV100,2xV100+2xK80", "shorthands, with commas: 2, 4 and 8 devices, and unequal ones"
+    )
+    seeds: int = whole(5, 1, 1000, "policies trained from other random numbers, for each family")
+    train_seconds: float = number(3000.0, 1e-3, 1e7, "of the processor, for each training")
+    train_graphs: int = whole(
+        22,
+        1,
+        700,
+        "of each family, the first ones of its split; 32 members have 22, and for more than these more are drawn",
+    )
+    of_family: Mapping[str, dict[str, int | float]] = mapping(
+        f"{' and '.join(_OF_FAMILY)} of families that are covered",
+        "`train_seconds` and `train_graphs` of the policies of one family, where that family's are others",
+    )
+    graphs: int = whole(10, 1, 300, "held out of each family, the first ones of its split")
+    samples: int = whole(16, 0, 4096, "passes by chance beside the greedy one")
+    search_seconds: float = number(60.0, 1e-3, 1e7, "of the processor, for the search that all is compared with")
+    slow_methods: bool = switch(
+        True, "whether m-SCT, whose linear programme takes long on large graphs, and Scotch are compared, too"
+    )
+    rnn_seconds: float = number(600.0, 0.0, 1e7, "of training of an RNN for each family and each cluster; 0 for none")
+    variants: str = text("", "of `learning_choices` alone: names of some of its variants, with commas; empty: all")
+    processes: int = whole(2, 1, 1000, "at once")
+    cache: str = text(".cache/families", "folder of the families' graphs")
+    work: str = text(".cache/policies", "folder of what has been made already: a second call goes on from there")
 
     def __post_init__(self) -> None:
-        _require_families(self.families)
-        require_ranges(self, _WHOLE, _NUMBERS)
-        require_switches(self, ("slow_methods",))
-        require_texts(self, ("clusters", "variants", "cache", "work"))
+        require_allowed(self)
         if not _is_of_families(self.of_family, self.family_names):
-            raise refused("of_family", self.of_family, f"{' and '.join(_OF_FAMILY)} of families that are covered")
+            raise refused("of_family", self.of_family, declarations(Scope)["of_family"].allowed)
         for name in self.of_family:
             self.of((name,))
 
@@ -121,16 +117,6 @@ class Scope:
         )
 
 
-_OF_FAMILY = ("train_seconds", "train_graphs")
-
-
-def _require_families(value: object) -> None:
-    """Raise SettingsError unless `value` is names of families, with commas."""
-    for name in value.split(",") if isinstance(value, str) else [repr(value)]:
-        if name not in FAMILIES:
-            raise SettingsError(name, where="families", allowed=", ".join(FAMILIES), field="settings")
-
-
 def _is_of_families(value: object, families: tuple[str, ...]) -> bool:
     return isinstance(value, dict) and all(
         name in families and isinstance(own, dict) and own.keys() <= set(_OF_FAMILY) for name, own in value.items()
@@ -149,5 +135,4 @@ def digest(known: Json) -> str:
 
 def make_scope(settings: Mapping[str, Json]) -> Scope:
     """`settings` over the whole experiment's. Raises SettingsError."""
-    require_fields("the experiment", Scope, settings)
-    return Scope(**settings)  # type: ignore[arg-type]  # the dataclass checks its values itself
+    return make_settings("the experiment", Scope, settings)

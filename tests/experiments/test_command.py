@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from engine.settings.sentences import sentences_of
+from engine.settings.fields import declarations
 from experiments.__main__ import EXPERIMENTS, SCOPED, main
 from experiments.policies.scope import Scope
 from tests.engine.cli.measurements import arguments_of, first_line
@@ -34,7 +34,7 @@ def test_a_line_a_setting(name: str, capsys: pytest.CaptureFixture[str]) -> None
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition("=")[0] for line in lines] == [field.name for field in dataclasses.fields(Scope)]
     assert 'cache=".cache/families"; allowed: a text; folder of the families\' graphs' in lines
-    assert all(sentences_of(Scope).values())
+    assert all(each.sentence for each in declarations(Scope).values())
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ import pytest
 
 from engine.errors import SettingsError
 from engine.placers.sequence.network import MOST_OUTPUTS, group_contents, group_embedding
-from engine.placers.sequence.settings import RnnSettings, make_settings
+from engine.placers.sequence.settings import RnnSettings
 from engine.problem import PlacementProblem
+from engine.settings.making import make_settings
 from experiments.policies.rnn_of_a_family import RnnFamily
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains

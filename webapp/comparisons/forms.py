@@ -20,7 +20,7 @@ class MethodChoice:
     """What the form shows of one method."""
 
     box: BoundWidget
-    info: api.MethodInfo
+    info: api.Method
     preset: forms.BoundField | None
     """None where it has no presets"""
 

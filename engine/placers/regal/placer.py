@@ -18,48 +18,28 @@ from engine.placers.brkga import breed, shares_of
 from engine.placers.regal.proposals import Choices, plain_choices, proposals_of
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
-from engine.settings.ranges import require_ranges
-
-_WHOLE = {
-    "population": (4, 100_000),
-    "episode_evaluations": (1, 1_000_000),
-    "width": (1, 1024),
-    "message_rounds": (0, 64),
-    "torch_threads": (1, 256),
-}
-_NUMBERS = {
-    "elite_share": (0.0, 1.0),
-    "mutant_share": (0.0, 1.0),
-    "training_share": (0.0, 1.0),
-    "learning_rate": (1e-9, 1.0),
-}
+from engine.settings import machine
+from engine.settings.fields import number, require_allowed, whole
 
 
 @dataclass(frozen=True, slots=True)
 class Regal:
     """Trains a policy on short searches, then searches with it; about 5,000 evaluations are the published search."""
 
-    population: int = 50
-    """vectors of keys in a generation, as in `brkga` (ours)"""
-    elite_share: float = 0.25
-    """share of the population that is kept and bred from, as in `brkga` (ours)"""
-    mutant_share: float = 0.1
-    """share of the population that is drawn anew, as in `brkga` (ours)"""
-    training_share: float = 0.5
-    """share of the budget that goes to the policy's training (ours)"""
-    episode_evaluations: int = 60
-    """evaluations of each search in the training (ours)"""
-    width: int = 32
-    """width of a group's embedding in the graph network (ours)"""
-    message_rounds: int = 2
-    """rounds of message passing in each direction (ours)"""
-    learning_rate: float = 0.03
-    """Adam's (ours)"""
-    torch_threads: int = 1
-    """threads of torch; the same answer needs the same number"""
+    population: int = whole(50, 4, 100_000, "vectors of keys in a generation, as in `brkga` (ours)")
+    elite_share: float = number(
+        0.25, 0.0, 1.0, "share of the population that is kept and bred from, as in `brkga` (ours)"
+    )
+    mutant_share: float = number(0.1, 0.0, 1.0, "share of the population that is drawn anew, as in `brkga` (ours)")
+    training_share: float = number(0.5, 0.0, 1.0, "share of the budget that goes to the policy's training (ours)")
+    episode_evaluations: int = whole(60, 1, 1_000_000, "evaluations of each search in the training (ours)")
+    width: int = whole(32, 1, 1024, "width of a group's embedding in the graph network (ours)")
+    message_rounds: int = whole(2, 0, 64, "rounds of message passing in each direction (ours)")
+    learning_rate: float = number(0.03, 1e-9, 1.0, "Adam's (ours)")
+    torch_threads: int = machine.torch_threads()
 
     def __post_init__(self) -> None:
-        require_ranges(self, _WHOLE, _NUMBERS, "regal")
+        require_allowed(self, "regal")
         shares_of("regal", self.population, self.elite_share, self.mutant_share)
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:

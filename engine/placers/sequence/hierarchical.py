@@ -9,8 +9,9 @@ Source: Mirhoseini et al.: A hierarchical model for device placement, ICLR 2018.
 import numpy as np
 
 from engine.events import Json, ShouldStop
-from engine.placers.sequence.settings import HierarchicalSettings, make_settings
+from engine.placers.sequence.settings import HierarchicalSettings
 from engine.problem import PlacementProblem
+from engine.settings.making import make_settings
 
 
 class Hierarchical:

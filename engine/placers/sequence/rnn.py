@@ -10,8 +10,9 @@ Source: Mirhoseini et al.: Device placement optimization with reinforcement lear
 import numpy as np
 
 from engine.events import Json, ShouldStop
-from engine.placers.sequence.settings import RnnSettings, make_settings
+from engine.placers.sequence.settings import RnnSettings
 from engine.problem import PlacementProblem
+from engine.settings.making import make_settings
 
 
 class Rnn:

@@ -15,45 +15,32 @@ from engine.errors import SettingsError
 from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
-from engine.settings.ranges import require_ranges
+from engine.settings import machine
+from engine.settings.fields import number, require_allowed, whole
 
 MOST_GROUPS = 1024
 """one decoding step each, and each attends to all the others: memory grows with their square"""
-
-_WHOLE = {
-    "samples": (2, 4096),
-    "ppo_steps": (0, 1000),
-    "width": (1, 1024),
-    "torch_threads": (1, 256),
-}
-_NUMBERS = {
-    "learning_rate": (1e-9, 1.0),
-    "kl_aim": (1e-9, 100.0),
-    "gradient_norm": (1e-6, 1e6),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Spotlight:
     """Samples a batch, evaluates it, learns from it, until the budget is spent."""
 
-    samples: int = 20
-    """placements sampled between two updates (ours)"""
-    ppo_steps: int = 4
-    """ascent steps in each update (ours)"""
-    learning_rate: float = 3e-3
-    """Adam's (ours)"""
-    kl_aim: float = 0.03
-    """mean KL divergence of a stage in one update, to which the penalty's weight is adapted (ours)"""
-    gradient_norm: float = 1.0
-    """the gradient's global norm is clipped to this (ours)"""
-    width: int = 64
-    """of the LSTMs (ours)"""
-    torch_threads: int = 1
-    """threads of torch; the same answer needs the same number"""
+    samples: int = whole(20, 2, 4096, "placements sampled between two updates (ours)")
+    ppo_steps: int = whole(4, 0, 1000, "ascent steps in each update (ours)")
+    learning_rate: float = number(3e-3, 1e-9, 1.0, "Adam's (ours)")
+    kl_aim: float = number(
+        0.03,
+        1e-9,
+        100.0,
+        "mean KL divergence of a stage in one update, to which the penalty's weight is adapted (ours)",
+    )
+    gradient_norm: float = number(1.0, 1e-6, 1e6, "the gradient's global norm is clipped to this (ours)")
+    width: int = whole(64, 1, 1024, "of the LSTMs (ours)")
+    torch_threads: int = machine.torch_threads()
 
     def __post_init__(self) -> None:
-        require_ranges(self, _WHOLE, _NUMBERS, "spotlight")
+        require_allowed(self, "spotlight")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         if problem.group_count > MOST_GROUPS:

@@ -13,7 +13,7 @@ from engine import api
 from engine.cli.graph_arguments import settings_of_pairs
 from engine.cli.main import main
 from engine.placers.registry import PLACERS
-from engine.settings.sentences import sentences_of
+from engine.settings.fields import declarations
 from engine.zoo import ZOO
 
 PRESETS = {method.name: method.presets for method in api.methods() if method.presets}
@@ -31,10 +31,18 @@ def test_the_names_are_those_of_the_registries_each_once() -> None:
 
 
 @pytest.mark.parametrize("name", api.what_has_settings())
-def test_each_setting_has_a_sentence_under_it(name: str) -> None:
-    kind: type = type(api.what_has_settings()[name]({}))
-    fields = [field.name for field in dataclasses.fields(kind)]
-    assert [field for field in fields if not sentences_of(kind).get(field)] == [], f"{kind.__qualname__} says nothing"
+def test_each_setting_is_declared_with_a_sentence_and_what_it_takes(name: str) -> None:
+    made = api.what_has_settings()[name]({})
+    assert all(each.sentence and each.allowed for each in declarations(made).values())
+    for setting, declaration in declarations(made).items():
+        assert declaration.not_allowed(None) == declaration.allowed, setting
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_fields_have_values_for_each_preset_but_the_first_which_is_the_defaults(name: str) -> None:
+    made = api.what_has_settings()[name]({})
+    named = {preset for each in declarations(made).values() for preset in each.presets}
+    assert named == set(PRESETS[name][1:])
 
 
 @pytest.mark.parametrize(("name", "given"), list(every_owner()))

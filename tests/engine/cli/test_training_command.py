@@ -292,7 +292,7 @@ def test_a_method_that_takes_no_policy_refuses_one(
     path = tmp_path / "small.safetensors"
     path.write_bytes(small_policy().to_bytes())
     arguments = ["--cluster", "2xK80", "--policy", str(path)]
-    line = "policy: heft takes no policy; allowed: none, or one of the methods placeto, auto\n"
+    line = "policy: heft takes no policy; allowed: none, or one of the methods auto, placeto\n"
     assert main(["place", graphs[0], *arguments, "--method", "heft"]) == 2
     assert capsys.readouterr().err == line
     assert main(["compare", graphs[0], *arguments, "--methods", "heft"]) == 2

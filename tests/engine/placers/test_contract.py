@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InfeasibleError, SettingsError
 from engine.events import Episode, PlacerState, Progress
-from engine.placers.registry import DETERMINISTIC, PLACERS, make_placer, placer_class, settings_of
+from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import small_problem
 
@@ -67,7 +67,7 @@ def test_the_same_seed_gives_the_same_answer(method: str) -> None:
     assert episodes[0] == episodes[1]
 
 
-@pytest.mark.parametrize("method", sorted(DETERMINISTIC))
+@pytest.mark.parametrize("method", [method.name for method in PLACERS.values() if method.deterministic])
 def test_what_is_called_deterministic_draws_nothing_at_random(method: str) -> None:
     problem, rng = small_problem(3, evaluations=evaluations_for(method)), np.random.default_rng(0)
     before = rng.bit_generator.state

@@ -14,7 +14,7 @@ from engine.child.parent import Results
 from engine.comparing.member import carry_out
 from engine.errors import SettingsError
 from engine.events import Checkpoint, Episode, Finished, Json, NumberedEvent, Started
-from engine.placers.registry import PLACERS, TAKE_A_POLICY, make_placer
+from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.placers.single_device import one_device_placements
 from engine.placeto.training import Training
 from engine.policies.proposals import proposals
@@ -72,7 +72,7 @@ def test_a_run_without_a_policy_says_so() -> None:
     assert started_of(heard).policy is None
 
 
-@pytest.mark.parametrize("method", TAKE_A_POLICY)
+@pytest.mark.parametrize("method", policy_takers())
 def test_each_proposal_is_an_episode_and_the_greedy_pass_comes_first(method: str) -> None:
     report, episodes, _ = told(request(method, 40))
     assert report["evaluations"] == 40
@@ -141,7 +141,7 @@ def test_the_sizes_of_the_network_come_from_the_policy_and_the_rest_from_the_use
     assert (settings["embedding_width"], settings["hidden_width"], settings["learning_rate"]) == (4, 8, 0.001)
 
 
-@pytest.mark.parametrize("method", TAKE_A_POLICY)
+@pytest.mark.parametrize("method", policy_takers())
 def test_a_policy_does_not_decide_on_what_part_of_this_machine_it_runs(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,11 +155,11 @@ def test_a_policy_does_not_decide_on_what_part_of_this_machine_it_runs(
     assert 8 not in threads
 
 
-@pytest.mark.parametrize("method", [name for name in PLACERS if name not in TAKE_A_POLICY])
+@pytest.mark.parametrize("method", [name for name in PLACERS if name not in policy_takers()])
 def test_other_methods_take_no_policy(method: str) -> None:
     with pytest.raises(SettingsError) as caught:
         request(method, 5)
-    assert str(caught.value) == f"policy: {method} takes no policy; allowed: none, or one of the methods placeto, auto"
+    assert str(caught.value) == f"policy: {method} takes no policy; allowed: none, or one of the methods auto, placeto"
     assert caught.value.field == "policy"
 
 
@@ -250,7 +250,7 @@ def test_a_comparison_without_a_method_that_takes_it_refuses_a_policy() -> None:
     with pytest.raises(SettingsError) as caught:
         api.ComparisonRequest(small_cluster(2), ("random", "heft"), api.Budget(8), 1, policy=POLICY)
     assert str(caught.value) == (
-        "policy: no method takes it; allowed: one of the methods placeto, auto among those compared"
+        "policy: no method takes it; allowed: one of the methods auto, placeto among those compared"
     )
 
 

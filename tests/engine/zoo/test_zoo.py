@@ -35,7 +35,7 @@ def test_an_unknown_name_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("tiny_cnn", {"size": 3}, "settings: no setting size; allowed: batch, inference"),
+        ("tiny_cnn", {"size": 3}, "settings: tiny_cnn has no setting 'size'; allowed: batch, inference"),
         ("tiny_cnn", {"batch": 0}, "batch: 0; allowed: a whole number from 1 to 65536"),
         ("tiny_cnn", {"batch": 65_537}, "batch: 65537; allowed: a whole number from 1 to 65536"),
         ("tiny_cnn", {"batch": True}, "batch: True; allowed: a whole number from 1 to 65536"),

@@ -6,7 +6,8 @@ import torch
 
 from engine.placers.sequence.grouper import HierarchicalModel, dealt_out
 from engine.placers.sequence.network import group_contents
-from engine.placers.sequence.settings import HierarchicalSettings, make_settings
+from engine.placers.sequence.settings import HierarchicalSettings
+from engine.settings.making import make_settings
 from tests.engine.placers.small_problems import small_problem
 
 

@@ -54,7 +54,7 @@ def test_nmt_can_give_every_pair_once() -> None:
 
 
 def test_ptb_draws_from_the_whole_search_space() -> None:
-    cells = [recurrent_cell("cell", settings["cell"]) for settings in settings_of("ptb", 0, 200)]
+    cells = [recurrent_cell("cell", str(settings["cell"])) for settings in settings_of("ptb", 0, 200)]
     assert all(len(cell) == draws.PTB_NODES for cell in cells)
     taken = [[cell[node].previous for cell in cells] for node in range(draws.PTB_NODES)]
     assert set(taken[0]) == {-1}
@@ -65,7 +65,7 @@ def test_ptb_draws_from_the_whole_search_space() -> None:
 def test_cifar10_draws_from_the_whole_search_space() -> None:
     drawn = settings_of("cifar10", 0, 200)
     for field in ("normal", "reduction"):
-        cells = [convolution_cell(field, settings[field]) for settings in drawn]
+        cells = [convolution_cell(field, str(settings[field])) for settings in drawn]
         for index in range(draws.CIFAR10_BLOCKS):
             blocks = [cell.blocks[index] for cell in cells]
             states = [state for block in blocks for state in (block.left_state, block.right_state)]
