@@ -94,7 +94,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's handler400. The exception is for the log."""
     log.warning("bad request: %s", exception)
-    return error_answer(request, HTTPStatus.BAD_REQUEST, {"": ["This request makes no sense to the server."]})
+    return error_answer(request, HTTPStatus.BAD_REQUEST, {"": ["The server cannot understand this request."]})
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

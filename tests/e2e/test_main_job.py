@@ -158,4 +158,4 @@ def test_a_file_that_is_no_graph_is_told_at_the_field_and_not_stored(
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
     faults.clear()
     page.goto(project_url)
-    expect(page.locator("main")).to_contain_text("No graph yet")
+    expect(page.locator("main")).to_contain_text("No graphs yet")

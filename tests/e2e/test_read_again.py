@@ -19,7 +19,7 @@ def test_batch_size_and_trips_are_asked_for_where_they_are_missed(
     create_project(page, "Open")
     upload(page, path)
     hint = part(page, "batch-hint")
-    expect(hint).to_contain_text("A batch size makes the costs of all 2 of these ops known.")
+    expect(hint).to_contain_text("Set a batch size to get the costs of all 2 of these ops.")
     expect(part(page, "loops")).to_contain_text("unknown, so one counts")
 
     page.get_by_role("link", name="Give the trips").click()

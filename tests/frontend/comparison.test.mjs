@@ -66,7 +66,7 @@ test("one placement alone still has an axis", () => {
 
 test("how far it is, in words", () => {
   assert.equal(stateWords({ ...state(), total: 4, ended: 1, running: 2 }), "1 of 4 runs ended, 2 running");
-  assert.equal(stateWords({ ...state(), total: 4, ended: 1, running: 0 }), "1 of 4 runs ended; the rest waits for a free worker");
+  assert.equal(stateWords({ ...state(), total: 4, ended: 1, running: 0 }), "1 of 4 runs ended; the rest are waiting for a free worker");
   assert.equal(stateWords({ ...state(), total: 4, ended: 4, running: 0 }), "All 4 runs have ended");
   assert.equal(stateWords({ ...state(), total: 1, ended: 1, running: 0 }), "The run has ended");
   assert.equal(stateWords({ ...state(), total: 0, ended: 0, running: 0 }), "All runs of this comparison have been deleted");
@@ -81,7 +81,7 @@ test("what will be started, in words", () => {
   );
   assert.equal(
     comparisonWords({ methods: 4, deterministic: 1, seeds: 3, evaluations: 2000 }),
-    "4 methods × 3 seeds (1 of them draws nothing at random: one seed): 10 runs of at most 2,000 evaluations each.",
+    "4 methods × 3 seeds (1 of them is deterministic: one seed): 10 runs of at most 2,000 evaluations each.",
   );
   assert.match(comparisonWords({ methods: 2, deterministic: 2, seeds: 1, evaluations: 5 }), /^2 methods × 1 seed: 2 runs of/);
 });

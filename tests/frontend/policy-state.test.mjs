@@ -44,12 +44,12 @@ test("held-out rows stand at their positions: told again they are there once, of
   const third = event(2, 5, { stage: "held_out", held_out: [row("a", 0.5)], held_out_from: 2 });
   const state = reduce(initialState(), [first, third]);
   assert.deepEqual(state.heldOut, [...rows, row("a", 0.5)]);
-  assert.equal(stageSentence(state), "Looking at graphs that it has not seen: 3 so far, mean gap +30.0 %");
+  assert.equal(stageSentence(state), "Evaluating held-out graphs: 3 so far, mean gap +30.0 %");
   const misfit = event(3, 5, { stage: "held_out", held_out: [row("c", null)], held_out_from: 3 });
-  const words = "Looking at graphs that it has not seen: 4 so far, mean gap +30.0 %, 1 where the pass does not fit";
+  const words = "Evaluating held-out graphs: 4 so far, mean gap +30.0 %, 1 does not fit";
   assert.equal(stageSentence(reduce(state, [misfit])), words);
   const alone = event(1, 5, { stage: "held_out", held_out: [row("c", null)], held_out_from: 0 });
-  const none = "Looking at graphs that it has not seen: 1 so far, 1 where the pass does not fit";
+  const none = "Evaluating held-out graphs: 1 so far, 1 does not fit";
   assert.equal(stageSentence(reduce(initialState(), [alone])), none);
   const again = event(3, 5, { stage: "held_out", held_out: [row("a", 0.2)], held_out_from: 0 });
   assert.deepEqual(reduce(state, [again]).heldOut, [row("a", 0.2)], "a worker that takes it up begins with the first");
@@ -68,25 +68,25 @@ test("an event of a newer server is counted and told", () => {
 test("stage and chart in words", () => {
   assert.equal(stageSentence(initialState()), "");
   assert.match(chartSentence(initialState(), false), /^A line appears here once/);
-  assert.match(chartSentence(initialState(), true), /^Not every training graph/);
+  assert.match(chartSentence(initialState(), true), /^No line: training ended/);
   const state = reduce(initialState(), [event(1, 2), event(2, 10), event(3, 5, { done: 0.456 })]);
-  assert.equal(stageSentence(state), "Learning to imitate them, 46 % of the training");
-  assert.equal(chartSentence(state, true), "At first +50.0 %, least +20.0 %, last +20.0 %.");
+  assert.equal(stageSentence(state), "Learning by imitation, 46 % of the training");
+  assert.equal(chartSentence(state, true), "First +50.0 %, lowest +20.0 %, last +20.0 %.");
   assert.equal(stageSentence({ ...state, stage: "dreaming" }), "dreaming, 46 % of the training");
 });
 
 test("a day of training has its sentence", () => {
   const points = Array.from({ length: 170_000 }, (_, index) => ({ seconds: index / 2, gap: 1 / (index + 1) }));
-  assert.equal(chartSentence({ ...initialState(), points }, true), "At first +100 %, least 0.0 %, last 0.0 %.");
+  assert.equal(chartSentence({ ...initialState(), points }, true), "First +100 %, lowest 0.0 %, last 0.0 %.");
 });
 
 test("while it is queued, again or for the first time, it tells of no stage", () => {
   const state = reduce(initialState(), [event(1, 5, { stage: "reinforcement", done: 0.43 })]);
-  const waiting = "It waits for a free worker and starts by itself.";
-  const row = { status: "queued", stage: "Improving by reinforcement, 43 %", done: 0, total: 0 };
+  const waiting = "Waiting for a free worker.";
+  const row = { status: "queued", stage: "Reinforcement learning, 43 %", done: 0, total: 0 };
   assert.equal(progressWords(state, row), waiting);
   assert.equal(progressWords(initialState(), { ...row, stage: "building ptb", done: 3, total: 32 }), waiting);
-  assert.equal(progressWords(state, { ...row, status: "running" }), "Improving by reinforcement, 43 % of the training");
+  assert.equal(progressWords(state, { ...row, status: "running" }), "Reinforcement learning, 43 % of the training");
   assert.equal(progressWords(state, { status: "running", stage: "building ptb", done: 3, total: 32 }), "building ptb: 3 of 32");
   assert.equal(progressWords(initialState(), { ...row, status: "running", stage: "" }), "Loading the graphs…");
 });

@@ -71,7 +71,7 @@ def test_pages_of_what_has_happened_do_without_reading_the_policy_again(
     Policy.objects.update(card={**policy.known, "seed": "of another version"})
     PolicyFile.objects.update(blob=changed("version", 99))
     page = client.get(f"/runs/{run.id}/").content.decode()
-    assert "the policy’s card cannot be read by this version." in page
+    assert "this version cannot read the policy’s card." in page
     for address in (
         f"{comparison}comparison.json",
         f"{comparison}comparison.svg",
@@ -88,8 +88,8 @@ BAD_FIELDS = [
     ({"policy": "x"}, "policy", "The chosen policy has been deleted, or is no longer among those that are offered"),
     ({"method": "random"}, "policy", "random takes no policy; allowed: "),
     ({"preset": "paper"}, "preset", "with a policy; allowed: fast, as in the policy, or no policy"),
-    ({"zero_shot": "on", "policy": ""}, "zero_shot", "Zero-shot is what a policy proposes; choose one."),
-    ({"zero_shot": "on", "method": "auto"}, "zero_shot", "Zero-shot is for Placeto"),
+    ({"zero_shot": "on", "policy": ""}, "zero_shot", "Zero-shot needs a policy; choose one."),
+    ({"zero_shot": "on", "method": "auto"}, "zero_shot", "Zero-shot works with Placeto only"),
     ({"evaluations": ""}, "evaluations", "required"),
 ]
 

@@ -91,7 +91,7 @@ def test_one_whose_file_has_gone_is_like_any_other(client: Client, default: Poli
     run.refresh_from_db()
     assert run.policy_id == default.id
     assert "Delete policy" in client.get(f"/policies/{default.id}/").content.decode()
-    assert "came with a release before" in client.get("/policies/").content.decode()
+    assert "came with an earlier release" in client.get("/policies/").content.decode()
     write(path, FIRST, 1)
     assert chosen(client, run.graph, default), "it is there again"
     path.unlink()

@@ -100,5 +100,5 @@ def test_of_another_file_there_is_no_saved_model(client: Client, real_graph: Gra
     Answer.objects.create(run=run, step_time_us=1.0, device_of_group=[0])
     response = client.get(f"/runs/{run.id}/placed.zip", headers=JSON)
     assert response.status_code == 409
-    sentence = "This graph was not uploaded as a SavedModel, so there is none to write; there is a placed GraphDef."
+    sentence = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
     assert response.json() == {"errors": {"": [sentence]}}

@@ -8,7 +8,7 @@ from webapp.jobs.job import StagedJob
 from webapp.policies.models import Policy
 from webapp.profiles.models import Profile
 
-AT_WORK = {"stage": "Improving by reinforcement, 43 %", "stage_done": 3, "stage_total": 7}
+AT_WORK = {"stage": "Reinforcement learning, 43 %", "stage_done": 3, "stage_total": 7}
 
 
 @pytest.fixture(params=["graph", "profile", "policy"])
@@ -33,4 +33,4 @@ def test_the_page_of_a_training_that_is_queued_again_says_that_it_waits(client: 
     policy = Policy.objects.create(name="Mine", **AT_WORK)
     page = client.get(f"/policies/{policy.id}/").content.decode()
     assert "Improving" not in page
-    assert "It waits for a free worker" in page
+    assert "Waiting for a free worker" in page

@@ -93,11 +93,11 @@ def test_it_needs_consent(client: Client, graph: Graph, broker: MemoryBroker) ->
     response = start(client, graph, consent="")
     assert response.status_code == 400
     assert response.json() == {
-        "errors": {"consent": ["Measuring executes the graph; it starts once you have agreed to that."]}
+        "errors": {"consent": ["Measuring executes the graph; it starts once you agree to that."]}
     }
     page = client.post(f"/graphs/{graph.id}/profiles/", {})
     assert page.status_code == 400
-    assert "once you have agreed" in page.content.decode()
+    assert "once you agree" in page.content.decode()
     assert not Profile.objects.exists()
     assert broker.messages("cpu") == []
 
@@ -122,7 +122,7 @@ def test_pressing_twice_measures_once(client: Client, graph: Graph) -> None:
     start(client, graph)
     response = start(client, graph)
     assert response.status_code == 409
-    assert response.json() == {"errors": {"": ["This graph is being measured already."]}}
+    assert response.json() == {"errors": {"": ["This graph is already being measured."]}}
     assert client.post(f"/graphs/{graph.id}/profiles/", {"consent": "on"}).status_code == 302
     assert Profile.objects.count() == 1
 

@@ -77,7 +77,7 @@ def test_too_many_attempts_are_a_failure_with_a_sentence(run: Run) -> None:
     reaper.reap(Run)
     run.refresh_from_db()
     assert run.status == Run.FAILED
-    assert run.error == "Its worker stopped without a word 5 times; it is not tried again."
+    assert run.error == "Its worker stopped unexpectedly 5 times; it will not be tried again."
     assert run.finished_at is not None
 
 

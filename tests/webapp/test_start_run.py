@@ -109,7 +109,7 @@ BAD_FIELDS = [
     ({"device_count": "0"}, "device_count", "greater than or equal to 1"),
     ({"device_count": "65"}, "device_count", "less than or equal to 64"),
     ({"device_count": "64", "with_cpu": "on"}, "device_count", "65 devices; allowed: 1 to 64 devices"),
-    ({"device_count": ""}, "device_count", "required, unless a cluster is written below"),
+    ({"device_count": ""}, "device_count", "required, unless you describe a cluster below"),
     ({"device_count": "two"}, "device_count", "whole number"),
     ({"device_kind": "TPU"}, "device_kind", "TPU is not one of the available choices"),
     ({"memory_gib": "nan"}, "memory_gib", "Enter a number"),

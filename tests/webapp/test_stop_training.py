@@ -90,7 +90,7 @@ def test_a_killed_worker_s_training_is_taken_up_where_it_was(
     assert script.begun_from == [0, 2]
     seqs = [event["seq"] for event in events(client, policy)["events"]]
     assert seqs == list(range(1, len(seqs) + 1))
-    assert "taken up again 1 time after a worker was lost" in client.get(f"/policies/{policy.id}/").content.decode()
+    assert "resumed 1 time after losing a worker" in client.get(f"/policies/{policy.id}/").content.decode()
 
 
 def test_stopping_it_keeps_what_it_has_learned(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,19 +103,19 @@ def test_stopping_it_keeps_what_it_has_learned(client: Client, policy: Policy, m
     train_policy(policy.id)
     policy.refresh_from_db()
     assert (policy.status, policy.is_usable) == (Policy.CANCELLED, True)
-    assert "what it had learned until then can be applied" in client.get(f"/policies/{policy.id}/").content.decode()
+    assert "what it had learned can be applied" in client.get(f"/policies/{policy.id}/").content.decode()
     again = client.post(f"/policies/{policy.id}/cancel/", headers=JSON)
     assert (again.status_code, again.json()["errors"][""]) == (409, ["This training had already ended."])
 
 
-@pytest.mark.parametrize(("rows", "sentence"), [(0, ", but it was tried on no graph that was held out."), (1, ".")])
+@pytest.mark.parametrize(("rows", "sentence"), [(0, ", but was tried on no held-out graph."), (1, ".")])
 def test_a_stopped_one_tells_whether_anything_was_held_out(
     client: Client, policy: Policy, rows: int, sentence: str
 ) -> None:
     card = replace(small_card(), held_out=small_card().held_out[:rows])
     Policy.objects.update(status=Policy.CANCELLED, digest="0" * 64, file_version=2, card=card.to_json())
     page = client.get(f"/policies/{policy.id}/").content.decode()
-    assert f"what it had learned until then can be applied{sentence}</p>" in page
+    assert f"what it had learned can be applied{sentence}</p>" in page
 
 
 def test_one_that_has_learned_nothing_has_no_file(
@@ -129,7 +129,7 @@ def test_one_that_has_learned_nothing_has_no_file(
     assert "before it had learned anything" in client.get(f"/policies/{policy.id}/").content.decode()
     missing = client.get(f"/policies/{policy.id}/policy.safetensors", headers=JSON)
     assert missing.status_code == 404
-    assert missing.json()["errors"][""] == ["This policy has no file: its training has not ended, or not well."]
+    assert missing.json()["errors"][""] == ["This policy has no file: its training has not ended, or it failed."]
 
 
 def expect_kept(client: Client, policy: Policy, status: str, second: int) -> None:
@@ -142,7 +142,7 @@ def expect_kept(client: Client, policy: Policy, status: str, second: int) -> Non
     assert not SavedState.objects.exists()
     page = client.get(f"/policies/{policy.id}/").content.decode()
     assert policy.note in page
-    assert "what it had learned until then can be applied, but it was tried on no graph that was held out." in page
+    assert "what it had learned can be applied, but was tried on no held-out graph." in page
 
 
 def test_stopped_while_its_worker_dies(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_its_workers_die_again_and_again(client: Client, policy: Policy, monkeyp
     Policy.objects.update(attempts=settings.MOST_ATTEMPTS)
     reaper.reap(Policy)
     expect_kept(client, policy, Policy.FAILED, 2)
-    assert "5 times; it is not tried again" in client.get(f"/policies/{policy.id}/").content.decode()
+    assert "5 times; it will not be tried again" in client.get(f"/policies/{policy.id}/").content.decode()
 
 
 def test_it_fails_half_way(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +241,7 @@ def test_a_state_that_cannot_be_read_is_told(client: Client, policy: Policy, mon
 def test_until_a_reaper_has_looked_its_page_says_that_something_is_kept(client: Client, policy: Policy) -> None:
     SavedState.objects.create(job_id=policy.id, state=state_after(2))
     Policy.objects.update(status=Policy.CANCELLED)
-    assert "is being kept: look again in a few seconds." in client.get(f"/policies/{policy.id}/").content.decode()
+    assert "is being saved; reload in a few seconds." in client.get(f"/policies/{policy.id}/").content.decode()
 
 
 def test_a_state_is_never_applied_to_another_training(

@@ -60,7 +60,7 @@ def test_it_is_queued_as_it_was_asked_for(client: Client, real_graph: Graph, bro
     assert policy.training_plan == TrainingPlan(("nmt",), (planned,), (), ("2xK80", "4xK80+cpu"), 60.0, 3)
     assert broker.messages("gpu") == [[str(policy.id)]]
     page = client.get(f"/policies/{policy.id}/").content.decode()
-    assert "It waits for a free worker" in page
+    assert "Waiting for a free worker" in page
     assert "nmt and 1 graph" in page
     assert "Download policy" not in page
     assert state_of(client, "policy", policy.id)["status"] == "queued"
@@ -154,7 +154,7 @@ def test_training_again_offers_what_was_chosen_then(
     }
     real_graph.delete()
     page = client.get(address).content.decode()
-    assert "Chosen then, and no longer offered: My gräph; &quot;1&quot;.pb." in page
+    assert "No longer available: My gräph; &quot;1&quot;.pb." in page
     Policy.objects.update(plan=None)
     for nothing in (address, "/policies/train/?like=x", f"/policies/train/?like={real_graph.project_id}"):
         assert client.get(nothing).status_code == 404
@@ -241,7 +241,7 @@ def test_events_are_there_while_it_is_trained(client: Client, policy: Policy, mo
     install(monkeypatch, Script(before_second=look))
     train_policy(policy.id)
     [told] = seen
-    assert (told["status"], told["stage"]) == ("running", "Learning to imitate them, 20 % of the training")
+    assert (told["status"], told["stage"]) == ("running", "Learning by imitation, 20 % of the training")
 
 
 @pytest.mark.parametrize(("seconds", "between"), [(60.0, 0.5), (1800.0, 0.5), (7200.0, 2.0), (86400.0, 10.0)])

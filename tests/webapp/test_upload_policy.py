@@ -51,7 +51,7 @@ def test_it_is_kept_with_its_card_and_can_be_taken_away(client: Client, data_fol
 def test_a_file_that_is_sent_twice_is_one_policy(client: Client, policy: Policy) -> None:
     response = upload(client, "again.safetensors", small_policy().to_bytes())
     assert (response.status_code, response.url) == (302, f"/policies/{policy.id}/")
-    assert "This file was there already" in client.get(response.url).content.decode()
+    assert "This file is already here" in client.get(response.url).content.decode()
     assert list(Policy.objects.all()) == [policy]
     assert upload(client, "other.safetensors", changed("card.seed", 8)).url != response.url
     assert Policy.objects.count() == 2
@@ -72,7 +72,7 @@ def test_a_file_that_is_sent_twice_at_once_is_one_policy(client: Client, monkeyp
 def test_a_file_of_a_policy_that_was_deleted_is_kept_anew(client: Client, policy: Policy) -> None:
     client.post(f"/policies/{policy.id}/delete/")
     response = upload(client, "small.safetensors", small_policy().to_bytes())
-    assert "This file was there already" not in client.get(response.url).content.decode()
+    assert "This file is already here" not in client.get(response.url).content.decode()
     assert (Policy.objects.count(), PolicyFile.objects.count()) == (1, 1)
 
 
@@ -103,12 +103,12 @@ def test_one_of_another_release_is_not_offered_and_its_pages_say_so(
     Policy.objects.update(file_version=1)
     assert offer not in client.get(f"/graphs/{real_graph.id}/").content.decode()
     page = client.get(f"/policies/{policy.id}/").content.decode()
-    assert "Its file has version 1, and this release applies version 2: it has to be trained anew." in page
+    assert "Its file has version 1, and this release applies version 2: train it again." in page
     assert "Download policy" in page
-    assert "of another release" in client.get("/policies/").content.decode()
+    assert "from another release" in client.get("/policies/").content.decode()
     Policy.objects.update(status=Policy.CANCELLED)
     page = client.get(f"/policies/{policy.id}/").content.decode()
-    assert "Its training was stopped: what it had learned until then is kept." in page
+    assert "Its training was stopped: what it had learned is kept." in page
 
 
 def test_an_upload_of_the_release_s_own_file_outlasts_the_release(client: Client, settings: Settings) -> None:
@@ -199,4 +199,4 @@ def test_what_does_not_exist_is_told(client: Client, policy: Policy) -> None:
         assert response.json()["errors"][""] == ["This policy does not exist, or it has been deleted."]
     for path in ("cancel/", "delete/"):
         assert client.post(f"/policies/{policy_id}/{path}").status_code == 404
-    assert "No policy yet" in client.get("/policies/").content.decode()
+    assert "No policies yet" in client.get("/policies/").content.decode()

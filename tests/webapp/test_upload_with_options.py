@@ -104,7 +104,7 @@ ALLOWED_GROUPS = "allowed: a whole number from 1, or all"
 BAD_OPTIONS = [
     ({"batch_size": "0"}, "batch_size", "batch size: 0; allowed: a whole number from 1 to 2147483647"),
     ({"batch_size": "-3"}, "batch_size", "batch size: -3; allowed: "),
-    ({"batch_size": "many"}, "batch_size", "This is no whole number."),
+    ({"batch_size": "many"}, "batch_size", "Enter an integer."),
     ({"batch_size": str(2**31)}, "batch_size", "batch size: 2147483648; allowed: "),
     ({"groups": "0"}, "groups", f"groups: '0'; {ALLOWED_GROUPS}"),
     ({"groups": "-1"}, "groups", f"groups: '-1'; {ALLOWED_GROUPS}"),

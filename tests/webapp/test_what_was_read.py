@@ -159,9 +159,9 @@ def test_where_trips_are_not_known_a_link_leads_to_the_field(client: Client, ten
 @pytest.mark.parametrize(
     ("helps", "words"),
     [
-        ([1, 2], "A batch size makes the costs of 1 of these 2 ops known."),
-        ([2, 2], "A batch size makes the costs of all 2 of these ops known."),
-        ([1, 1], "A batch size makes the cost of this op known."),
+        ([1, 2], "Set a batch size to get the costs of 1 of these 2 ops."),
+        ([2, 2], "Set a batch size to get the costs of all 2 of these ops."),
+        ([1, 1], "Set a batch size to get the cost of this op."),
     ],
 )
 def test_a_batch_size_that_helps_is_asked_for_at_once(

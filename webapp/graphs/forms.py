@@ -20,7 +20,7 @@ from webapp.user_errors import add_to_form
 
 TIMES_SUFFIX = ".pb"
 GROUPS_ALLOWED = "a whole number from 1, or all"
-NO_WHOLE_NUMBER = {"invalid": "This is no whole number."}
+NO_WHOLE_NUMBER = {"invalid": "Enter an integer."}
 EXAMPLES = {"trips": "while=40", "sizes": "Where=100"}
 MOST_ROWS = 50
 """loops, or sizes, that have a field of their own when a graph is read again"""
@@ -44,7 +44,7 @@ class OptionsForm(forms.Form):
         label="Groups",
         required=False,
         initial=groups_text(api.DEFAULT_GROUPS),
-        help_text="Ops are merged to at most so many groups; all: no merging.",
+        help_text="The most groups to merge the ops into; all: no merging.",
     )
     signature = forms.CharField(
         label="Signature", required=False, help_text="Of a SavedModel; empty: serving_default, or the only one."
@@ -54,33 +54,33 @@ class OptionsForm(forms.Form):
         required=False,
         strip=True,
         widget=_lines("images=1,224,224,3"),
-        help_text="One input a line, its whole shape.",
+        help_text="One input per line, with its whole shape.",
     )
     trips = forms.CharField(
         label="Trips of loops",
         required=False,
         strip=False,  # the lines are numbered
         widget=_lines(EXAMPLES["trips"]),
-        help_text="One loop a line, with how often a step runs its body, where the file leaves that open.",
+        help_text="One loop per line, with how many times a step runs its body, where the file does not say.",
     )
     sizes = forms.CharField(
         label="Sizes that depend on data",
         required=False,
         strip=False,  # the lines are numbered
         widget=_lines(EXAMPLES["sizes"]),
-        help_text="One op a line, with the length of its output; without it the largest possible length counts.",
+        help_text="One op per line, with the length of its output; default: the largest possible length.",
     )
     run_metadata = forms.FileField(
         label="Measured times",
         required=False,
         allow_empty_file=True,  # refused in our own words
         widget=forms.ClearableFileInput(attrs={"accept": TIMES_SUFFIX}),
-        help_text="RunMetadata with step stats (.pb) of this graph: measured times count instead of estimates.",
+        help_text="RunMetadata with step stats (.pb) of this graph; measured times replace estimates.",
     )
     profile_kind = forms.ChoiceField(
         label="Measured on",
         required=False,
-        help_text="The kind of device for which these times hold.",
+        help_text="The kind of device on which these times were measured.",
     )
 
     options: GraphOptions
@@ -89,7 +89,7 @@ class OptionsForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["profile_kind"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", "every kind of its class"), *((kind.name, kind.name) for kind in api.device_kinds())]
+        field.choices = [("", "all devices of this class"), *((kind.name, kind.name) for kind in api.device_kinds())]
 
     def clean_batch_size(self) -> int | None:
         """The engine says what is allowed."""
@@ -226,7 +226,7 @@ class AgainForm(OptionsForm):
             self.fields["signature"] = forms.ChoiceField(
                 label=old.label,
                 required=False,
-                choices=[("", "the usual one"), *((name, name) for name in signatures)],
+                choices=[("", "default"), *((name, name) for name in signatures)],
             )
         self._given = {"trips": own.reading.trips, "sizes": own.reading.sizes}
         self._rows: dict[str, list[OpenCount]] = {"trips": [], "sizes": []}

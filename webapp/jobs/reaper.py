@@ -73,7 +73,7 @@ def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
     ids = list(working.values_list("id", flat=True))
     asked_for = Q(cancel_requested=True)
     too_many = ~asked_for & Q(attempts__gte=settings.MOST_ATTEMPTS) if crashed else Q(pk__in=())
-    sentence = f"Its worker stopped without a word {settings.MOST_ATTEMPTS} times; it is not tried again."
+    sentence = f"Its worker stopped unexpectedly {settings.MOST_ATTEMPTS} times; it will not be tried again."
     changed = working.filter(id__in=ids).update(
         status=Case(
             When(asked_for, then=Value(model.CANCELLED)),

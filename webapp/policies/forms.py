@@ -60,13 +60,13 @@ class TrainForm(forms.Form):
         label="Clusters",
         initial="2xK80\n4xK80",
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="One a line: a shorthand such as 4xV100+cpu, or cluster JSON. It learns on every graph on each.",
+        help_text="One per line: a shorthand such as 4xV100+cpu, or cluster JSON. It learns on each with every graph.",
     )
     seconds = forms.FloatField(
         label="Seconds of training",
         initial=600,
-        help_text=f"On top come {LEAST_SEARCH_SECONDS:g} to {LONGEST_SEARCH_SECONDS:g} s of search on each held-out "
-        "graph and cluster, with which it is compared, and building a family the first time.",
+        help_text=f"Plus {LEAST_SEARCH_SECONDS:g} to {LONGEST_SEARCH_SECONDS:g} s of search on each held-out "
+        "graph and cluster, to compare with, and the time to build a family the first time.",
     )
     seed = forms.IntegerField(label="Seed", min_value=0, max_value=api.MOST_SEED, initial=0)
 

@@ -113,9 +113,9 @@ def seconds_between_events(plan: TrainingPlan | None) -> float:
 
 
 STAGE_WORDS = {
-    "teacher": "Searching good placements to learn from",
-    "imitation": "Learning to imitate them",
-    "reinforcement": "Improving by reinforcement",
-    "held_out": "Looking at graphs that it has not seen",
+    "teacher": "Searching for placements to learn from",
+    "imitation": "Learning by imitation",
+    "reinforcement": "Reinforcement learning",
+    "held_out": "Evaluating held-out graphs",
 }
 """stages of the engine, for people; the page's script has the same"""

@@ -8,5 +8,5 @@ class MeasureForm(forms.Form):
 
     consent = forms.BooleanField(
         label="I trust this graph: run it on the worker's machine",
-        error_messages={"required": "Measuring executes the graph; it starts once you have agreed to that."},
+        error_messages={"required": "Measuring executes the graph; it starts once you agree to that."},
     )

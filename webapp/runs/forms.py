@@ -25,7 +25,7 @@ class ProblemForm(forms.Form):
         label="How many", min_value=1, max_value=api.MOST_DEVICES, initial=2, required=False
     )
     memory_gib = forms.FloatField(
-        label="Memory of each (GiB)", required=False, help_text="Empty: what a device of this kind has."
+        label="Memory of each (GiB)", required=False, help_text="Empty: the usual memory of this kind."
     )
     with_cpu = forms.BooleanField(label="and a CPU", required=False, initial=True)
     cluster = forms.CharField(
@@ -35,7 +35,7 @@ class ProblemForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         help_text="Instead of the fields above: a shorthand such as 4xV100+cpu, or cluster JSON.",
     )
-    drop_devices = forms.BooleanField(label="Ignore the devices that the file fixes", required=False)
+    drop_devices = forms.BooleanField(label="Ignore devices fixed in the file", required=False)
     evaluations = forms.IntegerField(label="Evaluations", initial=2000)
     seconds = forms.FloatField(label="Seconds at most", required=False, help_text="Empty: no limit.")
     policy = forms.ChoiceField(
@@ -104,7 +104,7 @@ class ProblemForm(forms.Form):
         kind, count = self.cleaned_data.get("device_kind"), self.cleaned_data.get("device_count")
         for name, value in (("device_kind", kind), ("device_count", count)):
             if not value and name not in self.errors:
-                self.add_error(name, "This field is required, unless a cluster is written below.")
+                self.add_error(name, "This field is required, unless you describe a cluster below.")
         if not kind or not count:
             return None
         shorthand = f"{count}x{kind}" + ("+CPU" if self.cleaned_data.get("with_cpu") else "")
@@ -138,7 +138,7 @@ class RunForm(ProblemForm):
     method = forms.ChoiceField(label="Method")
     preset = forms.CharField(label="Preset", required=False)
     zero_shot = forms.BooleanField(
-        label="Zero-shot: what the policy proposes at once, nothing more",
+        label="Zero-shot: only what the policy proposes at once",
         required=False,
         widget=forms.CheckboxInput(attrs={"data-method": ZERO_SHOT_METHOD}),
     )
@@ -188,9 +188,9 @@ class RunForm(ProblemForm):
         if not data.get("zero_shot"):
             return
         if not data.get("policy") and "policy" not in self.errors:
-            self.add_error("zero_shot", "Zero-shot is what a policy proposes; choose one.")
+            self.add_error("zero_shot", "Zero-shot needs a policy; choose one.")
         elif data.get("method") not in (None, ZERO_SHOT_METHOD):
-            self.add_error("zero_shot", "Zero-shot is for Placeto; other methods would try other placements first.")
+            self.add_error("zero_shot", "Zero-shot works with Placeto only.")
 
     def _check_preset(self) -> None:
         preset, method = self.cleaned_data.get("preset"), self.cleaned_data.get("method")

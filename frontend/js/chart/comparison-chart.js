@@ -36,7 +36,7 @@ export class ComparisonChart {
   #draw(width, height) {
     const model = this.#state && comparisonModel(this.#state);
     if (!model) {
-      return "Lines appear here as soon as runs have found something.";
+      return "Lines appear here once runs have found placements.";
     }
     const named = width >= LABELS_FROM_WIDTH;
     const area = plotArea(width, height, 52, named ? 190 : 16);

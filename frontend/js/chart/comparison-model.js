@@ -81,5 +81,5 @@ export function stateWords({ total, ended, running }) {
     return total === 1 ? "The run has ended" : `All ${total} runs have ended`;
   }
   const words = `${ended} of ${total} runs ended`;
-  return running > 0 ? `${words}, ${running} running` : `${words}; the rest waits for a free worker`;
+  return running > 0 ? `${words}, ${running} running` : `${words}; the rest are waiting for a free worker`;
 }

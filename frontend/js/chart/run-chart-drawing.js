@@ -60,7 +60,7 @@ export function curves(plot, episodes) {
 }
 
 /**
- * Every episode as a point; one that does not fit the memory as a cross; one beyond the range as a tick at the edge.
+ * Every episode as a point; one that does not fit in memory as a cross; one beyond the range as a tick at the edge.
  *
  * @param {CanvasRenderingContext2D} context
  * @param {Plot} plot

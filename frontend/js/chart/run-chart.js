@@ -108,7 +108,7 @@ export class RunChart {
   #emptyWords() {
     return this.#state && hasEnded(this.#state.status)
       ? "No episode was evaluated."
-      : "Each episode becomes a point here as soon as it is evaluated.";
+      : "Each episode appears here as a point once it is evaluated.";
   }
 
   /**
@@ -163,7 +163,7 @@ export class RunChart {
     }
     return [
       `Episode ${formatCount(episode.episode)}: ${formatTime(episode.stepTimeUs, 4)}`,
-      ...(episode.feasible ? [] : ["does not fit the memory"]),
+      ...(episode.feasible ? [] : ["does not fit in memory"]),
       `best so far ${formatTime(episode.bestStepTimeUs, 4)}`,
       `${counted(episode.evaluations, "evaluation")} after ${formatDuration(episode.elapsedSeconds)}`,
     ];

@@ -14,7 +14,7 @@ export function comparisonWords({ methods, deterministic, seeds, evaluations }) 
     return "Choose at least one method.";
   }
   const runs = counted((methods - deterministic) * seeds + deterministic, "run");
-  const once = seeds > 1 && deterministic > 0 ? ` (${formatCount(deterministic)} of them ${deterministic === 1 ? "draws" : "draw"} nothing at random: one seed)` : "";
+  const once = seeds > 1 && deterministic > 0 ? ` (${formatCount(deterministic)} of them ${deterministic === 1 ? "is" : "are"} deterministic: one seed)` : "";
   return `${counted(methods, "method")} × ${counted(seeds, "seed")}${once}: ${runs} of at most ${formatCount(evaluations)} evaluations each.`;
 }
 

@@ -50,7 +50,7 @@ export function enhanceUpload(form) {
       input.files = files;
       chosenNow();
     } else {
-      tellError(form, `Drop one graph: ${input.accept.split(",").join(", ")}. Measured times are under the options.`);
+      tellError(form, `Drop one graph: ${input.accept.split(",").join(", ")}. Add measured times under the options.`);
     }
   });
   form.addEventListener("submit", (event) => {
@@ -125,7 +125,7 @@ function send(form) {
   });
   request.addEventListener("error", () => {
     busy(false);
-    tellError(form, "The upload broke off: the server cannot be reached, or it refused the file for its size. Try again.");
+    tellError(form, "The upload was interrupted: the server cannot be reached, or it refused the file for its size. Try again.");
   });
   clearErrors(form);
   tellError(form, "");

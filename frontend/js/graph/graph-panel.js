@@ -88,7 +88,7 @@ export class GraphPanel {
       class: "graph-canvas",
       role: "img",
       tabindex: 0,
-      "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, top-down. The table of groups says the same in words. Arrow keys move it, plus and minus zoom, 0 fits it.`,
+      "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, top-down. The table of groups has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it.`,
     });
     stage.querySelector(".graph-canvas, .failure")?.remove();
     stage.prepend(host);
@@ -110,8 +110,8 @@ export class GraphPanel {
 
   /** @param {HTMLElement} stage */
   #offerToDraw(stage) {
-    const text = `${counted(this.#graph.groups.length, "group")} are more than a browser moves smoothly. The table has all of them.`;
-    const button = element("button", { type: "button", class: "button" }, "Draw them all the same");
+    const text = `${counted(this.#graph.groups.length, "group")} are too many to draw smoothly. The table lists all of them.`;
+    const button = element("button", { type: "button", class: "button" }, "Draw them anyway");
     button.addEventListener("click", () => this.#drawNow(stage));
     stage.prepend(element("div", { class: "failure" }, element("p", {}, text), button));
   }

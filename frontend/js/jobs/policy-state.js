@@ -43,10 +43,10 @@ export const KNOWN_VERSION = 1;
 
 /** @type {Record<string, string>} the same as the server has for its lists */
 const STAGE_WORDS = {
-  teacher: "Searching good placements to learn from",
-  imitation: "Learning to imitate them",
-  reinforcement: "Improving by reinforcement",
-  held_out: "Looking at graphs that it has not seen",
+  teacher: "Searching for placements to learn from",
+  imitation: "Learning by imitation",
+  reinforcement: "Reinforcement learning",
+  held_out: "Evaluating held-out graphs",
 };
 
 /** @returns {PolicyState} */
@@ -119,9 +119,9 @@ export function stageSentence(state) {
   if (stage === "held_out" && heldOut.length > 0) {
     const gaps = heldOut.flatMap(({ gap }) => (gap === null ? [] : [gap]));
     const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
-    const told = gaps.length > 0 ? `, mean gap ${formatGap(mean)}` : "";
+    const gapWords = gaps.length > 0 ? `, mean gap ${formatGap(mean)}` : "";
     const misfits = heldOut.length - gaps.length;
-    return `${words}: ${heldOut.length} so far${told}${misfits > 0 ? `, ${misfits} where the pass does not fit` : ""}`;
+    return `${words}: ${heldOut.length} so far${gapWords}${misfits > 0 ? `, ${misfits} ${misfits === 1 ? "does" : "do"} not fit` : ""}`;
   }
   return `${words}, ${Math.round(done * 100)} % of the training`;
 }
@@ -137,7 +137,7 @@ export function stageSentence(state) {
  */
 export function progressWords(state, row) {
   if (row.status === "queued") {
-    return "It waits for a free worker and starts by itself.";
+    return "Waiting for a free worker.";
   }
   const words = row.total > 0 ? stageWords({ ...row }) : stageSentence(state) || row.stage;
   return words || "Loading the graphs…";
@@ -153,10 +153,10 @@ export function progressWords(state, row) {
 export function chartSentence({ points }, ended) {
   if (points.length === 0) {
     return ended
-      ? "Not every training graph had its turn of reinforcement, which a line begins with; short trainings end before."
-      : "A line appears here once every training graph has had its turn of reinforcement.";
+      ? "No line: training ended before every graph had a turn of reinforcement learning."
+      : "A line appears here once every training graph has had a turn of reinforcement learning.";
   }
   const least = points.reduce((lowest, { gap }) => Math.min(lowest, gap), Infinity);
   const last = points[points.length - 1].gap;
-  return `At first ${formatGap(points[0].gap)}, least ${formatGap(least)}, last ${formatGap(last)}.`;
+  return `First ${formatGap(points[0].gap)}, lowest ${formatGap(least)}, last ${formatGap(last)}.`;
 }

@@ -25,7 +25,7 @@ function watchReading(root) {
         return false;
       }
       setAttributes(bar, news.total > 0 ? { max: news.total, value: news.done } : { value: null });
-      const waiting = "It waits for a free worker and starts by itself.";
+      const waiting = "Waiting for a free worker.";
       setText(words, news.status === "queued" ? waiting : stageWords({ ...news }) || statusWords(news.status));
       return true;
     },

@@ -125,7 +125,7 @@ class RunPage {
   /** @param {import("../run/run-state.js").Episode} episode */
   #words(episode) {
     const { edges, bytes } = crossing(this.#graph.edges, episode.placement);
-    const fits = episode.feasible ? "" : ", does not fit the memory";
+    const fits = episode.feasible ? "" : ", does not fit in memory";
     const sent = `${formatCount(edges)} of ${formatCount(this.#graph.edges.length)} edges cross devices (${formatBytes(bytes)})`;
     return `Episode ${formatCount(episode.episode)}: ${formatTime(episode.stepTimeUs, 4)}${fits}. ${sent}.`;
   }

@@ -108,20 +108,20 @@ export class RunHeader {
  */
 function messageOf(state) {
   if (state.unreadable) {
-    return "The server is newer than this page: reload it to see everything.";
+    return "The server has been updated. Reload the page to see everything.";
   }
   if (state.error) {
     return state.error;
   }
   if (state.status === "queued" && state.episodes.length === 0) {
-    return "The run waits for a free worker. It starts by itself.";
+    return "Waiting for a free worker. The run starts automatically.";
   }
   if (state.progress && !hasEnded(state.status)) {
     const { stage, done, total } = state.progress;
     return total > 0 ? `${stage}: ${formatCount(done)} of ${formatCount(total)}` : stage;
   }
   if (state.status === "running" && state.episodes.length === 0) {
-    return "First come the baselines, evaluated beside the run: a single device, the CPU alone, random placements.";
+    return "The baselines come first: a single device, the CPU alone, random placements.";
   }
   return "";
 }
@@ -159,5 +159,5 @@ function gapWords({ bestUs, lowerBoundUs }) {
   if (bestUs === null || lowerBoundUs === null || lowerBoundUs <= 0) {
     return NOTHING;
   }
-  return `best is ${formatRatio(bestUs / lowerBoundUs)} of it`;
+  return `best is ${formatRatio(bestUs / lowerBoundUs)} the lower bound`;
 }

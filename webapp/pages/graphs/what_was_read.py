@@ -179,7 +179,7 @@ def tables_of(summary: Summary, id_for_trips: Callable[[str], str]) -> list[Tabl
             "Branches",
             "Branch",
             [_branch_row(branch) for branch in summary.get("branches") or []],
-            meaning="One side of each branch counts: the one that the file picks, else the costlier one.",
+            meaning="One side of each branch counts: the one that the file picks, or else the costlier one.",
         ),
         Table("sizes", "Sizes that depend on data", "Op", [_size_row(size) for size in sizes_in_order(summary)]),
     ]
@@ -215,7 +215,7 @@ def reading_facts(summary: Summary) -> list[tuple[str, str]]:
 def row_facts(graph: Graph) -> list[tuple[str, str]]:
     """What else it was made with, from its row."""
     options = graph.own_options
-    facts = [("Groups asked for", groups_text(options.groups))]
+    facts = [("Groups requested", groups_text(options.groups))]
     if graph.has_times:
         on = f", for {options.profile_kind} alone" if options.profile_kind else ""
         facts.append(("Measured times", f"{graph.times_name}{on}"))
@@ -225,7 +225,7 @@ def row_facts(graph: Graph) -> list[tuple[str, str]]:
 def _loop_row(loop: Mapping[str, Any], id_for_trips: Callable[[str], str]) -> Row:
     cells = (
         Cell("Trips", loop["trips"], is_number=True),
-        Cell("Where they come from", api.TRIPS_FROM[loop["source"]], speaks_for_itself=True),
+        Cell("Source", api.TRIPS_FROM[loop["source"]], speaks_for_itself=True),
         Cell("Ops", loop["ops"], is_number=True),
     )
     return Row(loop["name"], cells, id_for_trips(loop["name"]) if loop["source"] == "assumed" else "")
@@ -233,14 +233,14 @@ def _loop_row(loop: Mapping[str, Any], id_for_trips: Callable[[str], str]) -> Ro
 
 def _branch_row(branch: Mapping[str, Any]) -> Row:
     not_counted = f"{branch['ops_not_taken']} of {branch['ops']}"
-    return Row(branch["name"], (Cell("Side that counts", branch["taken"]), Cell("Ops not counted", not_counted)))
+    return Row(branch["name"], (Cell("Counted side", branch["taken"]), Cell("Ops not counted", not_counted)))
 
 
 def _size_row(size: Mapping[str, Any]) -> Row:
     cells = (
         Cell("Type", size["type"], speaks_for_itself=True),
         Cell("Counted length", size["length"], is_number=True),
-        Cell("What it is", api.SIZES_FROM[size["source"]], speaks_for_itself=True),
+        Cell("Source", api.SIZES_FROM[size["source"]], speaks_for_itself=True),
     )
     return Row(size["name"], cells)
 

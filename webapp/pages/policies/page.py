@@ -26,12 +26,12 @@ def words_on_its_end(policy: Policy) -> str:
     if policy.status not in (Policy.CANCELLED, Policy.FAILED):
         return ""
     if policy.is_outdated:
-        return f"{stopped}: what it had learned until then is kept."
+        return f"{stopped}: what it had learned is kept."
     if policy.is_usable:
-        tried = "" if policy.known.get("held_out") else ", but it was tried on no graph that was held out"
-        return f"{stopped}: what it had learned until then can be applied{tried}."
+        tried = "" if policy.known.get("held_out") else ", but was tried on no held-out graph"
+        return f"{stopped}: what it had learned can be applied{tried}."
     if policy.saved_state is not None:
-        return f"{stopped}: what it had learned until then is being kept: look again in a few seconds."
+        return f"{stopped}: what it had learned is being saved; reload in a few seconds."
     return "" if policy.note else f"{stopped} before it had learned anything."
 
 
@@ -40,7 +40,7 @@ def words_on_its_version(policy: Policy) -> str:
     if not policy.is_outdated:
         return ""
     versions = f"Its file has version {policy.file_version}, and this release applies version {api.POLICY_VERSION}"
-    return f"{versions}: it has to be trained anew."
+    return f"{versions}: train it again."
 
 
 def policies_page(

@@ -34,8 +34,8 @@ from webapp.user_errors import add_to_form, conflict, error_answer, form_errors,
 
 IN_USE = "A run that has not ended uses this policy; it can be deleted once that has ended or is cancelled."
 OF_THE_RELEASE = "This policy came with the release; it cannot be deleted."
-THERE_ALREADY = "This file was there already: it is this policy."
-NO_FILE = "This policy has no file: its training has not ended, or not well."
+THERE_ALREADY = "This file is already here, as this policy."
+NO_FILE = "This policy has no file: its training has not ended, or it failed."
 
 
 @require_safe

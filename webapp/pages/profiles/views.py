@@ -20,8 +20,8 @@ from webapp.user_errors import conflict, error_answer, form_errors, row_or_404, 
 
 NOT_READY = "This graph has not been read yet; it can be measured once it is ready."
 NODE_LINK = "A node-link file has its times in itself; there is nothing that could be run."
-UNDER_WAY = "This graph is being measured already."
-NO_TIMES = "This measurement has no times: it has not ended, or not well."
+UNDER_WAY = "This graph is already being measured."
+NO_TIMES = "This measurement has no times: it has not ended, or it failed."
 
 
 @require_POST

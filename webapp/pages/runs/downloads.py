@@ -26,8 +26,10 @@ from webapp.user_errors import error_answer
 PLACED_SAVED_MODEL = "placed.zip"
 CHUNK_BYTES = 1024**2
 NOTHING_YET = "This run has found no placement that fits the devices' memory; there is nothing to download."
-NO_GRAPHDEF = "This graph was uploaded as node-link JSON, so there is no GraphDef to write; its placement is in JSON."
-NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; there is a placed GraphDef."
+NO_GRAPHDEF = (
+    "This graph was uploaded as node-link JSON, so there is no GraphDef to write; download the placement as JSON."
+)
+NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
 LACKS_VARIABLES = f"There is no placed SavedModel: {api.NO_VARIABLES}."
 
 

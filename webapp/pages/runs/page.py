@@ -63,7 +63,7 @@ def policy_fit(run: Run) -> str:
     try:
         card = api.PolicyCard.from_json(policy.known, policy.name)
     except api.SettingsError:
-        return "How near it was is not known: the policy’s card cannot be read by this version."
+        return "How close its training was is unknown: this version cannot read the policy’s card."
     return api.policy_fit(card, run.graph.name, api.parse_cluster(to_text(run.cluster))).sentences
 
 
