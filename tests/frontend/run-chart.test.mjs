@@ -55,6 +55,7 @@ test("ticks are round, within the domain, and not more than asked for", () => {
 test("ticks of a log axis are powers of ten and their parts, thinned where there are many", () => {
   assert.deepEqual(logTicks([1, 100], 8), [1, 2, 5, 10, 20, 50, 100]);
   assert.deepEqual(logTicks([1, 1e6], 8), [1, 10, 100, 1e3, 1e4, 1e5, 1e6]);
+  assert.deepEqual(logTicks([4, 120], 2), [10, 100]);
   assert.ok(logTicks([1e-3, 1e9], 6).length <= 6);
   assert.ok(logTicks([1.1, 1.4], 5).length >= 2);
 });

@@ -60,7 +60,7 @@ class TrainForm(forms.Form):
         label="Clusters",
         initial="2xK80\n4xK80",
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="One per line: a shorthand such as 4xV100+cpu, or cluster JSON. It learns on each with every graph.",
+        help_text="One per line: a shorthand such as 4xV100+cpu, or cluster JSON. Every graph is used with each.",
     )
     seconds = forms.FloatField(
         label="Seconds of training",
@@ -102,7 +102,7 @@ class TrainForm(forms.Form):
     def words_on_families(self) -> str:
         """How many graphs a family has."""
         splits = [member.split for member in api.family_members(next(iter(api.families())))]
-        return f"{len(splits)} graphs alike each, {splits.count('test')} of them held out"
+        return f"{len(splits)} similar graphs each, {splits.count('test')} of them held out"
 
     def clean_name(self) -> str:
         """One printable line."""

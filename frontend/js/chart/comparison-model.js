@@ -3,7 +3,7 @@
 import { extent } from "./scale.js";
 
 /**
- * What the server tells.
+ * What the server sends.
  *
  * @typedef {object} Band all are [points]
  * @property {number[]} evaluations
@@ -37,7 +37,7 @@ import { extent } from "./scale.js";
  * @property {number | null} oneDeviceUs
  */
 
-/** Slower than so many times the best is told at the edge: the rest would be one flat line. */
+/** Lines slower than this many times the best are named at the edge: in the range they would flatten all others. */
 const FAR = 2.5;
 const MARGIN = 0.07;
 

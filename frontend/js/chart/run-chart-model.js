@@ -52,7 +52,7 @@ export function chartModel(state, logarithmic) {
 }
 
 /**
- * The range of episodes shown: of their numbers, since a search tells one in many.
+ * The range of episodes shown: of their numbers, since a search reports one in many.
  *
  * @param {readonly { episode: number }[]} episodes
  * @returns {[number, number]}

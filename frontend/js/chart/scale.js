@@ -85,7 +85,7 @@ export function logTicks(domain, most) {
   const [low, high] = domain;
   for (const factors of [[1, 2, 5], [1, 3], [1]]) {
     const ticks = logCandidates(low, high, factors);
-    if (ticks.length < 3) {
+    if (ticks.length < Math.min(3, most)) {
       break;
     }
     if (ticks.length <= most) {

@@ -1,8 +1,8 @@
-/** The form that starts a comparison: says in words how many runs that will be. */
+/** The form that starts a comparison: shows how many runs that will be. */
 
 import { find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
-import { tellMemory } from "./run-form.js";
+import { showMemory } from "./run-form.js";
 
 /**
  * @param {{ methods: number, deterministic: number, seeds: number, evaluations: number }} chosen `deterministic`: those
@@ -31,7 +31,7 @@ export function enhanceComparisonForm(form) {
     };
     setText(find(form, "[data-part=summary]", HTMLElement), comparisonWords(chosen));
     find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", String(data.get("cluster")).trim() !== "");
-    tellMemory(form);
+    showMemory(form);
   };
   form.addEventListener("input", update);
   form.addEventListener("submit", () => {

@@ -1,4 +1,4 @@
-/** What the server says is wrong with a form that a script has sent, told where a page without scripts would tell it. */
+/** What the server says is wrong with a form that a script has sent, shown where a page without scripts would show it. */
 
 import { element } from "../ui/dom.js";
 
@@ -57,7 +57,7 @@ export function clearErrors(form) {
 }
 
 /**
- * What was refused is where one lands: the first field that the page, as it came, tells an error of. Someone who has
+ * What was refused is where one lands: the first field that the page, as it came, shows an error at. Someone who has
  * begun to type elsewhere stays there.
  *
  * @param {HTMLFormElement} form

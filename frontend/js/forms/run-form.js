@@ -11,11 +11,11 @@ import { formatBytes, formatCount } from "../ui/format.js";
  */
 export function enhanceRunForm(form) {
   const update = () => {
-    tellMemory(form);
+    showMemory(form);
     showPresets(form);
     showPolicy(form);
-    tellSummary(form);
-    tellMissingCpu(form);
+    showSummary(form);
+    showMissingCpu(form);
   };
   form.addEventListener("input", update);
   form.addEventListener("submit", () => {
@@ -33,7 +33,7 @@ export function enhanceRunForm(form) {
 }
 
 /** @param {HTMLFormElement} form */
-export function tellMemory(form) {
+export function showMemory(form) {
   const memory = field(form, "memory_gib");
   const bytes = Number(optionOf(form, "device_kind")?.dataset.memoryBytes);
   if (memory instanceof HTMLInputElement && bytes > 0) {
@@ -84,7 +84,7 @@ function showPolicy(form) {
 }
 
 /** @param {HTMLFormElement} form */
-function tellSummary(form) {
+function showSummary(form) {
   const own = field(form, "cluster")?.value.trim();
   const kind = field(form, "device_kind")?.value ?? "";
   const count = Number(field(form, "device_count")?.value);
@@ -102,7 +102,7 @@ function tellSummary(form) {
 }
 
 /**
- * Whether a cluster has a CPU, as far as that can be told without the server.
+ * Whether a cluster has a CPU, as far as the page can know without the server.
  *
  * @param {{ written: string, kindClass: string, withCpu: boolean }} choices `written`: a cluster that counts instead
  * @returns {boolean}
@@ -112,7 +112,7 @@ export function hasCpu({ written, kindClass, withCpu }) {
 }
 
 /** @param {HTMLFormElement} form */
-function tellMissingCpu(form) {
+function showMissingCpu(form) {
   const notice = form.querySelector("[data-part=no-cpu]");
   const withCpu = field(form, "with_cpu");
   notice?.toggleAttribute(

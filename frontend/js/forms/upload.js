@@ -14,23 +14,23 @@ export function enhanceUpload(form) {
   const options = find(form, "[data-part=options]", HTMLDetailsElement);
   const zone = find(form, "[data-part=drop]", HTMLElement);
   const chosen = find(form, "[data-part=chosen-file]", HTMLElement);
-  const tellChosen = () => {
+  const showChosen = () => {
     const file = input.files?.[0];
     setText(chosen, file ? `${cutName(file.name)}, ${formatBytes(file.size)}` : "");
     for (const list of form.querySelectorAll(":scope > .errorlist")) {
       list.remove(); // what was wrong with another file; what was wrong with an option still is
     }
     input.removeAttribute("aria-invalid");
-    tellError(form, "");
+    showError(form, "");
   };
   const chosenNow = () => {
-    tellChosen();
+    showChosen();
     if (input.files?.length && !options.open) {
       form.requestSubmit();
     }
   };
   input.addEventListener("change", chosenNow);
-  times.addEventListener("change", () => tellError(form, ""));
+  times.addEventListener("change", () => showError(form, ""));
   for (const type of ["dragenter", "dragover"]) {
     zone.addEventListener(type, (event) => {
       event.preventDefault();
@@ -50,7 +50,7 @@ export function enhanceUpload(form) {
       input.files = files;
       chosenNow();
     } else {
-      tellError(form, `Drop one graph: ${input.accept.split(",").join(", ")}. Add measured times under the options.`);
+      showError(form, `Drop one graph: ${input.accept.split(",").join(", ")}. Add measured times under the options.`);
     }
   });
   form.addEventListener("submit", (event) => {
@@ -58,7 +58,7 @@ export function enhanceUpload(form) {
     const [file, second] = [input.files?.[0], times.files?.[0]];
     const fields = [{ file, accept: input.accept }, { file: second, accept: times.accept }];
     const fault = faultOf(fields, Number(form.dataset.limitBytes));
-    tellError(form, fault);
+    showError(form, fault);
     if (fault === "") {
       send(form);
     }
@@ -105,7 +105,7 @@ export function faultOf(fields, limitBytes) {
 function send(form) {
   const progress = find(form, "progress", HTMLProgressElement);
   const words = find(form, "[data-part=progress-words]", HTMLElement);
-  const request = new XMLHttpRequest(); // fetch cannot tell how much of a body has been sent
+  const request = new XMLHttpRequest(); // fetch does not report how much of a body has been sent
   const busy = (/** @type {boolean} */ on) => {
     form.toggleAttribute("data-busy", on);
     find(form, "[data-part=sending]", HTMLElement).hidden = !on;
@@ -121,14 +121,14 @@ function send(form) {
       return;
     }
     busy(false);
-    tellError(form, refusal(form, request));
+    showError(form, refusal(form, request));
   });
   request.addEventListener("error", () => {
     busy(false);
-    tellError(form, "The upload was interrupted: the server cannot be reached, or it refused the file for its size. Try again.");
+    showError(form, "The upload was interrupted: the server cannot be reached, or it refused the file for its size. Try again.");
   });
   clearErrors(form);
-  tellError(form, "");
+  showError(form, "");
   busy(true);
   request.open("POST", form.action);
   request.setRequestHeader("Accept", "application/json");
@@ -136,7 +136,7 @@ function send(form) {
 }
 
 /**
- * What the server says is wrong: what belongs to an option is told there, the rest is returned.
+ * What the server says is wrong: what belongs to an option is shown there, the rest is returned.
  *
  * @param {HTMLFormElement} form
  * @param {XMLHttpRequest} request
@@ -154,7 +154,7 @@ function refusal(form, request) {
  * @param {HTMLFormElement} form
  * @param {string} text
  */
-function tellError(form, text) {
+function showError(form, text) {
   const box = find(form, "[data-part=upload-error]", HTMLElement);
   box.hidden = text === "";
   setText(box, text);

@@ -72,7 +72,7 @@ export class GraphPanel {
   }
 
   /**
-   * Without devices: the kind whose times are told.
+   * Without devices: the kind whose times are shown.
    *
    * @param {string} kind
    */

@@ -7,7 +7,7 @@ import { renewPart } from "../ui/page-part.js";
 import { faultOf } from "../forms/upload.js";
 
 fillNumbers(document);
-watchRows(document, () => renewPart("policies")); // a row that has ended has more to tell than its status
+watchRows(document, () => renewPart("policies")); // a row that has ended has more to show than its status
 const form = find(document, "form[data-policy-upload]", HTMLFormElement);
 const button = find(form, "button[type=submit]", HTMLButtonElement);
 form.addEventListener("submit", (event) => {

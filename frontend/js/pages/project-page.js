@@ -15,6 +15,6 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 }
 watchRows(document, async (rows) => {
   if (rows.some(({ dataset }) => dataset.job === "graph")) {
-    await renewPart("graphs"); // a graph that has been read has more to tell than its status
+    await renewPart("graphs"); // a graph that has been read has more to show than its status
   }
 });

@@ -159,5 +159,5 @@ function gapWords({ bestUs, lowerBoundUs }) {
   if (bestUs === null || lowerBoundUs === null || lowerBoundUs <= 0) {
     return NOTHING;
   }
-  return `best is ${formatRatio(bestUs / lowerBoundUs)} the lower bound`;
+  return `best: ${formatRatio(bestUs / lowerBoundUs)} the bound`;
 }

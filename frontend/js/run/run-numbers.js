@@ -1,4 +1,4 @@
-/** What the run page tells in figures, worked out of a run's state. */
+/** The figures on the run page, worked out from a run's state. */
 
 import { hasEnded } from "./run-state.js";
 

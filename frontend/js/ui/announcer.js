@@ -1,4 +1,4 @@
-/** Tells a screen reader what happens, politely and seldom. */
+/** Announces to a screen reader what happens, politely and seldom. */
 
 import { setText } from "./dom.js";
 

@@ -36,7 +36,7 @@ export function significant(value, digits = 3) {
 }
 
 /**
- * The unit in which a time is told.
+ * The unit in which a time is shown.
  *
  * @param {number} us
  * @returns {{ unit: string, divisor: number }}
@@ -225,7 +225,7 @@ export function shortName(name, longest = 24) {
 }
 
 /**
- * A name on one line of bounded length, cut in the middle: its ends tell the most.
+ * A name on one line of bounded length, cut in the middle: its ends say the most.
  *
  * @param {string} name
  * @param {number} [longest]

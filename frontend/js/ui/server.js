@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 
-/** An answer that is no answer: what to tell the person, and whether asking again can help. */
+/** An answer that is no answer: what to show the user, and whether asking again can help. */
 export class ServerError extends Error {
   /**
    * @param {string} message

@@ -1,6 +1,6 @@
 /**
  * Dark or light: what the system says until the person chooses otherwise. A classic script in the page's head, so that
- * the page is never painted in the other one first; `colours.js` tells the modules when it changes.
+ * the page is never painted in the other one first; `colours.js` notifies the modules when it changes.
  */
 (() => {
   const KEY = "theme";
