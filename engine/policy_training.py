@@ -18,7 +18,7 @@ from engine.errors import GraphError, SettingsError, shortened
 from engine.events import Json, ShouldStop
 from engine.files.archive import fields_of
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 from engine.policies.card import LEAST_US, MOST_CLUSTERS, MOST_TEXT, is_text
 from engine.policies.family_training import train_policy
 from engine.policies.kept_state import learned_in

@@ -13,7 +13,7 @@ from engine.costs.unknown import Unknown
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields, pack, unpack
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.layout import layout
 from engine.graphs.origin import Origin
 

@@ -118,7 +118,7 @@ def test_each_rule_sees_its_breach(rule: Callable[[PythonSource], Iterator[str]]
     ("rule", "module", "text"),
     [
         (broken_floors, "engine.placers.random", "from engine.problem import Budget"),
-        (broken_floors, "engine.graphs.graph", "from engine.graphs.grouping import Grouping\nimport numpy"),
+        (broken_floors, "engine.graphs.graph", "from engine.graphs.grouping.grouping import Grouping\nimport numpy"),
         (broken_floors, "webapp.runs.forms", "from webapp.policies.models import Policy"),
         (ways_round_the_api, "webapp.runs.tasks", "from engine import api\nfrom engine.api import Budget"),
         (loans_from_tests, "tests.engine.test_run", "from tests.engine.small_runs import request"),

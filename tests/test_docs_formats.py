@@ -14,9 +14,9 @@ from engine.clusters.cluster import Contention, MemoryModel
 from engine.clusters.cluster_json import cluster_of_json, cluster_to_json
 from engine.comparing.listener import ONE_DEVICE, Listener
 from engine.comparing.member import outcome_of
-from engine.costs.nodelink import read_nodelink
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.grouping import group_ops
+from engine.formats.node_link.reader import read_nodelink
+from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.tensorflow.graphdef_messages import read_messages
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "formats.md").read_text()
 VARIES = {"wall_seconds", "elapsed_seconds", "engine_version"}

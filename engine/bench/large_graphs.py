@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
-from engine.graphs.tensorflow_messages import Message, load_messages
+from engine.graphs.tensorflow.messages import Message, load_messages
 
 OPS_PER_LAYER = 19
 BRANCHES = 4

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine import api
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.grouping import group_ops
 from engine.policy_training import problems_of
 from engine.problem import Budget, Clock, PlacementProblem
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.costs.costs import ANY_KIND, Costs, Source
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.grouping import group_ops
 from engine.prepared import PreparedGraph
 
 Edges = list[tuple[int, int]]

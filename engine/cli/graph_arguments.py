@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine import api
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
-from engine.cli.what_was_read import left_to_people
+from engine.cli.reading_summary import left_to_people
 from engine.errors import ClusterError, SettingsError, shortened
 
 NO_MERGING = "all"

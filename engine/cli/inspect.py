@@ -7,7 +7,7 @@ from typing import TypeAlias
 from engine import api
 from engine.cli.graph_arguments import add_groups, add_measured_times, read_graph, write_report
 from engine.cli.reading_arguments import add_reading_arguments
-from engine.cli.what_was_read import what_was_read
+from engine.cli.reading_summary import what_was_read
 from engine.files.destinations import require_writable
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"

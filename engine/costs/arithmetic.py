@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from engine.costs.operations import convolutions, light, linear_algebra, products, recurrences, transforms
 from engine.costs.operations.execution import Count, Execution, MisfitError, size
 from engine.costs.operations.traffic import TRAFFIC, everything
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from engine.costs.arithmetic import MISCOUNTED, operations_of
 from engine.costs.evaluation.known import Known
 from engine.costs.evaluation.queries import tensor_of
 from engine.costs.grappler import MOST_OPERATIONS, Work
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 
 
 def correct_operations(nodes: Sequence[Message], outputs: Sequence[Sequence[Known]], work: Work) -> None:

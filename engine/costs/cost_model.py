@@ -8,9 +8,9 @@ from engine.child.parent import ReportProgress
 from engine.costs.costs import Costs
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 
 Rows: TypeAlias = tuple[Mapping[str, Json], ...]
 

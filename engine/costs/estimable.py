@@ -3,11 +3,13 @@
 from collections.abc import Set
 
 from engine.costs.unknown import Unknown
+from engine.graphs.tensorflow.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
 
-CALLS = frozenset(
-    {
-        *("PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "SymbolicGradient", "BatchFunction", "XlaLaunch"),
-        *("While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase", "For", "_While", "_If"),
+CALLS = (
+    FUNCTION_CALLS
+    | FUNCTIONAL_CONTROL_FLOW
+    | {
+        *("RemoteCall", "SymbolicGradient", "BatchFunction", "XlaLaunch", "For", "_While", "_If"),
         *("PyFunc", "PyFuncStateless", "EagerPyFunc", "MapDefun"),
     }
 )

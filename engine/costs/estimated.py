@@ -16,7 +16,7 @@ from engine.costs.costs import Costs
 from engine.errors import CostError, shortened
 from engine.events import Json
 from engine.graphs.reading_options import MOST_TRIPS
-from engine.graphs.tensorflow_messages import load_tensorflow
+from engine.graphs.tensorflow.messages import load_tensorflow
 
 ESTIMATING = "estimating the costs"
 SHOWN = 3

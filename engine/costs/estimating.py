@@ -16,36 +16,34 @@ from tensorflow.core.framework import types_pb2
 
 from engine.child.parent import ReportProgress, Results
 from engine.clusters.catalogue import CATALOGUE
+from engine.costs.annotated_shapes import AnnotatedShapes, Properties, add_annotated_shapes
 from engine.costs.arithmetic import OURS
 from engine.costs.correcting import correct_operations
 from engine.costs.costs import Source
 from engine.costs.evaluation.asking import ShapeFunctions
 from engine.costs.evaluation.branches import Branch, branches_of, sides_of_ops
-from engine.costs.evaluation.captured import READS
 from engine.costs.evaluation.known import Items, Known, shape_of_message
-from engine.costs.evaluation.loops import ENTERS
 from engine.costs.evaluation.queries import Calls, Query, query_of
 from engine.costs.evaluation.walk import Evaluation, evaluate
 from engine.costs.grappler import Work, item_of, nothing_known, require_importable, work_of
 from engine.costs.grappler import asked as asked_tensorflow
 from engine.costs.handles import passed_on
-from engine.costs.input_shapes import INPUTS, ITERATORS, declared_shape, given_shapes
+from engine.costs.input_shapes import ITERATORS, declared_shape, given_shapes
 from engine.costs.isolated import OpWork, summed, works_of
+from engine.costs.placeholders import GraphToCost, graph_to_cost, replace_feeds
 from engine.costs.shapes import OutputShapes, inferred_outputs, least_bytes, output_shapes
-from engine.costs.stand_ins import GraphToCost, graph_to_cost, replace_feeds
-from engine.costs.told_shapes import Properties, ToldShapes, add_told_shapes
 from engine.costs.unknown import Unknown
 from engine.errors import CostError, SettingsError, shortened
 from engine.events import Json
-from engine.graphs.graphdef_messages import GraphMessages
-from engine.graphs.graphdef_types import NodeTypes
-from engine.graphs.must_colocate import shared_resource
 from engine.graphs.reading_options import ReadingOptions
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.graphdef_types import NodeTypes
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.must_colocate import shared_resource
+from engine.graphs.tensorflow.op_types import ENTERS, INPUTS, READS, VARIABLES
 
 STAGE = "estimating the costs"
 STEPS = 6
-VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 COUNTERS = frozenset({types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_BOOL})
 CONDITIONAL = frozenset({"Switch", "RefSwitch", "_SwitchN"})
 TRIED_BATCH = 8
@@ -122,13 +120,13 @@ def _by_estimator(to_cost: GraphToCost, report_progress: ReportProgress) -> Esti
     """
     report_progress(STAGE, 3, STEPS)
     properties: Properties = {}
-    told: ToldShapes = {}
+    told: AnnotatedShapes = {}
     names = [node.name for node in to_cost.nodes]
     work = nothing_known(len(names))
     with suppress(CostError):
         item = item_of(to_cost.meta_graph)
         properties = asked_tensorflow(item.GetOpProperties)
-        told = add_told_shapes(to_cost, properties)
+        told = add_annotated_shapes(to_cost, properties)
         if told:
             item = item_of(to_cost.meta_graph)
             properties = asked_tensorflow(item.GetOpProperties)

@@ -24,7 +24,7 @@ from tensorflow.python.grappler import item as grappler_item
 from engine.clusters.catalogue import DeviceKind
 from engine.costs.unknown import Unknown
 from engine.errors import CostError, shortened
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 
 Answer = TypeVar("Answer")
 NODE_IN_REFUSAL = re.compile(r"\{\{node ([^}]*)\}\}")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from tensorflow.core.framework import types_pb2
 
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 
 
 def passed_on(nodes: Sequence[Message], names: Iterable[str]) -> dict[str, str]:

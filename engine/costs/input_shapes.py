@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from tensorflow.core.framework import tensor_shape_pb2, types_pb2
 
 from engine.errors import SettingsError, shortened
-from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.reading_options import ReadingOptions
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import INPUTS
 
-INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 ITERATORS = frozenset({"IteratorGetNext", "IteratorGetNextSync"})
 LAST_PRODUCER_OF_UNKNOWN_SCALARS = 21
 """in files of this version and earlier a placeholder of shape [] is one of any shape"""

@@ -15,13 +15,14 @@ from engine.costs import grappler
 from engine.costs.arithmetic import COUNTS, HEAVY, OURS, moved_bytes_of, operations_of
 from engine.costs.estimable import CALLS, OF_UNKNOWN_ARITHMETIC
 from engine.costs.evaluation.asking import stand_in, write_shape
-from engine.costs.evaluation.known import HANDLES, Known
+from engine.costs.evaluation.known import Known
 from engine.costs.evaluation.queries import Query, tensor_of
 from engine.costs.shapes import MOST_BYTES
 from engine.costs.unknown import Unknown
 from engine.errors import CostError
-from engine.graphs.op_table import registered_ops
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_table import registered_ops
+from engine.graphs.tensorflow.op_types import HANDLES
 
 HANDED_ON = frozenset(
     {

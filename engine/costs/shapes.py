@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tensorflow.core.framework import types_pb2
 
-from engine.costs.evaluation.known import HANDLES, Known, element_bytes, is_known, shape_of_message
-from engine.costs.stand_ins import GraphToCost
-from engine.costs.told_shapes import Properties, ToldShapes
+from engine.costs.annotated_shapes import AnnotatedShapes, Properties
+from engine.costs.evaluation.known import Known, element_bytes, is_known, shape_of_message
+from engine.costs.placeholders import GraphToCost
 from engine.costs.unknown import Unknown
-from engine.graphs.graphdef_types import REFS_FROM
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import HANDLES, REFS_FROM
 
 MOST_BYTES = 2**50
 """of one output"""
@@ -32,7 +32,7 @@ class OutputShapes:
     """[ops] why the shapes of its inputs and outputs are not all known, or `Unknown.NOT_SAID`"""
 
 
-def inferred_outputs(to_cost: GraphToCost, properties: Properties, told: ToldShapes) -> list[list[Known]]:
+def inferred_outputs(to_cost: GraphToCost, properties: Properties, told: AnnotatedShapes) -> list[list[Known]]:
     """[ops] the outputs, from the `properties` that the estimator has inferred."""
     outputs: list[list[Known]] = []
     for index, node in enumerate(to_cost.nodes):

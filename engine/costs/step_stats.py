@@ -16,9 +16,10 @@ import numpy as np
 from engine.child.parent import Results
 from engine.errors import GraphError, shortened
 from engine.events import Json
-from engine.graphs.graphdef_messages import noun_of_first_bytes
-from engine.graphs.tensorflow_messages import Message, parsed
-from engine.graphs.wire import BYTES, Field, WireError, fields
+from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes
+from engine.graphs.tensorflow.messages import Message, parsed
+from engine.graphs.tensorflow.op_types import HANDLES, REFS_FROM
+from engine.graphs.tensorflow.wire import BYTES, Field, WireError, fields
 
 FIELD = "run_metadata"
 ALLOWED = "RunMetadata (.pb) of a run with full tracing"
@@ -28,9 +29,6 @@ LONGEST_US = 1e12
 MOST_BYTES = 2**50
 STEP_STATS, DEVICE_STATS, DEVICE_NAME, NODE_STATS = 1, 1, 1, 2
 """numbers of RunMetadata.step_stats, StepStats.dev_stats, DeviceStepStats.device and .node_stats"""
-REFS_FROM = 100
-NO_DATA = frozenset({20, 21})
-"""DataTypes DT_RESOURCE and DT_VARIANT: a handle stays where its resource is"""
 ELEMENT_BYTES = {
     number: size
     for size, numbers in {
@@ -209,7 +207,7 @@ def _time_us(message: Message) -> float:
 def _output_bytes(tensor: Message) -> int | None:
     """Bytes of one output; None where the stats do not tell, and for handles."""
     number = tensor.dtype % REFS_FROM
-    if number in NO_DATA:
+    if number in HANDLES:
         return None
     if number not in ELEMENT_BYTES or tensor.shape.unknown_rank:
         size = int(tensor.allocation_description.requested_bytes)

@@ -13,12 +13,12 @@ from engine.costs.cost_model import GraphWithShapes
 from engine.costs.estimated import EstimatedCosts
 from engine.errors import GraphError, LimitError, SettingsError, shortened
 from engine.formats.format import PLACED_FILE, Placing, ReadFile, Source
-from engine.graphs.function_calls import calls_of, require_callable
-from engine.graphs.graphdef_messages import MOST_OPS, GraphMessages, read_messages
-from engine.graphs.graphdef_nodes import graph_of_messages
-from engine.graphs.graphdef_writer import with_devices
 from engine.graphs.origin import Origin
-from engine.graphs.tensorflow_messages import load_messages, load_tensorflow
+from engine.graphs.tensorflow.function_calls import calls_of, require_callable
+from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages, read_messages
+from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
+from engine.graphs.tensorflow.graphdef_writer import with_devices
+from engine.graphs.tensorflow.messages import load_messages, load_tensorflow
 
 OPENING = "opening the file"
 READING = "reading the graph"
@@ -82,7 +82,7 @@ def inlined(graph: OpenedGraph, source: Source, report_progress: ReportProgress)
     require_inlinable(graph.messages)
     report_progress(INLINING, 0, 0)
     load_tensorflow()
-    from engine.graphs.inlining import inline
+    from engine.graphs.tensorflow.inlining import inline
 
     messages, notes = inline(graph.messages, graph.origin.fetches)
     _require_bounded(messages, source)

@@ -1,22 +1,60 @@
-"""A MetaGraphDef (`.meta`): its training step is read, or a signature that is asked for. Runs in a child."""
+"""A MetaGraphDef (`.meta`), of which the training step is read, or a signature that is asked for; and what a SavedModel
+has of it too: which graph is in the file, and which part of it a step runs. Runs in a child.
 
+The graph itself is cut out of the container byte by byte, so that the GraphDef's reader, which counts what a file
+claims before it builds anything, sees it first.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.child.parent import ReportProgress
+from engine.errors import GraphError, SettingsError, shortened
 from engine.formats import graphdef
 from engine.formats.format import PLACED_FILE, Placing, ReadFile, Source
 from engine.formats.graphdef import OPENING, OpenedGraph
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.meta_graph import (
-    MetaGraph,
-    Step,
-    meta_graph_of_file,
-    signatures_of,
-    step_of_collections,
-    step_of_signature,
-)
 from engine.graphs.origin import Origin
-from engine.graphs.pruning import pruned
+from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes, read_messages
+from engine.graphs.tensorflow.messages import Message, parsed
+from engine.graphs.tensorflow.pruning import pruned
+from engine.graphs.tensorflow.wire import BYTES, WireError, fields
+
+META_GRAPHS = 2
+"""number of SavedModel's field `meta_graphs`"""
+FIRST_OF_SAVED_MODEL = b"\x08"
+"""the tag of its schema version, with which no MetaGraphDef begins"""
+GRAPH_DEF = 2
+"""number of MetaGraphDef's field `graph_def`"""
+META_GRAPH_FORM = "a MetaGraphDef in binary form"
+SAVED_MODEL_FORM = "a SavedModel in binary form"
+USUAL_TAGS = frozenset({"serve"})
+USUAL_SIGNATURE = "serving_default"
+OWN_SIGNATURES = "__saved_model"
+"""how TensorFlow's own signatures begin: how to initialise the model, not what it does"""
+STEP_COLLECTIONS = ("train_op", "fetches")
+"""names of collections that list what a step is run for, the first one there counts"""
+SHOWN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class MetaGraph:
+    """A MetaGraphDef in two pieces."""
+
+    graph: bytes
+    """the GraphDef"""
+    rest: Message
+    """MetaGraphDef without it: tags, collections, signatures"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step takes and is run for, as names of ops; no fetches: the whole graph."""
+
+    feeds: tuple[str, ...] = ()
+    fetches: tuple[str, ...] = ()
+    said_by: str = ""
+    """what of the file says so, for people"""
 
 
 def check(source: Source, report_progress: ReportProgress) -> None:
@@ -57,3 +95,140 @@ def read(source: Source, report_progress: ReportProgress) -> ReadFile:
 def write(source: Source, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
     """The step's GraphDef with its devices. Raises PlacementError, GraphError, LimitError."""
     (folder / PLACED_FILE).write_bytes(graphdef.placed(read(source, report_progress), source.suffix, placing))
+
+
+def meta_graph_of_file(content: bytes) -> MetaGraph:
+    """The MetaGraphDef in a `.meta` file. Raises GraphError."""
+    if not content:
+        raise GraphError("the file is empty", allowed=META_GRAPH_FORM, field="file")
+    if (noun := noun_of_first_bytes(content, ".meta")) is not None:
+        raise GraphError(f"this is {noun}", allowed=META_GRAPH_FORM, field="file")
+    if content.startswith(FIRST_OF_SAVED_MODEL) and (noun := _noun_of_other(content)) is not None:
+        raise GraphError(f"this is {noun}", allowed=META_GRAPH_FORM, field="file")
+    meta_graph = _meta_graph(content, "the file is no MetaGraphDef, or it is cut short or damaged", META_GRAPH_FORM)
+    if not meta_graph.graph:
+        noun = _noun_of_other(content)
+        what = f"this is {noun}" if noun else "the file holds no graph"
+        raise GraphError(what, allowed=META_GRAPH_FORM, field="file")
+    return meta_graph
+
+
+def meta_graph_of_saved_model(content: bytes) -> tuple[MetaGraph, str]:
+    """The one graph of a saved_model.pb, or the usual one of several; and a sentence where there was a choice.
+
+    Raises GraphError.
+    """
+    where = "saved_model.pb"
+    if not content:
+        raise GraphError("the file is empty", where=where, allowed=SAVED_MODEL_FORM, field="file")
+    if (noun := noun_of_first_bytes(content, ".pb")) is not None:
+        raise GraphError(f"this is {noun}", where=where, allowed=SAVED_MODEL_FORM, field="file")
+    fault = "saved_model.pb is no SavedModel, or it is cut short or damaged"
+    pieces = _pieces(content, META_GRAPHS, fault, SAVED_MODEL_FORM)[0]
+    graphs = [_meta_graph(piece, fault, SAVED_MODEL_FORM) for piece in pieces]
+    graphs = [graph for graph in graphs if graph.graph]
+    if not graphs:
+        raise GraphError("it holds no graph", where=where, allowed=SAVED_MODEL_FORM, field="file")
+    if len(graphs) == 1:
+        return graphs[0], ""
+    usual = [graph for graph in graphs if frozenset(graph.rest.meta_info_def.tags) == USUAL_TAGS]
+    tags = "; ".join(_tags(graph) for graph in graphs[:SHOWN])
+    if len(usual) != 1:
+        what = f"it holds {len(graphs)} graphs, with the tags {tags}"
+        raise GraphError(what, where=where, allowed="one graph, or one with the tag serve alone", field="file")
+    return usual[0], f"Of the file's {len(graphs)} graphs, with the tags {tags}, the one with the tag serve was read."
+
+
+def signatures_of(meta_graph: MetaGraph) -> tuple[str, ...]:
+    """The names of the model's own signatures that give something, sorted."""
+    signatures = meta_graph.rest.signature_def
+    named = (name for name in signatures if not name.startswith(OWN_SIGNATURES))
+    return tuple(sorted(name for name in named if ops_of(signatures[name].outputs.values())))
+
+
+def chosen_signature(meta_graph: MetaGraph, wanted: str) -> str:
+    """The name of the signature `wanted`; empty: of the usual one, or the only one. Raises SettingsError."""
+    names = signatures_of(meta_graph)
+    chosen = wanted or (names[0] if len(names) == 1 else USUAL_SIGNATURE)
+    if chosen not in names:
+        shown = ", ".join(shortened(name) for name in names[:SHOWN]) + ", …" * (len(names) > SHOWN) or "none"
+        what = f"there is no signature {shortened(chosen)}"
+        raise SettingsError(what, where="signature", allowed=shown, field="signature")
+    return chosen
+
+
+def step_of_signature(meta_graph: MetaGraph, wanted: str) -> Step:
+    """What the signature `wanted`, as in `chosen_signature`, takes and gives. Raises SettingsError."""
+    chosen = chosen_signature(meta_graph, wanted)
+    signature = meta_graph.rest.signature_def[chosen]
+    feeds, fetches = ops_of(signature.inputs.values()), ops_of(signature.outputs.values())
+    return Step(tuple(sorted(set(feeds))), tuple(sorted(set(fetches))), f"signature {shortened(chosen)}")
+
+
+def step_of_collections(meta_graph: MetaGraph) -> Step:
+    """What the collections say a step is run for, if they do."""
+    for name in STEP_COLLECTIONS:
+        listed = meta_graph.rest.collection_def[name].node_list.value if name in meta_graph.rest.collection_def else ()
+        if listed:
+            return Step((), tuple(sorted({op_of(text) for text in listed})), f"collection {name}")
+    return Step()
+
+
+def ops_of(tensors: Iterable[Message]) -> Sequence[str]:
+    """The names of the ops behind TensorInfo messages, composite ones part by part."""
+    names: list[str] = []
+    for tensor in tensors:
+        kind = tensor.WhichOneof("encoding")
+        if kind == "name":
+            names.append(op_of(tensor.name))
+        elif kind == "coo_sparse":
+            sparse = tensor.coo_sparse
+            parts = (sparse.values_tensor_name, sparse.indices_tensor_name, sparse.dense_shape_tensor_name)
+            names += map(op_of, parts)
+        elif kind == "composite_tensor":
+            names += ops_of(tensor.composite_tensor.components)
+    return [name for name in names if name]
+
+
+def op_of(tensor: str) -> str:
+    """`x` of `x`, `x:1` or `^x`."""
+    return tensor.lstrip("^").partition(":")[0]
+
+
+def _meta_graph(content: bytes, fault: str, allowed: str) -> MetaGraph:
+    graphs, rest = _pieces(content, GRAPH_DEF, fault, allowed)
+    message = parsed("tensorflow.core.protobuf.meta_graph_pb2", "MetaGraphDef", rest)
+    if message is None:
+        noun = _noun_of_other(content)
+        raise GraphError(f"this is {noun}" if noun else fault, allowed=allowed, field="file")
+    return MetaGraph(b"".join(graphs), message)
+
+
+def _pieces(content: bytes, number: int, fault: str, allowed: str) -> tuple[list[bytes], bytes]:
+    """The payloads of the message's fields `number`, and the message without them."""
+    pieces: list[bytes] = []
+    rest: list[bytes] = []
+    try:
+        for field in fields(content):
+            if field.number == number and field.wire_type == BYTES:
+                pieces.append(content[field.payload : field.end])
+            else:
+                rest.append(content[field.start : field.end])
+    except WireError as broken:
+        raise GraphError(f"{fault}: {broken}", allowed=allowed, field="file") from None
+    return pieces, b"".join(rest)
+
+
+def _noun_of_other(content: bytes) -> str | None:
+    """What a file without a MetaGraphDef's graph is."""
+    saved_model = parsed("tensorflow.core.protobuf.saved_model_pb2", "SavedModel", content)
+    if saved_model is not None and saved_model.saved_model_schema_version and saved_model.meta_graphs:
+        return "a SavedModel (saved_model.pb)"
+    graph = parsed("tensorflow.core.framework.graph_pb2", "GraphDef", content)
+    if graph is not None and any(node.name and node.op for node in graph.node):
+        return "a GraphDef, whose suffix is .pb"
+    return None
+
+
+def _tags(meta_graph: MetaGraph) -> str:
+    return " and ".join(shortened(tag) for tag in meta_graph.rest.meta_info_def.tags) or "none"

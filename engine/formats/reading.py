@@ -26,7 +26,7 @@ from engine.files.archive import fields_of, from_fields
 from engine.formats.format import ReadFile, Source
 from engine.formats.registry import FORMATS, format_of, function
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
@@ -35,10 +35,10 @@ DEFAULT_GROUPS = 128
 AS_IT_IS = ReadingOptions()
 LOADED_FIRST = (
     "engine.costs.estimating",
-    "engine.graphs.inlining",
-    "engine.formats.saved_model",
-    "engine.formats.node_link",
-    "engine.graphs.op_table:registered_ops",
+    "engine.graphs.tensorflow.inlining",
+    "engine.formats.saved_model.saved_model",
+    "engine.formats.node_link.reader",
+    "engine.graphs.tensorflow.op_table:registered_ops",
 )
 """what a reading loads, or calls once a process"""
 READING_STATS = "reading the step stats"

@@ -37,13 +37,13 @@ FORMATS = {
     ),
     ".zip": Format(
         "SavedModel",
-        "engine.formats.saved_model:check",
-        "engine.formats.saved_model:read",
-        "engine.formats.saved_model:write",
+        "engine.formats.saved_model.saved_model:check",
+        "engine.formats.saved_model.saved_model:read",
+        "engine.formats.saved_model.saved_model:write",
         WITH_SIGNATURE,
         is_tensorflow=True,
     ),
-    ".json": Format("node-link JSON", "engine.formats.node_link:check", "engine.formats.node_link:read"),
+    ".json": Format("node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"),
 }
 """suffix (8 characters at most, the dot included) → row, the usual one first"""
 

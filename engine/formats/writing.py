@@ -11,8 +11,8 @@ from engine.events import Json
 from engine.formats.format import PLACED_FILE, Placing
 from engine.formats.reading import AS_IT_IS, order_of, source_of
 from engine.formats.registry import FORMATS, format_of, function
-from engine.graphs.graphdef_messages import require_suffix
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.graphdef_messages import require_suffix
 
 SAVED_MODEL_SUFFIX = ".zip"
 WRITING = "writing the placed graph"

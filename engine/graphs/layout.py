@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.graphs.colocation import DisjointSets
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.ordering import levels
 
 NODE_WIDTH, NODE_HEIGHT = 120, 36

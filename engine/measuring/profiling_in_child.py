@@ -16,7 +16,7 @@ from tensorflow.core.protobuf import config_pb2
 from engine.child.parent import ReportProgress, Results
 from engine.events import Json
 from engine.formats.reading import read_file, source_of
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 from engine.measuring.profiling import METADATA_FILE
 from engine.measuring.session_graph import (
     RunnableGraph,

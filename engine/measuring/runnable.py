@@ -15,8 +15,9 @@ from tensorflow.core.framework import op_def_pb2, types_pb2
 from tensorflow.python.client import pywrap_tf_session
 
 from engine.errors import GraphError, shortened
-from engine.graphs.graphdef_messages import GraphMessages
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
 
 HARMLESS_TEXTS = frozenset(
     {
@@ -27,12 +28,7 @@ HARMLESS_TEXTS = frozenset(
     }
 )
 """attributes of text that name a way to compute, or a place inside of the step"""
-CALLS = frozenset(
-    {
-        *("PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "While", "StatelessWhile"),
-        *("Case", "StatelessCase"),
-    }
-)
+CALLS = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
 """ops that run functions of the graph's library"""
 TEXTS = frozenset(
     {

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.errors import GraphError, shortened
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import INPUTS
 
 SAVING = frozenset({"SaveV2", "RestoreV2", "Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints"})
-INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
 VARYING = INPUTS | {"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "Variable", "VariableV2"}
 """ops whose outputs differ from step to step"""

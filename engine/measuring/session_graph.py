@@ -19,20 +19,19 @@ from tensorflow.core.protobuf import config_pb2
 from engine.child.parent import ReportProgress
 from engine.costs.input_shapes import declared_shape, given_shapes, shape_text
 from engine.errors import GraphError, shortened
-from engine.graphs.graphdef_messages import GraphMessages
 from engine.graphs.reading_options import ReadingOptions
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import HANDLES, INPUTS, VARIABLES
 from engine.measuring.captured_variables import is_handle, with_variables
 from engine.measuring.runnable import require_runnable
-from engine.measuring.selection import INPUTS, Selection, select
+from engine.measuring.selection import Selection, select
 
 v1 = tf.compat.v1
 COLOCATION = "_class"
 MOST_ELEMENTS = 2**40
-HANDLES = frozenset({types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT})
 _NODE = re.compile(r"\{\{node ([^}]*)\}\}")
 """how TensorFlow names an op in its messages"""
-VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from engine.errors import InfeasibleError
 from engine.events import ShouldStop
-from engine.graphs.gradients import NO_OP, forward_ops
 from engine.graphs.graph import ComputationGraph
+from engine.graphs.grouping.gradients import NO_OP, forward_ops
 from engine.placers.weighted_groups import weighted_graph
 from engine.problem import PlacementProblem
 from engine.simulator.topology import topological_order

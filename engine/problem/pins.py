@@ -9,7 +9,7 @@ from engine.costs.costs import Costs
 from engine.errors import GraphError, shortened
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 
 
 def allowed_devices(

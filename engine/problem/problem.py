@@ -12,7 +12,7 @@ from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
 from engine.events import EmitFromPlacer, Episode, PlacerState, Progress, ShouldStop
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger
 from engine.problem.reporter import Reporter, ignore
 from engine.simulator import Evaluations, Simulator

@@ -13,12 +13,12 @@ from engine.formats import graphdef
 from engine.formats.format import PLACED_FILE, Placing, Source
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.graphdef_messages import NODE, read_messages
-from engine.graphs.graphdef_nodes import graph_of_messages
-from engine.graphs.graphdef_writer import DEVICE
-from engine.graphs.must_colocate import SWITCHED_FEED
-from engine.graphs.tensorflow_messages import Message, load_messages
-from engine.graphs.wire import fields
+from engine.graphs.tensorflow.graphdef_messages import NODE, read_messages
+from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
+from engine.graphs.tensorflow.graphdef_writer import DEVICE
+from engine.graphs.tensorflow.messages import Message, load_messages
+from engine.graphs.tensorflow.must_colocate import SWITCHED_FEED
+from engine.graphs.tensorflow.wire import fields
 from experiments.placed.step import (
     VARIABLE,
     Numbers,

@@ -11,8 +11,8 @@ from tensorflow.core.protobuf import config_pb2, saved_model_pb2
 from tensorflow.python.eager import context
 
 from engine.events import Json
-from engine.graphs.saved_model_archive import SAVED_MODEL_FILE
-from engine.graphs.tensorflow_messages import Message
+from engine.formats.saved_model.archive import SAVED_MODEL_FILE
+from engine.graphs.tensorflow.messages import Message
 from experiments.placed.step import (
     UNKNOWN_LENGTH,
     Numbers,

@@ -10,13 +10,13 @@ from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 from engine.child.parent import Limits, no_progress
 from engine.events import Json
-from engine.formats import saved_model
 from engine.formats.format import PLACED_FILE, Placing, Source
 from engine.formats.graphdef import serialized
 from engine.formats.reading import read_file
+from engine.formats.saved_model import saved_model
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.reading_options import ReadingOptions
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 from experiments.placed.checks import (
     PlacedGraph,
     definition_of,

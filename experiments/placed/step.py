@@ -16,7 +16,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 from tensorflow.core.protobuf import config_pb2
 
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 
 v1 = tf.compat.v1
 VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})

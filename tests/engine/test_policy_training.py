@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from engine.errors import SettingsError
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.grouping import group_ops
 from engine.prepared import PreparedGraph
 from tests.engine.policies.small_trainings import request
 from tests.engine.small_runs import prepared_graph

@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.clusters.parsing import parse_cluster
 from engine.files.archive import pack, unpack
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import OPS_NAMED, PreparedGraph

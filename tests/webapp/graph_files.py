@@ -2,7 +2,7 @@
 
 import json
 
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.costs.step_stats_samples import CPU, device, run_metadata, stats
 from tests.engine.graphs.graphdef_samples import attribute, identity, node, total, type_attribute
 

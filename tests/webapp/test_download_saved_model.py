@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync
 from django.test import Client
 
 from engine import api
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.graphs.container_samples import archive, meta_graph, saved_model, signature
 from tests.engine.graphs.graphdef_samples import attribute, node, type_attribute
 from tests.webapp.graph_files import graphdef

@@ -18,9 +18,9 @@ from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
 from webapp.jobs import keeper, reaper
 from webapp.jobs.claim import Claim
-from webapp.profiles.leftovers import remove_leftovers
 from webapp.profiles.measuring import measure_graph
 from webapp.profiles.models import Profile
+from webapp.profiles.orphan_files import remove_orphan_files
 from webapp.projects.models import Project
 
 JSON = {"accept": "application/json"}
@@ -232,11 +232,11 @@ def test_one_whose_graph_is_deleted_leaves_nothing(
 def test_its_file_goes_with_the_graph_and_not_before(
     client: Client, profile: Profile, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.graphs.leftovers.OLD_SECONDS", -1.0)
+    monkeypatch.setattr("webapp.graphs.orphan_files.OLD_SECONDS", -1.0)
     carry_out(profile, monkeypatch)
     stray = data_folder / "profiles" / "stray.pb"
     stray.touch()
-    assert remove_leftovers() == 1
+    assert remove_orphan_files() == 1
     assert len(files_in(data_folder)) == 2
     client.post(f"/projects/{profile.graph.project_id}/delete/")
     assert files_in(data_folder) == []

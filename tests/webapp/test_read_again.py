@@ -14,8 +14,8 @@ from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef, measured_times
 from webapp.graphs import uploads
 from webapp.graphs.graph_options import GraphOptions
-from webapp.graphs.leftovers import OLD_SECONDS, remove_leftovers
 from webapp.graphs.models import Graph
+from webapp.graphs.orphan_files import OLD_SECONDS, remove_orphan_files
 from webapp.projects.models import Project
 
 JSON = {"accept": "application/json"}
@@ -93,7 +93,7 @@ def test_a_file_that_just_got_its_name_is_no_leftover(
     queue = uploads._queue
 
     def queue_late(*arguments: Any) -> None:
-        assert remove_leftovers() == 0, "the row is not there yet"
+        assert remove_orphan_files() == 0, "the row is not there yet"
         queue(*arguments)
 
     monkeypatch.setattr(uploads, "_queue", queue_late)

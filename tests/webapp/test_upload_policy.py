@@ -13,7 +13,7 @@ from pytest_django import Settings
 from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
 from webapp.graphs.models import Graph
-from webapp.pages.graphs.door import upload_limit_bytes
+from webapp.pages.graphs.upload_limits import upload_limit_bytes
 from webapp.policies import lifecycle
 from webapp.policies.models import Policy, PolicyFile
 from webapp.runs.models import Run

@@ -13,10 +13,10 @@ from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef, measured_times, node_link
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.input_shapes import MOST_LINES, input_shapes_text, parse_input_shapes
-from webapp.graphs.leftovers import remove_leftovers
 from webapp.graphs.models import Graph
 from webapp.graphs.named_numbers import MOST_LINES as MOST_NUMBERS
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
+from webapp.graphs.orphan_files import remove_orphan_files
 from webapp.graphs.reading import read_graph
 from webapp.projects.models import Project
 
@@ -277,7 +277,7 @@ def test_more_files_than_there_are_fields_are_refused(
 def test_both_files_go_with_the_graph(client: Client, project: Project, data_folder: Path) -> None:
     upload(client, project, {"run_metadata": times()})
     assert len(files_in(data_folder)) == 2
-    assert remove_leftovers() == 0
+    assert remove_orphan_files() == 0
     client.post(f"/graphs/{Graph.objects.get().id}/delete/")
     assert files_in(data_folder) == []
 

@@ -4,8 +4,8 @@ import uuid
 
 from celery import shared_task
 
-from webapp.graphs.leftovers import remove_leftovers
 from webapp.graphs.models import Graph
+from webapp.graphs.orphan_files import remove_orphan_files
 from webapp.graphs.reading import read_graph
 
 
@@ -13,4 +13,4 @@ from webapp.graphs.reading import read_graph
 def read(graph_id: str) -> None:
     """Build, read, cost and group one graph; then tidy up."""
     read_graph(uuid.UUID(graph_id))
-    remove_leftovers()
+    remove_orphan_files()

@@ -4,13 +4,13 @@ import uuid
 
 from celery import shared_task
 
-from webapp.profiles.leftovers import remove_leftovers
 from webapp.profiles.measuring import measure_graph
 from webapp.profiles.models import Profile
+from webapp.profiles.orphan_files import remove_orphan_files
 
 
 @shared_task(name=Profile.TASK)  # type: ignore[untyped-decorator]  # Celery is untyped
 def measure(profile_id: str) -> None:
     """Measure one graph's op times; then tidy up."""
     measure_graph(uuid.UUID(profile_id))
-    remove_leftovers()
+    remove_orphan_files()

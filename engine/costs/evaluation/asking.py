@@ -13,9 +13,9 @@ import tensorflow as tf
 from tensorflow.core.framework import node_def_pb2
 from tensorflow.python.framework import ops as tensorflow_ops
 
-from engine.costs.evaluation.known import HANDLES, OPEN, Known, Shape, Value
-from engine.graphs.graphdef_types import INVALID, REFS_FROM
-from engine.graphs.tensorflow_messages import Message
+from engine.costs.evaluation.known import OPEN, Known, Shape, Value
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import HANDLES, INVALID, REFS_FROM
 
 REFUSALS = (ValueError, TypeError, IndexError, KeyError, AttributeError, tf.errors.OpError)
 """what TensorFlow raises for inputs that do not fit an op"""

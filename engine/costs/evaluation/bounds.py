@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from engine.costs.evaluation.known import OPEN, Known, Shape, is_known
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 
 Bound: TypeAlias = Callable[[Message, Sequence[Known]], int]
 """the largest length of the open dimensions of an op's outputs, or OPEN"""

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.costs.evaluation.known import Known
-from engine.costs.evaluation.loops import MERGES, SWITCHES
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import MERGES, SWITCHES
 
 Sides: TypeAlias = frozenset[tuple[int, int]]
 """(the op that gives the condition, the output of the Switch) of all conditions that an op is behind"""

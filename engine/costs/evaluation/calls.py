@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tensorflow.core.framework import node_def_pb2, types_pb2
 from tensorflow.python.framework import op_def_registry
 
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "XlaLaunch", "RemoteCall", "BatchFunction"})
 CONDITIONS = frozenset({"If", "StatelessIf", "_If"})

@@ -9,10 +9,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from engine.costs.evaluation.known import Items, Known, is_known
-from engine.costs.evaluation.loops import ENTERS
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import ENTERS, READS
 
-READS = "ReadVariableOp"
 HANDED_ON = frozenset({"Identity", "Cast", "StopGradient", *ENTERS})
 NORMS = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
 TELLING = frozenset({"Reshape", "BiasAdd", "BiasAddV1", *NORMS})

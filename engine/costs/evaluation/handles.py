@@ -12,7 +12,6 @@ import numpy as np
 from tensorflow.core.framework import types_pb2
 
 from engine.costs.evaluation.known import (
-    HANDLES,
     OPEN,
     Items,
     Known,
@@ -24,7 +23,8 @@ from engine.costs.evaluation.known import (
     shape_of_message,
     shape_of_value,
 )
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import HANDLES
 
 Outputs: TypeAlias = Sequence[Known]
 VARIANT, INT32 = types_pb2.DT_VARIANT, types_pb2.DT_INT32

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tensorflow.core.framework import types_pb2
 from tensorflow.python.framework import tensor_util
 
-from engine.graphs.graphdef_types import INVALID, REFS_FROM
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import HANDLES, INVALID, REFS_FROM
 
 Shape: TypeAlias = tuple[int, ...] | None
 """lengths, `OPEN` for one that is not known; None: the rank is not known either"""
@@ -22,7 +22,6 @@ MOST_ELEMENTS = 1024
 """of a value that is kept: what lengths, axes and masks are computed from is small"""
 MOST_CONSTANT_BYTES = 16_384
 """of a constant whose value is looked at"""
-HANDLES = frozenset({types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT})
 
 
 @dataclass(frozen=True, slots=True)

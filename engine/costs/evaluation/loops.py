@@ -16,12 +16,9 @@ import numpy as np
 
 from engine.costs.evaluation.known import Known
 from engine.graphs.reading_options import MOST_TRIPS
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import ENTERS, EXITS, MERGES, SWITCHES
 
-ENTERS = frozenset({"Enter", "RefEnter"})
-EXITS = frozenset({"Exit", "RefExit"})
-MERGES = frozenset({"Merge", "RefMerge"})
-SWITCHES = frozenset({"Switch", "RefSwitch"})
 NEXTS = frozenset({"NextIteration", "RefNextIteration"})
 PASSED_ON = frozenset({"Identity", "StopGradient", "Snapshot", "LoopCond", *SWITCHES, *NEXTS})
 """ops that give on their first input"""

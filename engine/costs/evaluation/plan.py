@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from engine.costs.evaluation.loops import ENTERS, MERGES, NEXTS, Loop, Path, frame_of_ops
-from engine.graphs.tensorflow_messages import Message
+from engine.costs.evaluation.loops import NEXTS, Loop, Path, frame_of_ops
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import ENTERS, MERGES
 
 Inputs = list[list[tuple[int, int]]]
 """[ops] (op, output) of each input without those that close a loop; a control edge's output is -1"""

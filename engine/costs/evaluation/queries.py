@@ -11,12 +11,12 @@ from engine.costs.arithmetic import TensorOf, operations_of
 from engine.costs.evaluation.asking import ShapeFunctions, cleaned
 from engine.costs.evaluation.branches import branches_of, sides_of_ops
 from engine.costs.evaluation.calls import MOST_EXPANDED, CannotExpandError, Expanded, expanded, is_call
-from engine.costs.evaluation.captured import READS
-from engine.costs.evaluation.known import HANDLES, Items, Known, shape_of_message
+from engine.costs.evaluation.known import Items, Known, shape_of_message
 from engine.costs.evaluation.walk import Evaluation, evaluate
-from engine.graphs.graphdef_types import NodeTypes
 from engine.graphs.reading_options import ReadingOptions
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.graphdef_types import NodeTypes
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import HANDLES, READS
 
 WITHOUT_WORK = frozenset({"Placeholder", "Const", "NoOp", "VarHandleOp"})
 """types of ops of a function's body that do nothing themselves"""

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine.costs.evaluation.known import MOST_ELEMENTS, Known, Value, is_known, numpy_type
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 
 Values: TypeAlias = Sequence[Value | None] | None
 Evaluate: TypeAlias = Callable[[Message, Sequence[Known]], Values]

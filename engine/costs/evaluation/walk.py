@@ -18,7 +18,6 @@ from engine.costs.evaluation.asking import ShapeFunctions, cleaned
 from engine.costs.evaluation.bounds import OF_DATA, bounded_outputs, closed_length, largest_slice
 from engine.costs.evaluation.captured import CapturedShapes
 from engine.costs.evaluation.known import (
-    HANDLES,
     OPEN,
     UNKNOWN,
     Items,
@@ -32,12 +31,13 @@ from engine.costs.evaluation.known import (
     together,
     value_of_constant,
 )
-from engine.costs.evaluation.loops import ENTERS, EXITS, MERGES, NEXTS, SWITCHES, Loop, Path, Trips
+from engine.costs.evaluation.loops import NEXTS, Loop, Path, Trips
 from engine.costs.evaluation.plan import plan_of
 from engine.costs.evaluation.small_values import values_of
-from engine.graphs.graphdef_types import INVALID, REFS_FROM, NodeTypes
 from engine.graphs.reading_options import MOST_TRIPS, ReadingOptions
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.graphdef_types import NodeTypes
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import ENTERS, EXITS, HANDLES, INVALID, MERGES, REFS_FROM, SWITCHES
 
 VARIANT = types_pb2.DT_VARIANT
 MOST_ROUNDS = 4

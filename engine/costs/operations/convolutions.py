@@ -6,7 +6,7 @@ by the input or by the filter takes as many operations as the convolution itself
 """
 
 from engine.costs.operations.execution import Count, Execution, MisfitError, Shape, require, size
-from engine.graphs.wire import VARINT, WireError, fields, read_varint
+from engine.graphs.tensorflow.wire import VARINT, WireError, fields, read_varint
 
 CHANNELS_FIRST = frozenset({b"NCHW", b"NCDHW", b"NCW", b"CHANNELS_FIRST"})
 CHANNELS_LAST = frozenset({b"NHWC", b"NDHWC", b"NWC", b"CHANNELS_LAST"})

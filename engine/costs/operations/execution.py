@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 
 Shape: TypeAlias = tuple[int, ...]
 """all lengths known, from 0"""

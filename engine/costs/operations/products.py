@@ -4,7 +4,7 @@ from math import prod
 
 from engine.costs.operations.equations import einsum
 from engine.costs.operations.execution import Count, Execution, MisfitError, Shape, broadcast, require, size
-from engine.graphs.wire import BYTES, VARINT, WireError, fields, read_varint
+from engine.graphs.tensorflow.wire import BYTES, VARINT, WireError, fields, read_varint
 
 LEFT_CONTRACTED, RIGHT_CONTRACTED = 1, 2
 """fields of xla.DotDimensionNumbers"""

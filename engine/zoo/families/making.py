@@ -12,11 +12,11 @@ from engine.child.parent import ReportProgress, Results, no_progress, publish
 from engine.clusters.catalogue import CATALOGUE
 from engine.costs.estimated import estimates_of
 from engine.events import Json
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_nodes import graph_of_messages
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.graphdef_messages import read_messages
+from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 from engine.prepared import PreparedGraph
 from engine.zoo import definition
 from engine.zoo.families.cache import framed

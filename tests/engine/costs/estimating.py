@@ -12,11 +12,11 @@ from tensorflow.python.grappler import cluster as grappler_cluster
 from engine.child.parent import ReportProgress, Results
 from engine.clusters.catalogue import CATALOGUE, DeviceKind
 from engine.costs import estimating, grappler
-from engine.costs.stand_ins import graph_to_cost, replace_feeds
+from engine.costs.placeholders import graph_to_cost, replace_feeds
 from engine.errors import PlacetoError
 from engine.events import Json
-from engine.graphs.graphdef_messages import read_messages
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.graphdef_messages import read_messages
 from engine.zoo import ZOO
 from tests.engine.costs.roofline import arithmetic
 

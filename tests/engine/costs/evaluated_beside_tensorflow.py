@@ -17,14 +17,15 @@ from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 from engine.child.parent import ReportProgress, Results
 from engine.costs.evaluation.asking import ShapeFunctions
 from engine.costs.evaluation.branches import sides_of_ops
-from engine.costs.evaluation.known import HANDLES, Known, is_known
+from engine.costs.evaluation.known import Known, is_known
 from engine.costs.evaluation.walk import Evaluation, evaluate
 from engine.events import Json
-from engine.graphs.graphdef_messages import GraphMessages
-from engine.graphs.graphdef_types import NodeTypes
-from engine.graphs.inlining import inlined_messages
 from engine.graphs.reading_options import ReadingOptions
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages
+from engine.graphs.tensorflow.graphdef_types import NodeTypes
+from engine.graphs.tensorflow.inlining import inlined_messages
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import HANDLES
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Sample: TypeAlias = tuple[Callable[..., Any], Sequence[Array]]

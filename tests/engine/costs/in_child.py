@@ -12,8 +12,8 @@ from engine.costs.measured import StepStats, step_stats_of
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_nodes import graph_of_messages
+from engine.graphs.tensorflow.graphdef_messages import read_messages
+from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 
 
 def read_step_stats(path: Path, limits: Limits) -> StepStats:

@@ -14,7 +14,7 @@ from engine.costs.evaluation.handles import outputs_of
 from engine.costs.evaluation.known import OPEN, Items, Known, of_value
 from engine.costs.evaluation.queries import Calls
 from engine.events import Json
-from engine.graphs.tensorflow_messages import Message, load_messages
+from engine.graphs.tensorflow.messages import Message, load_messages
 
 DATA = Known(types_pb2.DT_FLOAT, (4, 8))
 

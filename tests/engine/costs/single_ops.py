@@ -12,13 +12,13 @@ from engine.child.parent import ReportProgress, Results
 from engine.costs import grappler
 from engine.costs.arithmetic import ELEMENT_BYTES, TensorOf, moved_bytes_of, operations_of
 from engine.costs.estimating import estimate
-from engine.costs.stand_ins import replace_feeds
+from engine.costs.placeholders import replace_feeds
 from engine.events import Json
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_types import REFS_FROM
 from engine.graphs.reading_options import ReadingOptions
-from engine.graphs.tensorflow_messages import Message
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.graphdef_messages import read_messages
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import REFS_FROM
+from engine.graphs.tensorflow.wire import bytes_field
 
 RAW = tf.raw_ops
 Tensor = Any

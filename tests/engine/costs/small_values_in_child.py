@@ -14,7 +14,7 @@ from engine.costs.evaluation.handles import a_list
 from engine.costs.evaluation.known import Items, Known, of_value
 from engine.costs.evaluation.small_values import EVALUATED, values_of
 from engine.events import Json
-from engine.graphs.tensorflow_messages import Message
+from engine.graphs.tensorflow.messages import Message
 from tests.engine.costs.small_value_cases import A_LIST, CASES, Case
 
 FLOAT = types_pb2.DT_FLOAT

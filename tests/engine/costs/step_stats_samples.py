@@ -1,6 +1,6 @@
 """RunMetadata made by hand, from the wire up."""
 
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.graphs.graphdef_samples import text
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from engine.costs.arithmetic import COUNTS, HEAVY, TensorOf, moved_bytes_of, operations_of
 from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC
 from engine.costs.operations.traffic import TRAFFIC
-from engine.graphs.op_table import registered_ops
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.op_table import registered_ops
+from engine.graphs.tensorflow.wire import bytes_field
 
 FLOAT, HALF, WHOLE, RESOURCE, VARIANT = 1, 19, 3, 20, 21
 Shape = tuple[int, ...]

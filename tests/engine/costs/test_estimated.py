@@ -16,9 +16,9 @@ from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import ChildError, CostError
 from engine.events import Json
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import group_ops
-from engine.graphs.op_table import registered_ops
-from engine.graphs.wire import bytes_field
+from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.tensorflow.op_table import registered_ops
+from engine.graphs.tensorflow.wire import bytes_field
 from engine.prepared import PreparedGraph
 from tests.engine.costs.in_child import estimated
 from tests.engine.graphs.graph_samples import make_costs, make_graph

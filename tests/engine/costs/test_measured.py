@@ -11,7 +11,7 @@ from engine.costs.measured import notes_on_measured, with_measured
 from engine.errors import CostError, GraphError, PlacetoError, SettingsError
 from engine.formats.reading import prepare
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.costs.in_child import read_step_stats
 from tests.engine.costs.step_stats_samples import CPU, GPU, device, number, output, run_metadata, stats, temporary
 from tests.engine.graphs.graphdef_samples import constant, text, total

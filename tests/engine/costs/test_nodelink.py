@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.costs.costs import Costs, Source
-from engine.costs.nodelink import read_nodelink
-from engine.costs.nodelink_writer import write_nodelink
 from engine.errors import CostError, GraphError, PlacetoError
 from engine.events import Json
+from engine.formats.node_link.reader import read_nodelink
+from engine.formats.node_link.writer import write_nodelink
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.graph import CONTROL, ComputationGraph
 from tests.engine.graphs.graph_samples import members, random_graphs

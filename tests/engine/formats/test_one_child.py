@@ -29,7 +29,7 @@ from tests.engine.graphs.graphdef_samples import CALL_IN_TEXT
 PARSERS = (
     ("engine.formats.graphdef", "read_messages"),
     ("engine.formats.meta_graph", "read_messages"),
-    ("engine.formats.saved_model", "read_messages"),
+    ("engine.formats.saved_model.saved_model", "read_messages"),
     ("engine.costs.measured", "devices_of"),
 )
 

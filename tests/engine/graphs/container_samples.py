@@ -6,7 +6,7 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.graphs.graphdef_samples import attribute, constant, identity, node, text, total
 
 GRAPH = constant("a") + constant("b") + total("sum", "a", "b") + identity("unused", "a")

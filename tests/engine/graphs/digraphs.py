@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from engine.graphs.contraction import Contraction, Nodes
+from engine.graphs.grouping.contraction import Contraction, Nodes
 from engine.graphs.ordering import distinct
 
 DIGRAPHS = st.integers(1, 9).flatmap(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.costs.costs import Costs, Source
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 
 Edge = tuple[str, str] | tuple[str, str, int]
 

@@ -1,7 +1,7 @@
 """GraphDefs made by hand, from the wire up: no protobuf classes are needed in the tests' own process."""
 
-from engine.graphs.graphdef_writer import DEVICE
-from engine.graphs.wire import bytes_field, fields
+from engine.graphs.tensorflow.graphdef_writer import DEVICE
+from engine.graphs.tensorflow.wire import bytes_field, fields
 
 
 def text(number: int, content: str | bytes) -> bytes:

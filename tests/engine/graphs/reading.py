@@ -12,10 +12,10 @@ from engine.files.archive import fields_of, from_fields
 from engine.formats.graphdef import serialized
 from engine.formats.reading import order_of, read_file, source_of
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_nodes import graph_of_messages
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.graphdef_messages import read_messages
+from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 
 OPENED_FILE = "graph.pb"
 

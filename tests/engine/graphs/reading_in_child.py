@@ -8,14 +8,15 @@ import numpy as np
 from engine.child.parent import ReportProgress, Results
 from engine.errors import GraphError, LimitError, SettingsError
 from engine.events import Json
-from engine.formats import graphdef, meta_graph, saved_model
+from engine.formats import graphdef, meta_graph
 from engine.formats.format import Source
 from engine.formats.graphdef import require_inlinable
 from engine.formats.registry import FORMATS, function
-from engine.graphs.function_calls import calls_of
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_nodes import graph_of_messages
-from engine.graphs.tensorflow_messages import load_messages
+from engine.formats.saved_model import saved_model
+from engine.graphs.tensorflow.function_calls import calls_of
+from engine.graphs.tensorflow.graphdef_messages import read_messages
+from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
+from engine.graphs.tensorflow.messages import load_messages
 
 DAMAGES = 3000
 OPENERS = {

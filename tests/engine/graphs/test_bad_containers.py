@@ -12,7 +12,7 @@ from engine.errors import GraphError, LimitError
 from engine.events import Json
 from engine.formats.reading import check_upload
 from engine.graphs.reading_options import ReadingOptions
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.graphs.container_samples import (
     GOOD,
     GRAPH,

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.graphs.contraction import MOST_LOOKED_AT
+from engine.graphs.grouping.contraction import MOST_LOOKED_AT
 from engine.graphs.ordering import distinct
 from tests.engine.graphs.digraphs import contraction_of, reachable
 

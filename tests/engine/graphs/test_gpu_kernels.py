@@ -7,8 +7,8 @@ import pytest
 
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
-from engine.graphs.gpu_kernels import TABLE_FILE, table_of_installed_tensorflow
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.gpu_kernels import TABLE_FILE, table_of_installed_tensorflow
+from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.graphs.graphdef_samples import attribute, node, type_attribute
 from tests.engine.graphs.reading import read_graph
 

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from engine.graphs.gradients import NO_OP, forward_ops, join_gradients
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.gradients import NO_OP, forward_ops, join_gradients
+from engine.graphs.grouping.grouping import group_ops
 from tests.engine.graphs.graph_samples import assert_consistent, make_costs, make_graph, members
 
 

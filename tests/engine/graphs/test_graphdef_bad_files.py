@@ -9,7 +9,7 @@ from engine.child.parent import Limits, run_in_child
 from engine.errors import GraphError, LimitError
 from engine.events import Json
 from engine.formats.reading import check_upload
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.graphs.graphdef_samples import (
     attribute,
     colocated_with,

@@ -7,7 +7,7 @@ import pytest
 from engine.child.parent import Limits
 from engine.formats.reading import check_upload
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.graphs.wire import bytes_field
+from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.graphs.graphdef_samples import (
     attribute,
     colocated_with,

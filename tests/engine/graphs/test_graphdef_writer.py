@@ -8,9 +8,9 @@ from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.errors import GraphError, PlacementError
 from engine.events import Json
 from engine.formats.writing import write_placed
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_writer import DEVICE
-from engine.graphs.wire import bytes_field, fields
+from engine.graphs.tensorflow.graphdef_messages import read_messages
+from engine.graphs.tensorflow.graphdef_writer import DEVICE
+from engine.graphs.tensorflow.wire import bytes_field, fields
 from tests.engine.graphs.graphdef_samples import (
     attribute,
     colocated_with,

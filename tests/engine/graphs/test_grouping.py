@@ -11,7 +11,7 @@ from engine.costs.costs import Costs
 from engine.errors import SettingsError
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.grouping import group_ops
 from tests.engine.graphs.graph_samples import (
     assert_consistent,
     make_costs,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engine.graphs.graph import CONTROL
-from engine.graphs.joining import NOBODY, SEVERAL, added_weight, join, only_consumers
+from engine.graphs.grouping.joining import NOBODY, SEVERAL, added_weight, join, only_consumers
 from tests.engine.graphs.digraphs import contraction_of
 from tests.engine.graphs.graph_samples import make_graph
 

@@ -8,9 +8,9 @@ import pytest
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.errors import GraphError
 from engine.events import Json
-from engine.graphs import graphdef_messages
-from engine.graphs.graphdef_messages import GraphMessages, read_messages
-from engine.graphs.large_text import parts_of_text
+from engine.graphs.tensorflow import graphdef_messages
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages, read_messages
+from engine.graphs.tensorflow.large_text import parts_of_text
 
 NODE = """node { name: "op%d" op: "Odd" input: "^op0" device: '/job:w' # a remark
   attr { key: "text" value { s: "\\001\\377 } { \\"" } } attr { key: "shape" value { shape { dim { size: -1 } } } }

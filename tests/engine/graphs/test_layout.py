@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import Grouping, group_ops
+from engine.graphs.grouping.grouping import Grouping, group_ops
 from engine.graphs.layout import COLUMN, LAYER, NODE_HEIGHT, NODE_WIDTH, Layout, _apart, layout
 from tests.engine.graphs.graph_samples import make_costs, make_graph, random_graphs
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.graphs.contraction import Contraction, Nodes
-from engine.graphs.merging import MOST_NEIGHBOURS, merge
+from engine.graphs.grouping.contraction import Contraction, Nodes
+from engine.graphs.grouping.merging import MOST_NEIGHBOURS, merge
 from engine.graphs.ordering import distinct
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
-from engine.graphs.op_table import TABLE_FILE, Argument, registered_ops, table_of_installed_tensorflow
+from engine.graphs.tensorflow.op_table import TABLE_FILE, Argument, registered_ops, table_of_installed_tensorflow
 
 
 def table_in_child(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -17,7 +17,7 @@ def table_in_child(_order: dict[str, Json], _folder: Path, _report_progress: Rep
 
 def test_the_committed_table_is_that_of_the_installed_tensorflow() -> None:
     _, texts = run_in_child(f"{__name__}:table_in_child", {}, Limits(), task="listing ops")
-    assert cast(str, texts["table"]) == TABLE_FILE.read_text(), "run: python -m engine.graphs.op_table"
+    assert cast(str, texts["table"]) == TABLE_FILE.read_text(), "run: python -m engine.graphs.tensorflow.op_table"
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ from engine.files.archive import from_fields
 from engine.formats.reading import order_of, prepare, source_of
 from engine.formats.registry import FORMATS, function
 from engine.graphs.colocation import colocation_classes
-from engine.graphs.function_calls import CALLS, FUNCTIONAL_CONTROL_FLOW
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.graphdef_messages import read_messages
-from engine.graphs.graphdef_nodes import graph_of_messages
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
+from engine.graphs.tensorflow.graphdef_messages import read_messages
+from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
+from engine.graphs.tensorflow.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
 from tests.engine.graphs.graphdef_samples import CALL_IN_TEXT, constant, identity
 from tests.engine.graphs.reading import OPENED_FILE, open_in_child, opened, read_graph
 
@@ -117,7 +117,7 @@ def test_side_effects_of_functions_stay(results: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_call_is_left_that_can_be_inlined(cases: dict[str, Case], name: str) -> None:
-    left = [op_type for op_type in cases[name].graph.op_types if op_type in CALLS | FUNCTIONAL_CONTROL_FLOW]
+    left = [op_type for op_type in cases[name].graph.op_types if op_type in FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW]
     assert left == (["PartitionedCall"] if name == "compiled" else [])
 
 

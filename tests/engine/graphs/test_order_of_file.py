@@ -8,8 +8,8 @@ import pytest
 from engine.child.parent import Limits, no_progress, run_in_child
 from engine.events import Json
 from engine.formats.reading import prepare
-from engine.graphs.grouping import group_ops
-from engine.graphs.wire import fields
+from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.tensorflow.wire import fields
 from engine.prepared import PreparedGraph
 
 OPS = 1500

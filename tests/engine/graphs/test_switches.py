@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.child.parent import Limits
-from engine.graphs.must_colocate import SWITCHED_FEED
+from engine.graphs.tensorflow.must_colocate import SWITCHED_FEED
 from tests.engine.graphs.graphdef_samples import constant, count_attribute, identity, node, type_attribute
 from tests.engine.graphs.reading import read_graph
 

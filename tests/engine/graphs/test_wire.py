@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.graphs.wire import BYTES, FIXED32, FIXED64, VARINT, WireError, bytes_field, fields, read_varint
+from engine.graphs.tensorflow.wire import BYTES, FIXED32, FIXED64, VARINT, WireError, bytes_field, fields, read_varint
 
 
 def encoded(value: int) -> bytes:

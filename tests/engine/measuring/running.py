@@ -6,7 +6,7 @@ from typing import cast
 from engine.child.parent import ReportProgress, Results
 from engine.errors import PlacetoError
 from engine.events import Json
-from engine.graphs.tensorflow_messages import Message, load_messages
+from engine.graphs.tensorflow.messages import Message, load_messages
 from engine.measuring.profiling_in_child import median_step, profile_in_child
 from engine.measuring.runnable import reason_not_to_run
 

@@ -23,8 +23,8 @@ def refusals_in_child(_order: dict[str, Json], folder: Path, _report_progress: R
     from engine.formats import graphdef
     from engine.formats.format import Placing, Source
     from engine.formats.reading import read_file
+    from engine.formats.saved_model.making import write_placed_saved_model
     from engine.graphs.reading_options import ReadingOptions
-    from engine.graphs.saved_model_making import write_placed_saved_model
     from experiments.placed.samples import zipped
     from tests.engine.placed_saved_models.samples import tables
 

@@ -6,7 +6,7 @@ import pytest
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.costs.costs import Costs, Source
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 from engine.problem import Budget, Ledger, PlacementProblem
 
 

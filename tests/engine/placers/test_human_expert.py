@@ -9,7 +9,7 @@ from engine.clusters.parsing import parse_cluster
 from engine.costs.costs import Costs, Source
 from engine.errors import InfeasibleError
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 from engine.placers.human_expert import HumanExpert, own_name, read_branches, read_layers
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import one_group_an_op

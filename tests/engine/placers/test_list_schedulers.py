@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.clusters.parsing import parse_cluster
 from engine.costs.costs import Costs, Source
-from engine.costs.nodelink import read_nodelink
 from engine.errors import SettingsError
 from engine.events import Episode, PlacerState, Progress
+from engine.formats.node_link.reader import read_nodelink
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.grouping import group_ops
 from engine.placers.registry import make_placer
 from engine.problem import Budget, PlacementProblem
 from engine.problem.pins import allowed_devices

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs, Source
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
 

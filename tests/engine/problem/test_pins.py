@@ -10,7 +10,7 @@ from engine.clusters.parsing import parse_cluster
 from engine.costs.costs import Costs
 from engine.errors import GraphError
 from engine.graphs.graph import ComputationGraph
-from engine.graphs.grouping import group_ops
+from engine.graphs.grouping.grouping import group_ops
 from engine.problem.pins import allowed_devices
 from tests.engine.graphs.graph_samples import make_costs, make_graph
 

@@ -8,7 +8,7 @@ import pytest
 from engine.clusters.parsing import parse_cluster
 from engine.costs.costs import Costs, Source
 from engine.graphs.graph import CONTROL, ComputationGraph
-from engine.graphs.grouping import Grouping
+from engine.graphs.grouping.grouping import Grouping
 from engine.placers.weighted_groups import weighted_graph
 from engine.problem import Budget, PlacementProblem
 from engine.search.tasks import BUS, Tasks, memory_of_groups, tasks_of_groups, tasks_of_ops

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import Graph
-from webapp.pages.graphs.what_was_read import (
+from webapp.pages.graphs.reading_summary import (
     cpu_ops_of,
     reading_facts,
     row_facts,

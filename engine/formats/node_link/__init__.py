@@ -1,0 +1,1 @@
+"""Node-link JSON, which brings its costs along."""

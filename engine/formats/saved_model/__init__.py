@@ -1,0 +1,1 @@
+"""A zipped SavedModel: read, and written anew with one signature placed."""

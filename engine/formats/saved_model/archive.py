@@ -1,0 +1,207 @@
+"""A zipped SavedModel, read as streams with caps. Runs in the child.
+
+For reading a graph the one file counts that says what the graphs are. The other files (variables, assets) are looked
+at when a SavedModel is written anew: they go from archive to archive piece by piece. Nothing is unpacked onto the disk.
+"""
+
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from engine.child.parent import NO_ROOM
+from engine.errors import GraphError, LimitError, shortened
+from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes
+
+SAVED_MODEL_FILE = "saved_model.pb"
+VARIABLES_INDEX = "variables/variables.index"
+"""the file that says what the other files of variables hold; TensorFlow reads none of them without it"""
+ARCHIVE = "a zip archive of a SavedModel's folder"
+MOST_ENTRIES = 10_000
+MOST_DIRECTORY_BYTES = 8 * 1024**2
+"""of the archive's own list of its entries, which is read whole"""
+MOST_UNPACKED_BYTES = 16 * 1024**3
+"""that all entries together may claim"""
+MOST_RATIO = 200
+"""of a file's size to its packed size; a graph of ordinary size packs to a twentieth"""
+CHUNK_BYTES = 1024**2
+ENCRYPTED = 0x1
+UNIX = 3
+"""ZipInfo's number of the system that an entry comes from"""
+MOST_BYTES_OF_ZIP32 = 2**31
+"""from this size on an entry is written in the archive's larger form"""
+_END = b"PK\x05\x06"
+_END_BYTES, _LONGEST_COMMENT = 22, 65535
+_DIRECTORY_SIZE_AT = 12
+_DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError, NotImplementedError, OSError)
+"""what reading a damaged archive raises"""
+
+
+class SavedModelArchive:
+    """The files of a zipped SavedModel, which may lie in one folder of the archive."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        entries = archive.infolist()
+        _require_decent(entries)
+        self._archive = archive
+        self._graphs = _saved_model_entry(entries)
+        self.folder = self._graphs.filename.removesuffix(SAVED_MODEL_FILE)
+        """what the names of the SavedModel's files begin with: empty, or a folder and its slash"""
+        own = [entry for entry in entries if entry.filename.startswith(self.folder) and not entry.is_dir()]
+        self._entries = {entry.filename.removeprefix(self.folder): entry for entry in own}
+
+    @property
+    def names(self) -> list[str]:
+        """The SavedModel's files, by their paths in its folder, sorted."""
+        return sorted(self._entries)
+
+    def size(self, name: str) -> int:
+        """The bytes that the file claims to have unpacked."""
+        return self._entries[name].file_size
+
+    def saved_model_bytes(self, most_bytes: int) -> bytes:
+        """The content of `saved_model.pb`. Raises GraphError, LimitError."""
+        return b"".join(self._pieces(self._graphs, most_bytes))
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        """The content of a small file. Raises GraphError, LimitError."""
+        return b"".join(self._pieces(self._entries[name], most_bytes))
+
+    def copy(self, name: str, target: zipfile.ZipFile) -> None:
+        """Put a file into another archive, piece by piece, packed where it was. Raises GraphError, LimitError."""
+        source = self._entries[name]
+        entry = new_entry(source.filename, source.compress_type)
+        pieces = self._pieces(source, MOST_UNPACKED_BYTES)
+        first = next(pieces, b"")  # what is wrong with the entry is told before the other has one
+        entry.file_size = source.file_size
+        with target.open(entry, "w", force_zip64=source.file_size > MOST_BYTES_OF_ZIP32) as sink:
+            sink.write(first)
+            for piece in pieces:
+                sink.write(piece)
+
+    def _pieces(self, entry: zipfile.ZipInfo, most_bytes: int) -> Iterator[bytes]:
+        """The entry's content, which is no more and no less than it claims."""
+        _require_claims(entry, most_bytes)
+        size = 0
+        with self._archive.open(entry) as stream:
+            while piece := stream.read(CHUNK_BYTES):
+                size += len(piece)
+                yield piece
+        if size != entry.file_size:
+            where = shortened(entry.filename)
+            raise zipfile.BadZipFile(f"{where} has {size} bytes and claims {entry.file_size}")
+
+
+@contextmanager
+def opened_archive(path: Path) -> Iterator[SavedModelArchive]:
+    """The SavedModel in `path`, whose entries have been looked at. Raises GraphError, LimitError, also while used."""
+    _require_directory(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield SavedModelArchive(archive)
+    except _DAMAGES as fault:
+        if isinstance(fault, OSError) and fault.errno in NO_ROOM:
+            raise
+        why = "its entries are not where its list says" if isinstance(fault, OSError) else str(fault)
+        what = f"the archive is damaged or cut short: {shortened(why or type(fault).__name__)}"
+        raise GraphError(what, allowed=ARCHIVE, field="file") from None
+
+
+def new_entry(name: str, compress_type: int = zipfile.ZIP_DEFLATED) -> zipfile.ZipInfo:
+    """An entry for an archive of our own: the same bytes whenever and wherever it is written."""
+    entry = zipfile.ZipInfo(name)
+    entry.compress_type = compress_type
+    entry.create_system = UNIX
+    entry.external_attr = (stat.S_IFREG | 0o644) << 16
+    return entry
+
+
+def _require_directory(path: Path) -> None:
+    """The file ends like a zip archive, and its list of entries is of decent size; nothing has been built yet."""
+    with path.open("rb") as file:
+        head = file.read(64)
+        size = path.stat().st_size
+        file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT))
+        tail = file.read()
+    if not head:
+        raise GraphError("the file is empty", allowed=ARCHIVE, field="file")
+    if not head.startswith((b"PK\x03\x04", _END)):
+        noun = noun_of_first_bytes(head, ".zip")
+        what = f"this is {noun}" if noun else "this is no zip archive"
+        raise GraphError(what, allowed=ARCHIVE, field="file")
+    at = tail.rfind(_END)
+    if at < 0 or len(tail) - at < _END_BYTES:
+        raise GraphError("the archive is damaged or cut short: it has no end", allowed=ARCHIVE, field="file")
+    (directory_bytes,) = struct.unpack_from("<L", tail, at + _DIRECTORY_SIZE_AT)
+    if directory_bytes > MOST_DIRECTORY_BYTES:
+        what = f"the archive's list of entries has {directory_bytes} bytes"
+        raise LimitError(what, allowed=f"at most {MOST_DIRECTORY_BYTES} bytes", field="file")
+
+
+def _require_decent(entries: Sequence[zipfile.ZipInfo]) -> None:
+    """No entry would leave the archive's folder, is a link, is there twice or is encrypted; they are not too much."""
+    if len(entries) > MOST_ENTRIES:
+        raise LimitError(f"the archive has {len(entries)} entries", allowed=f"at most {MOST_ENTRIES}", field="file")
+    seen: set[str] = set()
+    for entry in entries:
+        where = shortened(entry.filename)
+        fault = _fault_of_entry(entry)
+        if fault is None and entry.filename in seen:
+            fault = "the archive has two entries of this name"
+        if fault is not None:
+            raise GraphError(fault, where=where, allowed="plain files and folders inside the archive", field="file")
+        seen.add(entry.filename)
+    unpacked = sum(entry.file_size for entry in entries)
+    if unpacked > MOST_UNPACKED_BYTES:
+        what = f"the archive claims to hold {unpacked} bytes"
+        raise LimitError(what, allowed=f"at most {MOST_UNPACKED_BYTES} bytes", field="file")
+
+
+def _fault_of_entry(entry: zipfile.ZipInfo) -> str | None:
+    """Why an archive with this entry is not read."""
+    name = entry.filename
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if name.startswith(("/", "\\")) or (len(name) > 1 and name[1] == ":"):
+        return "the entry has an absolute path"
+    if ".." in parts:
+        return "the entry climbs out of the archive's folder"
+    mode = entry.external_attr >> 16
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+        return "the entry is a link or no plain file"
+    if entry.flag_bits & ENCRYPTED:
+        return "the entry is encrypted"
+    return None
+
+
+def _saved_model_entry(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+    """The `saved_model.pb` at the top, or in the one folder there."""
+    found = [entry for entry in entries if PurePosixPath(entry.filename).name == SAVED_MODEL_FILE]
+    found = [entry for entry in found if len(PurePosixPath(entry.filename).parts) <= 2]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(shortened(entry.filename) for entry in found[:3])
+        raise GraphError(f"the archive has several SavedModels: {names}", allowed="one", field="file")
+    inner = next((entry for entry in entries if entry.filename.lower().endswith(".zip")), None)
+    if inner is not None:
+        what = "the archive has no saved_model.pb, but another archive in it"
+        raise GraphError(what, where=shortened(inner.filename), allowed=ARCHIVE, field="file")
+    what = "the archive has no saved_model.pb, neither at its top nor in the one folder there"
+    raise GraphError(what, allowed=ARCHIVE, field="file")
+
+
+def _require_claims(entry: zipfile.ZipInfo, most_bytes: int) -> None:
+    """What the entry claims to be can be unpacked, and is not too much."""
+    where = shortened(entry.filename)
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        what = f"the entry is packed by method {entry.compress_type}"
+        raise GraphError(what, where=where, allowed="stored, or deflated", field="file")
+    if entry.file_size > most_bytes:
+        what = f"the entry has {entry.file_size} bytes"
+        raise LimitError(what, where=where, allowed=f"at most {most_bytes} bytes", field="file")
+    if entry.file_size > MOST_RATIO * max(entry.compress_size, CHUNK_BYTES // MOST_RATIO):
+        what = f"the entry's {entry.file_size} bytes are packed into {entry.compress_size}"
+        raise LimitError(what, where=where, allowed=f"at most {MOST_RATIO} times as many", field="file")

@@ -1,0 +1,172 @@
+"""Writes a zipped SavedModel anew with one signature placed. Runs in a child.
+
+Its graph is the placed GraphDef, node by node, with the ops beside it that fill the variables and tables; the files of
+variables and assets go from archive to archive as they are. It has TensorFlow's first form, a MetaGraphDef with a saver
+and without objects: TensorFlow makes the variables of the second form where it likes, whatever the graph says.
+`tf.saved_model.load`, `tf.compat.v1.saved_model.load` and TensorFlow Serving read both.
+"""
+
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+from engine.child.parent import ReportProgress
+from engine.errors import GraphError, shortened
+from engine.formats.meta_graph import MetaGraph, chosen_signature, meta_graph_of_saved_model, op_of, ops_of
+from engine.formats.saved_model.archive import SAVED_MODEL_FILE, SavedModelArchive, new_entry, opened_archive
+from engine.formats.saved_model.captured_variables import keys_of_captured
+from engine.formats.saved_model.filling import HOST, filling_of
+from engine.formats.saved_model.restored_tensors import require_stored
+from engine.graphs.tensorflow.graphdef_messages import GraphMessages, read_messages
+from engine.graphs.tensorflow.messages import Message, load_messages
+
+WRITING = "writing the placed SavedModel"
+ASSETS, VARIABLES = ("assets/", "assets.extra/"), "variables/"
+"""folders whose files are copied; what else there is tells of the graph that was, as fingerprint.pb does"""
+INIT_SIGNATURE = "__saved_model_init_op"
+MAIN_OP = "saved_model_main_op"
+INIT_COLLECTIONS = (MAIN_OP, "legacy_init_op")
+"""where the op stands that initialises tables, the first one there counts"""
+ASSET_COLLECTION = "saved_model_assets"
+SCHEMA_VERSION = 1
+PACKING_LEVEL = 1
+"""of 9: weights hardly pack, however long one tries"""
+
+
+def write_placed_saved_model(
+    source: Path, placed: bytes, signature: str, most_bytes: int, target: Path, report_progress: ReportProgress
+) -> None:
+    """Write the SavedModel in `source` to `target`; `placed` is the GraphDef of its `signature`, placed.
+
+    Raises GraphError for an upload without its variables, PlacementError for a variable on a device on which it cannot
+    be restored; LimitError.
+    """
+    report_progress(WRITING, 0, 0)
+    with opened_archive(source) as archive:
+        content = archive.saved_model_bytes(most_bytes)
+    meta_graph, _ = meta_graph_of_saved_model(content)
+    making = _Making(meta_graph, signature, read_messages(placed, ".pb"))
+    with opened_archive(source) as archive:
+        require_stored(making.filling.nodes, archive, target.parent)
+        copied = ASSETS + (VARIABLES,) * bool(making.filling.restores)
+        _write(target, making.saved_model(), archive, copied, report_progress)
+
+
+def _write(
+    path: Path, content: bytes, archive: SavedModelArchive, copied: tuple[str, ...], report_progress: ReportProgress
+) -> None:
+    """An archive of the graphs in `content` and of the files in the folders `copied`."""
+    names = [name for name in archive.names if name.startswith(copied)]
+    with zipfile.ZipFile(path, "w", compresslevel=PACKING_LEVEL) as target:
+        target.writestr(new_entry(archive.folder + SAVED_MODEL_FILE), content)
+        for index, name in enumerate(names):
+            report_progress(WRITING, index, len(names))
+            archive.copy(name, target)
+
+
+class _Making:
+    """The SavedModel with one MetaGraphDef, of what the upload has and the placed graph."""
+
+    def __init__(self, meta_graph: MetaGraph, signature: str, placed: GraphMessages) -> None:
+        self._given = meta_graph.rest
+        self._name = chosen_signature(meta_graph, signature)
+        self._signature = self._given.signature_def[self._name]
+        self._placed = placed
+        self._feeds = frozenset(ops_of(self._signature.inputs.values()))
+        original = read_messages(meta_graph.graph, ".pb")
+        taken = {node.name for node in placed.nodes}
+        self._untaken = [node for node in original.nodes if node.name in self._feeds and node.name not in taken]
+        saver = self._given.saver_def
+        fill_ops = [op_of(name) for name in (saver.restore_op_name, _init_op(self._given)) if name]
+        keys = keys_of_captured(original.nodes, self._given.object_graph_def)
+        self.filling = filling_of(original, list(dict.fromkeys(fill_ops)), saver.filename_tensor_name, keys, placed)
+        """what fills the variables and tables"""
+
+    def saved_model(self) -> bytes:
+        """The content of saved_model.pb."""
+        saved_model = load_messages("tensorflow.core.protobuf.saved_model_pb2").SavedModel()
+        saved_model.saved_model_schema_version = SCHEMA_VERSION
+        made = saved_model.meta_graphs.add()
+        given = self._given.meta_info_def
+        made.meta_info_def.tags.extend(given.tags)
+        made.meta_info_def.tensorflow_version = given.tensorflow_version
+        made.meta_info_def.tensorflow_git_version = given.tensorflow_git_version
+        made.meta_info_def.stripped_default_attrs = given.stripped_default_attrs
+        made.signature_def[self._name].CopyFrom(self._signature)
+        made.asset_file_def.extend(self._assets())
+        self._fill_graph(made.graph_def)
+        if self.filling.restores:
+            self._fill_saver(made)
+        made.collection_def[MAIN_OP].node_list.value.append(
+            _add_barrier(made.graph_def, f"{self.filling.scope}/initialise", self.filling.initialises)
+        )
+        self._require_fed(made)
+        return cast(bytes, saved_model.SerializeToString(deterministic=True))
+
+    def _fill_graph(self, graph: Message) -> None:
+        """The placed graph as it is, what the signature takes beside it, and what fills it."""
+        graph.CopyFrom(self._placed.rest)
+        graph.node.extend(self._placed.nodes)
+        for node in self._untaken:
+            node.device = HOST
+            graph.node.append(node)
+        graph.node.extend(self.filling.nodes)
+        there = {function.signature.name for function in graph.library.function}
+        more = self.filling.rest.library
+        graph.library.function.extend(each for each in more.function if each.signature.name not in there)
+        there = {gradient.function_name for gradient in graph.library.gradient}
+        graph.library.gradient.extend(each for each in more.gradient if each.function_name not in there)
+
+    def _fill_saver(self, made: Message) -> None:
+        """What restores; it saves nothing, though TensorFlow asks for a name there."""
+        given, saver = self._given.saver_def, made.saver_def
+        saver.version = given.version
+        op, colon, output = given.filename_tensor_name.partition(":")
+        saver.filename_tensor_name = saver.save_tensor_name = self.filling.name_of[op] + colon + output
+        name = f"{self.filling.scope}/restore"
+        saver.restore_op_name = _add_barrier(made.graph_def, name, self.filling.restores)
+
+    def _assets(self) -> Iterator[Message]:
+        """The assets that the filling still needs."""
+        for asset in _assets(self._given):
+            op, colon, output = asset.tensor_info.name.partition(":")
+            if op in self.filling.name_of:
+                asset.tensor_info.name = self.filling.name_of[op] + colon + output
+                yield asset
+
+    def _require_fed(self, made: Message) -> None:
+        """Raise GraphError for a placeholder that nothing feeds: TensorFlow would not load it."""
+        fed = {*self._feeds, op_of(made.saver_def.filename_tensor_name)}
+        fed |= {op_of(asset.tensor_info.name) for asset in made.asset_file_def}
+        for node in made.graph_def.node:
+            if node.op == "Placeholder" and node.name not in fed:
+                what = f"signature {shortened(self._name)} needs it, and does not take it"
+                raise GraphError(what, where=shortened(node.name), allowed="placeholders that it takes", field="file")
+
+
+def _add_barrier(graph: Message, name: str, waits_for: Sequence[str]) -> str:
+    """Add an op that is done when others are; returns its name."""
+    graph.node.add(name=name, op="NoOp", input=[f"^{each}" for each in waits_for], device=HOST)
+    return name
+
+
+def _init_op(given: Message) -> str:
+    """What initialises tables, or nothing."""
+    if INIT_SIGNATURE in given.signature_def:
+        return str(given.signature_def[INIT_SIGNATURE].outputs[INIT_SIGNATURE].name)
+    for name in INIT_COLLECTIONS:
+        if name in given.collection_def and given.collection_def[name].node_list.value:
+            return str(given.collection_def[name].node_list.value[0])
+    return ""
+
+
+def _assets(given: Message) -> Iterable[Message]:
+    """AssetFileDef of each asset; TensorFlow's first versions have them in a collection."""
+    if given.asset_file_def or ASSET_COLLECTION not in given.collection_def:
+        yield from given.asset_file_def
+        return
+    for packed in given.collection_def[ASSET_COLLECTION].any_list.value:
+        asset = load_messages("tensorflow.core.protobuf.meta_graph_pb2").AssetFileDef()
+        if packed.Unpack(asset):
+            yield asset

@@ -1,0 +1,115 @@
+"""The tensors that are read from a SavedModel's files of variables: what is asked for, and what is there.
+
+Runs in a child. Of the files the index alone is read: it says what the others hold.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tensorflow.python.framework import errors_impl
+from tensorflow.python.training import py_checkpoint_reader
+
+from engine.errors import GraphError, shortened
+from engine.formats.saved_model.archive import VARIABLES_INDEX, SavedModelArchive
+from engine.formats.saved_model.captured_variables import RESTORE, text_constant
+from engine.graphs.origin import NO_VARIABLES
+from engine.graphs.tensorflow.messages import Message
+
+VARIABLES = VARIABLES_INDEX.removesuffix(".index")
+"""what the names of the files begin with"""
+MOST_INDEX_BYTES = 64 * 1024**2
+ALLOWED = "the files of variables that TensorFlow wrote, all of them"
+_DATA = re.compile(rf"{VARIABLES}\.data-(\d{{5}})-of-(\d{{5}})")
+
+
+def trim_restores(nodes: Sequence[Message]) -> list[Message]:
+    """Let each RestoreV2 of `nodes` read those tensors alone that other nodes take; returns the constants that say so.
+
+    Raises GraphError where the names of tensors are no constants.
+    """
+    node_of_name = {node.name: node for node in nodes}
+    made: list[Message] = []
+    for node in nodes:
+        if node.op != RESTORE:
+            continue
+        places = _places(nodes, node.name)
+        outputs = sorted({output for _, _, output in places})
+        for at, key in ((1, "names"), (2, "slices")):
+            texts = _texts(node_of_name.get(node.input[at].partition(":")[0]), node)
+            made.append(text_constant(f"{node.name}/{key}", [texts[output] for output in outputs]))
+            node.input[at] = made[-1].name
+        types = list(node.attr["dtypes"].list.type)
+        node.attr["dtypes"].list.type[:] = [types[output] for output in outputs]
+        for consumer, position, output in places:
+            consumer.input[position] = f"{node.name}:{outputs.index(output)}"
+    return made
+
+
+def _places(nodes: Iterable[Message], name: str) -> list[tuple[Message, int, int]]:
+    """Where the outputs of the op `name` are taken: by whom, at which of its inputs, which output."""
+    return [
+        (node, position, int(output or 0))
+        for node in nodes
+        for position, (source, _, output) in enumerate(text.partition(":") for text in node.input)
+        if source == name
+    ]
+
+
+def _texts(constant: Message | None, restore: Message) -> list[bytes]:
+    """[outputs of `restore`] what a constant says of each."""
+    count = len(restore.attr["dtypes"].list.type)
+    texts = [] if constant is None else list(constant.attr["value"].tensor.string_val)
+    texts += texts[-1:] * (count - len(texts))  # a constant leaves out what repeats its last value
+    if len(texts) != count:
+        what = "what it restores is not told by constants"
+        raise GraphError(what, where=shortened(restore.name), allowed="names of tensors as constants", field="file")
+    return texts
+
+
+def require_stored(nodes: Iterable[Message], archive: SavedModelArchive, folder: Path) -> None:
+    """Raise GraphError unless the archive's files hold what the RestoreV2 of `nodes` read.
+
+    Leaves the index in `folder`. Nobody looks whether the other files' bytes are those that the index tells of.
+    """
+    asked = dict(_asked(nodes))
+    if not asked:
+        return
+    _require_files(archive)
+    (folder / VARIABLES_INDEX).parent.mkdir()
+    (folder / VARIABLES_INDEX).write_bytes(archive.read(VARIABLES_INDEX, MOST_INDEX_BYTES))
+    try:
+        reader = py_checkpoint_reader.NewCheckpointReader(str(folder / VARIABLES))
+        types = reader.get_variable_to_dtype_map()
+    except (errors_impl.OpError, RuntimeError, ValueError) as refusal:
+        what = f"TensorFlow cannot read it: {shortened(str(refusal).strip(), 200)}"
+        raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file") from None
+    for key, number in asked.items():
+        if key not in types:
+            what = f"it has no tensor {shortened(key)}, which the SavedModel restores"
+            raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file")
+        if types[key].as_datatype_enum != number:
+            what = f"the tensor {shortened(key)} is of type {types[key].name}, and another is restored"
+            raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file")
+
+
+def _asked(nodes: Iterable[Message]) -> Iterator[tuple[str, int]]:
+    """The name and the type of each tensor that is read."""
+    node_of_name = {node.name: node for node in nodes}
+    for node in node_of_name.values():
+        if node.op == RESTORE:
+            keys = _texts(node_of_name.get(node.input[1].partition(":")[0]), node)
+            types = node.attr["dtypes"].list.type
+            yield from zip((key.decode("utf-8", "replace") for key in keys), types, strict=True)
+
+
+def _require_files(archive: SavedModelArchive) -> None:
+    """Raise GraphError unless the index and each file that it may name are there."""
+    if VARIABLES_INDEX not in archive.names:
+        raise GraphError(NO_VARIABLES, field="file")
+    found = [match for name in archive.names if (match := _DATA.fullmatch(name))]
+    there = {(int(match[1]), int(match[2])) for match in found}
+    counts = {count for _, count in there}
+    if len(counts) != 1 or there != {(number, count) for count in counts for number in range(count)}:
+        what = "the files of variables that belong to it are not all there"
+        raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file")

@@ -1,0 +1,1 @@
+"""Ops in groups: co-located, merged, contracted; `grouping.py` is the front door."""

@@ -1,0 +1,210 @@
+"""Groups: ops that move together. The steps: `colocation.py`, `gradients.py`, `joining.py`, `merging.py`."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.catalogue import KINDS
+from engine.errors import SettingsError
+from engine.graphs.colocation import colocation_classes, devices_of_classes
+from engine.graphs.device_string import DeviceString
+from engine.graphs.edge_trips import most_of_each, moved_bytes, trips_of_edges
+from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.graphs.grouping.contraction import Contraction, Nodes
+from engine.graphs.grouping.gradients import are_gradients, forward_ops, join_gradients
+from engine.graphs.grouping.joining import join, only_consumers
+from engine.graphs.grouping.merging import merge
+from engine.graphs.ordering import Pairs, distinct, positions_of_classes, rank_of_ops
+
+WEIGHT_UNITS = 2**40
+"""what the whole work weighs: whole numbers, whose sums do not depend on the order of the file"""
+MOST_SHARES_OF_A_LAYER = 4
+"""equal shares of the work that gradient ops may add to their forward op"""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Which op belongs to which group, and the acyclic graph of the groups. Arrays are read-only.
+
+    Groups are numbered in a topological order of the group graph. Edges that run against that order (into the update
+    ops of a variable's group, and between groups that hold forward ops together with their gradients: these stand in
+    the forward order) are feedback edges: they are not part of the group graph, but the simulator, which works on ops,
+    honours them.
+    """
+
+    names: tuple[str, ...]
+    """[groups] the name of the group's most telling op; unique"""
+    group_of_op: NDArray[np.int32]
+    """[ops]"""
+    edge_source: NDArray[np.int32]
+    """[group edges] each pair once; always edge_source < edge_target"""
+    edge_target: NDArray[np.int32]
+    """[group edges]"""
+    edge_bytes: NDArray[np.int64]
+    """[group edges] bytes that would be sent in a step if the two groups were on two devices: an output counts once,
+    in a loop once a trip"""
+    feedback_edges: NDArray[np.int32]
+    """[feedback edges, 2]"""
+
+    def __post_init__(self) -> None:
+        assert np.all(self.edge_source < self.edge_target)
+        for array in (self.group_of_op, self.edge_source, self.edge_target, self.edge_bytes, self.feedback_edges):
+            array.setflags(write=False)
+
+    @property
+    def group_count(self) -> int:
+        return len(self.names)
+
+
+class OpCosts(Protocol):
+    """What grouping has to know of the ops; `engine.costs`, on a higher floor, has it."""
+
+    @property
+    def output_offset(self) -> NDArray[np.int64]:
+        """[ops + 1] output j of op i is `output_bytes[output_offset[i] + j]`"""
+
+    @property
+    def output_bytes(self) -> NDArray[np.int64]:
+        """[all outputs]"""
+
+    def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
+        """[kinds, ops] NaN where an op has no time on a kind."""
+
+    def bytes_of_op(self) -> NDArray[np.int64]:
+        """[ops] of all outputs"""
+
+    def trips_of_op(self) -> NDArray[np.int64]:
+        """[ops] how often a step executes each op"""
+
+
+def group_ops(
+    graph: ComputationGraph, costs: OpCosts, groups: int | None, threshold_bytes: int | None = None
+) -> Grouping:
+    """Group the ops: co-location, gradients to their forward ops, joining, merging to at most `groups` groups.
+
+    With None each co-location class is a group. With `threshold_bytes` groups of as many output bytes are left as they
+    are. Only ops that may go to the same places (fixed device, kinds they have a time on) are joined and merged, so
+    more groups than asked for are left where such places alternate. The same graph gives the same groups whatever the
+    order of its file. Raises GraphError where co-located ops are fixed to different devices, SettingsError for no
+    groups.
+    """
+    if groups is not None and groups < 1:
+        raise SettingsError(f"{groups} groups", where="groups", allowed="a whole number from 1, or all", field="groups")
+    if threshold_bytes is not None and threshold_bytes < 0:
+        raise SettingsError(f"{threshold_bytes} bytes", where="threshold_bytes", allowed="from 0", field="groups")
+    class_of_op = colocation_classes(graph)
+    devices_of_classes(graph, class_of_op)
+    rank, weight = rank_of_ops(graph), _weights(costs)
+    telling = _telling(graph, costs, weight, rank)
+    if groups is None:
+        position = positions_of_classes(graph, class_of_op, rank)
+        return _grouping(graph, costs, position[class_of_op].astype(np.int32), telling)
+    equal_share, order = int(weight.sum()) // groups, np.argsort(rank)
+    class_of_op = join_gradients(
+        class_of_op,
+        forward_ops(graph.op_names),
+        order,
+        _sums(weight, class_of_op),
+        _sites(graph, costs, class_of_op),
+        MOST_SHARES_OF_A_LAYER * equal_share,
+    )
+    node_of_op = positions_of_classes(graph, class_of_op, rank)[class_of_op].astype(np.int32)
+    contraction = _contraction(graph, costs, node_of_op, weight)
+    join(contraction, only_consumers(graph), node_of_op, order, equal_share)
+    merge(contraction, groups, threshold_bytes, equal_share)
+    return _grouping(graph, costs, contraction.numbered()[node_of_op], telling)
+
+
+def _contraction(
+    graph: ComputationGraph, costs: OpCosts, node_of_op: NDArray[np.int32], weight: NDArray[np.int64]
+) -> Contraction:
+    """The graph of the joined classes, feedback edges left out, ready to be merged."""
+    nodes = Nodes(
+        output_bytes=_sums(costs.bytes_of_op(), node_of_op),
+        weight=_sums(weight, node_of_op),
+        ops=np.bincount(node_of_op),
+        site=_sites(graph, costs, node_of_op),
+    )
+    pairs, sizes = _edges_between(graph, costs, node_of_op)
+    forward = pairs[:, 0] < pairs[:, 1]
+    return Contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward])
+
+
+def _sums(of_op: NDArray[np.int64], part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
+    """[parts] the sum over the ops of each part."""
+    sums = np.zeros(int(part_of_op.max()) + 1, dtype=np.int64)
+    np.add.at(sums, part_of_op, of_op)
+    return sums
+
+
+def _weights(costs: OpCosts) -> NDArray[np.int64]:
+    """[ops] share of the time, the mean over device kinds, in 1 / `WEIGHT_UNITS`; 1 for all if there are no times."""
+    time_us = np.nan_to_num(costs.time_on(KINDS), nan=0.0)
+    total_us = np.array([math.fsum(row) for row in time_us])  # exact, so independent of the order of the file
+    if not total_us.any():
+        return np.ones(time_us.shape[1], dtype=np.int64)
+    shares = (time_us[total_us > 0] / total_us[total_us > 0, None]).mean(axis=0)
+    return np.asarray(np.rint(shares * WEIGHT_UNITS), dtype=np.int64)
+
+
+def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
+    """[parts] a number for where a part may go: its fixed device, kinds on which all its ops have times, CPUs alone."""
+    fixed = devices_of_classes(graph, part_of_op)
+    closed = np.zeros((len(fixed), len(KINDS) + 1), dtype=bool)
+    for_cpu = np.array([bool(reason) for reason in graph.cpu_reason])
+    np.logical_or.at(closed, part_of_op, np.vstack([np.isnan(costs.time_on(KINDS)), for_cpu]).T)
+    sites: dict[tuple[DeviceString, bytes], int] = {}
+    return np.array(
+        [sites.setdefault((device, row.tobytes()), len(sites)) for device, row in zip(fixed, closed, strict=True)],
+        dtype=np.int64,
+    )
+
+
+def _edges_between(
+    graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]
+) -> tuple[Pairs, NDArray[np.int64]]:
+    """Pairs of parts [edges, 2] with an edge between them, each once, and the bytes that flow in a step [edges].
+
+    An output that several ops of a part take counts once, in a loop once a trip; a control edge has no bytes.
+    """
+    between = (graph.edge_output != CONTROL) & (part_of_op[graph.edge_source] != part_of_op[graph.edge_target])
+    source, target = graph.edge_source[between], graph.edge_target[between]
+    taken = costs.output_offset[source] + graph.edge_output[between]
+    flows, flow_of_edge = np.unique(
+        np.stack([part_of_op[source], part_of_op[target], taken], axis=1), axis=0, return_inverse=True
+    )
+    trips = most_of_each(trips_of_edges(graph, costs.trips_of_op())[between], flow_of_edge, len(flows))
+    pairs = distinct(np.stack([part_of_op[graph.edge_source], part_of_op[graph.edge_target]], axis=1))
+    parts = np.int64(part_of_op.max()) + 1
+    index = np.searchsorted(pairs[:, 0] * parts + pairs[:, 1], flows[:, 0] * parts + flows[:, 1])
+    sizes = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(sizes, index, moved_bytes(costs.output_bytes[flows[:, 2]], trips))
+    return pairs, sizes
+
+
+def _telling(
+    graph: ComputationGraph, costs: OpCosts, weight: NDArray[np.int64], rank: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """[ops] the ops, the most telling first: forward ops, of these the one with most time, then most bytes."""
+    return np.lexsort((rank, -costs.bytes_of_op(), -weight, are_gradients(graph.op_names)))
+
+
+def _grouping(
+    graph: ComputationGraph, costs: OpCosts, group_of_op: NDArray[np.int32], telling: NDArray[np.int64]
+) -> Grouping:
+    """The group graph; an edge against the numbers of the groups is a feedback edge."""
+    _, first = np.unique(group_of_op[telling], return_index=True)
+    pairs, sizes = _edges_between(graph, costs, group_of_op)
+    forward = pairs[:, 0] < pairs[:, 1]
+    return Grouping(
+        names=tuple(graph.op_names[op] for op in telling[first].tolist()),
+        group_of_op=group_of_op,
+        edge_source=pairs[forward, 0].astype(np.int32),
+        edge_target=pairs[forward, 1].astype(np.int32),
+        edge_bytes=sizes[forward],
+        feedback_edges=pairs[~forward].astype(np.int32),
+    )

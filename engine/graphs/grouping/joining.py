@@ -1,0 +1,53 @@
+"""The second step of grouping: an op whose output feeds exactly one other op joins that op.
+
+Source: A. Mirhoseini et al., Device placement optimization with reinforcement learning, ICML 2017, section 3.1.
+Deviation: a join is left out where it would make a cycle or too heavy a group; by the bare rule a chain of any length,
+and a tree of any size, is one group, which no placement could split.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.graphs.grouping.contraction import Contraction
+from engine.graphs.ordering import distinct
+
+SEVERAL = -2
+NOBODY = -1
+
+
+def only_consumers(graph: ComputationGraph) -> NDArray[np.int64]:
+    """[ops] the one op that takes data from an op, or `NOBODY`, or `SEVERAL`."""
+    data = graph.edge_output != CONTROL
+    pairs = distinct(np.stack([graph.edge_source[data], graph.edge_target[data]], axis=1))
+    consumer = np.full(graph.op_count, NOBODY, dtype=np.int64)
+    consumer[pairs[:, 0]] = pairs[:, 1]
+    consumer[np.bincount(pairs[:, 0], minlength=graph.op_count) > 1] = SEVERAL
+    return consumer
+
+
+def join(
+    contraction: Contraction,
+    consumer: NDArray[np.int64],
+    node_of_op: NDArray[np.integer],
+    order: NDArray[np.int64],
+    most_weight: int,
+) -> None:
+    """Let each op with one consumer, in `order` [ops], join it, class and all.
+
+    Beside its heaviest node no joined group weighs more than `most_weight`.
+    """
+    for op in order[consumer[order] >= 0].tolist():
+        one = contraction.group_of(int(node_of_op[op]))
+        other = contraction.group_of(int(node_of_op[consumer[op]]))
+        if one == other or added_weight(contraction, one, other) > most_weight:
+            continue
+        position = contraction.merged_position(one, other)
+        if position is not None:
+            contraction.merge(one, other, position)
+
+
+def added_weight(contraction: Contraction, one: int, other: int) -> int:
+    """What the group of both would weigh beside its heaviest node."""
+    heaviest = max(contraction.heaviest[one], contraction.heaviest[other])
+    return contraction.weight[one] + contraction.weight[other] - heaviest

@@ -1,0 +1,160 @@
+"""The third step of grouping: the group with the smallest cost is merged into a neighbour, again and again.
+
+The cost of a group is its output bytes. Source: R. Addanki et al., Placeto, NeurIPS 2019, appendix on grouping.
+What it leaves open is decided so that no group gets too heavy to be worth moving:
+
+- The neighbour is the one with which the group shares the most bytes, among those that may be merged with it:
+  `Contraction.merged_position` says whether the group graph stays acyclic, in one look at their neighbours.
+- A bound holds on what a group weighs beside its heaviest node. It starts at an equal share of the work and doubles
+  only when no more groups can be merged within it.
+- What has hardly any work (a variable, a cast) is merged first, whatever its bytes: on a device of its own it can only
+  cost transfers.
+- Where all neighbours are too heavy, or there are none (isolated ops, leaves of a star), groups that hang on the same
+  group are collected with each other. So are the constants that half of the graph reads.
+"""
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from engine.graphs.grouping.contraction import Contraction
+from engine.graphs.grouping.joining import added_weight
+
+NEIGHBOURS_TRIED = 32
+MOST_NEIGHBOURS = 24
+"""of a group that merges by itself: one that ties more together (a learning rate) would draw them all into one"""
+NEGLIGIBLE_PART = 32
+"""of an equal share of the work: what weighs less has hardly any"""
+DOUBLINGS_BEFORE_COLLECTING = 2
+"""neighbours alone are merged until the bound is four equal shares"""
+
+
+class Bound(NamedTuple):
+    """What may be merged in one round."""
+
+    group_weight: int
+    """what a group that looks for a partner may weigh"""
+    added_weight: int
+    """what the group of both may weigh beside its heaviest node"""
+    collects: bool
+    """whether groups without a partner are collected"""
+
+
+def merge(contraction: Contraction, groups: int, threshold_bytes: int | None, equal_share: int) -> None:
+    """Merge until `groups` are left, or none below `threshold_bytes` that can be merged.
+
+    More are left only where fixed devices and kinds keep groups apart. `equal_share` is the weight that each of
+    `groups` equal groups would have.
+    """
+    _collect_constants(contraction, groups, equal_share // NEGLIGIBLE_PART)
+    for bound in _bounds(contraction.total_weight, equal_share):
+        if contraction.count > groups:
+            _Round(contraction, groups, threshold_bytes, bound).run()
+
+
+def _bounds(total: int, equal_share: int) -> Iterator[Bound]:
+    """The bound of each round; in the last one everything is light enough."""
+    yield Bound(equal_share // NEGLIGIBLE_PART, equal_share, collects=False)
+    for doubling in range(DOUBLINGS_BEFORE_COLLECTING + 1):
+        yield Bound(total, equal_share << doubling, collects=False)
+    most_weight = max(equal_share, 1)
+    while most_weight < total:
+        yield Bound(total, most_weight, collects=True)
+        most_weight *= 2
+    yield Bound(total, total, collects=True)
+
+
+def _collect_constants(contraction: Contraction, groups: int, negligible: int) -> None:
+    """Merge, site by site, what needs nothing, weighs next to nothing and feeds many, such as a learning rate."""
+    opened: dict[int, int] = {}
+    for group in contraction.groups():
+        is_constant = not contraction.predecessors[group] and contraction.weight[group] <= negligible
+        if is_constant and len(contraction.successors[group]) > MOST_NEIGHBOURS and contraction.count > groups:
+            first = opened.setdefault(contraction.site[group], group)
+            if first != group:
+                opened[contraction.site[group]] = contraction.merge(first, group, contraction.position[first])
+
+
+@dataclass(slots=True)
+class _Round:
+    """One walk over the groups, cheapest first, within one bound."""
+
+    contraction: Contraction
+    groups: int
+    threshold_bytes: int | None
+    bound: Bound
+    collected: dict[tuple[int, int | None, int | None], int] = field(default_factory=dict)
+    """(site, latest predecessor, earliest successor or None) → the group into which such groups are collected"""
+
+    def run(self) -> None:
+        contraction = self.contraction
+        heap = [self._entry(group) for group in contraction.groups()]
+        heapq.heapify(heap)
+        while heap and contraction.count > self.groups:
+            entry = heapq.heappop(heap)
+            group = entry[-1]
+            if contraction.group_of(group) != group or entry != self._entry(group):
+                continue  # merged since
+            if self.threshold_bytes is not None and entry[0] >= self.threshold_bytes:
+                return
+            is_heavy = contraction.weight[group] > self.bound.group_weight
+            partner = None if is_heavy or self._is_hub(group) else self._partner(group)
+            if partner is not None:
+                merged = contraction.merge(group, *partner)
+                heapq.heappush(heap, self._entry(merged))
+
+    def _is_hub(self, group: int) -> bool:
+        """Whether the group ties many others together and should not yet draw one of them to it."""
+        contraction = self.contraction
+        degree = len(contraction.successors[group]) + len(contraction.predecessors[group])
+        return not self.bound.collects and degree > MOST_NEIGHBOURS
+
+    def _entry(self, group: int) -> tuple[int, int, int, int]:
+        """The group's place in the heap: fewest bytes first, then fewest ops, then first in the order."""
+        contraction = self.contraction
+        return contraction.output_bytes[group], contraction.ops[group], contraction.position[group], group
+
+    def _partner(self, group: int) -> tuple[int, int] | None:
+        """The group to merge `group` with, and the position of the two."""
+        contraction = self.contraction
+        for other in self._closest(group):
+            position = contraction.merged_position(group, other)
+            if position is not None:
+                return other, position
+        for next_to in (contraction.earliest_successor(group), contraction.latest_predecessor(group)):
+            if next_to is not None and self._fits(group, next_to):
+                return next_to, contraction.position[next_to]
+        isolated = not contraction.predecessors[group] and not contraction.successors[group]
+        return self._collector(group) if self.bound.collects or isolated else None
+
+    def _fits(self, group: int, other: int) -> bool:
+        contraction = self.contraction
+        same_site = contraction.site[group] == contraction.site[other]
+        return same_site and added_weight(contraction, group, other) <= self.bound.added_weight
+
+    def _closest(self, group: int) -> list[int]:
+        """The neighbours that share the most bytes with `group`; of equals the lightest, then the first."""
+        contraction = self.contraction
+        shared = contraction.predecessors[group] | contraction.successors[group]
+        fitting = (other for other in shared if self._fits(group, other))
+        return heapq.nsmallest(
+            NEIGHBOURS_TRIED,
+            fitting,
+            key=lambda other: (-shared[other], contraction.weight[other], contraction.position[other]),
+        )
+
+    def _collector(self, group: int) -> tuple[int, int] | None:
+        """The group in which groups that hang where `group` hangs are collected; `group` itself opens the next."""
+        contraction = self.contraction
+        before = contraction.latest_predecessor(group)
+        after = contraction.earliest_successor(group) if before is None else None
+        key = (contraction.site[group], before, after)
+        opened = self.collected.get(key)
+        other = group if opened is None else contraction.group_of(opened)
+        if other != group and self._fits(group, other):
+            position = contraction.merged_position(group, other)
+            if position is not None:
+                return other, position
+        self.collected[key] = group
+        return None

@@ -1,0 +1,1 @@
+"""TensorFlow's graphs: its messages, what its ops take and where they run, functions inlined."""

@@ -1,0 +1,119 @@
+"""Which ops of a GraphDef call functions of its library that can be inlined, and how large that gets.
+
+Runs in the child, before TensorFlow sees the graph: its inliner knows no bounds.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from engine.errors import GraphError, LimitError, shortened
+from engine.graphs.tensorflow.compiled_calls import is_compiled_as_one
+from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages
+from engine.graphs.tensorflow.graphdef_nodes import place_of
+from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_table import registered_ops
+from engine.graphs.tensorflow.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
+from engine.graphs.tensorflow.pruning import functions_of
+
+CYCLE_SHOWN = 5
+
+
+def is_call(node: Message, functions: Mapping[str, Message]) -> bool:
+    """Whether TensorFlow's inliner replaces `node` by ops."""
+    if node.op not in FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW and node.op not in functions:
+        return False
+    return bool(functions_of(node, functions)) and not is_compiled_as_one(node)
+
+
+def calls_of(messages: GraphMessages) -> list[Message]:
+    """The ops of the graph whose functions can be inlined."""
+    functions = _functions(messages)
+    return [node for node in messages.nodes if is_call(node, functions)]
+
+
+def require_callable(messages: GraphMessages) -> None:
+    """The graph with its functions inlined is one that TensorFlow can make. Raises GraphError, LimitError.
+
+    Each function is there, once, and does not call itself, all op types are TensorFlow's own, and inlined they are not
+    too many ops.
+    """
+    functions = _functions(messages)
+    if len(functions) < len(messages.rest.library.function):
+        counted = Counter(function.signature.name for function in messages.rest.library.function)
+        twice = next(name for name, count in counted.items() if count > 1)
+        raise GraphError("two functions have this name", where=shortened(twice), allowed="unique names", field="file")
+    for index, node in enumerate(messages.nodes):
+        missing = _missing(node, functions)
+        if missing is not None:
+            what = f"it calls {shortened(missing)}, which is not in the function library"
+            raise GraphError(what, where=place_of(node, index), allowed="a function of the library", field="file")
+    _require_known_types(messages, functions)
+    sizes = _sizes(functions)
+    ops = sum(_size(node, functions, sizes) for node in messages.nodes)
+    if ops > MOST_OPS:
+        what = f"with its functions inlined the graph has {ops} ops"
+        raise LimitError(what, allowed=f"at most {MOST_OPS} ops", field="file")
+
+
+def _require_known_types(messages: GraphMessages, functions: Mapping[str, Message]) -> None:
+    """TensorFlow takes no graph apart that has an op which it does not know."""
+    known = registered_ops().keys() | functions.keys()
+    bodies = [
+        ("", messages.nodes),
+        *((f" of function {shortened(name)}", of.node_def) for name, of in functions.items()),
+    ]
+    for place, body in bodies:
+        for index, node in enumerate(body):
+            if node.op not in known:
+                what = f"its type {shortened(node.op)} is not TensorFlow's own, so that no function can be inlined"
+                where = place_of(node, index) + place
+                raise GraphError(what, where=where, allowed="ops that TensorFlow knows, or no functions", field="file")
+
+
+def _functions(messages: GraphMessages) -> dict[str, Message]:
+    return {function.signature.name: function for function in messages.rest.library.function}
+
+
+def _missing(node: Message, functions: Mapping[str, Message]) -> str | None:
+    """A function that a call names and that is not there."""
+    if node.op not in FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW:
+        return None
+    for value in node.attr.values():
+        for named in [value.func] if value.HasField("func") else value.list.func:
+            if named.name not in functions:
+                return str(named.name)
+    return None
+
+
+def _size(node: Message, functions: Mapping[str, Message], sizes: Mapping[str, int]) -> int:
+    """How many ops, about, the node is when it is inlined."""
+    if not is_call(node, functions):
+        return 1
+    return 1 + sum(sizes[name] for name in functions_of(node, functions))
+
+
+def _sizes(functions: Mapping[str, Message]) -> dict[str, int]:
+    """Function → ops when it is inlined; the numbers may be huge. Raises GraphError for one that calls itself."""
+    inner = {
+        name: sorted({called for node in function.node_def for called in functions_of(node, functions)})
+        for name, function in functions.items()
+    }
+    sizes: dict[str, int] = {}
+    for start in inner:
+        path = [start]
+        while path:
+            name = path[-1]
+            waiting = next((each for each in inner[name] if each not in sizes), None)
+            if name in sizes or waiting is None:
+                sizes[path.pop()] = sum(_size(node, functions, sizes) for node in functions[name].node_def)
+            elif waiting in path:
+                raise _calls_itself(path[path.index(waiting) :])
+            else:
+                path.append(waiting)
+    return sizes
+
+
+def _calls_itself(cycle: Sequence[str]) -> GraphError:
+    shown = [shortened(name) for name in cycle[:CYCLE_SHOWN]] + ["…"] * (len(cycle) > CYCLE_SHOWN)
+    what = f"a function calls itself: {' → '.join([*shown, shortened(cycle[0])])}"
+    return GraphError(what, where=shortened(cycle[0]), allowed="functions without recursion", field="file")

@@ -1,0 +1,229 @@
+"""The bytes of a GraphDef file as protobuf messages, one a node, or a clear sentence why they are none.
+
+Runs in the child: the bytes are untrusted. What a file claims is counted before anything is built.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import GraphError, shortened
+from engine.graphs.tensorflow.large_text import parts_of_text
+from engine.graphs.tensorflow.messages import Message, load_messages, parsed
+from engine.graphs.tensorflow.wire import BYTES, VARINT, Field, WireError, bytes_field, fields
+
+MOST_OPS = 1_000_000
+MOST_LEVELS = 100
+"""of nested messages; also protobuf's own limit for binary files"""
+SUFFIXES = (".pb", ".pbtxt")
+LARGE_TEXT_BYTES = 2**20
+"""from this size on TensorFlow's own parser takes less time, its loading included"""
+NODE, LIBRARY, VERSION, VERSIONS = 1, 2, 3, 4
+_KNOWN_TYPES = {NODE: BYTES, LIBRARY: BYTES, VERSION: VARINT, VERSIONS: BYTES}
+
+_FIRST_BYTES = (
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x7fELF", "a program"),
+    (b"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched"),
+    (b"\xff\xfe", "a text in UTF-16"),
+    (b"\xfe\xff", "a text in UTF-16"),
+)
+_MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|svg)", re.IGNORECASE)
+_TEXT_GRAPH = re.compile(rb"\s*(node|versions|library)\s*:?\s*\{")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphMessages:
+    """A GraphDef in pieces."""
+
+    nodes: list[Message]
+    """NodeDef each"""
+    rest: Message
+    """GraphDef without its nodes: versions and function library"""
+
+
+def read_messages(content: bytes, suffix: str) -> GraphMessages:
+    """The messages of a `.pb` or `.pbtxt` GraphDef. Raises GraphError."""
+    if not content:
+        raise GraphError("the file is empty", allowed=_allowed(suffix), field="file")
+    if (noun := noun_of_first_bytes(content, suffix)) is not None:
+        raise GraphError(f"this is {noun}", allowed=_allowed(suffix), field="file")
+    return _read_text(content) if suffix == ".pbtxt" else _read_binary(content)
+
+
+def _allowed(suffix: str) -> str:
+    return "a GraphDef as text" if suffix == ".pbtxt" else "a GraphDef in binary form"
+
+
+def noun_of_first_bytes(content: bytes, suffix: str) -> str | None:
+    """What a file is whose first bytes belong to another format."""
+    for first, noun in _FIRST_BYTES:
+        if content.startswith(first):
+            return noun
+    if _MARKUP.match(content):
+        return "a page of HTML or XML"
+    if content[0] == 0x80 and content[-1:] == b".":
+        return "a pickle, which is never read"
+    if content[:1] in (b"{", b"["):  # no whitespace before it: a binary GraphDef begins with a line feed
+        return "JSON"
+    if suffix == ".pb" and _TEXT_GRAPH.match(content):
+        return "a GraphDef as text, whose suffix is .pbtxt"
+    return None
+
+
+def _read_binary(content: bytes) -> GraphMessages:
+    """Scan the fields, then parse node by node."""
+    try:
+        found = _scan(content)
+        nodes = [_parse_node(content, field, index) for index, field in enumerate(found[NODE])]
+        rest = _parse_rest(content, found)
+    except GraphError:
+        _require_no_other_message(content)
+        raise
+    except WireError as fault:
+        _require_no_other_message(content)
+        what = f"the file is no GraphDef, or it is cut short or damaged: {fault}"
+        raise GraphError(what, allowed=_allowed(".pb"), field="file") from None
+    if not all(node.name and node.op for node in nodes):
+        _require_no_other_message(content)
+    return GraphMessages(nodes, rest)
+
+
+def _scan(content: bytes) -> dict[int, list[Field]]:
+    """The top-level fields by number; known ones have their type, and nodes are not too many and not empty."""
+    found: dict[int, list[Field]] = {number: [] for number in _KNOWN_TYPES}
+    nodes = found[NODE]
+    for field in fields(content):
+        if field.wire_type != _KNOWN_TYPES.get(field.number, field.wire_type):
+            raise WireError(f"byte {field.start} begins no field of a graph")
+        if field.number == NODE:
+            if field.payload == field.end:
+                raise GraphError("the op is empty", where=f"op {len(nodes)}", allowed="a name and a type", field="file")
+            if len(nodes) == MOST_OPS:
+                raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
+        if field.number in found:
+            found[field.number].append(field)
+    return found
+
+
+def _parse_node(content: bytes, field: Field, index: int) -> Message:
+    """One NodeDef."""
+    node = parsed("tensorflow.core.framework.node_def_pb2", "NodeDef", content[field.payload : field.end])
+    if node is not None:
+        return node
+    for inner in fields(content, field.payload, field.end):
+        if inner.wire_type == BYTES and inner.number <= 4:
+            text = content[inner.payload : inner.end]
+            try:
+                text.decode("utf-8")
+            except UnicodeDecodeError:
+                what = f"a text is not UTF-8: {shortened(ascii(text))}"
+                raise GraphError(what, where=f"op {index}", allowed="UTF-8", field="file") from None
+    what = f"the op is damaged or nested deeper than {MOST_LEVELS} levels"
+    raise GraphError(what, where=f"op {index}", allowed="a NodeDef", field="file")
+
+
+def _parse_rest(content: bytes, found: Mapping[int, Sequence[Field]]) -> Message:
+    """All but the nodes; several libraries are one, as protobuf has it."""
+    parts = (content[field.start : field.end] for number, of_it in found.items() if number != NODE for field in of_it)
+    rest = parsed("tensorflow.core.framework.graph_pb2", "GraphDef", b"".join(parts))
+    if rest is None:
+        what = f"the function library is damaged or nested deeper than {MOST_LEVELS} levels"
+        raise GraphError(what, allowed="a FunctionDefLibrary", field="file")
+    return rest
+
+
+def _require_no_other_message(content: bytes) -> None:
+    """Raise GraphError if the file holds another message of TensorFlow's."""
+    noun = _noun_of_message(content)
+    if noun is not None:
+        raise GraphError(f"this is {noun}", allowed=_allowed(".pb"), field="file")
+
+
+def _noun_of_message(content: bytes) -> str | None:
+    """What a file is that holds another message of TensorFlow's."""
+    saved_model = parsed("tensorflow.core.protobuf.saved_model_pb2", "SavedModel", content)
+    if saved_model is not None and saved_model.saved_model_schema_version and saved_model.meta_graphs:
+        return "a SavedModel (saved_model.pb)"
+    metadata = parsed("tensorflow.core.protobuf.config_pb2", "RunMetadata", content)
+    if metadata is not None and (
+        any(device.device.startswith("/") for device in metadata.step_stats.dev_stats)
+        or any(node.op for graph in metadata.partition_graphs for node in graph.node)
+    ):
+        return "RunMetadata (step stats of a run)"
+    meta_graph = parsed("tensorflow.core.protobuf.meta_graph_pb2", "MetaGraphDef", content)
+    if meta_graph is not None and any(node.op for node in meta_graph.graph_def.node):
+        return "a MetaGraphDef (.meta)"
+    return None
+
+
+def _read_text(content: bytes) -> GraphMessages:
+    """Parse protobuf's text format."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise GraphError(f"byte {fault.start} is not UTF-8", allowed=_allowed(".pbtxt"), field="file") from None
+    _require_flat(text)
+    if len(content) > LARGE_TEXT_BYTES and (large := _read_large_text(text)) is not None:
+        return large
+    graph_pb2 = load_messages("tensorflow.core.framework.graph_pb2")
+    text_format = load_messages("google.protobuf.text_format")
+    graph = graph_pb2.GraphDef()
+    try:
+        text_format.Parse(text, graph)
+    except text_format.ParseError as fault:
+        place = f"line {fault.GetLine()}, column {fault.GetColumn()}" if fault.GetLine() is not None else ""
+        said = str(fault).split(" : ", 1)[-1]
+        what = f"the text is no GraphDef, or it is cut short: {shortened(said, 200)}"
+        raise GraphError(what, where=place, allowed=_allowed(".pbtxt"), field="file") from None
+    rest = graph_pb2.GraphDef(library=graph.library, versions=graph.versions)
+    return GraphMessages(list(graph.node), rest)
+
+
+def _read_large_text(text: str) -> GraphMessages | None:
+    """Let TensorFlow parse the text; None where it cannot, so that the reason can be told."""
+    parts = parts_of_text(text)
+    if parts is None:
+        return None
+    nodes = [parsed("tensorflow.core.framework.node_def_pb2", "NodeDef", node) for node in parts.nodes]
+    numbered = [(LIBRARY, parts.library), (VERSIONS, parts.versions)]
+    rest = load_messages("tensorflow.core.framework.graph_pb2").GraphDef()
+    try:
+        rest.MergeFromString(b"".join(bytes_field(number, part) for number, part in numbered))
+    except load_messages("google.protobuf.message").DecodeError:
+        return None
+    return None if None in nodes else GraphMessages(nodes, rest)
+
+
+_BRACES = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[{}<>]")
+
+
+def _require_flat(text: str) -> None:
+    """Bound the levels and the top-level messages, since the parser does neither."""
+    level = messages = 0
+    for match in _BRACES.finditer(text):
+        brace = match.group()
+        if brace in "{<":
+            messages += level == 0
+            level += 1
+            if level > MOST_LEVELS:
+                raise GraphError(f"nested deeper than {MOST_LEVELS} levels", allowed=_allowed(".pbtxt"), field="file")
+            if messages > MOST_OPS:
+                raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
+        elif brace in "}>":
+            level -= 1
+
+
+def require_suffix(suffix: str, path: Path) -> None:
+    """Raise GraphError for a format that is not one of these."""
+    if suffix not in SUFFIXES:
+        where = shortened(path.name)
+        raise GraphError(f"no reader for {suffix!r}", where=where, allowed=", ".join(SUFFIXES), field="file")

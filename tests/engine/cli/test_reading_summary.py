@@ -1,0 +1,153 @@
+"""What was read of a graph as lines: each thing that a summary holds, and nothing of what it lacks."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import api
+from engine.cli.reading_summary import (
+    BYTE_UNITS,
+    DECIMAL_UNITS,
+    ROWS_SHOWN,
+    in_units,
+    left_to_people,
+    what_was_read,
+)
+from engine.costs.costs import Source
+from engine.graphs.grouping.grouping import group_ops
+from engine.graphs.origin import Origin
+from engine.graphs.reading_options import ReadingOptions
+from engine.prepared import PreparedGraph
+from tests.engine.graphs.graph_samples import make_costs, make_graph
+
+HINT = "  Give the trips of a loop with --trips NAME=N."
+
+
+def loop(name: str, trips: int, source: str, ops: int = 3) -> dict[str, Any]:
+    return {"name": name, "trips": trips, "source": source, "ops": ops}
+
+
+def summary(origin: Origin | None = None, **costs: Any) -> Mapping[str, Any]:
+    """Of a chain of four ops; one is estimated, one bounded, one measured, one unknown."""
+    graph = make_graph(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("c", "d")])
+    sources = [Source.ESTIMATED, Source.BOUNDED, Source.MEASURED, Source.UNKNOWN]
+    made = dataclasses.replace(make_costs(4), source=np.array(sources, dtype=np.uint8), **costs)
+    return PreparedGraph(graph, made, group_ops(graph, made, None), origin or Origin()).summary()
+
+
+def lines(origin: Origin | None = None, **costs: Any) -> list[str]:
+    return list(what_was_read(summary(origin, **costs)))
+
+
+def test_of_what_nobody_has_looked_for_nothing_is_told() -> None:
+    told = lines()
+    assert told[:3] == ["Graph: sample", "4 ops, 1 type, 3 edges, 4 groups", "Outputs: 400 B; variables: 0 B"]
+    assert "FLOPs of a step: not counted" in told
+    words = ("Loops", "Branches", "Sizes", "Read as", "A batch size", "need a CPU")
+    assert [line for line in told if line.startswith(words)] == []
+
+
+def test_the_operations_of_a_step_are_summed_with_trips_and_shared_out_by_source() -> None:
+    counts: dict[str, Any] = {"flops": np.array([6_000_000, 10_000, 1, 0]), "trips": np.array([1, 300, 1_000_000, 1])}
+    assert "FLOPs of a step: 10.0 M: 60 % estimated, 30 % bounded, 10 % measured" in lines(**counts)
+
+
+def test_where_the_times_come_from_is_counted_in_ops() -> None:
+    told = "Op times: 1 bounded (25 %), 1 estimated (25 %), 1 measured (25 %), 1 unknown (25 %)"
+    assert told in lines()
+
+
+@pytest.mark.parametrize("source", api.TRIPS_FROM)
+def test_each_loop_is_told_with_where_its_trips_come_from(source: str) -> None:
+    told = lines(Origin(loops=(loop("while", 40, source), loop("other", 1, "constant", 1))))
+    start = told.index("Loops: 2")
+    assert told[start + 1] == f"  while: 40 trips ({api.TRIPS_FROM[source]}) of 3 ops"
+    assert told[start + 2] == "  other: 1 trip (written in the file) of 1 op"
+    assert (HINT in told) == (source in ("at most", "assumed"))
+
+
+def test_branches_and_sizes_are_told() -> None:
+    branches: tuple[dict[str, Any], ...] = ({"name": "cond", "taken": "else", "ops": 30, "ops_not_taken": 12},)
+    sizes: tuple[dict[str, Any], ...] = (
+        {"name": "nms", "type": "NonMaxSuppressionV3", "length": 100, "source": "bound"},
+        {"name": "Where", "type": "Where", "length": 7, "source": "given"},
+        {"name": "odd", "type": "Unique", "length": None, "source": "unknown"},
+    )
+    told = lines(Origin(branches=branches, sizes=sizes))
+    start = told.index("Branches: 1. One side of each counts: the one that the file picks, else the costlier one.")
+    assert told[start + 1 : start + 7] == [
+        "  cond: else counts, 12 of 30 ops do not",
+        "Sizes that depend on data: 3",
+        "  nms (NonMaxSuppressionV3): 100, the largest possible",
+        "  Where (Where): 7, given",
+        "  odd (Unique): unknown",
+        "  Give the length that the data will have with --size NAME=N.",
+    ]
+
+
+def test_what_a_person_has_given_is_not_asked_for() -> None:
+    given: dict[str, Any] = {"name": "Where", "type": "Where", "length": 7, "source": "given"}
+    told = lines(Origin(loops=(loop("while", 40, "given"),), sizes=(given,)))
+    assert "  while: 40 trips (given) of 3 ops" in told
+    assert "  Where (Where): 7, given" in told
+    assert [line for line in told if "NAME=N" in line] == []
+
+
+def test_of_many_the_first_are_told_and_how_many_more() -> None:
+    told = lines(Origin(loops=tuple(loop(f"loop_{index}", 2, "constant") for index in range(ROWS_SHOWN + 5))))
+    assert sum(line.startswith("  loop_") for line in told) == ROWS_SHOWN
+    assert "  and 5 more" in told
+
+
+def test_options_format_and_notes_are_told() -> None:
+    options = ReadingOptions("serve", 8, {"images": (8, 3), "rate": ()}, {"while": 40}, {"Where": 7})
+    told = lines(Origin(".zip", options.to_json(), notes=("One function was inlined.",)))
+    shapes = "input shape images=8,3, input shape rate="
+    assert f"Read as: .zip, signature serve, batch size 8, {shapes}, trips while=40, size Where=7" in told
+    assert "One function was inlined." in told
+
+
+def test_every_command_tells_what_is_not_known_and_what_a_batch_size_brings() -> None:
+    assert list(left_to_people(summary(Origin(batch_helps=(1, 1))))) == [
+        "Ops without a known cost: 1. Their times and bytes are lower bounds.",
+        f"  d: {summary()['unknown'][0][2]}",
+        "A batch size (--batch-size N) makes the cost of this op known.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("helps", "costs"),
+    [((2, 2), "costs of all 2 of these ops"), ((1, 2), "costs of 1 of these 2 ops"), ((1, 1), "cost of this op")],
+)
+def test_a_batch_size_that_helps_is_asked_for(helps: tuple[int, int], costs: str) -> None:
+    *_, told = left_to_people(summary(Origin(batch_helps=helps)))
+    assert told == f"A batch size (--batch-size N) makes the {costs} known."
+
+
+def test_a_batch_size_that_helps_nothing_is_not_asked_for() -> None:
+    assert [line for line in left_to_people(summary(Origin(batch_helps=(0, 1)))) if "batch" in line] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (999.6, "1.00 k"),
+        (9_994, "9.99 k"),
+        (9_996, "10.0 k"),
+        (99_960, "100 k"),
+        (3.8661e9, "3.87 G"),
+        (5e21, "5000 E"),
+    ],
+)
+def test_numbers_have_three_digits_and_a_unit(value: float, words: str) -> None:
+    assert in_units(value, DECIMAL_UNITS, 1000) == words
+
+
+def test_bytes_are_told_in_powers_of_two() -> None:
+    assert in_units(12 * 2**20, BYTE_UNITS, 1024) == "12.0 MiB"
+    assert in_units(1, BYTE_UNITS, 1024) == "1 B"
