@@ -74,8 +74,9 @@ from engine.policy_training import (
 )
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run import MOST_SEED, TRIVIAL, Run, RunRequest
-from engine.settings.listing import MakeSettings, Setting, list_settings
+from engine.run import TRIVIAL, Run, RunRequest
+from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
+from engine.settings.seeds import MOST_SEED
 from engine.zoo import ZOO, build_graph
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import PreparedFamily, build_family, prepared_family
@@ -271,6 +272,7 @@ __all__ = [
     "profile",
     "read_policy",
     "samples",
+    "settings_schema",
     "simulate",
     "trace",
     "train",

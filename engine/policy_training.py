@@ -28,7 +28,7 @@ from engine.policies.training_problem import TellProgress, TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.problem.pins import allowed_devices
-from engine.run import MOST_SEED
+from engine.settings.seeds import require_seed
 
 MOST_PROBLEMS = 2048
 """graphs × clusters: each is held in memory with its simulator"""
@@ -64,8 +64,7 @@ class TrainRequest:
 
 def check_training(name: str, seed: int, settings: Mapping[str, Json]) -> PolicyTrainingSettings:
     """The settings over their defaults. Raises SettingsError for what no graphs could make right."""
-    if not 0 <= seed <= MOST_SEED:
-        raise _refused(f"{seed}", "seed", f"a whole number from 0 to {MOST_SEED}")
+    require_seed(seed)
     if not name.strip() or not is_text(name):
         raise _refused(repr(shortened(name)), "name", f"1 to {MOST_TEXT} printable characters")
     return make_training_settings(settings)

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine import VERSION
 from engine.clusters.cluster import Cluster
-from engine.errors import InfeasibleError, SettingsError
+from engine.errors import InfeasibleError
 from engine.events import (
     Baseline,
     Checkpoint,
@@ -32,6 +32,7 @@ from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerSnapshot, PlacementProblem
 from engine.problem.pins import allowed_devices
+from engine.settings.seeds import require_seed
 from engine.simulator.bound import lower_bound_us
 
 BASELINES = ("single_device", "cpu_only", "random")
@@ -43,7 +44,6 @@ MOST_RANDOM_WORK = 10_000_000
 """simulated ops and edges of the random baseline, a second or two: so large graphs do not keep the method waiting"""
 BASELINE_SHARE = 0.05
 """of a budget of seconds, for each baseline: nobody waits a second time for as long as was asked"""
-MOST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,7 @@ class RunRequest:
     """the file of a trained policy to begin from, for a method that takes one"""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed <= MOST_SEED:
-            allowed = f"a whole number from 0 to {MOST_SEED}"
-            raise SettingsError(f"{self.seed}", where="seed", allowed=allowed, field="seed")
+        require_seed(self.seed)
         make_placer(self.method, self.settings, self.trained_policy())  # refuses what it does not know, before any work
 
     def trained_policy(self) -> TrainedPolicy | None:

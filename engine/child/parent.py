@@ -77,6 +77,10 @@ class Limits:
             raise SettingsError(f"{self.seconds}", where="seconds", allowed="a number above 0")
 
 
+BUDGETED_LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
+"""of a child that works on what is ours and has a budget of its own, which ends it"""
+
+
 def no_progress(stage: str, done: int, total: int) -> None:
     """For callers to whom progress does not matter."""
 

@@ -28,7 +28,9 @@ def add_settings_list(commands: Commands) -> None:
         help="of a method, of training or a sample; none: the names",
     )
     parser.add_argument("--preset", help="with the defaults of this preset (see `methods`)")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the same as JSON")
+    form.add_argument("--json-schema", action="store_true", help="the same as a JSON Schema of what --set takes")
     parser.set_defaults(command=_settings)
 
 
@@ -46,7 +48,12 @@ def _settings(parsed: argparse.Namespace) -> int:
     known = api.what_has_settings()
     if parsed.name not in known:
         raise SettingsError("there is no such name", where=shortened(parsed.name), allowed=", ".join(known))
-    settings = api.list_settings(known[parsed.name], {} if parsed.preset is None else {"preset": parsed.preset})
+    given = {} if parsed.preset is None else {"preset": parsed.preset}
+    if parsed.json_schema:
+        schema = api.settings_schema(parsed.name, known[parsed.name], given)
+        print(json.dumps(schema, indent=1, ensure_ascii=False))
+        return 0
+    settings = api.list_settings(known[parsed.name], given)
     print_settings(settings, as_json=parsed.json)
     if not settings and not parsed.json:
         print(f"{parsed.name} has no settings")
@@ -66,6 +73,8 @@ def _names(parsed: argparse.Namespace) -> int:
     """What has any settings, and of what kind it is."""
     if parsed.preset is not None:
         raise SettingsError("no name is given", where="--preset", allowed="it with the name of a method")
+    if parsed.json_schema:
+        raise SettingsError("no name is given", where="--json-schema", allowed="it with a name of the list")
     labels = {method.name: f"method {method.label}" for method in api.methods()}
     labels |= {name: f"sample, for `build {name}`" for name in api.samples()} | {"training": "for `train`"}
     names = [name for name, make in api.what_has_settings().items() if api.list_settings(make, {})]

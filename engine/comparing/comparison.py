@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engine.child.parent import Limits, run_in_child
+from engine.child.parent import BUDGETED_LIMITS, run_in_child
 from engine.clusters.cluster import Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.comparing.outcome import Outcome, outcome_from_json
@@ -23,8 +23,6 @@ from engine.problem import Budget
 from engine.problem.pins import allowed_devices
 
 MOST_SEEDS = 1000
-CHILD_LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
-"""of each method and seed: it works on what is ours, and its budget bounds it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +165,7 @@ class Comparison:
             _, texts = run_in_child(
                 "engine.comparing.member:carry_out",
                 arguments,
-                CHILD_LIMITS,
+                BUDGETED_LIMITS,
                 task=f"{method} with seed {seed}",
                 report_progress=hear,
             )

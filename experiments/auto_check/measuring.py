@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine import VERSION, api
-from engine.child.parent import Limits, ReportProgress, Results, no_progress, run_in_child
+from engine.child.parent import BUDGETED_LIMITS, Limits, ReportProgress, Results, no_progress, run_in_child
 from engine.comparing.work_folder import KEY_LENGTH
 from engine.errors import PlacetoError
 from engine.events import Json
@@ -27,8 +27,6 @@ from engine.placers.scotch import map_in_child
 from engine.problem import Budget, PlacementProblem
 from experiments.auto_check.cases import Case
 
-LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
-"""of a child: it works on what is ours, and the budgets bound it"""
 EVALUATIONS_TO_WARM_UP = 1000
 
 
@@ -91,7 +89,7 @@ def _measure_share(share: list[Json], budget: Budget, work: Path, tell: Callable
     run_in_child(
         "experiments.auto_check.measuring:in_child",
         told,
-        LIMITS,
+        BUDGETED_LIMITS,
         task="measuring",
         report_progress=lambda stage, done, total: tell(f"{stage}: {done} of {total}"),
     )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import VERSION
-from engine.child.parent import ReportProgress, Results, run_in_child
+from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.placeto import device_view
@@ -31,7 +31,6 @@ from engine.policies.training_problem import TrainingProblem
 from engine.problem import PlacementProblem
 from engine.settings.fields import refused
 from experiments.blinded import blinded, features_as_they_come
-from experiments.policies.making import LIMITS
 from experiments.policies.problems import graphs_of, prepare_families, problem_of
 from experiments.policies.scope import Scope, digest, make_scope
 
@@ -93,7 +92,7 @@ def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] 
     def measure(turn: tuple[str, int]) -> None:
         if not _path(scope, *turn).exists():
             order: dict[str, Json] = {"settings": given, "variant": turn[0], "seed": turn[1]}
-            run_in_child("experiments.policies.learning_choices:in_child", order, LIMITS, task=turn[0])
+            run_in_child("experiments.policies.learning_choices:in_child", order, BUDGETED_LIMITS, task=turn[0])
             tell(f"{turn[0]}, seed {turn[1]}")
 
     with ThreadPoolExecutor(scope.processes) as pool:

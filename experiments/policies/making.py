@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from engine.child.parent import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.policies.family_training import train_policy
@@ -12,9 +12,6 @@ from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from experiments.policies.problems import graphs_of, problem_of
 from experiments.policies.scope import Scope, make_scope
-
-LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
-"""of a child: it works on what is ours, and the budgets bound it"""
 
 
 def policy_path(scope: Scope, families: tuple[str, ...], seed: int) -> Path:
@@ -27,7 +24,7 @@ def make_policy(scope: Scope, settings: dict[str, Json], families: tuple[str, ..
     if not policy_path(scope, families, seed).exists():
         order: dict[str, Json] = {"settings": settings, "families": list(families), "seed": seed}
         task = f"training on {' and '.join(families)}, seed {seed}"
-        run_in_child("experiments.policies.making:in_child", order, LIMITS, task=task)
+        run_in_child("experiments.policies.making:in_child", order, BUDGETED_LIMITS, task=task)
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:

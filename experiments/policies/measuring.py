@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child.parent import ReportProgress, Results, run_in_child
+from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.errors import PlacetoError
 from engine.events import Json
 from engine.files.whole_files import write_whole
@@ -18,7 +18,7 @@ from engine.placers.registry import make_placer
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
-from experiments.policies.making import LIMITS, read_policy
+from experiments.policies.making import read_policy
 from experiments.policies.problems import graphs_of, problem_of
 from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, Scope, make_scope
 
@@ -78,7 +78,7 @@ def measure(settings: dict[str, Json], family: str, index: int, trained: list[tu
         "trained": [list(names) for names in trained],
     }
     task = f"measuring on graph {index} of {family}"
-    run_in_child("experiments.policies.measuring:in_child", order, LIMITS, task=task)
+    run_in_child("experiments.policies.measuring:in_child", order, BUDGETED_LIMITS, task=task)
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child.parent import ReportProgress, Results, run_in_child
+from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.problem import PlacementProblem
-from experiments.policies.making import LIMITS
 from experiments.policies.problems import graphs_of, held_out_names, problem_of
 from experiments.policies.scope import Scope, make_scope
 
@@ -27,7 +26,7 @@ def measure_rnn(scope: Scope, settings: dict[str, Json], family: str, cluster: s
     if all(rnn_path(scope, graph, cluster).exists() for graph in held_out_names(scope, family)):
         return
     order: dict[str, Json] = {"settings": settings, "family": family, "cluster": cluster}
-    run_in_child("experiments.policies.rnn:in_child", order, LIMITS, task=f"the RNN on {family}, {cluster}")
+    run_in_child("experiments.policies.rnn:in_child", order, BUDGETED_LIMITS, task=f"the RNN on {family}, {cluster}")
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:

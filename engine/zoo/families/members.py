@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from engine.errors import SettingsError, shortened
 from engine.events import Json
+from engine.settings.seeds import require_seed
 from engine.zoo.families.catalogue import FAMILIES, Family
 
 Split: TypeAlias = Literal["train", "test"]
@@ -13,7 +14,6 @@ DEFAULT_COUNT = 32
 HELD_OUT = frozenset({2, 5, 8, 11, 14})
 """of each `SPLIT_PERIOD` members, those to test with: 10 of 32"""
 SPLIT_PERIOD = 16
-MOST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +49,4 @@ def _check(row: Family, seed: int, count: int) -> None:
     if not 1 <= count <= row.most:
         allowed = f"a whole number from 1 to {row.most}"
         raise SettingsError(f"{count} graphs", where="count", allowed=allowed, field="count")
-    if not 0 <= seed <= MOST_SEED:
-        raise SettingsError(f"{seed}", where="seed", allowed=f"a whole number from 0 to {MOST_SEED}", field="seed")
+    require_seed(seed)

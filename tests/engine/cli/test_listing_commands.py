@@ -117,12 +117,85 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert "heft" not in names
 
 
+@pytest.mark.parametrize(("name", "given"), list(every_owner()))
+def test_the_schema_takes_the_defaults_and_says_what_is_allowed(name: str, given: dict[str, Any]) -> None:
+    make = api.what_has_settings()[name]
+    schema: Any = api.settings_schema(name, make, given)
+    assert schema["title"] == name and schema["additionalProperties"] is False
+    assert {key: each["default"] for key, each in schema["properties"].items()} == dataclasses.asdict(make(given))
+    for key, each in schema["properties"].items():
+        for value in [each["default"], *around_the_ends(each)]:
+            assert fits_schema(each, value) == is_taken(make, key, value), (name, key, value)
+
+
+def around_the_ends(schema: dict[str, Any]) -> list[Any]:
+    """Values within and without: just past each end of a range, other types."""
+    lowest, highest = schema.get("minimum", 0), schema.get("maximum", schema.get("exclusiveMaximum", 0))
+    step = schema.get("multipleOf", 1)
+    return [lowest - step, highest + step, lowest - 1e-12, None, True, "magic", [], {}, *schema.get("enum", [])]
+
+
+def fits_schema(schema: dict[str, Any], value: Any) -> bool:
+    """Whether a JSON value is valid: as much of draft 2020-12 as is used."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    types = {
+        "integer": number and value == int(value),
+        "number": number,
+        "boolean": isinstance(value, bool),
+        "string": isinstance(value, str),
+    }
+    if not types[schema["type"]] or value not in schema.get("enum", [value]):
+        return False
+    return not number or (
+        schema["minimum"] <= value <= schema.get("maximum", value)
+        and value < schema.get("exclusiveMaximum", value + 1)
+        and value % schema.get("multipleOf", 1 if schema["type"] == "integer" else value or 1) == 0
+    )
+
+
+def is_taken(make: api.MakeSettings, name: str, value: Any) -> bool:
+    """Whether the setting takes the value, as far as one setting alone says it."""
+    declaration = declarations(make({}))[name]
+    if declaration.read is not None:
+        return isinstance(value, str)
+    return declaration.not_allowed(value) is None
+
+
+def test_the_command_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["settings", "m_sct", "--json-schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "m_sct",
+        "type": "object",
+        "properties": {
+            "threshold": {
+                "description": "an edge whose x lies below is one to a favourite child",
+                "type": "number",
+                "minimum": 0.0,
+                "maximum": 0.5,
+                "default": 0.5,
+            },
+            "iterations": {
+                "description": "of the simplex method, at most",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 10**9,
+                "default": 50_000,
+            },
+        },
+        "additionalProperties": False,
+    }
+    assert main(["settings", "placeto", "--preset", "paper", "--json-schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["properties"]["reward_unit"]["default"] == "second"
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (["magic"], f"magic: there is no such name; allowed: {', '.join([*PLACERS, 'training', *ZOO])}"),
         (["rnn", "--preset", "slow"], "preset: 'slow'; allowed: fast, paper"),
         (["random", "--preset", "paper"], "settings: random has no setting 'preset'; allowed: batch"),
+        (["--json-schema"], "--json-schema: no name is given; allowed: it with a name of the list"),
         (["--preset", "paper"], "--preset: no name is given; allowed: it with the name of a method"),
     ],
 )
