@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_DOTTED_PATH = re.compile(r"(?P<module>(?:engine|webapp)(?:\.\w+)+)(?::\w+)?")
+_DOTTED_PATH = re.compile(r"(?P<module>(?:engine|experiments|webapp)(?:\.\w+)+)(?::\w+)?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from experiments.policies import measuring as policy_measuring
 from experiments.policies import problems as policy_problems
 from experiments.policies import rnn as policy_rnn
 from experiments.policies import scope as policy_scope
-from experiments.policies.figure import draw_shares
 from experiments.policies.learning_choices import EVALUATIONS, VARIANTS, counted, page
 from experiments.policies.measuring import Compared, Proposed
 from experiments.policies.page import PolicyRows, gaps, tables, tables_by_graph
+from experiments.policies.rows import draw_shares
 from experiments.policies.scope import Scope, make_scope
 from tests.engine.small_runs import prepared_graph
 
