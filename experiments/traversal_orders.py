@@ -22,8 +22,8 @@ from engine import VERSION
 from engine.bench.problems import problem_on
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
-from engine.placeto.episodes import Plan, fastest_device_placement
-from engine.placeto.features import GroupGraph, group_graph
+from engine.placeto.episodes import Plan
+from engine.placeto.features import GroupGraph, fastest_device_placement, group_graph
 from engine.placeto.policy import Policy
 from engine.placeto.settings import make_settings
 from engine.placeto.torch_threads import torch_threads

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.placeto.episode_state import NOWHERE
-from engine.placeto.features import GroupGraph
+from engine.placeto.features import GroupGraph, fastest_device_placement
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.traversals import visiting_orders
 
@@ -79,13 +79,6 @@ class Episodes:
         for step in range(self.plan.steps):
             states[step + 1 :, self.plan.orders[episode, step]] = self.actions[episode, step]
         return states
-
-
-def fastest_device_placement(graph: GroupGraph) -> NDArray[np.int32]:
-    """[groups] all on the device with the least total time; who may not go there, on its own fastest device."""
-    device = int(np.argmin(graph.time_us.sum(axis=0)))
-    own = np.argmin(np.where(graph.allowed, graph.time_us, np.inf), axis=1)
-    return np.where(graph.allowed[:, device], device, own).astype(np.int32)
 
 
 def make_plan(

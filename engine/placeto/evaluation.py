@@ -1,41 +1,16 @@
 """What episodes are worth: their states evaluated within the budget, one evaluation an episode or one a step."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import ShouldStop
 from engine.placeto.episodes import Episodes
+from engine.placeto.interruption import LOOK_SECONDS, Check
 from engine.placeto.rewards import StepTimePenalty, intermediate_returns, terminal_returns
 from engine.problem import PlacementProblem
 
-Check = Callable[[], None]
-"""raises InterruptedTrainingError when it is time to end"""
-LOOK_SECONDS = 0.25
-"""how often a long batch looks whether it should stop, and about how long one call of the simulator may take"""
-
-
 MOST_ROWS_A_CALL = 4096
-
-
-class InterruptedTrainingError(Exception):
-    """Training was asked to stop, or its time is over, in the middle of a batch. Not a user's mistake."""
-
-
-def make_check(problem: PlacementProblem, should_stop: ShouldStop) -> Check:
-    """A check that asks `should_stop` and the clock at most every LOOK_SECONDS."""
-    looked = problem.ledger.clock()
-
-    def check() -> None:
-        nonlocal looked
-        if problem.ledger.clock() - looked >= LOOK_SECONDS:
-            looked = problem.ledger.clock()
-            if should_stop() or (problem.ledger.remaining > 0 and problem.ledger.spent):
-                raise InterruptedTrainingError
-
-    return check
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,3 +280,10 @@ def longest_ways(
     ):
         after[source] = max(after[source], time_us[source] + way + after[target])
     return before, after
+
+
+def fastest_device_placement(graph: GroupGraph) -> NDArray[np.int32]:
+    """[groups] all on the device with the least total time; who may not go there, on its own fastest device."""
+    device = int(np.argmin(graph.time_us.sum(axis=0)))
+    own = np.argmin(np.where(graph.allowed, graph.time_us, np.inf), axis=1)
+    return np.where(graph.allowed[:, device], device, own).astype(np.int32)

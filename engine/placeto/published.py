@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from engine.errors import SettingsError
+from engine.placeto.choices import choose, index_tensor, log_probabilities
 from engine.placeto.episodes import Episodes, Plan
-from engine.placeto.evaluation import Check
 from engine.placeto.features import GroupGraph
+from engine.placeto.interruption import Check
 from engine.placeto.message_passing import arriving, ending
-from engine.placeto.policy import Policy, ScoredDecisions, choose, index_tensor, log_probabilities
+from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.reachability import reachability
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.start_times import GroupStartTimes

@@ -12,10 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from engine.placeto.choices import index_tensor
 from engine.placeto.episodes import Episodes
-from engine.placeto.evaluation import Check
+from engine.placeto.interruption import Check
 from engine.placeto.optimiser import Optimiser
-from engine.placeto.policy import Policy, ScoredDecisions, index_tensor
+from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.settings import PlacetoSettings
 
 

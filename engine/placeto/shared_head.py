@@ -15,11 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from engine.placeto.choices import log_probabilities
 from engine.placeto.device_view import DEVICE_FEATURES
 from engine.placeto.features import GROUP_FEATURES
 from engine.placeto.group_sums import Decisions, group_sums
 from engine.placeto.message_passing import TwoWayRounds
-from engine.placeto.policy import log_probabilities
 from engine.placeto.sampling import HeadArrays
 
 

@@ -8,13 +8,14 @@ import torch
 from numpy.typing import NDArray
 
 from engine.placeto.checkpoints import set_weights
+from engine.placeto.choices import index_tensor, initialise, scores_overflow
 from engine.placeto.device_view import FINISH_LATER, HERE
 from engine.placeto.episode_state import NOWHERE
 from engine.placeto.episodes import Episodes, Plan
-from engine.placeto.evaluation import Check
 from engine.placeto.features import GroupGraph, group_features
 from engine.placeto.group_sums import Decisions
-from engine.placeto.policy import Policy, ScoredDecisions, index_tensor, initialise, scores_overflow
+from engine.placeto.interruption import Check
+from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.reachability import relatives
 from engine.placeto.sampling import members_on_devices, replay_episodes, sample_episodes
 from engine.placeto.settings import PlacetoSettings

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import Json, ShouldStop
 from engine.placeto.checkpoints import set_weights, weights_of
-from engine.placeto.episodes import Episodes, fastest_device_placement, make_plan
-from engine.placeto.evaluation import Evaluator, InterruptedTrainingError, make_check
-from engine.placeto.features import GroupGraph, group_graph
-from engine.placeto.policy import Policy, chosen_device
+from engine.placeto.choices import chosen_device
+from engine.placeto.episodes import Episodes, make_plan
+from engine.placeto.evaluation import Evaluator
+from engine.placeto.features import GroupGraph, fastest_device_placement, group_graph
+from engine.placeto.interruption import InterruptedTrainingError, make_check
+from engine.placeto.policy import Policy
 from engine.placeto.published import PublishedPolicy
 from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty

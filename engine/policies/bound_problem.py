@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, SMALLEST_BANDWIDTH_BYTES_PER_US
+from engine.placeto.choices import chosen_device
 from engine.placeto.episodes import Plan, make_plan
 from engine.placeto.features import group_graph
 from engine.placeto.optimiser import Optimiser
-from engine.placeto.policy import chosen_device
 from engine.placeto.reinforce import Reinforce
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head import SharedHead

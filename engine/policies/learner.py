@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from engine.errors import CostError
 from engine.events import Json, ShouldStop
 from engine.placeto.checkpoints import set_weights, weights_of
+from engine.placeto.choices import chosen_device
 from engine.placeto.optimiser import Optimiser
-from engine.placeto.policy import chosen_device
 from engine.placeto.reinforce import falling
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_policy import fresh_network

@@ -16,7 +16,7 @@ from engine.placers.sequence.model import RnnModel, Vocabulary
 from engine.placers.sequence.network import SequenceNetwork
 from engine.placers.sequence.settings import RnnSettings
 from engine.placers.sequence.training import Training
-from engine.placeto.evaluation import InterruptedTrainingError
+from engine.placeto.interruption import InterruptedTrainingError
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem

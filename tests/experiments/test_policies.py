@@ -72,11 +72,6 @@ def test_a_policy_is_trained_and_measured_on_what_it_has_not_seen(
     graphs = {"train": [("nmt-00", prepared_graph(10))], "test": [("nmt-02", prepared_graph(9))]}
     for module in (policy_making, policy_measuring, policy_rnn):
         monkeypatch.setattr(module, "graphs_of", lambda _scope, _family, split: graphs[split])
-    for module in (
-        policy_making,
-        policy_measuring,
-    ):  # else it would last beyond this test
-        monkeypatch.setattr(module, "count_processor_seconds", lambda *_: None)
     monkeypatch.setattr(policy_measuring, "SHORT_SECONDS", 0.05)
     monkeypatch.setattr(policy_measuring, "MIDDLE_SECONDS", 0.05)
     settings: dict[str, Json] = {

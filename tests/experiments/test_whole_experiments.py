@@ -39,8 +39,6 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]
 
     for module in CHILDREN:
         monkeypatch.setattr(module, "run_in_child", here)
-    for module in (policy_making, policy_measuring):  # else it would last beyond this test
-        monkeypatch.setattr(module, "count_processor_seconds", lambda *_: None)
     monkeypatch.setattr(policy_problems, "prepared_family", family)
     monkeypatch.setattr(policy_problems, "prepared_sample", lambda *_: prepared_graph(9))
     for name in ("SHORT_SECONDS", "MIDDLE_SECONDS"):

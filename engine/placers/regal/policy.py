@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from engine.placers.regal.proposals import DISTRIBUTIONS, ELITE_BIASES, Choices
+from engine.placeto.choices import initialise
 from engine.placeto.features import GROUP_FEATURES, GroupGraph, group_features
 from engine.placeto.message_passing import TwoWayRounds
-from engine.placeto.policy import initialise
 
 BIASES = len(ELITE_BIASES)
 

@@ -26,7 +26,7 @@ from engine.placers.sequence.network import (
     with_noise,
 )
 from engine.placers.sequence.settings import HierarchicalSettings
-from engine.placeto.policy import chosen_device, log_probabilities
+from engine.placeto.choices import chosen_device, log_probabilities
 from engine.problem import PlacementProblem
 
 MOST_BY_ITSELF = 256

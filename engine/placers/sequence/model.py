@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from engine.errors import SettingsError
 from engine.placers.sequence.network import Draws, SequenceNetwork, group_contents, group_embedding, initialise
 from engine.placers.sequence.settings import RnnSettings
-from engine.placeto.policy import chosen_device
+from engine.placeto.choices import chosen_device
 from engine.problem import PlacementProblem
 
 MOST_GROUPS = 4096

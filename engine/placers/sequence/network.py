@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from engine.placers.sequence.settings import RnnSettings
-from engine.placeto.policy import choose, log_probabilities
+from engine.placeto.choices import choose, log_probabilities
 from engine.problem import PlacementProblem
 
 MOST_OUTPUTS = 5

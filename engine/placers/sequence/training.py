@@ -11,9 +11,8 @@ from torch import Tensor
 from engine.events import ShouldStop
 from engine.placers.sequence.model import Sampled, SequenceModel
 from engine.placers.sequence.settings import RnnSettings
-from engine.placeto.episodes import fastest_device_placement
-from engine.placeto.evaluation import InterruptedTrainingError, make_check
-from engine.placeto.features import group_graph
+from engine.placeto.features import fastest_device_placement, group_graph
+from engine.placeto.interruption import InterruptedTrainingError, make_check
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.rewards import US_PER_SECOND
 from engine.placeto.torch_threads import torch_threads

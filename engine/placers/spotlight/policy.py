@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from engine.placers.post import ADAPT, WEIGHT_RANGE
+from engine.placeto.choices import choose, index_tensor, log_probabilities
 from engine.placeto.features import GroupGraph, group_features
 from engine.placeto.optimiser import Optimiser
-from engine.placeto.policy import choose, index_tensor, log_probabilities
 
 Check = Callable[[], bool]
 """whether it is time to end"""

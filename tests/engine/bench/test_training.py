@@ -11,7 +11,7 @@ from engine.bench import training as training_speed
 from engine.bench.training import Measured, Shares
 from engine.placeto.episode_state import NOWHERE
 from engine.placeto.episodes import Plan
-from engine.placeto.evaluation import Check
+from engine.placeto.interruption import Check
 from engine.placeto.shared_head_policy import SampledEpisodes, SharedHeadPolicy
 from tests.engine.placeto.problems import random_problem
 

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from engine.placeto.episodes import Episodes, Plan, fastest_device_placement, make_plan, random_placements
-from engine.placeto.features import group_graph
+from engine.placeto.episodes import Episodes, Plan, make_plan, random_placements
+from engine.placeto.features import fastest_device_placement, group_graph
 from engine.placeto.settings import PlacetoSettings
 from tests.engine.placeto.problems import random_problem, two_chains
 

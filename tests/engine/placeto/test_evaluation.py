@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 
 from engine.events import Episode
 from engine.placeto.episodes import Episodes, Plan, random_placements
-from engine.placeto.evaluation import Evaluator, InterruptedTrainingError, Outcome, make_check
+from engine.placeto.evaluation import Evaluator, Outcome
+from engine.placeto.interruption import InterruptedTrainingError, make_check
 from engine.placeto.rewards import StepTimePenalty
 from engine.problem import PlacementProblem
 from tests.engine.placeto.problems import random_problem, two_chains
@@ -126,7 +127,7 @@ def test_many_states_are_evaluated_in_parts_with_the_same_answer() -> None:
 
 
 def test_a_check_asks_and_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.placeto.evaluation.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("engine.placeto.interruption.LOOK_SECONDS", 0.0)
     problem = random_problem(1)
     make_check(problem, lambda: False)()
     with pytest.raises(InterruptedTrainingError):
@@ -134,7 +135,7 @@ def test_a_check_asks_and_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_check_sees_that_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.placeto.evaluation.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("engine.placeto.interruption.LOOK_SECONDS", 0.0)
     problem = random_problem(1)
     problem.ledger.earlier_seconds = 1e9
     make_check(problem, lambda: False)()

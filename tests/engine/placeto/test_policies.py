@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from engine.errors import SettingsError
 from engine.events import Json
+from engine.placeto.choices import choose, log_probabilities
 from engine.placeto.episode_state import NOWHERE
 from engine.placeto.episodes import Episodes, Plan, random_placements
 from engine.placeto.features import GROUP_FEATURES, group_features, group_graph
-from engine.placeto.policy import Policy, ScoredDecisions, choose, log_probabilities
+from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.published import PublishedPolicy, SeenEpisodes
 from engine.placeto.sampling import choose_device
 from engine.placeto.settings import make_settings

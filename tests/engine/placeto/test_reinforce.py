@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from engine.placeto.episodes import Episodes, Plan
-from engine.placeto.evaluation import Check
+from engine.placeto.interruption import Check
 from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.settings import make_settings

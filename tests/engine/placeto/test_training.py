@@ -195,7 +195,7 @@ def test_asked_to_stop_before_it_began_it_still_has_an_answer(preset: str) -> No
 
 
 def test_a_long_batch_is_left_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.placeto.evaluation.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("engine.placeto.interruption.LOOK_SECONDS", 0.0)
     problem = random_problem(5, evaluations=10_000)
     asked = 0
 

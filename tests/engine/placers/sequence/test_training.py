@@ -105,7 +105,7 @@ def test_the_preset_paper_runs_too(method: str) -> None:
 
 @METHODS
 def test_a_stop_in_the_first_batch_leaves_an_answer(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.placeto.evaluation.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("engine.placeto.interruption.LOOK_SECONDS", 0.0)
     problem = small_problem(2, evaluations=20)
     placer = make_placer(method, {})
     rng = np.random.default_rng(0)

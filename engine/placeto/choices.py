@@ -1,0 +1,78 @@
+"""Networks that choose devices: fresh weights from a seed, probabilities over the allowed devices, choices by them."""
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from engine.errors import SettingsError
+
+
+def initialise(network: nn.Module, rng: np.random.Generator, torch_device: torch.device) -> None:
+    """Fill a network made on the `meta` device from `rng`, never from torch's global generator.
+
+    Every linear layer's weights and biases are uniform in ±1/√inputs.
+    """
+    network.to_empty(device=torch_device)
+    for module in network.modules():
+        if isinstance(module, nn.Linear):
+            limit = module.in_features**-0.5
+            for parameter in module.parameters():
+                drawn = rng.uniform(-limit, limit, tuple(parameter.shape)).astype(np.float32)
+                parameter.data.copy_(torch.from_numpy(drawn))
+
+
+def chosen_device(name: str) -> torch.device:
+    """The torch device for the setting `torch_device`; raises SettingsError for CUDA where there is none."""
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SettingsError(
+            "this machine has no CUDA device", where="torch_device", allowed="auto, cpu", field="torch_device"
+        )
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def log_probabilities(scores: Tensor, allowed: Tensor, explore: float) -> Tensor:
+    """[..., devices] of the softmax of `scores` over the `allowed` devices, mixed with a uniform choice of them.
+
+    `explore` is the share of the uniform choice. The lowest number stands where a device is not allowed.
+    """
+    lowest = torch.finfo(scores.dtype).min
+    logarithms = torch.log_softmax(scores.masked_fill(~allowed, lowest), dim=-1)
+    if explore > 0.0:
+        uniform = (explore / allowed.sum(dim=-1, keepdim=True).to(scores.dtype)).log()
+        left = math.log1p(-explore) if explore < 1.0 else lowest
+        logarithms = torch.logaddexp((logarithms + left).clamp_min(lowest), uniform.expand_as(logarithms))
+    return logarithms.masked_fill(~allowed, lowest)
+
+
+def scores_overflow() -> SettingsError:
+    """To be raised where a network's scores are no finite numbers, so that there is nothing to choose by."""
+    return SettingsError(
+        "its scores are no finite numbers",
+        where="the network",
+        allowed="smaller weights: another policy, or a smaller learning_rate",
+        field="settings",
+    )
+
+
+def choose(
+    logarithms: NDArray[np.float64], uniforms: NDArray[np.float64], greedy: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """[batch] a device by its probability from `logarithms` [batch, devices], the most probable where `greedy`.
+
+    A device of probability 0 is never taken, whatever the rounding. Raises SettingsError where one is no number.
+    """
+    if np.isnan(logarithms).any():
+        raise scores_overflow()
+    probabilities = np.exp(logarithms)
+    upper = np.cumsum(probabilities, axis=1)
+    drawn = (upper <= (uniforms * upper[:, -1])[:, None]).sum(axis=1)
+    last_possible = logarithms.shape[1] - 1 - np.argmax(probabilities[:, ::-1] > 0, axis=1)
+    return np.asarray(np.where(greedy, logarithms.argmax(axis=1), np.minimum(drawn, last_possible)), dtype=np.int32)
+
+
+def index_tensor(array: NDArray[np.integer], torch_device: torch.device) -> Tensor:
+    """`array` as int64 on `torch_device`."""
+    return torch.from_numpy(array.astype(np.int64)).to(torch_device)
