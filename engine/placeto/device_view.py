@@ -14,7 +14,7 @@ from engine.simulator.compiled import compiled
 HERE, SLOWNESS, LOAD_DECIDED, LOAD_OPEN, PARENT_TIME, CHILD_TIME, PARALLEL_TIME = range(7)
 CUT_IN, CUT_OUT, PARENT_SHARE, CHILD_SHARE, FINISH_LATER, START_LATER, FINISH_LATER_SHARE = range(7, 14)
 MEMORY_FILL, DEVICES, PROGRESS, FREE_EARLIER = range(14, 18)
-USED, CLASH, BACK_SHARE, CUT_BACK, NO_ROOM, WORK_DECIDED = range(18, 24)
+USED, CLASH, FEEDBACK_SHARE, CUT_FEEDBACK, NO_ROOM, WORK_DECIDED = range(18, 24)
 DEVICE_FEATURES = 24
 
 
@@ -28,7 +28,7 @@ def look(graph: DeviceViewGraph, state: EpisodeState, group: int, progress: floa
     here = placement[group]
     _look_at_relatives(graph, placement, group, view)
     _look_at_neighbours(graph, placement, group, view)
-    _look_at_back_edges(graph, placement, group, view)
+    _look_at_feedback_edges(graph, placement, group, view)
     per_device = devices / groups
     fastest = np.inf
     for device in range(devices):
@@ -118,20 +118,20 @@ def _look_at_neighbours(
 
 
 @compiled
-def _look_at_back_edges(
+def _look_at_feedback_edges(
     graph: DeviceViewGraph, placement: NDArray[np.int32], group: int, view: NDArray[np.float32]
 ) -> None:
     """The same for what is exchanged against the order of the groups."""
     devices = graph.time.shape[1]
-    bytes_back = 1e-9
-    for edge in range(graph.back_offset[group], graph.back_offset[group + 1]):
-        home = placement[graph.back_index[edge]]
-        bytes_back += graph.back_bytes[edge]
+    feedback_bytes_of_group = 1e-9
+    for edge in range(graph.feedback_offset[group], graph.feedback_offset[group + 1]):
+        home = placement[graph.feedback_index[edge]]
+        feedback_bytes_of_group += graph.feedback_bytes[edge]
         if home == NOWHERE:
             continue
-        view[home, BACK_SHARE] += graph.back_bytes[edge]
+        view[home, FEEDBACK_SHARE] += graph.feedback_bytes[edge]
         for device in range(devices):
-            view[device, CUT_BACK] += graph.back_bytes[edge] * graph.link_time_per_byte[device, home]
+            view[device, CUT_FEEDBACK] += graph.feedback_bytes[edge] * graph.link_time_per_byte[device, home]
     for device in range(devices):
-        view[device, BACK_SHARE] /= bytes_back
-        view[device, CUT_BACK] = np.log1p(view[device, CUT_BACK])
+        view[device, FEEDBACK_SHARE] /= feedback_bytes_of_group
+        view[device, CUT_FEEDBACK] = np.log1p(view[device, CUT_FEEDBACK])

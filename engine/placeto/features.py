@@ -16,7 +16,7 @@ PHASES = 16
 """into which a step is cut, all with the same work"""
 
 
-def back_edges(problem: PlacementProblem) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+def feedback_edges(problem: PlacementProblem) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """(source, target, bytes): what groups send in a step to groups before them, each output once a pair of groups, in
     a loop once a trip.
     """
@@ -128,11 +128,11 @@ class GroupGraph:
     """[edges] sent in a step"""
     edge_trips: NDArray[np.float64]
     """[edges] how often a step sends something along it"""
-    back_source: NDArray[np.int32]
-    """[back edges] groups between which something is sent against their order; each pair once"""
-    back_target: NDArray[np.int32]
-    back_bytes: NDArray[np.float64]
-    """[back edges]"""
+    feedback_source: NDArray[np.int32]
+    """[feedback edges] groups between which something is sent against their order; each pair once"""
+    feedback_target: NDArray[np.int32]
+    feedback_bytes: NDArray[np.float64]
+    """[feedback edges]"""
     profile: NDArray[np.float64]
     """[groups, PHASES] share of the group's time in each phase of a step in which nothing is waited for"""
     slack: NDArray[np.float64]
@@ -186,7 +186,7 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
     time_us = np.where(allowed, time_us.T, slowest[:, None])
     own = np.eye(problem.device_count, dtype=bool)
     bandwidth = np.where(own, 1.0, cluster.bandwidth_bytes_per_us)
-    back_source, back_target, back_bytes = back_edges(problem)
+    feedback_source, feedback_target, feedback_bytes = feedback_edges(problem)
     profile, slack = phases_of_groups(problem)
     return GroupGraph(
         allowed=allowed,
@@ -198,9 +198,9 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
         edge_target=grouping.edge_target,
         edge_bytes=grouping.edge_bytes.astype(np.float64),
         edge_trips=_edge_trips(problem),
-        back_source=back_source,
-        back_target=back_target,
-        back_bytes=back_bytes,
+        feedback_source=feedback_source,
+        feedback_target=feedback_target,
+        feedback_bytes=feedback_bytes,
         profile=profile,
         slack=slack,
         us_per_byte=np.where(own, 0.0, 1.0 / bandwidth),
@@ -253,12 +253,12 @@ def group_features(graph: GroupGraph) -> NDArray[np.float32]:
     middle = (np.arange(PHASES) + 0.5) / PHASES
     mean = graph.profile @ middle
     spread = np.sqrt(np.maximum(graph.profile @ middle**2 - mean**2, 0.0))
-    back = np.bincount(graph.back_source, weights=graph.back_bytes, minlength=groups)
-    back += np.bincount(graph.back_target, weights=graph.back_bytes, minlength=groups)
+    feedback = np.bincount(graph.feedback_source, weights=graph.feedback_bytes, minlength=groups)
+    feedback += np.bincount(graph.feedback_target, weights=graph.feedback_bytes, minlength=groups)
     into = np.bincount(graph.edge_target, weights=graph.edge_bytes, minlength=groups)
     out = np.bincount(graph.edge_source, weights=graph.edge_bytes, minlength=groups)
     columns += [mean, spread, graph.profile.max(axis=1), np.minimum(graph.slack, 1.0)]
-    columns += [np.log1p(sent * graph.mean_us_per_byte / scale) for sent in (back, into, out)]
+    columns += [np.log1p(sent * graph.mean_us_per_byte / scale) for sent in (feedback, into, out)]
     in_units: NDArray[np.float64] = (np.stack(columns, axis=1) - USUAL[:, 0]) / USUAL[:, 1]
     return in_units.astype(np.float32)
 

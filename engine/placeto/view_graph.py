@@ -37,10 +37,10 @@ class DeviceViewGraph(NamedTuple):
     out_offset: NDArray[np.int64]
     out_target: NDArray[np.int32]
     out_bytes: NDArray[np.float64]
-    back_offset: NDArray[np.int64]
-    back_index: NDArray[np.int32]
+    feedback_offset: NDArray[np.int64]
+    feedback_index: NDArray[np.int32]
     """groups with which something is exchanged against the order of the groups, such as gradients"""
-    back_bytes: NDArray[np.float64]
+    feedback_bytes: NDArray[np.float64]
 
 
 def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
@@ -51,10 +51,10 @@ def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
     in_offset, in_source = neighbour_lists(graph.edge_target, graph.edge_source, groups)
     out_offset, out_target = neighbour_lists(graph.edge_source, graph.edge_target, groups)
     kept = graph.persistent_bytes + graph.output_bytes
-    back_owner = np.concatenate([graph.back_source, graph.back_target])
-    back_other = np.concatenate([graph.back_target, graph.back_source])
-    back_offset, back_index = neighbour_lists(back_owner, back_other, groups)
-    by_owner = np.lexsort((back_other, back_owner))
+    feedback_owner = np.concatenate([graph.feedback_source, graph.feedback_target])
+    feedback_other = np.concatenate([graph.feedback_target, graph.feedback_source])
+    feedback_offset, feedback_index = neighbour_lists(feedback_owner, feedback_other, groups)
+    by_owner = np.lexsort((feedback_other, feedback_owner))
     return DeviceViewGraph(
         allowed=graph.allowed,
         time=graph.time_us / scale,
@@ -74,7 +74,7 @@ def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
         out_offset=out_offset,
         out_target=out_target,
         out_bytes=graph.edge_bytes[by_source],
-        back_offset=back_offset,
-        back_index=back_index,
-        back_bytes=np.tile(graph.back_bytes, 2)[by_owner],
+        feedback_offset=feedback_offset,
+        feedback_index=feedback_index,
+        feedback_bytes=np.tile(graph.feedback_bytes, 2)[by_owner],
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.placeto.features import GroupGraph, back_edges, group_features, group_graph
+from engine.placeto.features import GroupGraph, feedback_edges, group_features, group_graph
 from engine.placeto.list_schedule import commit, earliest_start, empty_schedule
 from engine.placeto.reachability import relatives
 from engine.placeto.view_graph import device_view_graph
@@ -66,5 +66,5 @@ def test_an_edge_counts_as_often_as_something_is_sent_along_it() -> None:
 def test_what_is_sent_backwards_in_a_loop_is_sent_once_a_trip() -> None:
     graph, costs = graph_of([(0, 1), (1, 2), (1, 3)], [10.0] * 4, [100, 200, 0, 0])
     costs = dataclasses.replace(costs, trips=np.array([1, 40, 7, 30]))
-    source, target, sizes = back_edges(grouped(graph, costs, [0, 1, 0, 0], devices=2))
+    source, target, sizes = feedback_edges(grouped(graph, costs, [0, 1, 0, 0], devices=2))
     assert (source.tolist(), target.tolist(), sizes.tolist()) == ([1], [0], [30 * 200])
