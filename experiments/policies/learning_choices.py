@@ -68,7 +68,7 @@ VARIANTS: dict[str, dict[str, Json]] = {
 """what differs from the settings' defaults"""
 UNSEEN: dict[str, tuple[int, ...]] = {
     "no earliest finish": (device_view.FINISH_LATER, device_view.START_LATER, device_view.FINISH_LATER_SHARE),
-    "no phases": (device_view.CLASH, device_view.BACK_SHARE, device_view.CUT_BACK),
+    "no phases": (device_view.CLASH, device_view.FEEDBACK_SHARE, device_view.CUT_FEEDBACK),
 }
 """which features of a device the head of a variant does not see"""
 Found = dict[str, list[float]]
