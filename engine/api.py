@@ -48,6 +48,7 @@ from engine.events import (
     ShouldStop,
     Started,
 )
+from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, keep_warm, prepare
 from engine.formats.registry import FORMATS
@@ -254,6 +255,7 @@ __all__ = [
     "comparison_summaries",
     "device_kinds",
     "device_of_group",
+    "digraph",
     "draw_comparison",
     "end_warm",
     "families",
