@@ -52,7 +52,7 @@ def test_the_run_is_queued(client: Client, ready_graph: Graph, broker: MemoryBro
 def test_the_first_method_of_the_engine_is_offered_first(client: Client, ready_graph: Graph) -> None:
     page = client.get(f"/graphs/{ready_graph.id}/").content.decode()
     methods = page.partition('name="method"')[2].partition("</select>")[0]
-    assert re.findall(r'value="(\w+)"[^>]* selected>', methods) == [api.methods()[0].name] == ["auto"]
+    assert re.findall(r'value="(\w+)" selected', methods) == [api.methods()[0].name] == ["auto"]
 
 
 def test_other_memory_is_that_of_the_chosen_devices_alone(client: Client, ready_graph: Graph) -> None:
@@ -67,6 +67,13 @@ def test_a_written_cluster_counts_instead_of_the_fields(client: Client, ready_gr
     start(client, ready_graph, cluster=text, device_kind="", device_count="")
     expected = api.cluster_to_json(api.parse_cluster(text))
     assert api.cluster_to_json(request_of(only_run()).cluster) == expected
+
+
+def test_presets_of_several_methods_are_offered_once(client: Client, ready_graph: Graph) -> None:
+    page = client.get(f"/graphs/{ready_graph.id}/").content.decode()
+    presets = {preset for method in api.methods() for preset in method.presets}
+    assert sum(preset in method.presets for method in api.methods() for preset in presets) > len(presets)
+    assert [page.count(f'<option value="{preset}">') for preset in sorted(presets)] == [1] * len(presets)
 
 
 def test_a_preset_is_a_setting_of_the_method(client: Client, ready_graph: Graph) -> None:

@@ -106,6 +106,14 @@ class Policy(JobWithEvents, StagedJob):
         return PolicySummary.from_json(stored) if stored else PolicySummary()
 
     @property
+    def trained_on(self) -> str:
+        """What it is or will be trained on, in a few words."""
+        short = self.short
+        more = f" and {short.more_families} more families" if short.more_families else ""
+        graphs = f"{short.graph_count} graph{'' if short.graph_count == 1 else 's'}" if short.graph_count else ""
+        return (" · " if self.has_file else " and ").join(filter(None, [", ".join(short.families) + more, graphs]))
+
+    @property
     def known(self) -> dict[str, Any]:
         """The card as a dict, empty until there is one."""
         return self.card if isinstance(self.card, dict) else {}

@@ -45,9 +45,10 @@ class PolicySummary:
         return self.family_count - len(self.families)
 
     @property
-    def more_clusters(self) -> int:
-        """How many are not named."""
-        return self.cluster_count - len(self.clusters)
+    def clusters_words(self) -> str:
+        """The clusters, and how many are not named."""
+        more = self.cluster_count - len(self.clusters)
+        return ", ".join([*self.clusters, *([f"and {more} more"] if more else [])])
 
     def to_json(self) -> dict[str, api.Json]:
         """For the row."""

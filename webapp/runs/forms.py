@@ -1,9 +1,13 @@
 """The form that starts a run."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.text import Truncator
 
 from engine import api
 from webapp.policies.models import Policy, PolicyFile
@@ -17,10 +21,32 @@ ZERO_SHOT_METHOD = "placeto"
 """evaluates the policy's greedy pass first"""
 
 
+class OptionSelect(forms.Select):
+    """A select whose options carry attributes for the page's scripts."""
+
+    attributes: Mapping[str, Mapping[str, object]] = {}
+    """value of an option → its attributes"""
+
+    def create_option(
+        self,
+        name: str,
+        value: Any,
+        label: int | str,
+        selected: bool,
+        index: int,
+        subindex: int | None = None,
+        attrs: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """As Django makes it, with the attributes of its value."""
+        option = super().create_option(name, value, label, selected, index, subindex, attrs)
+        option["attrs"] |= self.attributes.get(str(value), {})
+        return option
+
+
 class ProblemForm(forms.Form):
     """Devices, policy and budget: what every form that starts runs asks for."""
 
-    device_kind = forms.ChoiceField(label="Device", required=False)
+    device_kind = forms.ChoiceField(label="Kind", required=False, widget=OptionSelect)
     device_count = forms.IntegerField(
         label="How many", min_value=1, max_value=api.MOST_DEVICES, initial=2, required=False
     )
@@ -41,6 +67,7 @@ class ProblemForm(forms.Form):
     policy = forms.ChoiceField(
         label="Apply a policy",
         required=False,
+        help_text="Placeto evaluates its proposals, then keeps learning; Auto searches from them.",
         error_messages={
             "invalid_choice": "The chosen policy has been deleted, or is no longer among those that are offered; "
             "allowed: one of the list, or none."
@@ -54,22 +81,31 @@ class ProblemForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        kinds = [(kind.name, kind.name) for kind in api.device_kinds()]
-        self._choices("device_kind", kinds)
+        kinds = api.device_kinds()
+        self._choices("device_kind", [(kind.name, kind.name) for kind in kinds])
+        self._attributes(
+            "device_kind",
+            {kind.name: {"data-memory-bytes": kind.memory_bytes, "data-class": kind.device_class} for kind in kinds},
+        )
         offered = offered_policies()
         self.default_fault = offered.default_fault
         self._policies = {str(policy.id): policy for policy in offered.policies}
-        self._choices("policy", [("", "none"), *((key, policy.name) for key, policy in self._policies.items())])
+        words = [
+            (key, f"{Truncator(policy.name).chars(60)}: {policy.trained_on}") for key, policy in self._policies.items()
+        ]
+        self._choices("policy", [("", "none: start from scratch"), *words])
+        self.fields["policy"].help_text = self._policy_help()
 
     @property
     def policies(self) -> list[Policy]:
         """Those that are offered."""
         return list(self._policies.values())
 
-    @property
-    def words_on_policies(self) -> str:
-        """Told where not all are offered."""
-        return words_on_a_cut(self.policies)
+    def _policy_help(self) -> str:
+        if not self._policies:
+            address = reverse("policies:list")
+            return format_html('<a href="{}">Train or upload a policy</a> to choose one here.', address)
+        return f"{self.fields['policy'].help_text} {words_on_a_cut(self.policies)}".strip()
 
     def policy_bytes(self) -> bytes | None:
         """The file of the chosen policy, which becomes `policy_row`. Raises SettingsError where it has just gone."""
@@ -87,6 +123,11 @@ class ProblemForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
         field.initial = choices[0][0]
+
+    def _attributes(self, name: str, attributes: Mapping[str, Mapping[str, object]]) -> None:
+        widget = self.fields[name].widget
+        assert isinstance(widget, OptionSelect)
+        widget.attributes = attributes
 
     def clean_memory_gib(self) -> float | None:
         """As much as a cluster's description may say."""
@@ -135,7 +176,7 @@ class ProblemForm(forms.Form):
 class RunForm(ProblemForm):
     """Devices, method, policy, budget, seed. `request`, made of valid fields, is what the engine gets."""
 
-    method = forms.ChoiceField(label="Method")
+    method = forms.ChoiceField(label="Method", widget=OptionSelect)
     preset = forms.CharField(label="Preset", required=False)
     zero_shot = forms.BooleanField(
         label="Zero-shot: only what the policy proposes at once",
@@ -148,7 +189,11 @@ class RunForm(ProblemForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._choices("method", [(method.name, method.label) for method in api.methods()])
+        methods = api.methods()
+        self._choices("method", [(method.name, method.label) for method in methods])
+        self._attributes("method", {method.name: _method_attributes(method) for method in methods})
+        presets = dict.fromkeys(preset for method in methods for preset in method.presets)
+        self.fields["preset"].widget = forms.Select(choices=[("", "default"), *((name, name) for name in presets)])
         release_s = next((policy for policy in self.policies if policy.source == Policy.DEFAULT), None)
         self.fields["policy"].initial = str(release_s.id) if release_s else ""
         if self.is_bound and self.data.get("zero_shot"):
@@ -199,3 +244,11 @@ class RunForm(ProblemForm):
             return
         allowed = ", ".join(presets[method]) or "none for this method"
         self.add_error("preset", f"There is no preset {preset!r}; allowed: {allowed}.")
+
+
+def _method_attributes(method: api.Method) -> dict[str, object]:
+    return {
+        "data-presets": " ".join(method.presets),
+        "data-takes-a-policy": method.takes_policy,
+        "data-policy-preset": method.policy_preset,
+    }

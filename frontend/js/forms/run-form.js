@@ -4,8 +4,8 @@ import { find, setText } from "../ui/dom.js";
 import { formatBytes, formatCount } from "../ui/format.js";
 
 /**
- * What the template says of the choices: `data-memory-bytes` at an option of a device kind, `data-presets` (names with
- * spaces between) and `data-takes-a-policy` at an option of a method, `data-takes-no-policy` at one of a preset.
+ * What the options say of the choices: `data-memory-bytes` at an option of a device kind, `data-presets` (names with
+ * spaces between), `data-takes-a-policy` and `data-policy-preset` (the one that takes it) at an option of a method.
  *
  * @param {HTMLFormElement} form
  */
@@ -73,10 +73,11 @@ function showPolicy(form) {
     return;
   }
   const preset = field(form, "preset");
-  const refused = !preset?.disabled && (optionOf(form, "preset")?.hasAttribute("data-takes-no-policy") ?? false);
-  const taken = !refused && (optionOf(form, "method")?.hasAttribute("data-takes-a-policy") ?? false);
+  const method = optionOf(form, "method");
+  const refused = preset !== null && !preset.disabled && preset.value !== method?.dataset.policyPreset;
+  const taken = !refused && (method?.hasAttribute("data-takes-a-policy") ?? false);
   policy.disabled = !taken;
-  policy.closest(".field")?.toggleAttribute("hidden", !taken);
+  form.querySelector("[data-part=policy]")?.toggleAttribute("hidden", !taken);
   const offered = taken && policy.value !== "" && field(form, "method")?.value === zeroShot.dataset.method;
   zeroShot.disabled = !offered;
   zeroShot.closest("label")?.toggleAttribute("hidden", !offered);

@@ -51,8 +51,8 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 def _form_page(
     request: HttpRequest, graph: Graph, form: ComparisonForm, status: HTTPStatus = HTTPStatus.OK
 ) -> HttpResponse:
-    """Context: graph, project, form, device_kinds."""
-    context = {"graph": graph, "project": graph.project, "form": form, "device_kinds": api.device_kinds()}
+    """Context: graph, project, form."""
+    context = {"graph": graph, "project": graph.project, "form": form}
     return render(request, "comparisons/form.html", context, status=status)
 
 

@@ -6,7 +6,6 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import Graph
 from webapp.pages.graphs.reading_summary import (
@@ -36,9 +35,9 @@ def graph_page(
     measure_form: MeasureForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: graph, project, progress, lines (a page of runs), run_count, upload_limit_bytes; the forms run_form
-    (with methods, for the presets of each, and device_kinds), again_form, measure_form; profiles, can_be_measured; and
-    what was read: summary, facts, shares, unknown, cpu_ops, tables.
+    """Context: graph, project, progress, lines (a page of runs), run_count, upload_limit_bytes; the forms run_form,
+    again_form, measure_form; profiles, can_be_measured; and what was read: summary, facts, shares, unknown, cpu_ops,
+    tables.
     """
     again_form = again_form or AgainForm(graph)
     summary = graph.summary if isinstance(graph.summary, dict) else {}
@@ -60,7 +59,5 @@ def graph_page(
         "upload_limit_bytes": UploadForm.limit_bytes(),
         "lines": page_of_lines(graph.runs.all(), graph.comparisons.all(), request),
         "run_count": graph.runs.count(),
-        "methods": api.methods(),
-        "device_kinds": api.device_kinds(),
     }
     return render(request, "graphs/detail.html", context, status=status)
