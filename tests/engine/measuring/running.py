@@ -17,7 +17,7 @@ def profiles_in_child(order: dict[str, Json], folder: Path, report_progress: Rep
     for name, (text, options) in cast(dict[str, tuple[str, dict[str, Json]]], order["graphs"]).items():
         path = folder / "graph.pbtxt"
         path.write_text(text)
-        own: dict[str, Json] = {"path": str(path), "suffix": ".pbtxt", "options": options, "fetches": []}
+        own: dict[str, Json] = {"path": str(path), "suffix": ".pbtxt", "options": options, "most_bytes": 2**28}
         try:
             told[name] = profile_in_child(own | {"steps": 1, "threads": 1}, folder, report_progress)[1]
         except PlacetoError as error:

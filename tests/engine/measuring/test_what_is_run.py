@@ -42,8 +42,14 @@ FUNCTION = """library { function { signature { name: "read" output_arg { name: "
   node_def { name: "inner" op: "ReadFile" input: "path:output:0" } ret { key: "out" value: "inner:contents:0" } } }
 """
 CALL = node(
-    "call", "StatefulPartitionedCall", Tin="list { }", Tout="list { type: DT_STRING }", f='func { name: "read" }'
+    "call",
+    "StatefulPartitionedCall",
+    Tin="list { }",
+    Tout="list { type: DT_STRING }",
+    f='func { name: "read" }',
+    _XlaMustCompile="b: true",
 )
+"""one that stays a call: TensorFlow does not inline what is compiled whole"""
 
 RUN: dict[str, tuple[str, ReadingOptions, list[str], list[list[str]]]] = {
     "a batch size": (
