@@ -28,7 +28,7 @@ from engine.placeto.choices import choose, index_tensor, log_probabilities
 from engine.placeto.episodes import Episodes, Plan
 from engine.placeto.features import GroupGraph
 from engine.placeto.interruption import Check
-from engine.placeto.message_passing import arriving, ending
+from engine.placeto.message_passing import arriving, data_of, ending
 from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.reachability import reachability
 from engine.placeto.settings import PlacetoSettings
@@ -231,7 +231,7 @@ class PublishedPolicy(Policy):
             self.network = _network(settings, devices)
         initialise_glorot(self.network, rng, torch_device)
         self._start_times = start_times
-        self._edges = index_tensor(np.stack([graph.edge_source, graph.edge_target]), torch_device)
+        self._edges = data_of(graph, torch_device).edge_index
         before = torch.from_numpy(reachability(graph.edge_source, graph.edge_target, groups)).to(torch_device)
         apart = ~(before | before.T | torch.eye(groups, dtype=torch.bool, device=torch_device))
         self._sets = torch.stack([before, before.T, apart]).to(torch.float32)

@@ -14,12 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from engine.placeto.choices import log_probabilities
 from engine.placeto.device_view import DEVICE_FEATURES
 from engine.placeto.features import GROUP_FEATURES
 from engine.placeto.group_sums import Decisions, group_sums
-from engine.placeto.message_passing import TwoWayRounds
+from engine.placeto.message_passing import TwoWayRounds, groups_of_graph
 from engine.placeto.sampling import HeadArrays
 
 
@@ -48,10 +49,13 @@ class SharedHead(nn.Module):
         self.score = nn.Linear(hidden, 1, bias=False)
         self.view_score = nn.Linear(DEVICE_FEATURES, 1, bias=False)
 
-    def project(self, features: Tensor, edges: Tensor) -> Projections:
-        """Embed the groups' `features` [groups, GROUP_FEATURES]; sums over groups count in shares of the graph."""
-        embedded = torch.tanh(self.embedding(torch.cat([features, self.rounds(features, edges)], dim=-1)))
-        roles = self.roles(embedded) * (4.0 / len(features))
+    def project(self, data: Data) -> Projections:
+        """Embed the groups of `data` (`message_passing.data_of`); in a `Batch` of graphs each as if it were alone.
+
+        Sums over groups count in shares of their graph.
+        """
+        embedded = torch.tanh(self.embedding(torch.cat([data.x, self.rounds(data.x, data.edge_index)], dim=-1)))
+        roles = self.roles(embedded) * (4.0 / groups_of_graph(data))
         parent, child, parallel = roles.split(self.hidden, dim=-1)
         return Projections(self.own(embedded), parent, child, parallel)
 

@@ -12,9 +12,10 @@ from engine.placeto.choices import index_tensor, initialise, scores_overflow
 from engine.placeto.device_view import FINISH_LATER, HERE
 from engine.placeto.episode_state import NOWHERE
 from engine.placeto.episodes import Episodes, Plan
-from engine.placeto.features import GroupGraph, group_features
+from engine.placeto.features import GroupGraph
 from engine.placeto.group_sums import Decisions
 from engine.placeto.interruption import Check
+from engine.placeto.message_passing import data_of
 from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.reachability import relatives
 from engine.placeto.sampling import members_on_devices, replay_episodes, sample_episodes
@@ -75,8 +76,7 @@ class SharedHeadPolicy(Policy):
         """`network`, on `torch_device`, may be bound to several problems: they share its weights."""
         self.torch_device = torch_device
         self.network: SharedHead = network
-        self._features = torch.from_numpy(group_features(graph)).to(torch_device)
-        self._edges = index_tensor(np.stack([graph.edge_source, graph.edge_target]), torch_device)
+        self._data = data_of(graph, torch_device)
         self._allowed = torch.from_numpy(graph.allowed).to(torch_device)
         related = relatives(
             graph.edge_source,
@@ -94,7 +94,7 @@ class SharedHeadPolicy(Policy):
     def sample(self, plan: Plan, check: Check) -> SampledEpisodes:
         """Decide episode after episode in compiled code. Raises SettingsError where scores are no finite numbers."""
         with torch.no_grad():
-            head = self.network.arrays(self.network.project(self._features, self._edges))
+            head = self.network.arrays(self.network.project(self._data))
         actions, views = [], []
         for first in range(0, plan.batch, self._episodes_a_part):
             check()
@@ -122,7 +122,7 @@ class SharedHeadPolicy(Policy):
     def score(self, episodes: Episodes, check: Check) -> Iterator[ScoredDecisions]:
         """Parts of some whole episodes. The graph is embedded once; its gradient follows after the last part."""
         assert isinstance(episodes, SampledEpisodes), "episodes of another policy"
-        projections = self.network.project(self._features, self._edges)
+        projections = self.network.project(self._data)
         leaves = Projections(*(tensor.detach().requires_grad_() for tensor in projections))
         for first in range(0, episodes.plan.batch, self._episodes_a_part):
             check()

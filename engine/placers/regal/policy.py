@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from engine.placers.regal.proposals import DISTRIBUTIONS, ELITE_BIASES, Choices
 from engine.placeto.choices import initialise
-from engine.placeto.features import GROUP_FEATURES, GroupGraph, group_features
-from engine.placeto.message_passing import TwoWayRounds
+from engine.placeto.features import GROUP_FEATURES, GroupGraph
+from engine.placeto.message_passing import TwoWayRounds, data_of
 
 BIASES = len(ELITE_BIASES)
 
@@ -26,9 +27,9 @@ class ProposalNetwork(nn.Module):
         self.hidden = nn.Linear(GROUP_FEATURES + 2 * width, width)
         self.scores = nn.Linear(width, devices * DISTRIBUTIONS + BIASES)
 
-    def forward(self, features: Tensor, edges: Tensor) -> Tensor:
-        """`features` [groups, GROUP_FEATURES], `edges` [2, edges]."""
-        embedded = torch.cat([features, self.rounds(features, edges)], dim=-1)
+    def forward(self, data: Data) -> Tensor:
+        """`data` as `message_passing.data_of` makes it."""
+        embedded = torch.cat([data.x, self.rounds(data.x, data.edge_index)], dim=-1)
         scores: Tensor = self.scores(torch.relu(self.hidden(embedded)))
         return scores
 
@@ -46,9 +47,7 @@ class ProposalPolicy:
         learning_rate: float,
     ) -> None:
         self._groups, self._devices = graph.group_count, graph.device_count
-        self._features = torch.from_numpy(group_features(graph))
-        edges = np.stack([graph.edge_source, graph.edge_target]).astype(np.int64)
-        self._edges = torch.from_numpy(edges)
+        self._data = data_of(graph, torch.device("cpu"))
         with torch.device("meta"):
             self._network = ProposalNetwork(self._devices, width, rounds)
         initialise(self._network, rng, torch.device("cpu"))
@@ -83,7 +82,7 @@ class ProposalPolicy:
         self._optimiser.step()
 
     def _logarithms(self) -> tuple[Tensor, Tensor]:
-        scores = self._network(self._features, self._edges)
+        scores = self._network(self._data)
         split = self._devices * DISTRIBUTIONS
         distributions = scores[:, :split].reshape(self._groups, self._devices, DISTRIBUTIONS)
         return torch.log_softmax(distributions, dim=-1), torch.log_softmax(scores[:, split:], dim=-1)

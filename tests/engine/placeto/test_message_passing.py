@@ -3,15 +3,17 @@
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import MessagePassing
+from torch_geometric.data import Batch
 
-from engine.placeto.message_passing import DirectedRounds, TwoWayRounds, arriving
+from engine.placeto.features import group_graph
+from engine.placeto.message_passing import DirectedRounds, TwoWayRounds, arriving, data_of
+from engine.placeto.shared_head import Projections, SharedHead
+from tests.engine.placeto.problems import random_problem
 
 # 0 → 1 → 3 and 0 → 2 → 3; 4 stands alone
 DIAMOND = torch.tensor([[0, 0, 1, 2], [1, 2, 3, 3]])
@@ -83,33 +85,39 @@ def test_the_gradient_is_that_of_the_formula() -> None:
     assert torch.autograd.gradcheck(lambda x: network(x, DIAMOND, HAS_PARENT.double()), (features,))
 
 
-class LibraryLayer(MessagePassing):  # type: ignore[misc]  # torch_geometric is not typed
-    """The library's own way; it leaves a file in the temporary folder of each process."""
-
-    def forward(self, messages: Tensor, edges: Tensor) -> Tensor:
-        gathered: Tensor = self.propagate(edges, x=messages)
-        return gathered
-
-    def message(self, x_j: Tensor) -> Tensor:
-        return x_j
+def slow_sums(messages: Tensor, edges: Tensor, aggregator: str) -> Tensor:
+    """The twin: edge by edge."""
+    rows = []
+    for group in range(len(messages)):
+        sent = [messages[source] for source, target in edges.T.tolist() if target == group]
+        total = torch.stack(sent).sum(dim=0) if sent else torch.zeros_like(messages[0])
+        rows.append(total / len(sent) if sent and aggregator == "mean" else total)
+    return torch.stack(rows)
 
 
 @pytest.mark.parametrize("aggregator", ["sum", "mean"])
-def test_messages_arrive_to_the_bit_as_in_the_library_s_own_layer(
-    aggregator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    layer = LibraryLayer(aggr=aggregator, node_dim=0)
+def test_messages_arrive_as_in_the_slow_twin(aggregator: str) -> None:
     generator = torch.Generator().manual_seed(0)
     edges = torch.randint(0, 30, (2, 90), generator=generator)
-    weight, start = (torch.rand(30, 4, 5, generator=generator) for _ in range(2))
-    ours, theirs = (start.clone().requires_grad_() for _ in range(2))
-    arrived, propagated = arriving(ours, edges, aggregator), layer(theirs, edges)
-    assert torch.equal(arrived, propagated)
-    for gathered in (arrived, propagated):
-        (gathered * weight).sum().backward()
-    assert ours.grad is not None and theirs.grad is not None
-    assert torch.equal(ours.grad, theirs.grad)
+    weight, start = (torch.rand(30, 4, 5, generator=generator, dtype=torch.float64) for _ in range(2))
+    ours, twin = (start.clone().requires_grad_() for _ in range(2))
+    arrived, summed = arriving(ours, edges, aggregator), slow_sums(twin, edges, aggregator)
+    assert torch.allclose(arrived, summed, atol=1e-12)
+    for gathered in (arrived, summed):
+        (gathered * weight).sum().backward()  # type: ignore[no-untyped-call]  # torch's own
+    assert ours.grad is not None and twin.grad is not None
+    assert torch.allclose(ours.grad, twin.grad, atol=1e-12)
+
+
+def test_in_a_batch_each_graph_is_embedded_as_if_alone() -> None:
+    graphs = [group_graph(random_problem(seed, groups=groups)) for seed, groups in ((1, 5), (2, 9), (3, 2))]
+    alone = [data_of(graph, torch.device("cpu")) for graph in graphs]
+    torch.manual_seed(0)
+    network = SharedHead(width=8, hidden=8, rounds=2)
+    together = network.project(Batch.from_data_list(alone))
+    for name in Projections._fields:
+        apart = torch.cat([getattr(network.project(data), name) for data in alone])
+        assert torch.allclose(getattr(together, name), apart, atol=1e-6), name
 
 
 USE_BOTH_NETWORKS = """

@@ -308,7 +308,7 @@ def test_a_network_that_has_learned_nothing_tells_groups_apart(seed: int) -> Non
     policy = policy_on(random_problem(seed, groups=60), "fast", explore_deep=False)
     assert isinstance(policy, SharedHeadPolicy)
     with torch.no_grad():
-        own = policy.network.project(policy._features, policy._edges).own
+        own = policy.network.project(policy._data).own
     assert float(own.std(dim=0).mean()) > 0.08
 
 
