@@ -43,6 +43,8 @@ LOADED_FIRST = (
 """what a reading loads, or calls once a process"""
 READING_STATS = "reading the step stats"
 GROUPING = "grouping the ops"
+STEPS = 4
+"""opening, inlining, reading, costing: one child does them all, and has the time of all"""
 
 
 def keep_warm() -> None:
@@ -96,6 +98,7 @@ def prepare(
     if run_metadata is not None:
         require_size(run_metadata, limits)
         order |= {"run_metadata": str(run_metadata.absolute()), "profile_kind": profile_kind}
+    limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)
     arrays, texts = run_in_child(
         f"{__name__}:read_in_child", order, limits, report_progress=report_progress, is_warm=True
     )
