@@ -1,3 +1,3 @@
 """The engine: a library that places computation graphs on devices. It knows no web, no settings and no environment."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
