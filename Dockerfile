@@ -17,6 +17,7 @@ RUN PIP_NO_CACHE_DIR=1 python -m setup application && rm -rf build /root/.npm
 
 COPY manage.py LICENSE ./
 COPY engine/ engine/
+COPY experiments/ experiments/
 COPY webapp/ webapp/
 COPY frontend/ frontend/
 # The policy that `make policy` has made, if it has.

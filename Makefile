@@ -1,8 +1,8 @@
-# One verb each: run, test, lint, bench, policy. Each does the set-up that it needs; a set-up that is done takes no time.
+# One verb each: run, test, test-fast, fmt, lint, bench, policy, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
 # make run PORT=8001 PLACETO_DATA=/somewhere: what is said here reaches the application as environment.
 
 .DEFAULT_GOAL := run
-.PHONY: run test lint bench policy constraints setup setup-tests
+.PHONY: run test test-fast fmt lint bench policy constraints setup setup-tests
 SHELL := /bin/sh
 
 SOURCES := engine experiments webapp tests setup manage.py
@@ -16,6 +16,16 @@ test: lint
 	@node=$$(.venv/bin/python -m setup node) && "$$node" --test tests/frontend/*.test.mjs
 	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" && export PLACETO_CHROMIUM && \
 	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+
+# The tests that start no browser, no TensorFlow and no workers: two minutes on two cores.
+test-fast: setup-tests
+	@node=$$(.venv/bin/python -m setup node) && "$$node" --test tests/frontend/*.test.mjs
+	@PLACETO_DATA="$(CURDIR)/build/test-data" \
+	.venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not slow"
+
+fmt: setup-tests
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
 
 lint: setup-tests
 	.venv/bin/ruff check .

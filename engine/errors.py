@@ -20,11 +20,11 @@ class GraphError(PlacetoError):
 
 
 class ClusterError(PlacetoError):
-    """A cluster, device or link that makes no sense."""
+    """A cluster, device or link that is invalid."""
 
 
 class CostError(PlacetoError):
-    """A time or a number of bytes that makes no sense, or that cannot be had."""
+    """A time or a number of bytes that is invalid, or that cannot be had."""
 
 
 class PlacementError(PlacetoError):
@@ -32,7 +32,7 @@ class PlacementError(PlacetoError):
 
 
 class SettingsError(PlacetoError):
-    """A method, budget, seed or setting that makes no sense."""
+    """A method, budget, seed or setting that is invalid."""
 
 
 class InfeasibleError(PlacetoError):

@@ -1,6 +1,9 @@
-"""What holds for all tests."""
+"""What holds for all tests: which run together, and which `make test-fast` leaves out."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -11,14 +14,101 @@ settings.register_profile("placeto", deadline=None, derandomize=True)
 settings.load_profile("placeto")
 
 TESTS = Path(__file__).parent
-APPLICATION = "application"
-"""the tests that share a database, a data folder or a browser: one after the other, however many run at a time"""
+TOGETHER = ("e2e",)
+"""folders whose tests share one application and one browser: one after the other, however many run at a time"""
+SLOW = (
+    "e2e",
+    "experiments",
+    "supervisor",
+    "engine/child",
+    "engine/measuring",
+    "engine/placed_graphs",
+    "engine/placed_saved_models",
+    "engine/zoo",
+    "engine/bench/test_reading.py",
+    "engine/cli/test_apply.py",
+    "engine/cli/test_command_line.py",
+    "engine/cli/test_compile_command.py",
+    "engine/cli/test_inspect.py",
+    "engine/cli/test_training_command.py",
+    "engine/comparing/test_compare.py",
+    "engine/costs/test_arithmetic_beside_estimator.py",
+    "engine/costs/test_calls.py",
+    "engine/costs/test_captured_variables.py",
+    "engine/costs/test_estimated.py",
+    "engine/costs/test_evaluated_beside_tensorflow.py",
+    "engine/costs/test_findings.py",
+    "engine/costs/test_hostile_estimates.py",
+    "engine/costs/test_input_shapes.py",
+    "engine/costs/test_lost_shapes.py",
+    "engine/costs/test_measured.py",
+    "engine/costs/test_odd_calls.py",
+    "engine/costs/test_small_values.py",
+    "engine/formats/test_one_child.py",
+    "engine/graphs/test_bad_containers.py",
+    "engine/graphs/test_gpu_kernels.py",
+    "engine/graphs/test_graphdef_bad_files.py",
+    "engine/graphs/test_graphdef_reader.py",
+    "engine/graphs/test_graphdef_writer.py",
+    "engine/graphs/test_large_text.py",
+    "engine/graphs/test_op_table.py",
+    "engine/graphs/test_opening.py",
+    "engine/graphs/test_order_of_file.py",
+    "engine/graphs/test_switches.py",
+    "engine/placers/test_auto.py",
+    "engine/placers/test_contract.py",
+    "engine/placers/test_scotch.py",
+    "engine/policies/test_family_training.py",
+    "webapp/test_default_policy.py",
+    "webapp/test_download_saved_model.py",
+    "webapp/test_read_graph.py",
+    "webapp/test_upload.py",
+    "webapp/test_upload_policy.py",
+    "webapp/test_upload_with_options.py",
+    "webapp/test_worker_ends.py",
+)
+"""folders and files whose tests are all slow; a slow test in another file is marked there"""
+SLOW_FIXTURES = frozenset({"around", "prepared_blob", "inception_path", "tiny_cnn_path"})
+"""fixtures that start Python processes"""
+FAST = "not slow"
+"""the marks that `make test-fast` asks for; then a test that starts a Python process fails: it has to be marked"""
+_current: list[pytest.Item | None] = []
+
+
+def group_of(path: Path) -> str:
+    """The tests that run on one worker: those of a file, which share its fixtures, or those of a folder above."""
+    folder, *_ = path.relative_to(TESTS).parts
+    return folder if folder in TOGETHER else str(path.relative_to(TESTS))
+
+
+def is_slow(path: Path) -> bool:
+    """Whether all tests of this file are slow."""
+    return any(path.is_relative_to(TESTS / slow) for slow in SLOW)
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n 2 --dist loadgroup` each file of the engine's tests may run beside the others."""
+    """With `-n 2 --dist loadgroup` each group may run beside the others."""
     for item in items:
-        folder, *_ = item.path.relative_to(TESTS).parts
-        group = str(item.path.relative_to(TESTS)) if folder == "engine" else APPLICATION
-        item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(group_of(item.path)))
+        if is_slow(item.path) or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Remember which test runs, its fixtures included, where the slow ones are left out."""
+    _current.append(item if item.config.option.markexpr == FAST else None)
+    try:
+        return (yield)
+    finally:
+        _current.pop()
+
+
+def _refuse_python_processes(event: str, arguments: tuple[Any, ...]) -> None:
+    """A child with TensorFlow, a worker, a server: each begins as a Python process, which takes a test seconds."""
+    if event == "subprocess.Popen" and _current and _current[-1] is not None:
+        assert arguments[1][0] != sys.executable, "a test that starts a Python process is marked slow"
+
+
+sys.addaudithook(_refuse_python_processes)

@@ -143,6 +143,7 @@ def modules_loaded_by(statement: str) -> set[str]:
     return {name.partition(".")[0] for name in json.loads(answer.stdout.splitlines()[-1])}
 
 
+@pytest.mark.slow
 def test_importing_the_api_loads_no_heavy_library() -> None:
     loaded = modules_loaded_by("import engine.api")
     assert "numpy" in loaded

@@ -14,7 +14,7 @@ def broker_address(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in _SCHEMES:
         raise ImproperlyConfigured(
-            f"REDIS_URL={address!r} makes no sense; allowed: " + ", ".join(f"{scheme}://…" for scheme in _SCHEMES)
+            f"REDIS_URL={address!r} is invalid; allowed: " + ", ".join(f"{scheme}://…" for scheme in _SCHEMES)
         )
     if parts.scheme == "unix":
         return "redis+socket" + address.removeprefix("unix")

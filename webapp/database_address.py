@@ -24,7 +24,7 @@ def database(address: str) -> dj_database_url.DBConfig:
     try:
         settings = dj_database_url.parse(address)
     except ValueError as error:
-        raise ImproperlyConfigured(f"DATABASE_URL makes no sense: {error}") from None
+        raise ImproperlyConfigured(f"DATABASE_URL is invalid: {error}") from None
     if scheme == "sqlite":
         settings["OPTIONS"] = settings.get("OPTIONS", {}) | _SQLITE_OPTIONS
     return settings

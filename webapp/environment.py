@@ -24,9 +24,9 @@ def flag(name: str, default: bool) -> bool:
 
 
 def whole_number(name: str, default: int, *, lowest: int, highest: int) -> int:
-    """A whole number in a range."""
+    """An integer in a range."""
     value = text(name, str(default))
-    allowed = f"a whole number from {lowest} to {highest}"
+    allowed = f"an integer from {lowest} to {highest}"
     try:
         number = int(value)
     except ValueError:
@@ -91,4 +91,4 @@ def _write_secret(path: Path) -> None:
 
 
 def _odd(name: str, value: str, allowed: str) -> ImproperlyConfigured:
-    return ImproperlyConfigured(f"{name}={value!r} makes no sense; allowed: {allowed}")
+    return ImproperlyConfigured(f"{name}={value!r} is invalid; allowed: {allowed}")

@@ -70,7 +70,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.file_bytes < 1:
-            raise SettingsError(f"{self.file_bytes}", where="file_bytes", allowed="a whole number from 1")
+            raise SettingsError(f"{self.file_bytes}", where="file_bytes", allowed="an integer from 1")
         if self.memory_bytes < LEAST_MEMORY_BYTES:
             raise SettingsError(f"{self.memory_bytes}", where="memory_bytes", allowed=f"at least {LEAST_MEMORY_BYTES}")
         if not 0 < self.seconds < float("inf"):
@@ -90,9 +90,9 @@ def no_pulse() -> None:
 
 
 def require_size(path: Path, limits: Limits) -> None:
-    """Raise LimitError if `path` is larger than may be read, GraphError if it is no file that can be read."""
+    """Raise LimitError if `path` is larger than may be read, GraphError if the file cannot be read."""
     if not path.is_file() or not os.access(path, os.R_OK):
-        what = "it is no file that can be read" if path.exists() else "there is no such file"
+        what = "the file cannot be read" if path.exists() else "there is no such file"
         raise GraphError(what, where=shortened(path.name), allowed="a file", field="file")
     size = path.stat().st_size
     if size > limits.file_bytes:

@@ -64,7 +64,7 @@ def _compare(parsed: argparse.Namespace) -> int:
         cluster, methods, budget, parsed.seeds, settings, parsed.drop_devices, policy_of(parsed)
     )
     if parsed.processes < 0:
-        raise SettingsError(f"{parsed.processes}", where="--processes", allowed="a whole number from 0")
+        raise SettingsError(f"{parsed.processes}", where="--processes", allowed="an integer from 0")
     folder = parsed.out or Path(f"{parsed.graph.stem}.{NAME}")
     require_folder(folder)
     if parsed.report is not None and parsed.report.absolute().parent != folder.absolute():

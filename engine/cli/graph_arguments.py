@@ -75,7 +75,7 @@ def cluster_named(text: str) -> api.Cluster:
     try:
         return api.parse_cluster(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise ClusterError("the file is no text", where=shortened(path.name), allowed="JSON in UTF-8") from None
+        raise ClusterError("the file is not text", where=shortened(path.name), allowed="JSON in UTF-8") from None
 
 
 def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
@@ -138,5 +138,5 @@ def group_count(text: str) -> int | None:
     if text == NO_MERGING:
         return None
     if not (text.isdecimal() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text!r}; allowed: a whole number from 1, or {NO_MERGING}")
+        raise argparse.ArgumentTypeError(f"{text!r}; allowed: an integer from 1, or {NO_MERGING}")
     return int(text)

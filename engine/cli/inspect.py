@@ -15,7 +15,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def add_inspect(commands: Commands) -> None:
     """`inspect GRAPH`"""
-    parser = commands.add_parser("inspect", help="tell what is read of a graph: ops, FLOPs, loops, what is not known")
+    parser = commands.add_parser("inspect", help="show what is read of a graph: ops, FLOPs, loops, unknown costs")
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     add_groups(parser, "", api.DEFAULT_GROUPS)
     add_reading_arguments(parser)

@@ -60,7 +60,7 @@ def _shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
         name, separator, lengths = text.rpartition("=")
         match = _SHAPE.match(lengths.strip())
         if not separator or not name or match is None:
-            raise SettingsError(f"{shortened(text)} is no shape", where="--input-shape", allowed=SHAPE_RULE)
+            raise SettingsError(f"{shortened(text)} is not a shape", where="--input-shape", allowed=SHAPE_RULE)
         if name in shapes:
             raise SettingsError("its shape is given twice", where=shortened(name), allowed="one shape an input")
         shapes[name] = tuple(int(length) for length in (match[1] or "").split(",") if length)

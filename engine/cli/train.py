@@ -46,7 +46,7 @@ class TrainingState:
             arrays, texts = unpack(self.path.read_bytes())
             identity, state = texts["identity"], arrays["state"].tobytes()
         except _DAMAGES:
-            raise self._refused("it is no state of a training") from None
+            raise self._refused("this is not a state of a training") from None
         if identity != self._identity:
             raise self._refused("it is the state of another training, or of another version")
         return state
@@ -154,7 +154,7 @@ def _families_and_files(words: list[str]) -> tuple[list[str], list[Path]]:
     for path in files:
         if not path.suffix:
             allowed = f"{', '.join(api.families())}, or a graph's file"
-            raise SettingsError("it is no family", where=shortened(str(path)), allowed=allowed, field="graphs")
+            raise SettingsError("this is not a family", where=shortened(str(path)), allowed=allowed, field="graphs")
     return families, files
 
 

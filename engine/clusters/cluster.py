@@ -52,7 +52,7 @@ class Device:
                 f"{shortened(self.kind)} is not known", where="kind", allowed=", ".join(KINDS), field="cluster"
             )
         if not 1 <= self.memory_bytes <= MOST_MEMORY_BYTES:
-            allowed = f"a whole number from 1 to {MOST_MEMORY_BYTES}"
+            allowed = f"an integer from 1 to {MOST_MEMORY_BYTES}"
             raise ClusterError(
                 f"{self.memory_bytes}", where=f"memory_bytes of {self.name}", allowed=allowed, field="cluster"
             )

@@ -121,7 +121,7 @@ def _device(value: Json, where: str) -> Device:
     default = default_memory_bytes(kind)
     memory_bytes = _number(fields, where, "memory_bytes", (1, MOST_MEMORY_BYTES), default)
     if memory_bytes != int(memory_bytes):
-        allowed = f"a whole number from 1 to {MOST_MEMORY_BYTES}"
+        allowed = f"an integer from 1 to {MOST_MEMORY_BYTES}"
         raise ClusterError(f"{memory_bytes}", where=f"{where}.memory_bytes", allowed=allowed, field="cluster")
     # The short form /GPU:0 of TensorFlow is the same device; one spelling inside keeps names unique and comparable.
     return Device(f"/device:{match.group(1)}:{match.group(2)}", kind, int(memory_bytes))
@@ -157,7 +157,7 @@ def _end(fields: dict[str, Json], where: str, key: str, index_of: dict[str, int]
     canonical = f"/device:{match.group(1)}:{match.group(2)}" if match else ""
     if canonical not in index_of:
         raise ClusterError(
-            f"{shortened(name)} is no device of the cluster",
+            f"{shortened(name)} is not a device of the cluster",
             where=f"{where}.{key}",
             allowed=", ".join(index_of),
             field="cluster",
@@ -188,7 +188,7 @@ def _number(fields: dict[str, Json], where: str, key: str, bounds: tuple[float, 
     """The number under `key`, or `default` where there is no such key; both ends of `bounds` are allowed."""
     value = fields.get(key, default)
     lowest, highest = bounds
-    # Compared before any conversion: a whole number of a thousand digits is no float. NaN fails both comparisons.
+    # Compared before any conversion: an integer of a thousand digits is no float. NaN fails both comparisons.
     if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value <= highest:
         allowed = f"a number from {lowest:g} to {highest:g}"
         raise ClusterError(shown(value), where=f"{where}.{key}", allowed=allowed, field="cluster")

@@ -47,7 +47,7 @@ def _kinds_of_term(term: str) -> list[str]:
     match = _TERM.fullmatch(term.strip())
     if match is None:
         where = shortened(term.strip()) or "+"
-        raise ClusterError("this is no number of devices", where=where, allowed=EXAMPLES, field="cluster")
+        raise ClusterError("this is not a number of devices", where=where, allowed=EXAMPLES, field="cluster")
     count_text, kind = match.group(1) or "1", canonical_kind(match.group(2))
     count = int(count_text) if len(count_text) <= len(str(MOST_DEVICES)) else MOST_DEVICES + 1
     if not 1 <= count <= MOST_DEVICES:

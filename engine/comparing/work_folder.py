@@ -52,7 +52,10 @@ class WorkFolder:
             return outcome_from_json(json.loads(path.read_bytes()))
         except (KeyError, TypeError, ValueError):
             raise SettingsError(
-                "it is no outcome of a comparison", where=shortened(str(path)), allowed="another folder", field="out"
+                "this is not an outcome of a comparison",
+                where=shortened(str(path)),
+                allowed="another folder",
+                field="out",
             ) from None
 
     def keep(self, arguments: dict[str, Json], outcome: Outcome) -> None:

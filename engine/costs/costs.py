@@ -79,10 +79,10 @@ class Costs:
             raise CostError("a time is negative or infinite", where="time_us", allowed="finite numbers from 0")
         for label in ("output_bytes", "persistent_bytes", "temporary_bytes"):
             if np.any(getattr(self, label) < 0):
-                raise CostError("bytes are negative", where=label, allowed="whole numbers from 0")
+                raise CostError("bytes are negative", where=label, allowed="integers from 0")
         for label in ("flops", "trips"):
             if np.any(getattr(self, label) < 0):
-                raise CostError("a count is negative", where=label, allowed="whole numbers from 0")
+                raise CostError("a count is negative", where=label, allowed="integers from 0")
         for array in (
             self.time_us,
             self.output_offset,

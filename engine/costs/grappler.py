@@ -3,7 +3,7 @@
 Source: tensorflow/core/grappler/costs/op_level_cost_estimator.cc. An op's time there is its arithmetic at the device's
 peak plus its bytes at the device's bandwidth, so at most twice the roofline, and neither depends on the device. So the
 estimator is asked once, about a device on which an operation takes a µs and a byte another one: its two answers are
-then the operations and the bytes themselves, whole numbers, from which every kind's time follows. (A slow test asks it
+then the operations and the bytes themselves, integers, from which every kind's time follows. (A slow test asks it
 about each kind.) Nothing of the graph is run.
 """
 

@@ -31,7 +31,7 @@ def given_shapes(messages: GraphMessages, options: ReadingOptions) -> dict[int, 
             what = (
                 "there is no such op"
                 if index is None
-                else f"the op is no input, but of type {messages.nodes[index].op}"
+                else f"the op is not an input but of type {messages.nodes[index].op}"
             )
             raise SettingsError(
                 what, where=shortened(name), allowed=_names_of_inputs(messages.nodes), field="input_shapes"

@@ -86,7 +86,7 @@ def devices_of(content: bytes) -> list[DeviceStats]:
             raise GraphError(f"this is {noun}", allowed=ALLOWED, field=FIELD) from None
         if isinstance(fault, GraphError):
             raise
-        what = f"the file is no RunMetadata, or it is cut short or damaged: {fault}"
+        what = f"the file is not RunMetadata, or it is cut short or damaged: {fault}"
         raise GraphError(what, allowed=ALLOWED, field=FIELD) from None
     return list(devices.values())
 

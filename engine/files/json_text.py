@@ -16,7 +16,7 @@ _OPENING, _CLOSING, _SEPARATOR, _QUOTE = b"[{", b"]}", b",", b'"'
 
 
 class _DuplicateKeyError(ValueError):
-    """A key that is there twice in one object: which of the two counts, nobody knows."""
+    """A key that is there twice in one object."""
 
 
 def read_json(text: bytes, *, most_values: int, error: type[PlacetoError], field: str) -> Json:
@@ -34,16 +34,16 @@ def read_json(text: bytes, *, most_values: int, error: type[PlacetoError], field
         value: Json = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_object_of)
     except UnicodeDecodeError as fault:
         raise error(
-            "this is no UTF-8 text", where=f"byte {fault.start}", allowed="JSON in UTF-8", field=field
+            "this is not UTF-8 text", where=f"byte {fault.start}", allowed="JSON in UTF-8", field=field
         ) from None
     except json.JSONDecodeError as fault:
         where = f"line {fault.lineno}, column {fault.colno}"
-        raise error("this is no JSON", where=where, allowed="one JSON value", field=field) from None
+        raise error("this is not JSON", where=where, allowed="one JSON value", field=field) from None
     except _DuplicateKeyError as fault:
         raise error(
             "this key is there twice in one object", where=str(fault), allowed="each key once", field=field
         ) from None
-    except ValueError:  # Python reads no whole number of more than 4300 digits
+    except ValueError:  # Python reads no integer of more than 4300 digits
         raise error("a number is too long", allowed="numbers of at most 4300 digits", field=field) from None
     return value
 

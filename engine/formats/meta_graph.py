@@ -105,7 +105,7 @@ def meta_graph_of_file(content: bytes) -> MetaGraph:
         raise GraphError(f"this is {noun}", allowed=META_GRAPH_FORM, field="file")
     if content.startswith(FIRST_OF_SAVED_MODEL) and (noun := _noun_of_other(content)) is not None:
         raise GraphError(f"this is {noun}", allowed=META_GRAPH_FORM, field="file")
-    meta_graph = _meta_graph(content, "the file is no MetaGraphDef, or it is cut short or damaged", META_GRAPH_FORM)
+    meta_graph = _meta_graph(content, "the file is not a MetaGraphDef, or it is cut short or damaged", META_GRAPH_FORM)
     if not meta_graph.graph:
         noun = _noun_of_other(content)
         what = f"this is {noun}" if noun else "the file holds no graph"
@@ -123,7 +123,7 @@ def meta_graph_of_saved_model(content: bytes) -> tuple[MetaGraph, str]:
         raise GraphError("the file is empty", where=where, allowed=SAVED_MODEL_FORM, field="file")
     if (noun := noun_of_first_bytes(content, ".pb")) is not None:
         raise GraphError(f"this is {noun}", where=where, allowed=SAVED_MODEL_FORM, field="file")
-    fault = "saved_model.pb is no SavedModel, or it is cut short or damaged"
+    fault = "saved_model.pb is not a SavedModel, or it is cut short or damaged"
     pieces = _pieces(content, META_GRAPHS, fault, SAVED_MODEL_FORM)[0]
     graphs = [_meta_graph(piece, fault, SAVED_MODEL_FORM) for piece in pieces]
     graphs = [graph for graph in graphs if graph.graph]

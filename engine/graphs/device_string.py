@@ -46,7 +46,7 @@ def parse_device_string(text: str, op_name: str) -> DeviceString:
         match = _PARTS.match(text, position)
         found = {key: part for key, part in match.groupdict().items() if part is not None} if match else {}
         if match is None or found.keys() & parts.keys():
-            what = f"{shortened(text)} is no device"
+            what = f"{shortened(text)} is not a device"
             raise GraphError(what, where=shortened(op_name), allowed=DEVICE_STRINGS, field="file")
         parts |= found
         position = match.end()

@@ -27,7 +27,7 @@ def most_of_each(trips: NDArray[np.int64], flow_of_edge: NDArray[np.integer], fl
 def moved_bytes(sizes: NDArray[np.int64], trips: NDArray[np.int64]) -> NDArray[np.int64]:
     """[flows] what flows of `sizes` [flows] bytes move in a step, `trips` [flows] times each.
 
-    Whole numbers whose sum never overflows: a count that would be too much counts for as much as fits.
+    Integers whose sum never overflows: a count that would be too much counts for as much as fits.
     """
     fitting = MOST_MOVED // max(len(sizes), 1) // np.maximum(sizes, 1)
     return np.asarray(sizes * np.minimum(trips, np.maximum(fitting, 1)), dtype=np.int64)

@@ -30,24 +30,24 @@ class ReadingOptions:
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and not 1 <= self.batch_size <= MOST_DIMENSION:
-            allowed = f"a whole number from 1 to {MOST_DIMENSION}"
+            allowed = f"an integer from 1 to {MOST_DIMENSION}"
             raise SettingsError(f"{self.batch_size}", where="batch size", allowed=allowed, field="batch_size")
         for name, shape in self.input_shapes.items():
             if len(shape) > MOST_DIMENSIONS or not all(0 <= length <= MOST_DIMENSION for length in shape):
                 raise SettingsError(
                     f"the shape {shortened(str(list(shape)))}",
                     where=shortened(name),
-                    allowed=f"at most {MOST_DIMENSIONS} whole numbers from 0 to {MOST_DIMENSION}",
+                    allowed=f"at most {MOST_DIMENSIONS} integers from 0 to {MOST_DIMENSION}",
                     field="input_shapes",
                 )
 
         for name, trips in self.trips.items():
             if not 1 <= trips <= MOST_TRIPS:
-                allowed = f"a whole number from 1 to {MOST_TRIPS}"
+                allowed = f"an integer from 1 to {MOST_TRIPS}"
                 raise SettingsError(f"{trips} trips", where=shortened(name), allowed=allowed, field="trips")
         for name, length in self.sizes.items():
             if not 0 <= length <= MOST_DIMENSION:
-                allowed = f"a whole number from 0 to {MOST_DIMENSION}"
+                allowed = f"an integer from 0 to {MOST_DIMENSION}"
                 raise SettingsError(f"the length {length}", where=shortened(name), allowed=allowed, field="sizes")
 
     def to_json(self) -> dict[str, Json]:

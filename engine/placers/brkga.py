@@ -143,7 +143,7 @@ def breed(
 
 
 def shares_of(method: str, population: int, elite_share: float, mutant_share: float) -> Shares:
-    """Whole numbers of a population; at least one elite and one other. Raises SettingsError."""
+    """Integers of a population; at least one elite and one other. Raises SettingsError."""
     elite, mutants = max(1, round(elite_share * population)), round(mutant_share * population)
     if elite + mutants >= population:
         raise SettingsError(

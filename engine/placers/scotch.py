@@ -42,7 +42,7 @@ def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Re
 
     Arguments: `vertex_load` [vertices]; `first_neighbour` [vertices + 1] into `neighbour` and `edge_load`, both ways of
     each edge; `processor_weight` [processors]; `fixed` [vertices] a processor or `FREE`; `imbalance`, the share by
-    which a load may be off; `seed`. Loads and weights are whole numbers.
+    which a load may be off; `seed`. Loads and weights are integers.
     """
     sys.modules["matplotlib.pyplot"] = None  # type: ignore[assignment]  # the way to say that it is not to be had
     try:

@@ -1,4 +1,4 @@
-"""The groups as an undirected graph: what they load and what flows between them, in whole numbers."""
+"""The groups as an undirected graph: what they load and what flows between them, in integers."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from engine.search.tasks import tasks_of_groups
 from engine.simulator.tables import first_of_each
 
 LOAD_UNITS = 10**9
-"""what all vertices weigh together, and all edges: whole numbers, far below what the library can add up"""
+"""what all vertices weigh together, and all edges: integers, far below what the library can add up"""
 
 
 @dataclass(frozen=True, slots=True)

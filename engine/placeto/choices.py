@@ -50,7 +50,7 @@ def log_probabilities(scores: Tensor, allowed: Tensor, explore: float) -> Tensor
 def scores_overflow() -> SettingsError:
     """To be raised where a network's scores are no finite numbers, so that there is nothing to choose by."""
     return SettingsError(
-        "its scores are no finite numbers",
+        "its scores are not finite numbers",
         where="the network",
         allowed="smaller weights: another policy, or a smaller learning_rate",
         field="settings",

@@ -62,7 +62,7 @@ class PlacetoSettings:
         0.02,
         0.0,
         10.0,
-        "with the start `best`: by what share the next start may be worse than the best found, at the start; "
+        "with the start `best`: relative gap of the next start to the best found, at the start; "
         "falls linearly to 0. The best end of each batch is the next start while it is within that",
         paper=0.0,
     )

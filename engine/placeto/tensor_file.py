@@ -51,4 +51,6 @@ def under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, N
 
 
 def _no_file(where: str) -> SettingsError:
-    return SettingsError("this is no file of Placeto", where=where, allowed="a file written by Placeto", field="policy")
+    return SettingsError(
+        "this is not a file of Placeto", where=where, allowed="a file written by Placeto", field="policy"
+    )

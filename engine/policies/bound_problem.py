@@ -93,7 +93,7 @@ class BoundProblem:
         self.best_value = np.inf
         """ρ' of `best`"""
         self.gap: float | None = None
-        """by what share the last batch was behind the best, on average; None before the first"""
+        """relative gap of the last batch to the best, on average; None before the first"""
         self._graph = group_graph(self.problem)
         self._settings, self._optimiser = settings, optimiser
         self._policy = SharedHeadPolicy(settings, self._graph, network, chosen_device(settings.torch_device))

@@ -39,7 +39,7 @@ class HeldOut:
 
     @property
     def gap(self) -> float | None:
-        """By what share the greedy pass is behind the search; below 0 where it is ahead."""
+        """Relative gap of the greedy pass to the search; below 0 where it is ahead."""
         return None if self.greedy_us is None else self.greedy_us / self.search_us - 1
 
     @property
@@ -82,7 +82,7 @@ class PolicyCard:
 
     @property
     def mean_gap(self) -> float | None:
-        """By what share the greedy pass is behind the search, on average of those that fit; None where none does."""
+        """Relative gap of the greedy pass to the search, on average of those that fit; None where none does."""
         return _mean([row.gap for row in self.held_out])
 
     @property
@@ -191,7 +191,7 @@ class _Reader:
     def whole(self, name: str) -> int:
         value = self._values.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_WHOLE:
-            raise self._refused(name, value, f"a whole number from 0 to {MOST_WHOLE}")
+            raise self._refused(name, value, f"an integer from 0 to {MOST_WHOLE}")
         return value
 
     def number_or_none(self, name: str, least: float) -> float | None:

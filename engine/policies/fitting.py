@@ -23,7 +23,7 @@ MOST_NAMED = 6
 class GraphFit(Enum):
     """What the card knows of a graph: its name."""
 
-    NAMED = "One of its training graphs has this graph's name; whether it is the same graph, the card does not tell."
+    NAMED = "One of its training graphs has this graph's name; whether it is the same graph, the card does not say."
     HELD_OUT = "A graph of this name was held out of its training."
     OTHER = "It was not trained on a graph of this name."
 
@@ -34,7 +34,7 @@ class ClusterFit(Enum):
     SAME = "It was trained on this cluster."
     UNKNOWN_LINKS = (
         "It was trained on as many devices of these kinds; whether with the same links and memory, the card does not "
-        "tell."
+        "say."
     )
     OTHER_LINKS = "It was trained on as many devices of these kinds, but with other links or memory."
     OTHER_NUMBER = "It was not trained on this cluster: on devices of these kinds, but not in this number or mix."

@@ -85,7 +85,7 @@ class Learner:
 
     @property
     def mean_gap(self) -> float | None:
-        """By what share the latest batches were behind the best known, on average, each with its problem's own costs.
+        """Relative gap of the latest batches to the best known, on average, each with its problem's own costs.
 
         None until half of the problems have had one: with varied costs the best is not known.
         """

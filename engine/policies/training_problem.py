@@ -34,7 +34,7 @@ class TrainingProgress:
     seconds: float
     """since it began, earlier calls included"""
     mean_gap: float | None = None
-    """by what share what was sampled last on the training graphs is behind the best placements known, on average; None
+    """relative gap of the latest samples on the training graphs to the best placements known, on average; None
     until half of them have had a turn of reinforcement with their own costs"""
     held_out: tuple[HeldOut, ...] = ()
     """those that are known"""

@@ -61,7 +61,7 @@ def _apply_pins(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, clust
             meant[text] = _meant(parse_device_string(text, graph.op_names[op]), cluster)
         if not meant[text].any():
             raise GraphError(
-                f"it is fixed to {shortened(text)}, which the cluster has not",
+                f"it is fixed to {shortened(text)}, which is not in the cluster",
                 where=shortened(graph.op_names[op]),
                 allowed=_names(np.ones(cluster.device_count, dtype=bool), cluster),
                 field="cluster",

@@ -1,4 +1,4 @@
-"""Random numbers in compiled code. Their state is one whole number: from a checkpoint they go on as if never stopped.
+"""Random numbers in compiled code. Their state is one integer: from a checkpoint they go on as if never stopped.
 
 Source: Steele, Lea, Flood: Fast splittable pseudorandom number generators (SplitMix64), OOPSLA 2014.
 """
@@ -37,5 +37,5 @@ def uniform(state: RandomState) -> float:
 
 @compiled
 def below(state: RandomState, bound: int) -> int:
-    """A whole number from 0, below `bound`."""
+    """An integer from 0, below `bound`."""
     return int(uniform(state) * bound)

@@ -47,8 +47,8 @@ class Declaration:
 
 
 def whole(default: int, lowest: int, highest: int, sentence: str, *, multiple_of: int = 1, **presets: int) -> int:
-    """A setting that takes the whole numbers from `lowest` to `highest` that are multiples of `multiple_of`."""
-    allowed = f"a whole number from {lowest} to {highest}"
+    """A setting that takes the integers from `lowest` to `highest` that are multiples of `multiple_of`."""
+    allowed = f"an integer from {lowest} to {highest}"
     schema: dict[str, Json] = {"type": "integer", "minimum": lowest, "maximum": highest}
 
     def not_allowed(value: object) -> str | None:

@@ -9,4 +9,4 @@ MOST_SEED = 2**63 - 1
 def require_seed(seed: int) -> None:
     """Raise SettingsError unless `seed` is one that is taken."""
     if not 0 <= seed <= MOST_SEED:
-        raise SettingsError(f"{seed}", where="seed", allowed=f"a whole number from 0 to {MOST_SEED}", field="seed")
+        raise SettingsError(f"{seed}", where="seed", allowed=f"an integer from 0 to {MOST_SEED}", field="seed")

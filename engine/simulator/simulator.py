@@ -215,7 +215,7 @@ class Simulator:
             raise PlacementError(
                 f"an array {list(placements.shape)} of {placements.dtype}",
                 where="placements",
-                allowed=f"whole numbers [batch, {self.group_count}]",
+                allowed=f"integers [batch, {self.group_count}]",
             )
         wrong = (placements < 0) | (placements >= self.cluster.device_count)
         if wrong.any():

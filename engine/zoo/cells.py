@@ -101,7 +101,7 @@ def _taken(word: str, below: int, known: tuple[str, ...], name: str) -> tuple[in
     """`3:tanh`: a number below `below`, and one of the `known`."""
     number, _, kind = word.partition(":")
     if number not in map(str, range(below)):
-        allowed = f"a whole number from 0 to {below - 1}, a colon, one of {', '.join(known)}"
+        allowed = f"an integer from 0 to {below - 1}, a colon, one of {', '.join(known)}"
         raise refused(name, word, allowed)
     return int(number), _one_of(kind, known, name)
 

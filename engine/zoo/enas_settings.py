@@ -62,4 +62,4 @@ class Cifar10Settings(ModelSettings):
         multiple_of=2,
     )
     image_size: int = whole(32, 4, 2048, "height and width of the images, a multiple of 4", multiple_of=4)
-    classes: int = whole(10, 2, 1_000_000, "classes to tell apart")
+    classes: int = whole(10, 2, 1_000_000, "number of classes")

@@ -30,7 +30,7 @@ class InceptionSettings(ModelSettings):
     """Inception-V3. Source: Szegedy et al. 2015."""
 
     image_size: int = whole(299, 75, 2048, "height and width of the images")
-    classes: int = whole(1000, 2, 1_000_000, "classes to tell apart")
+    classes: int = whole(1000, 2, 1_000_000, "number of classes")
     auxiliary: bool = switch(True, "whether a second classifier half way learns too; never there in inference")
 
     def __post_init__(self) -> None:
@@ -43,7 +43,7 @@ class NasnetSettings(ModelSettings):
     """NASNet-A. The defaults are the paper's mobile form, 4 @ 1056. Source: Zoph et al. 2017."""
 
     image_size: int = whole(224, 32, 2048, "height and width of the images")
-    classes: int = whole(1000, 2, 1_000_000, "classes to tell apart")
+    classes: int = whole(1000, 2, 1_000_000, "number of classes")
     cells: int = whole(4, 1, 32, "normal cells in each of the three stages: the paper's N (mobile: 4, large: 6)")
     filters: int = whole(
         44,

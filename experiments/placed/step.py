@@ -175,7 +175,7 @@ def _feeds(ops: Sequence[Any], step: Step) -> Iterator[tuple[Any, NDArray[Any]]]
 
 
 def fixed_numbers(name: str, shape: Sequence[int], dtype: Any) -> NDArray[Any]:
-    """Numbers that depend on the name alone: small weights, positive vectors (variances), 0 and 1 for whole numbers."""
+    """Numbers that depend on the name alone: small weights, positive vectors (variances), 0 and 1 for integers."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     kind = np.dtype(dtype.base_dtype.as_numpy_dtype)
     if kind.kind == "O":

@@ -22,7 +22,7 @@ class PolicyRows:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """By what shares one method is behind the search, graph by graph (and seed by seed)."""
+    """Relative gaps of one method to the search, graph by graph (and seed by seed)."""
 
     label: str
     values: list[float]
@@ -88,7 +88,7 @@ def tables(command: str, title: str, rows: Mapping[str, PolicyRows], scope: Scop
 
 `{command}`; Placeto Explorer {VERSION}. Ran with: {scope.told(with_rnn=with_rnn)}.
 
-By what share a step is longer than after {scope.search_seconds:g} s of search ({search}); below 0 it is shorter.
+How much longer a step is, relative to after {scope.search_seconds:g} s of search ({search}); below 0 it is shorter.
 Estimated costs, simulated steps. Mean over graphs, clusters and seeds; in brackets what nine in ten stay within.
 """
     labels = [each.label for each in gaps(next(iter(rows.values())), scope)]

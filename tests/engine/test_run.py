@@ -162,7 +162,7 @@ def test_settings_and_seed_are_told_first() -> None:
 def test_a_seed_outside_the_bounds_is_refused(seed: int) -> None:
     with pytest.raises(SettingsError) as caught:
         request("random", seed=seed)
-    assert str(caught.value) == f"seed: {seed}; allowed: a whole number from 0 to {2**63 - 1}"
+    assert str(caught.value) == f"seed: {seed}; allowed: an integer from 0 to {2**63 - 1}"
 
 
 def test_a_prepared_graph_survives_bytes() -> None:

@@ -42,7 +42,7 @@ def test_a_line_a_setting(name: str, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["table1", "--set", "seeds=1"], f"--set: table1 has no settings; allowed: with {', '.join(SCOPED)}"),
         (["table1", "--settings"], f"--settings: table1 has no settings; allowed: with {', '.join(SCOPED)}"),
-        (["zero_shot", "--set", "seeds=0", "--settings"], "seeds: 0; allowed: a whole number from 1 to 1000"),
+        (["zero_shot", "--set", "seeds=0", "--settings"], "seeds: 0; allowed: an integer from 1 to 1000"),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,10 +179,10 @@ def test_processor_seconds_count_in_the_place_of_those_on_the_wall() -> None:
         ({"families": ["nmt"]}, "families: ['nmt']; allowed: nmt, ptb, cifar10"),
         ({"clusters": 2}, "clusters: 2; allowed: a text"),
         ({"cache": None}, "cache: None; allowed: a text"),
-        ({"samples": -1}, "samples: -1; allowed: a whole number from 0 to 4096"),
+        ({"samples": -1}, "samples: -1; allowed: an integer from 0 to 4096"),
         ({"rnn_seconds": "0"}, "rnn_seconds: '0'; allowed: a number from 0 to 1e+07"),
         ({"slow_methods": 0}, "slow_methods: 0; allowed: true, false"),
-        ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1 to 1000"),
+        ({"seeds": 0}, "seeds: 0; allowed: an integer from 1 to 1000"),
         ({"train_seconds": "long"}, "train_seconds: 'long'; allowed: a number from 0.001 to 1e+07"),
         ({"of_family": 3}, "of_family: 3; allowed: train_seconds and train_graphs of families that are covered"),
         (
@@ -193,7 +193,7 @@ def test_processor_seconds_count_in_the_place_of_those_on_the_wall() -> None:
             {"of_family": {"nmt": {"seeds": 3}}},
             "of_family: {'nmt': {'seeds': 3}}; allowed: train_seconds and train_graphs of families that are covered",
         ),
-        ({"of_family": {"nmt": {"train_graphs": 0}}}, "train_graphs: 0; allowed: a whole number from 1 to 700"),
+        ({"of_family": {"nmt": {"train_graphs": 0}}}, "train_graphs: 0; allowed: an integer from 1 to 700"),
     ],
 )
 def test_a_scope_that_cannot_be_is_refused(settings: dict[str, Json], line: str) -> None:

@@ -233,6 +233,7 @@ def test_a_machine_without_a_fitting_python_is_told_so_in_one_line(tmp_path: Pat
     )
 
 
+@pytest.mark.slow
 def test_set_up_needs_the_standard_library_alone() -> None:
     answer = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); import setup.__main__"],

@@ -128,7 +128,7 @@ def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("port", ["abc", "0", "65536", "-1", "8000.5"])
 def test_a_port_that_is_none_is_one_line(tmp_path: Path, port: str) -> None:
     with application(tmp_path / "data", free_port(), tmp_path / "output", PORT=port) as running:
-        expect_one_line(running, f"PORT={port!r} makes no sense; allowed: a whole number from 1 to 65535")
+        expect_one_line(running, f"PORT={port!r} is invalid; allowed: an integer from 1 to 65535")
 
 
 def test_a_data_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:

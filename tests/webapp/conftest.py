@@ -1,12 +1,15 @@
 """The fixed cast: a project, a graph that waits, a graph that is ready, a run on it; and a broker in memory."""
 
 import dataclasses
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.transaction import Atomic
 from django.test import Client
 from pytest_django import Settings
 
@@ -16,6 +19,7 @@ from tests.webapp.processes import Surroundings, surroundings
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.celery import app
 from webapp.graphs.models import Graph, PreparedBlob
+from webapp.jobs.keeper import Keeper
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 
@@ -28,8 +32,41 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 
 
 @pytest.fixture(autouse=True)
-def _database(transactional_db: None) -> None:
-    """Every test of the web may commit."""
+def _database(request: pytest.FixtureRequest, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test's changes are rolled back, and what waits for a commit is done where its block ends.
+
+    A test whose threads or processes use the database commits: it asks for `transactional_db`, as `around` does.
+    """
+    if "transactional_db" not in request.fixturenames:
+        monkeypatch.setattr(BaseDatabaseWrapper, "connect", _connect_in_the_main_thread_alone)
+        monkeypatch.setattr(Keeper, "__enter__", _no_keeper)
+        monkeypatch.setattr(Atomic, "__exit__", _exit_and_call_back(len(connection.savepoint_ids)))
+
+
+_connect = BaseDatabaseWrapper.connect
+_exit = Atomic.__exit__
+
+
+def _connect_in_the_main_thread_alone(self: BaseDatabaseWrapper) -> None:
+    assert threading.current_thread() is threading.main_thread(), "a test whose threads use the database commits"
+    _connect(self)
+
+
+def _no_keeper(_keeper: Keeper) -> Keeper:
+    raise AssertionError("a job is kept by a thread that uses the database: its test asks for transactional_db")
+
+
+def _exit_and_call_back(depth: int) -> Callable[..., None]:
+    """`Atomic.__exit__`, which takes a block inside `depth` blocks of the test's own for the outermost one."""
+
+    def leave(self: Atomic, *error: Any) -> None:
+        _exit(self, *error)
+        if len(connection.savepoint_ids) == depth:
+            callbacks, connection.run_on_commit = connection.run_on_commit, []
+            for waiting in callbacks:
+                waiting[1]()
+
+    return leave
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +145,9 @@ def run(ready_graph: Graph) -> Run:
 
 
 @pytest.fixture
-def around(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Surroundings]:
+def around(
+    transactional_db: None, data_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Surroundings]:
     """Real processes around the test's database."""
     with surroundings(data_folder, tmp_path_factory) as found:
         yield found

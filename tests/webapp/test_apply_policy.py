@@ -111,6 +111,7 @@ def test_a_policy_without_a_file_is_not_offered(client: Client, real_graph: Grap
     assert list(start(client, real_graph, policy=str(waiting.id)).json()["errors"]) == ["policy"]
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_one_that_went_before_its_run_began_is_told(client: Client, real_graph: Graph, policy: Policy) -> None:
     start(client, real_graph, policy=str(policy.id))
     Policy.objects.all().delete()
@@ -136,6 +137,7 @@ def test_the_methods_of_a_comparison_that_take_one_begin_from_it(
         Policy.objects.all().delete()
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_trained_on_one_graph_and_applied_zero_shot(
     client: Client, real_graph: Graph, slower_graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,8 @@ from webapp.jobs.models import SavedState
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
 
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
 EPISODES = [(seq, "episode") for seq in (2, 3, 4)]
 
 

@@ -36,6 +36,7 @@ def test_a_message_for_a_job_that_was_deleted_takes_nothing() -> None:
     assert Claim.take(Run, uuid.uuid4()) is None
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_of_many_workers_at_once_one_gets_it(run: Run) -> None:
     claims: list[Claim[Run] | None] = []
     together = threading.Barrier(8)

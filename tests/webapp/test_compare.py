@@ -80,6 +80,7 @@ def test_the_page_before_anything_has_run(client: Client, ready_graph: Graph) ->
     assert f"/graphs/{ready_graph.id}/compare/" in graph_page
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_once_all_have_ended_it_shows_what_the_engine_gives(client: Client, comparison: Comparison) -> None:
     carry_out(comparison)
     state = client.get(f"/comparisons/{comparison.id}/state.json").json()
@@ -99,6 +100,7 @@ def test_once_all_have_ended_it_shows_what_the_engine_gives(client: Client, comp
     assert "Cancel all" not in page
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_what_is_shown_while_a_run_works_grows_with_its_events(client: Client, comparison: Comparison) -> None:
     address = f"/comparisons/{comparison.id}/state.json"
     assert client.get(address).json()["one_device_us"] is None
@@ -118,6 +120,7 @@ def test_the_table_is_there_by_itself_to_be_renewed(client: Client, comparison: 
     assert after.strip() in client.get(address).content.decode()
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_report_and_table_are_those_of_the_command_line(client: Client, comparison: Comparison) -> None:
     carry_out(comparison)
     answer = client.get(f"/comparisons/{comparison.id}/comparison.json")
@@ -162,6 +165,7 @@ def test_a_method_has_the_preset_that_was_chosen(client: Client, ready_graph: Gr
     assert list(refused.json()["errors"]) == ["preset_placeto"]
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_a_list_of_runs_has_one_line_for_all_of_it(client: Client, comparison: Comparison) -> None:
     graph = comparison.graph
     for address in (f"/graphs/{graph.id}/", f"/projects/{graph.project_id}/"):

@@ -21,7 +21,7 @@ JSON = {"accept": "application/json"}
 
 
 @pytest.fixture
-def done_run(real_graph: Graph) -> Run:
+def done_run(transactional_db: None, real_graph: Graph) -> Run:
     """A run that has ended well."""
     request = api.RunRequest(api.parse_cluster("2xK80"), "random", api.Budget(50), 3)
     run = start(real_graph, request)
@@ -105,6 +105,8 @@ def test_a_file_that_is_gone_is_a_sentence(client: Client, done_run: Run) -> Non
     assert client.get(f"/runs/{done_run.id}/placement.json").status_code == 200
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("transactional_db")
 def test_a_graph_that_fits_nowhere_says_by_how_much(graph: Graph) -> None:
     graph.source_path.write_bytes(node_link(output_bytes=1000))
     read_graph(graph.id)

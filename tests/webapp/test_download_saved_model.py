@@ -21,6 +21,8 @@ from webapp.runs.lifecycle import start
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
 
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
 JSON = {"accept": "application/json"}
 LACKS = (
     "There is no placed SavedModel: the upload has no files of variables (variables/variables.index and those beside "

@@ -23,6 +23,8 @@ from webapp.profiles.models import Profile
 from webapp.profiles.orphan_files import remove_orphan_files
 from webapp.projects.models import Project
 
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
 JSON = {"accept": "application/json"}
 RESULT: dict[str, api.Json] = {
     "ops": 5,

@@ -15,6 +15,8 @@ from webapp.policies.models import Policy
 from webapp.policies.summary import PolicySummary
 from webapp.policies.training_plan import TrainingPlan
 
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
 PLAN: dict[str, Any] = {
     "families": ["nmt"],
     "graphs": [],

@@ -24,6 +24,8 @@ from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
 OLDER = Path(__file__).parent / "older"
 TABLES: dict[str, Any] = json.loads((OLDER / "database.json").read_text())
 ANSWERS: dict[str, Any] = json.loads((OLDER / "answers.json").read_text())
@@ -96,6 +98,7 @@ def test_every_state_belongs_to_its_job(older: None) -> None:
     assert {len(bytes(each.state)) for each in (checkpoint, state)} == {1000}
 
 
+@pytest.mark.slow
 def test_every_address_answers_as_before(older: None, client: Client) -> None:
     others = {address: answer for address in ANSWERS if (answer := _ask(client, address)) != ANSWERS[address]}
     assert others == {}

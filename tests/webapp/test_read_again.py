@@ -77,6 +77,7 @@ def test_neither_needs_the_other(client: Client, first: Graph, links: bool, monk
     assert client.get(f"/graphs/{new.id}/").status_code == 200
 
 
+@pytest.mark.slow
 def test_new_times_take_the_place_of_the_old(client: Client, first: Graph) -> None:
     again(
         client, first, keep_times="on", run_metadata=SimpleUploadedFile("new.pb", measured_times()), profile_kind="K80"
@@ -110,6 +111,7 @@ BAD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fields", "field"), BAD, ids=str)
 def test_nonsense_is_a_sentence_at_its_field(client: Client, first: Graph, fields: dict[str, Any], field: str) -> None:
     response = again(client, first, **fields)

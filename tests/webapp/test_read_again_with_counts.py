@@ -133,11 +133,11 @@ def test_a_number_that_is_taken_out_is_open_again(client: Client, first: Graph) 
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        (LONG, "0", f"{LONG}: 0 trips; allowed: a whole number from 1 to 1000000000"),
-        (LONG, str(10**18), f"{LONG}: {10**18} trips; allowed: a whole number from 1 to 1000000000"),
+        (LONG, "0", f"{LONG}: 0 trips; allowed: an integer from 1 to 1000000000"),
+        (LONG, str(10**18), f"{LONG}: {10**18} trips; allowed: an integer from 1 to 1000000000"),
         (LONG, "many", "Enter an integer."),
         (LONG, "9" * 5000, "Enter an integer."),
-        ("nms", "-1", "nms: the length -1; allowed: a whole number from 0 to 2147483647"),
+        ("nms", "-1", "nms: the length -1; allowed: an integer from 0 to 2147483647"),
         ("nms", "1.5", "Enter an integer."),
     ],
 )

@@ -14,6 +14,8 @@ from webapp.graphs.uploads import accept_sample
 from webapp.jobs import keeper
 from webapp.projects.models import Project
 
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
 
 @pytest.fixture
 def uploaded(project: Project, data_folder: Path) -> Graph:

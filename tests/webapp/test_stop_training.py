@@ -25,6 +25,8 @@ from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.training import train_policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
 
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
 JSON = {"accept": "application/json"}
 STALE = timedelta(seconds=settings.STALE_AFTER_SECONDS + 1)
 KEPT = "This is what it had learned after {} s of training, as it was last kept."

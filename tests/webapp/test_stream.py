@@ -184,6 +184,7 @@ def test_many_streams_at_once_do_not_stand_in_each_others_way(port: int, run: Ru
         assert next(stream).event == "status"
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_a_comment_keeps_a_quiet_stream_open(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert live.COMMENT_EVERY_SECONDS == 15
     monkeypatch.setattr(live, "COMMENT_EVERY_SECONDS", 0.0)
@@ -208,11 +209,11 @@ def test_the_same_events_come_from_the_replay(client: Client, run: Run) -> None:
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("after=abc", f"after: 'abc'; allowed: a whole number from 0 to {LARGEST_SEQ}"),
-        ("after=-1", f"after: '-1'; allowed: a whole number from 0 to {LARGEST_SEQ}"),
-        (f"after={LARGEST_SEQ + 1}", f"after: '{LARGEST_SEQ + 1}'; allowed: a whole number from 0 to {LARGEST_SEQ}"),
-        ("limit=0", "limit: '0'; allowed: a whole number from 1 to 2000"),
-        ("limit=1000000", "limit: '1000000'; allowed: a whole number from 1 to 2000"),
+        ("after=abc", f"after: 'abc'; allowed: an integer from 0 to {LARGEST_SEQ}"),
+        ("after=-1", f"after: '-1'; allowed: an integer from 0 to {LARGEST_SEQ}"),
+        (f"after={LARGEST_SEQ + 1}", f"after: '{LARGEST_SEQ + 1}'; allowed: an integer from 0 to {LARGEST_SEQ}"),
+        ("limit=0", "limit: '0'; allowed: an integer from 1 to 2000"),
+        ("limit=1000000", "limit: '1000000'; allowed: an integer from 1 to 2000"),
     ],
 )
 def test_odd_numbers_are_refused(client: Client, run: Run, query: str, sentence: str) -> None:

@@ -183,6 +183,7 @@ def test_what_it_is_compared_with_has_some_seconds_however_short_it_is(seconds: 
     assert settings == {"seconds": seconds, "search_seconds": search_seconds}
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_it_ends_with_its_events_its_file_and_its_card(
     client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +230,7 @@ def test_families_come_out_of_their_cache(
     assert stages == [("preparing nmt", 3, 32), ("", 0, 0)]
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_events_are_there_while_it_is_trained(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     write_at_once(monkeypatch)
     seen: list[Any] = []
@@ -249,6 +251,7 @@ def test_a_long_training_tells_less_often(seconds: float, between: float) -> Non
     assert seconds_between_events(TrainingPlan((), (), (), ("2xK80",), seconds, 0)) == between
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_a_mistake_is_told_and_a_fault_of_ours_has_a_number(
     client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,6 +263,7 @@ def test_a_mistake_is_told_and_a_fault_of_ours_has_a_number(
     assert "an op fits nowhere" in client.get(f"/policies/{policy.id}/").content.decode()
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_a_graph_that_was_deleted_meanwhile_is_told(policy: Policy, real_graph: Graph) -> None:
     real_graph.delete()
     train_policy(policy.id)
@@ -267,6 +271,7 @@ def test_a_graph_that_was_deleted_meanwhile_is_told(policy: Policy, real_graph: 
     assert policy.error == f"{real_graph.name}: it has been deleted meanwhile; allowed: a graph that is there"
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_one_that_is_deleted_while_it_is_trained_leaves_nothing(
     client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,6 +286,7 @@ def test_one_that_is_deleted_while_it_is_trained_leaves_nothing(
     assert not any(model.objects.exists() for model in (Policy, PolicyFile, Event, SavedState))
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_two_workers_train_it_once(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     held = threading.Event()
 

@@ -73,9 +73,9 @@ BAD_FILES = {
     "cut short": (
         "graph.pb",
         graphdef()[:-3],
-        "the file is no GraphDef, or it is cut short or damaged: ",
+        "the file is not a GraphDef, or it is cut short or damaged: ",
     ),
-    "no graph as text": ("graph.pbtxt", b"hello", "line 1, column 1: the text is no GraphDef, or it is cut short: "),
+    "no graph as text": ("graph.pbtxt", b"hello", "line 1, column 1: the text is not a GraphDef, or it is cut short: "),
     "other suffix": ("graph.exe", graphdef(), f"graph.exe: a file ending in .exe; allowed: {ALLOWED}"),
     "no suffix": ("graph", graphdef(), f"graph: a file ending in nothing; allowed: {ALLOWED}"),
 }

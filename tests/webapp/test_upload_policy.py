@@ -126,11 +126,15 @@ BAD_FILES = {
     "nothing in it": ("p.safetensors", b"", "p.safetensors: the file is empty; allowed: a policy written by Placeto"),
     "another suffix": ("p.pkl", b"x", "p.pkl: a file ending in .pkl; allowed: .safetensors"),
     "no suffix": ("policy", b"x", "policy: a file ending in nothing; allowed: .safetensors"),
-    "a pickle": ("p.safetensors", b"\x80\x04]q\x00.", "this is no file of Placeto; allowed: a file written by Placeto"),
+    "a pickle": (
+        "p.safetensors",
+        b"\x80\x04]q\x00.",
+        "this is not a file of Placeto; allowed: a file written by Placeto",
+    ),
     "cut short": (
         "p.safetensors",
         small_policy().to_bytes()[:-9],
-        "this is no file of Placeto; allowed: a file written by Placeto",
+        "this is not a file of Placeto; allowed: a file written by Placeto",
     ),
     "another version": ("p.safetensors", changed("version", 99), "its version is 99; allowed: version 2"),
     "a card without a name": ("p.safetensors", changed("card.name", None), "the card's name is nothing; allowed"),

@@ -40,6 +40,7 @@ def times(name: str = "step.pb", content: bytes = TIMES) -> SimpleUploadedFile:
     return SimpleUploadedFile(name, content)
 
 
+@pytest.mark.usefixtures("transactional_db")
 def test_options_are_kept_and_given_to_the_engine(
     client: Client, project: Project, broker: MemoryBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,9 +101,9 @@ def test_a_row_from_before_there_were_options_has_the_usual_ones(graph: Graph) -
     assert graph.own_options == GraphOptions()
 
 
-ALLOWED_GROUPS = "allowed: a whole number from 1, or all"
+ALLOWED_GROUPS = "allowed: an integer from 1, or all"
 BAD_OPTIONS = [
-    ({"batch_size": "0"}, "batch_size", "batch size: 0; allowed: a whole number from 1 to 2147483647"),
+    ({"batch_size": "0"}, "batch_size", "batch size: 0; allowed: an integer from 1 to 2147483647"),
     ({"batch_size": "-3"}, "batch_size", "batch size: -3; allowed: "),
     ({"batch_size": "many"}, "batch_size", "Enter an integer."),
     ({"batch_size": str(2**31)}, "batch_size", "batch size: 2147483648; allowed: "),
@@ -113,13 +114,13 @@ BAD_OPTIONS = [
     ({"groups": "9" * 5000}, "groups", f"groups: '{'9' * 40}'; {ALLOWED_GROUPS}"),
     ({"input_shapes": "images"}, "input_shapes", "line 1: 'images' names no input; allowed: one input a line as name="),
     ({"input_shapes": "a=1\n=2"}, "input_shapes", "line 2: '=2' names no input; allowed: "),
-    ({"input_shapes": "a=1,x"}, "input_shapes", "line 1: 'x' is no length of a dimension; allowed: whole numbers"),
-    ({"input_shapes": "a=1,,3"}, "input_shapes", "line 1: '' is no length of a dimension"),
-    ({"input_shapes": "a=-1"}, "input_shapes", "line 1: '-1' is no length of a dimension"),
-    ({"input_shapes": "a=²"}, "input_shapes", "line 1: '²' is no length of a dimension"),
+    ({"input_shapes": "a=1,x"}, "input_shapes", "line 1: 'x' is not a length; allowed: integers"),
+    ({"input_shapes": "a=1,,3"}, "input_shapes", "line 1: '' is not a length"),
+    ({"input_shapes": "a=-1"}, "input_shapes", "line 1: '-1' is not a length"),
+    ({"input_shapes": "a=²"}, "input_shapes", "line 1: '²' is not a length"),
     ({"input_shapes": "a=1\n\na=2"}, "input_shapes", "line 3: 'a' has a shape already; allowed: each input once"),
-    ({"input_shapes": "a=9999999999"}, "input_shapes", "a: the shape [9999999999]; allowed: at most 16 whole numbers"),
-    ({"input_shapes": "a=" + ",".join(["1"] * 17)}, "input_shapes", "allowed: at most 16 whole numbers"),
+    ({"input_shapes": "a=9999999999"}, "input_shapes", "a: the shape [9999999999]; allowed: at most 16 integers"),
+    ({"input_shapes": "a=" + ",".join(["1"] * 17)}, "input_shapes", "allowed: at most 16 integers"),
     (
         {"input_shapes": "\n".join(f"a{n}=1" for n in range(MOST_LINES + 1))},
         "input_shapes",
@@ -127,20 +128,20 @@ BAD_OPTIONS = [
     ),
     ({"trips": "while"}, "trips", "line 1: 'while' names nothing; allowed: one name a line as while=40"),
     ({"trips": "\n=4"}, "trips", "line 2: '=4' names nothing; allowed: "),
-    ({"trips": "while=x"}, "trips", "line 1: 'x'; allowed: a whole number of at most 19 digits"),
-    ({"trips": "while=1.5"}, "trips", "line 1: '1.5'; allowed: a whole number"),
-    ({"trips": "while=²"}, "trips", "line 1: '²'; allowed: a whole number"),
-    ({"trips": "while=-1"}, "trips", "line 1: '-1'; allowed: a whole number"),
-    ({"trips": "while=" + "9" * 20}, "trips", f"line 1: '{'9' * 20}'; allowed: a whole number"),
+    ({"trips": "while=x"}, "trips", "line 1: 'x'; allowed: an integer of at most 19 digits"),
+    ({"trips": "while=1.5"}, "trips", "line 1: '1.5'; allowed: an integer"),
+    ({"trips": "while=²"}, "trips", "line 1: '²'; allowed: an integer"),
+    ({"trips": "while=-1"}, "trips", "line 1: '-1'; allowed: an integer"),
+    ({"trips": "while=" + "9" * 20}, "trips", f"line 1: '{'9' * 20}'; allowed: an integer"),
     ({"trips": "a=1\n\na=2"}, "trips", "line 3: 'a' has a number already; allowed: each name once"),
-    ({"trips": "while=0"}, "trips", "while: 0 trips; allowed: a whole number from 1 to 1000000000"),
-    ({"trips": f"while={10**18}"}, "trips", f"while: {10**18} trips; allowed: a whole number from 1 to 1000000000"),
+    ({"trips": "while=0"}, "trips", "while: 0 trips; allowed: an integer from 1 to 1000000000"),
+    ({"trips": f"while={10**18}"}, "trips", f"while: {10**18} trips; allowed: an integer from 1 to 1000000000"),
     ({"trips": "\n".join(f"a{n}=1" for n in range(MOST_NUMBERS + 1))}, "trips", "1001 lines; allowed: at most 1000"),
     ({"sizes": "Where"}, "sizes", "line 1: 'Where' names nothing; allowed: one name a line as Where=100"),
     (
         {"sizes": f"Where={2**31}"},
         "sizes",
-        "Where: the length 2147483648; allowed: a whole number from 0 to 2147483647",
+        "Where: the length 2147483648; allowed: an integer from 0 to 2147483647",
     ),
     (
         {"profile_kind": "K80"},
@@ -178,11 +179,11 @@ def test_a_node_link_file_leaves_nothing_to_be_counted(client: Client, project: 
 
 
 BAD_TIMES = [
-    (times("step.json"), "step.json: this is no RunMetadata; allowed: .pb"),
-    (times("step"), "step: this is no RunMetadata; allowed: .pb"),
+    (times("step.json"), "step.json: this is not RunMetadata; allowed: .pb"),
+    (times("step"), "step: this is not RunMetadata; allowed: .pb"),
     (times("step.pb", b""), "step.pb: the file is empty; allowed: RunMetadata with step stats"),
     (times("step.pb", b"\x89PNG\r\n\x1a\n" + bytes(50)), "this is a PNG picture; allowed: RunMetadata (.pb) of a run"),
-    (times("step.pb", TIMES[:-3]), "the file is no RunMetadata, or it is cut short or damaged: "),
+    (times("step.pb", TIMES[:-3]), "the file is not RunMetadata, or it is cut short or damaged: "),
 ]
 
 

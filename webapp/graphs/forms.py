@@ -19,7 +19,7 @@ from webapp.graphs.open_counts import OpenCount, batch_hint, open_counts
 from webapp.user_errors import add_to_form
 
 TIMES_SUFFIX = ".pb"
-GROUPS_ALLOWED = "a whole number from 1, or all"
+GROUPS_ALLOWED = "an integer from 1, or all"
 NO_WHOLE_NUMBER = {"invalid": "Enter an integer."}
 EXAMPLES = {"trips": "while=40", "sizes": "Where=100"}
 MOST_ROWS = 50
@@ -159,7 +159,7 @@ class OptionsForm(forms.Form):
             return
         name = times.name or "times"
         if PurePath(name).suffix.lower() != TIMES_SUFFIX:
-            raise api.GraphError("this is no RunMetadata", where=name, allowed=TIMES_SUFFIX, field="run_metadata")
+            raise api.GraphError("this is not RunMetadata", where=name, allowed=TIMES_SUFFIX, field="run_metadata")
         if not times.size:
             allowed = "RunMetadata with step stats"
             raise api.GraphError("the file is empty", where=name, allowed=allowed, field="run_metadata")

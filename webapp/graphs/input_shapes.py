@@ -33,7 +33,7 @@ def input_shapes_text(shapes: Mapping[str, tuple[int, ...]]) -> str:
 def _length(number: int, text: str) -> int:
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 10):
-        raise _wrong(number, f"{digits[:40]!r} is no length of a dimension", "whole numbers with commas between")
+        raise _wrong(number, f"{digits[:40]!r} is not a length", "integers with commas between")
     return int(digits)
 
 

@@ -21,7 +21,7 @@ def parse_named_numbers(text: str, field: str, example: str) -> dict[str, int]:
         if name in numbers:
             raise _wrong(field, number, f"{name[:80]!r} has a number already", "each name once")
         if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS):
-            allowed = f"a whole number of at most {MOST_DIGITS} digits"
+            allowed = f"an integer of at most {MOST_DIGITS} digits"
             raise _wrong(field, number, f"{digits[:40]!r}", allowed)
         numbers[name] = int(digits)
     return numbers

@@ -25,6 +25,6 @@ def whole_number(name: str, text: str, *, lowest: int, highest: int) -> int:
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(highest)) else -1
     if not lowest <= number <= highest:
         raise api.SettingsError(
-            f"{text[:40]!r}", where=name, allowed=f"a whole number from {lowest} to {highest}", field=name
+            f"{text[:40]!r}", where=name, allowed=f"an integer from {lowest} to {highest}", field=name
         )
     return number

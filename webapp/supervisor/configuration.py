@@ -38,7 +38,7 @@ class Configuration:
 
     @staticmethod
     def from_environment() -> "Configuration":
-        """Raises StartError where a value makes no sense."""
+        """Raises StartError where a value is invalid."""
         try:
             redis_url = environment.text("REDIS_URL", "")
             return Configuration(

@@ -119,14 +119,14 @@ class _Expansion:
         try:
             return [tensors[function.ret[result.name]] for result in function.signature.output_arg]
         except KeyError:
-            raise CannotExpandError("a result that nobody makes") from None
+            raise CannotExpandError("a result without a source") from None
 
     def _add_inner(self, node: Message, tensors: dict[str, str], depth: int) -> None:
         """Add an op of a function, and note the names of its outputs as the function writes them."""
         try:
             inputs = [tensors[text] for text in node.input if not text.startswith("^")]
         except KeyError:
-            raise CannotExpandError("an input that nobody makes") from None
+            raise CannotExpandError("an input without a source") from None
         name = f"op{self._left}"
         if is_call(node, self._functions):
             outputs = self.call(node, inputs, name, depth + 1)

@@ -119,7 +119,7 @@ def _push(node: Message, inputs: Sequence[Known]) -> Outputs:
 
 
 def _numbers(known: Known) -> tuple[int, ...] | None:
-    """The whole numbers of a vector or a scalar, where they are known."""
+    """The integers of a vector or a scalar, where they are known."""
     if known.value is None or known.value.dtype.kind not in "iu" or known.value.ndim > 1:
         return None
     return tuple(int(number) for number in known.value.reshape(-1))

@@ -35,7 +35,7 @@ class Items:
     count: int = 1
     """elements, or `OPEN`"""
     value: tuple[int, ...] | None = None
-    """that all elements have, where they are alike and small whole numbers: shapes that a gradient comes back to"""
+    """that all elements have, where they are alike and small integers: shapes that a gradient comes back to"""
 
     @property
     def bytes(self) -> int | None:

@@ -259,7 +259,7 @@ class Trips:
         return None
 
     def _number(self, op: int, text: str) -> int | None:
-        """The one whole number that an op gives, where that is known."""
+        """The one integer that an op gives, where that is known."""
         position = int(text.partition(":")[2] or 0) if self._op(text) == op else 0
         outputs = self._outputs[op]
         value = outputs[position].value if position < len(outputs) else None

@@ -20,7 +20,7 @@ Evaluate: TypeAlias = Callable[[Message, Sequence[Known]], Values]
 FAULTS = (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError, AttributeError, MemoryError)
 """what numpy raises for inputs that do not fit each other, which no graph of TensorFlow's has"""
 MOST_EXACT = 2**24
-"""up to here every whole number is a float"""
+"""up to here every integer is a float"""
 
 
 def values_of(node: Message, inputs: Sequence[Known]) -> Values:
@@ -397,7 +397,7 @@ def _power(one: Value, other: Value) -> Value:
 
 def _rounded(value: Value) -> Value:
     if value.dtype.kind != "f":
-        raise TypeError("TensorFlow makes zeros of whole numbers")
+        raise TypeError("TensorFlow makes zeros of integers")
     return np.asarray(np.rint(value))
 
 

@@ -100,7 +100,7 @@ def numbered_convolution(field: int, default: int | None) -> Count:
 
 
 def number_in(message: bytes, number: int, default: int | None) -> int:
-    """The whole number in a field of a serialized message; 0 where it is left out, `default` in an empty message."""
+    """The integer in a field of a serialized message; 0 where it is left out, `default` in an empty message."""
     if not message and default is not None:
         return default
     found = 0

@@ -10,7 +10,7 @@ from engine.graphs.tensorflow.messages import Message
 Shape: TypeAlias = tuple[int, ...]
 """all lengths known, from 0"""
 FRACTION_BITS = 20
-"""of a logarithm in whole numbers"""
+"""of a logarithm in integers"""
 
 
 class MisfitError(Exception):
@@ -46,11 +46,11 @@ class Execution:
         return bool(self.node.attr[key].b) if key in self.node.attr else default
 
     def number(self, key: str, default: int) -> int:
-        """An attribute that is a whole number."""
+        """An attribute that is an integer."""
         return int(self.node.attr[key].i) if key in self.node.attr else default
 
     def numbers(self, key: str) -> list[int]:
-        """An attribute that is a list of whole numbers."""
+        """An attribute that is a list of integers."""
         return [int(number) for number in self.node.attr[key].list.i] if key in self.node.attr else []
 
     def content(self, key: str, default: bytes = b"") -> bytes:

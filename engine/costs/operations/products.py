@@ -44,7 +44,7 @@ def numbered_product(execution: Execution) -> int:
 
 
 def numbers_in(message: bytes, number: int) -> list[int]:
-    """The whole numbers of a repeated field of a serialized message, packed or one by one."""
+    """The integers of a repeated field of a serialized message, packed or one by one."""
     found: list[int] = []
     try:
         for field in fields(message):

@@ -5,7 +5,7 @@
                 "temporary_bytes", "trips", "colocation": label, "devices": [kinds], "device": device string}, ...],
      "edges" or "links": [{"source", "target", "output": index, or null for a control edge}, ...]}
 
-Of a node `id`, `time_us` and `output_bytes` are required; keys that are not named here are nobody's business. An edge
+Of a node `id`, `time_us` and `output_bytes` are required; other keys are ignored. An edge
 without `output` takes output 0. Edges are sorted by consumer in the order of the nodes, then as the file has them. An
 op that lists its `devices` has no time on other kinds. `trips` is how often a step executes the op, once if not said.
 """

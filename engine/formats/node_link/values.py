@@ -16,7 +16,7 @@ LONGEST_TIME_US = 1e12
 MOST_BYTES = 10**15
 """of one output or one op"""
 MOST_BYTES_IN_ALL = 2**56
-"""of a whole graph: sums of copies on 64 devices are still whole numbers of 64 bits"""
+"""of a whole graph: sums of copies on 64 devices are still integers of 64 bits"""
 
 
 def place_of(index: int, name: str) -> str:
@@ -30,11 +30,11 @@ def wrong(value: Json, where: str, allowed: str) -> GraphError:
 
 
 def read_id(value: Json, where: str) -> str:
-    """An op's name; networkx also writes whole numbers, which stand for their digits."""
+    """An op's name; networkx also writes integers, which stand for their digits."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18:
         return str(value)
     if not isinstance(value, str) or not value:
-        raise wrong(value, where, "a name or a whole number")
+        raise wrong(value, where, "a name or an integer")
     return _clean(value, where)
 
 
@@ -90,7 +90,7 @@ def _kind(value: Json, where: str) -> str:
     if value == ANY_KIND:
         return ANY_KIND
     if not isinstance(value, str) or value not in KINDS:
-        raise CostError(f"{shown(value)} is no device kind", where=where, allowed=", ".join(KINDS), field="file")
+        raise CostError(f"{shown(value)} is not a device kind", where=where, allowed=", ".join(KINDS), field="file")
     return value
 
 
@@ -99,12 +99,12 @@ def read_output_bytes(node: Node, where: str) -> list[int]:
     value = node.get("output_bytes")
     where = f"{where}, output_bytes"
     if not isinstance(value, list):
-        raise CostError(shown(value), where=where, allowed="a list of whole numbers, one an output", field="file")
+        raise CostError(shown(value), where=where, allowed="a list of integers, one an output", field="file")
     return [read_bytes(size, f"{where}[{output}]") for output, size in enumerate(value)]
 
 
 def read_bytes(value: Json, where: str) -> int:
-    """A whole number from 0; also when it is written as 1e6 or 5.0."""
+    """An integer from 0; also when it is written as 1e6 or 5.0."""
     return _whole_number(value, where, MOST_BYTES)
 
 
@@ -118,4 +118,4 @@ def _whole_number(value: Json, where: str, most: int) -> int:
         number = int(value)
         if number == value:
             return number
-    raise CostError(shown(value), where=where, allowed=f"a whole number from 0 to {most}", field="file")
+    raise CostError(shown(value), where=where, allowed=f"an integer from 0 to {most}", field="file")

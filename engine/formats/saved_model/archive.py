@@ -130,7 +130,7 @@ def _require_directory(path: Path) -> None:
         raise GraphError("the file is empty", allowed=ARCHIVE, field="file")
     if not head.startswith((b"PK\x03\x04", _END)):
         noun = noun_of_first_bytes(head, ".zip")
-        what = f"this is {noun}" if noun else "this is no zip archive"
+        what = f"this is {noun}" if noun else "this is not a zip archive"
         raise GraphError(what, allowed=ARCHIVE, field="file")
     at = tail.rfind(_END)
     if at < 0 or len(tail) - at < _END_BYTES:

@@ -203,7 +203,7 @@ def _require_filled(placed: GraphMessages, filled: set[Resource]) -> None:
     """Raise GraphError for what would be empty for ever."""
     for node in placed.nodes:
         if node.op in MUST_BE_FILLED and _resource(node) not in filled:
-            what = f"the SavedModel says nowhere how to fill this {node.op}, so that there is a placed GraphDef alone"
+            what = f"the SavedModel does not say how to fill this {node.op}, so there is only a placed GraphDef"
             raise GraphError(what, where=shortened(node.name), allowed=ALLOWED, field="file")
 
 

@@ -62,7 +62,7 @@ def _texts(constant: Message | None, restore: Message) -> list[bytes]:
     texts = [] if constant is None else list(constant.attr["value"].tensor.string_val)
     texts += texts[-1:] * (count - len(texts))  # a constant leaves out what repeats its last value
     if len(texts) != count:
-        what = "what it restores is not told by constants"
+        what = "the names of its tensors are not constants"
         raise GraphError(what, where=shortened(restore.name), allowed="names of tensors as constants", field="file")
     return texts
 

@@ -22,7 +22,7 @@ MOST_LOOKED_AT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """What groups start from, in a topological order. Whole numbers, so that sums do not depend on an order."""
+    """What groups start from, in a topological order. Integers, so that sums do not depend on an order."""
 
     output_bytes: NDArray[np.int64]
     """[nodes] the cost by which groups are merged"""

@@ -21,7 +21,7 @@ from engine.graphs.grouping.merging import merge
 from engine.graphs.ordering import Pairs, distinct, positions_of_classes, rank_of_ops
 
 WEIGHT_UNITS = 2**40
-"""what the whole work weighs: whole numbers, whose sums do not depend on the order of the file"""
+"""what the whole work weighs: integers, whose sums do not depend on the order of the file"""
 MOST_SHARES_OF_A_LAYER = 4
 """equal shares of the work that gradient ops may add to their forward op"""
 
@@ -93,7 +93,7 @@ def group_ops(
     groups.
     """
     if groups is not None and groups < 1:
-        raise SettingsError(f"{groups} groups", where="groups", allowed="a whole number from 1, or all", field="groups")
+        raise SettingsError(f"{groups} groups", where="groups", allowed="an integer from 1, or all", field="groups")
     if threshold_bytes is not None and threshold_bytes < 0:
         raise SettingsError(f"{threshold_bytes} bytes", where="threshold_bytes", allowed="from 0", field="groups")
     class_of_op = colocation_classes(graph)

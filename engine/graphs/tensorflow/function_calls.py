@@ -65,7 +65,7 @@ def _require_known_types(messages: GraphMessages, functions: Mapping[str, Messag
     for place, body in bodies:
         for index, node in enumerate(body):
             if node.op not in known:
-                what = f"its type {shortened(node.op)} is not TensorFlow's own, so that no function can be inlined"
+                what = f"its type {shortened(node.op)} is not TensorFlow's own, so functions cannot be inlined"
                 where = place_of(node, index) + place
                 raise GraphError(what, where=where, allowed="ops that TensorFlow knows, or no functions", field="file")
 

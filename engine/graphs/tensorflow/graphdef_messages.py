@@ -90,7 +90,7 @@ def _read_binary(content: bytes) -> GraphMessages:
         raise
     except WireError as fault:
         _require_no_other_message(content)
-        what = f"the file is no GraphDef, or it is cut short or damaged: {fault}"
+        what = f"the file is not a GraphDef, or it is cut short or damaged: {fault}"
         raise GraphError(what, allowed=_allowed(".pb"), field="file") from None
     if not all(node.name and node.op for node in nodes):
         _require_no_other_message(content)
@@ -182,7 +182,7 @@ def _read_text(content: bytes) -> GraphMessages:
     except text_format.ParseError as fault:
         place = f"line {fault.GetLine()}, column {fault.GetColumn()}" if fault.GetLine() is not None else ""
         said = str(fault).split(" : ", 1)[-1]
-        what = f"the text is no GraphDef, or it is cut short: {shortened(said, 200)}"
+        what = f"the text is not a GraphDef, or it is cut short: {shortened(said, 200)}"
         raise GraphError(what, where=place, allowed=_allowed(".pbtxt"), field="file") from None
     rest = graph_pb2.GraphDef(library=graph.library, versions=graph.versions)
     return GraphMessages(list(graph.node), rest)

@@ -82,12 +82,12 @@ def _index_of_name(nodes: Sequence[Message]) -> dict[str, int]:
             what = f"the op's name has {len(name)} characters"
             raise GraphError(what, where=place_of(node, index), allowed=f"at most {LONGEST_NAME}", field="file")
         if not _NAME.match(name):
-            what = "the op's name is none that TensorFlow allows"
+            what = "TensorFlow does not allow this name"
             raise GraphError(what, where=place_of(node, index), allowed=NAME_RULE, field="file")
         if not op_type:
             raise GraphError("the op has no type", where=place_of(node, index), allowed="a type", field="file")
         if len(op_type) > LONGEST_NAME or not _TYPE.match(op_type):
-            what = f"the op's type is no type's name: {shortened(op_type)}"
+            what = f"the op's type is not a type's name: {shortened(op_type)}"
             raise GraphError(what, where=place_of(node, index), allowed="letters, digits and _", field="file")
         if index_of_name.setdefault(name, index) != index:
             what = f"op {index_of_name[name]} has the same name"
@@ -122,7 +122,7 @@ def _edge(text: str, target: int, node: Message, index_of_name: Mapping[str, int
     """The edge that the input `text` stands for: `x`, `x:1` or `^x`."""
     match = _INPUT.match(text)
     if match is None or (match[1] and match[3]):
-        what = f"input {shortened(text)} is none"
+        what = f"{shortened(text)} is not an input"
         raise GraphError(what, where=place_of(node, target), allowed="name, name:output or ^name", field="file")
     source = index_of_name.get(match[2])
     if source is None:
@@ -173,7 +173,7 @@ def _topological_order(edges: NDArray[np.int32], nodes: Sequence[Message]) -> li
     if len(order) < len(nodes):
         cycle = [nodes[index].name for index in _cycle(edges, waits_for)]
         shown = [shortened(name) for name in cycle[:CYCLE_SHOWN]] + ["…"] * (len(cycle) > CYCLE_SHOWN)
-        what = f"{len(cycle)} ops form a cycle that is no while loop: {' → '.join([*shown, shortened(cycle[0])])}"
+        what = f"{len(cycle)} ops form a cycle that is not a while loop: {' → '.join([*shown, shortened(cycle[0])])}"
         raise GraphError(what, allowed="cycles through NextIteration and Merge alone", field="file")
     return order
 

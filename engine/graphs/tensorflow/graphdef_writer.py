@@ -84,7 +84,7 @@ def _placed_device(text: str, op_name: str) -> DeviceString:
     except GraphError:
         device = DeviceString()
     if not device.type or not device.index:
-        what = f"{shortened(text)} is no device to place an op on"
+        what = f"{shortened(text)} is not a device to place an op on"
         raise PlacementError(what, where=shortened(op_name), allowed=PLACED_DEVICES)
     return device
 

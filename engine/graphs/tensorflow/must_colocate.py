@@ -52,7 +52,7 @@ def devices_of_nodes(
 
     It is empty for an op that takes a resource of another device, such as a replica's update of a variable that the
     file holds once: TensorFlow runs it with the resource. A resource without a device is where the first op is that
-    takes it and has one. Arguments as for `pairs_that_must_colocate`. Raises GraphError for a string that is no device.
+    takes it and has one. Arguments as for `pairs_that_must_colocate`. Raises GraphError for an odd device.
     """
     fixed = [str(node.device) for node in nodes]
     parsed = {text: parse_device_string(text, node.name) for node, text in zip(nodes, fixed, strict=True)}

@@ -58,10 +58,10 @@ def read_cached(path: Path, wanted: Mapping[str, Json]) -> PreparedGraph | None:
     if not path.exists():
         return None
     if not path.is_file() or path.stat().st_size > MOST_BYTES:
-        raise _refusal(path, "it is no file of the cache")
+        raise _refusal(path, "this is not a file of the cache")
     blob = path.read_bytes()
     if not blob.startswith(HEAD):
-        raise _refusal(path, "it is no file of the cache")
+        raise _refusal(path, "this is not a file of the cache")
     digest, content = blob[len(HEAD) : len(HEAD) + DIGEST_BYTES], blob[len(HEAD) + DIGEST_BYTES :]
     if hashlib.sha256(content).digest() != digest:
         raise _refusal(path, "it is damaged")

@@ -127,7 +127,7 @@ def _make_folder(folder: Path, field: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        what = f"there can be no such folder: {error.strerror}"
+        what = f"the folder cannot be made: {error.strerror}"
         raise SettingsError(what, where=shortened(str(folder)), allowed="a folder", field=field) from None
 
 

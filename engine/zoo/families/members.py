@@ -47,6 +47,6 @@ def _split(index: int) -> Split:
 
 def _check(row: Family, seed: int, count: int) -> None:
     if not 1 <= count <= row.most:
-        allowed = f"a whole number from 1 to {row.most}"
+        allowed = f"an integer from 1 to {row.most}"
         raise SettingsError(f"{count} graphs", where="count", allowed=allowed, field="count")
     require_seed(seed)

@@ -12,7 +12,7 @@ import { stageWords } from "./words.js";
  * @typedef {object} HeldOutRow
  * @property {string} graph untrusted text
  * @property {string} cluster
- * @property {number | null} gap by what share the greedy pass is behind the search; null where it does not fit
+ * @property {number | null} gap relative gap of the greedy pass to the search; null where it does not fit
  *
  * @typedef {object} ProgressEvent
  * @property {"progress"} type

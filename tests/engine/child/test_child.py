@@ -220,7 +220,7 @@ def test_it_works_from_a_daemonic_process_as_celery_has_them() -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"file_bytes": 0}, "file_bytes: 0; allowed: a whole number from 1"),
+        ({"file_bytes": 0}, "file_bytes: 0; allowed: an integer from 1"),
         ({"memory_bytes": 1}, "memory_bytes: 1; allowed: at least 134217728"),
         ({"seconds": 0.0}, "seconds: 0.0; allowed: a number above 0"),
         ({"seconds": float("nan")}, "seconds: nan; allowed: a number above 0"),
@@ -241,7 +241,7 @@ def test_require_size(tmp_path: Path) -> None:
         require_size(path, Limits(file_bytes=9))
     with pytest.raises(GraphError, match=r"\Amissing: there is no such file; allowed: a file\Z"):
         require_size(tmp_path / "missing", Limits())
-    with pytest.raises(GraphError, match=r"\Atemporary: it is no file that can be read; allowed: a file\Z"):
+    with pytest.raises(GraphError, match=r"\Atemporary: the file cannot be read; allowed: a file\Z"):
         require_size(tmp_path / "temporary", Limits())
 
 

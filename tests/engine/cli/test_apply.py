@@ -48,11 +48,11 @@ DEVICES = "allowed: /device:TYPE:N, with /job:, /replica: and /task: before it w
 @pytest.mark.parametrize(
     ("placement", "line"),
     [
-        ("{", "line 1, column 2: this is no JSON; allowed: one JSON value"),
+        ("{", "line 1, column 2: this is not JSON; allowed: one JSON value"),
         ('{"a": "/gpu:0", "a": "/gpu:1"}', "a: this key is there twice in one object; allowed: each key once"),
         ([PLACEMENT], "placement: it is a list; allowed: JSON {op: device}"),
         (PLACEMENT | {"c": 3}, "c: its device is 3; allowed: a text, such as /device:GPU:0"),
-        (PLACEMENT | {"c": "GPU"}, f"c: GPU is no device to place an op on; {DEVICES}"),
+        (PLACEMENT | {"c": "GPU"}, f"c: GPU is not a device to place an op on; {DEVICES}"),
         (PLACEMENT | {"x": "/gpu:0"}, "x: the op is not in the graph; allowed: ops of the graph"),
         ({"a": "/gpu:1"}, "b: the op has no device; allowed: a device for each op"),
         (

@@ -64,14 +64,14 @@ def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]
     [
         (["--cluster", "0xK80"], "K80: 0 devices; allowed: 1 to 64 devices"),
         (["--evaluations", "0"], "evaluations: 0 evaluations; allowed: 1 to 100000000"),
-        (["--seed", "-1"], f"seed: -1; allowed: a whole number from 0 to {2**63 - 1}"),
+        (["--seed", "-1"], f"seed: -1; allowed: an integer from 0 to {2**63 - 1}"),
         (["--seconds", "nan"], "seconds: nan seconds; allowed: a number above 0"),
         (
             ["--method", "magic"],
             f"method: there is no method 'magic'; allowed: {', '.join(PLACERS)}",
         ),
         (["--set", "preset"], "--set: 'preset' has no =; allowed: NAME=JSON, such as preset=paper"),
-        (["--method", "random", "--set", "batch=0"], "random batch: 0; allowed: a whole number from 1 to 100000"),
+        (["--method", "random", "--set", "batch=0"], "random batch: 0; allowed: an integer from 1 to 100000"),
         (["--out", "placed.txt"], "--out: 'placed.txt'; allowed: a name that ends in .pb, .pbtxt, .zip or .json"),
         (
             ["--out", "/nowhere/a.json"],
@@ -92,7 +92,7 @@ def test_a_mistake_is_one_line_and_exit_status_2(
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        (b"\xff\xfe\x00", "cluster.json: the file is no text; allowed: JSON in UTF-8"),
+        (b"\xff\xfe\x00", "cluster.json: the file is not text; allowed: JSON in UTF-8"),
         (b"", "cluster: no devices; allowed: a shorthand such as 2xK80 or 4xV100+cpu, or cluster JSON"),
     ],
 )

@@ -44,9 +44,9 @@ def test_what_was_read_is_on_stdout_and_whole_in_the_report(
     ("arguments", "line"),
     [
         (["--trips", "while"], "--trips: while is no number of trips; allowed: NAME=N, such as while=40"),
-        (["--trips", "while=0"], "while: 0 trips; allowed: a whole number from 1 to 1000000000"),
+        (["--trips", "while=0"], "while: 0 trips; allowed: an integer from 1 to 1000000000"),
         (["--size", "Where=-1"], "--size: Where=-1 is no size; allowed: NAME=N, such as Where=100"),
-        (["--batch-size", "0"], "batch size: 0; allowed: a whole number from 1 to 2147483647"),
+        (["--batch-size", "0"], "batch size: 0; allowed: an integer from 1 to 2147483647"),
         (["--report", "/"], "--report: / cannot be written; allowed: a file in a folder that is there"),
     ],
 )

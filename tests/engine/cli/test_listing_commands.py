@@ -66,26 +66,24 @@ def test_what_is_told_is_what_counts(name: str, given: dict[str, Any]) -> None:
         ),
         (
             ["placeto", "--preset", "paper"],
-            "message_rounds=8; allowed: a whole number from 0 to 64; rounds of message passing in each direction "
+            "message_rounds=8; allowed: an integer from 0 to 64; rounds of message passing in each direction "
             "(published: 8)",
         ),
         (
             ["hierarchical", "--preset", "paper"],
-            "grouper_width=64; allowed: a whole number from 1 to 4096; width of the grouper's hidden layer "
-            "(published: 64)",
+            "grouper_width=64; allowed: an integer from 1 to 4096; width of the grouper's hidden layer (published: 64)",
         ),
         (
             ["rnn", "--preset", "paper"],
             "normalise_advantages=false; allowed: true, false; whether a batch's advantages are divided by their root "
             "mean square (published: false)",
         ),
-        (["m_sct"], "iterations=50000; allowed: a whole number from 1 to 1000000000; of the simplex method, at most"),
+        (["m_sct"], "iterations=50000; allowed: an integer from 1 to 1000000000; of the simplex method, at most"),
         (
             ["training"],
-            "samples=16; allowed: a whole number from 0 to 4096; passes sampled on a held-out graph beside the greedy "
-            "one",
+            "samples=16; allowed: an integer from 0 to 4096; passes sampled on a held-out graph beside the greedy one",
         ),
-        (["nmt_4_layers"], "batch=128; allowed: a whole number from 1 to 65536; sentences in one step"),
+        (["nmt_4_layers"], "batch=128; allowed: an integer from 1 to 65536; sentences in one step"),
         (["heft"], "heft has no settings"),
         ([], "random            method Random"),
     ],
@@ -107,7 +105,7 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         {
             "name": "iterations",
             "default": 50000,
-            "allowed": "a whole number from 1 to 1000000000",
+            "allowed": "an integer from 1 to 1000000000",
             "sentence": "of the simplex method, at most",
         },
     ]
@@ -204,6 +202,7 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
     assert capsys.readouterr().err == line + "\n"
 
 
+@pytest.mark.slow
 def test_who_reads_the_first_line_alone_gets_no_error() -> None:
     command = [sys.executable, "-m", "engine", "settings", "placeto"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -65,10 +65,10 @@ def test_a_shape_that_is_none_is_one_line(texts: list[str], line: str) -> None:
         ("--trips", ["while=many"], f"--trips: while=many is no number of trips; {TRIPS}"),
         ("--trips", ["while=1.5"], f"--trips: while=1.5 is no number of trips; {TRIPS}"),
         ("--trips", ["while=²"], f"--trips: while=² is no number of trips; {TRIPS}"),
-        ("--trips", [f"while={10**18}"], f"while: {10**18} trips; allowed: a whole number from 1 to 1000000000"),
+        ("--trips", [f"while={10**18}"], f"while: {10**18} trips; allowed: an integer from 1 to 1000000000"),
         ("--trips", ["a=1", "a=1"], "--trips: a is there twice; allowed: each name once"),
         ("--size", ["Where="], "--size: Where= is no size; allowed: NAME=N, such as Where=100"),
-        ("--size", [f"Where={2**63}"], f"Where: the length {2**63}; allowed: a whole number from 0 to {2**31 - 1}"),
+        ("--size", [f"Where={2**63}"], f"Where: the length {2**63}; allowed: an integer from 0 to {2**31 - 1}"),
     ],
 )
 def test_a_count_that_is_none_is_one_line(option: str, texts: list[str], line: str) -> None:

@@ -158,7 +158,7 @@ def test_the_state_of_another_training_is_refused(
     for content in (b"", b"PK\x03\x04", kept[:-9], b"odd", garbled):
         state.write_bytes(content)
         assert main(command) == 2
-        assert capsys.readouterr().err.splitlines()[-1] == f"{state.name}: it is no state of a training; {allowed}"
+        assert capsys.readouterr().err.splitlines()[-1] == f"{state.name}: this is not a state of a training; {allowed}"
 
 
 def test_a_family_brings_its_own_split(tmp_path: Path, trainer: Trainer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,17 +224,17 @@ def _prepared(folder: Path, persistent_bytes: int) -> bytes:
             ["--out", "/nowhere/policy.safetensors"],
             "--out: /nowhere/policy.safetensors cannot be written; allowed: a file in a folder that is there",
         ),
-        (["imagenet"], "imagenet: it is no family; allowed: nmt, ptb, cifar10, or a graph's file"),
+        (["imagenet"], "imagenet: this is not a family; allowed: nmt, ptb, cifar10, or a graph's file"),
         (["--cluster", "0xK80"], "K80: 0 devices; allowed: 1 to 64 devices"),
-        (["--seed", "-1"], f"seed: -1; allowed: a whole number from 0 to {2**63 - 1}"),
+        (["--seed", "-1"], f"seed: -1; allowed: an integer from 0 to {2**63 - 1}"),
         (["--seconds", "0"], "seconds: 0.0; allowed: a number from 0.001 to 1e+07"),
         (["--name", "\n"], "name: '\ufffd'; allowed: 1 to 200 printable characters"),
         (
             ["--batch-size", "8"],
             "five.json: node-link JSON has neither signatures nor shapes; allowed: no options",
         ),
-        (["--batch-size", "0"], "batch size: 0; allowed: a whole number from 1 to 2147483647"),
-        (["--set", "torch_threads=0"], "torch_threads: 0; allowed: a whole number from 1 to 256"),
+        (["--batch-size", "0"], "batch size: 0; allowed: an integer from 1 to 2147483647"),
+        (["--set", "torch_threads=0"], "torch_threads: 0; allowed: an integer from 1 to 256"),
     ],
 )
 def test_a_mistake_is_one_line_before_any_work(
@@ -278,7 +278,7 @@ def test_a_file_that_is_no_policy_is_one_line(
 ) -> None:
     command = ["place", graphs[0], "--cluster", "2xK80", "--policy"]
     assert main([*command, graphs[1]]) == 2
-    line = "unseen.json: this is no file of Placeto; allowed: a file written by Placeto\n"
+    line = "unseen.json: this is not a file of Placeto; allowed: a file written by Placeto\n"
     assert capsys.readouterr().err == line
     assert main([*command, str(tmp_path)]) == 2
     assert capsys.readouterr().err.endswith(": this is a folder; allowed: a file .safetensors\n")

@@ -141,17 +141,17 @@ MISTAKES = {
     "65xK80": "K80: 65 devices; allowed: 1 to 64 devices",
     "64xK80+cpu": "cluster: 65 devices; allowed: 1 to 64 devices",
     "9" * 5000 + "xK80": "K80: 9999999999999999999… devices; allowed: 1 to 64 devices",
-    "-2xK80": f"-2xK80: this is no number of devices; {SHORTHAND}",
-    "2.5xK80": f"2.5xK80: this is no number of devices; {SHORTHAND}",
+    "-2xK80": f"-2xK80: this is not a number of devices; {SHORTHAND}",
+    "2.5xK80": f"2.5xK80: this is not a number of devices; {SHORTHAND}",
     "NaNxK80": f"NaNxK80: {NO_KIND}",
-    "2xK80+": f"+: this is no number of devices; {SHORTHAND}",
-    "٢xK80": f"٢xK80: this is no number of devices; {SHORTHAND}",
-    "<img src=x>": f"<img src=x>: this is no number of devices; {SHORTHAND}",
-    "K80\u202e": f"K80�: this is no number of devices; {SHORTHAND}",
+    "2xK80+": f"+: this is not a number of devices; {SHORTHAND}",
+    "٢xK80": f"٢xK80: this is not a number of devices; {SHORTHAND}",
+    "<img src=x>": f"<img src=x>: this is not a number of devices; {SHORTHAND}",
+    "K80\u202e": f"K80�: this is not a number of devices; {SHORTHAND}",
     "x" * 2_000_000: "cluster: 2000000 characters; allowed: at most 1000000",
-    "{": "line 1, column 2: this is no JSON; allowed: one JSON value",
-    '{"devices": [],}': "line 1, column 16: this is no JSON; allowed: one JSON value",
-    '{"devices": []} x': "line 1, column 17: this is no JSON; allowed: one JSON value",
+    "{": "line 1, column 2: this is not JSON; allowed: one JSON value",
+    '{"devices": [],}': "line 1, column 16: this is not JSON; allowed: one JSON value",
+    '{"devices": []} x': "line 1, column 17: this is not JSON; allowed: one JSON value",
     "[" * 100_000: "the JSON is nested 100000 levels deep; allowed: 32 levels",
     '{"a":' * 40 + "1" + "}" * 40: "the JSON is nested 40 levels deep; allowed: 32 levels",
     "[" + "[]," * 200_000 + "[]]": "the JSON holds about 400003 values; allowed: 100000 values",
@@ -180,7 +180,7 @@ MISTAKES = {
     device('"memory_bytes": 1e999'): f"devices[0].memory_bytes: inf; {MEMORY}",
     device('"memory_bytes": 1' + "0" * 400): f"devices[0].memory_bytes: a number of more than 30 digits; {MEMORY}",
     device('"memory_bytes": 1' + "0" * 5000): "a number is too long; allowed: numbers of at most 4300 digits",
-    device('"memory_bytes": 1.5'): "devices[0].memory_bytes: 1.5; allowed: a whole number from 1 to 1000000000000000",
+    device('"memory_bytes": 1.5'): "devices[0].memory_bytes: 1.5; allowed: an integer from 1 to 1000000000000000",
     device('"memory_bytes": true'): f"devices[0].memory_bytes: true; {MEMORY}",
     device('"memory_bytes": null'): f"devices[0].memory_bytes: nothing; {MEMORY}",
     device('"memory_bytes": "12"'): f"devices[0].memory_bytes: '12'; {MEMORY}",
@@ -205,8 +205,9 @@ MISTAKES = {
     "allowed: each ordered pair of two devices once",
     links('"pairs": [{"source": "/GPU:0", "target": "/device:GPU:0"}]'): "links.pairs[0]: a device has no link to "
     "itself; allowed: each ordered pair of two devices once",
-    links('"pairs": [{"source": "/GPU:0", "target": "/GPU:7"}]'): "links.pairs[0].target: /GPU:7 is no device of the "
-    "cluster; allowed: /device:GPU:0, /device:GPU:1",
+    links(
+        '"pairs": [{"source": "/GPU:0", "target": "/GPU:7"}]'
+    ): "links.pairs[0].target: /GPU:7 is not a device of the cluster; allowed: /device:GPU:0, /device:GPU:1",
     links('"pairs": [{"source": "/GPU:0"}]'): "links.pairs[0].target: nothing; allowed: a text",
     links('"pairs": [' + PAIR[:-1] + ', "latency_us": Infinity}]'): f"links.pairs[0].latency_us: inf; {TIME}",
     links('"pairs": [' + PAIR[:-1] + ', "bandwidth_bytes_per_us": 0}]'): "links.pairs[0].bandwidth_bytes_per_us: 0; "
@@ -248,7 +249,7 @@ def test_a_cluster_that_exists_is_valid(changes: dict[str, object], message: str
 def test_a_device_that_exists_is_valid() -> None:
     with pytest.raises(ClusterError, match=r"^kind: T4 is not known; allowed: K80, "):
         Device("/device:GPU:0", "T4", 1)
-    with pytest.raises(ClusterError, match=r"^memory_bytes of /device:GPU:0: 0; allowed: a whole number from 1 to "):
+    with pytest.raises(ClusterError, match=r"^memory_bytes of /device:GPU:0: 0; allowed: an integer from 1 to "):
         Device("/device:GPU:0", "K80", 0)
 
 

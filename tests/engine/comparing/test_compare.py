@@ -157,7 +157,7 @@ def test_a_graph_that_no_method_could_place_is_refused_at_once(
     fixed["nodes"][3]["device"] = "/device:GPU:7"
     path.write_text(json.dumps(fixed))
     assert main(["compare", str(path), *OPTIONS, "--out", str(out)]) == 2
-    line = "op_3: it is fixed to /device:GPU:7, which the cluster has not; allowed: /device:GPU:0, /device:GPU:1"
+    line = "op_3: it is fixed to /device:GPU:7, which is not in the cluster; allowed: /device:GPU:0, /device:GPU:1"
     assert capsys.readouterr().err.splitlines()[-1] == line
     assert not out.exists()
 
@@ -174,7 +174,7 @@ def test_a_graph_that_no_method_could_place_is_refused_at_once(
         (["--set", "preset=paper"], "--set: 'preset' names no method; allowed: METHOD.NAME=JSON"),
         (["--set", "heft.colour=1"], "settings: heft is not compared; allowed: random, m_topo"),
         (["--set", "random.colour=1"], "settings: random has no setting 'colour'; allowed: batch"),
-        (["--processes", "-1"], "--processes: -1; allowed: a whole number from 0"),
+        (["--processes", "-1"], "--processes: -1; allowed: an integer from 0"),
         (["--report", "/nowhere/a.json"], "--report: /nowhere/a.json cannot be written; allowed: a file in a folder"),
         (["--report", "/"], "--report: / cannot be written; allowed: a file in a folder that is there"),
         (["--out", "/dev/null/x"], "/dev/null/x: it cannot be made: Not a directory; allowed: a folder"),
@@ -193,5 +193,5 @@ def test_a_file_that_is_no_outcome_is_refused(
     name = next(whole.glob("random-0-*.json")).name
     (tmp_path / name).write_text("{}")
     assert main(["compare", graph, *OPTIONS, "--out", str(tmp_path)]) == 2
-    line = f"{tmp_path / name}: it is no outcome of a comparison; allowed: another folder"
+    line = f"{tmp_path / name}: this is not an outcome of a comparison; allowed: another folder"
     assert capsys.readouterr().err.splitlines()[-1][:60] == line[:60]

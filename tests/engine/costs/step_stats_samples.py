@@ -8,7 +8,7 @@ GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 
 def number(field: int, value: int) -> bytes:
-    """A whole number; a negative one takes ten bytes, as protobuf has it."""
+    """An integer; a negative one takes ten bytes, as protobuf has it."""
     value &= 2**64 - 1
     encoded = bytearray([field << 3])
     while value > 0x7F:

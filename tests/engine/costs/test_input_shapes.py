@@ -118,7 +118,7 @@ MISTAKES = {
     ),
     "no input": (
         job("batches", product=(4, 8)),
-        "SettingsError: product: the op is no input, but of type MatMul; "
+        "SettingsError: product: the op is not an input but of type MatMul; "
         "allowed: images, free, defaulted, rate, told, files",
     ),
     "none at all": (

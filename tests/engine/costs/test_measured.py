@@ -163,7 +163,7 @@ def test_stats_that_do_not_belong_here_are_refused(
 
 
 ALLOWED = "; allowed: RunMetadata (.pb) of a run with full tracing"
-CUT = "the file is no RunMetadata, or it is cut short or damaged: "
+CUT = "the file is not RunMetadata, or it is cut short or damaged: "
 START_END = "; allowed: a start from 0, and an end after it"
 GOOD = run_metadata(device(CPU, stats("a", 3)))
 BAD_FILES: dict[str, tuple[bytes, str]] = {

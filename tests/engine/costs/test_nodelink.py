@@ -152,17 +152,17 @@ def test_names_are_any_text() -> None:
 
 
 TIME = "allowed: a number from 0 to 1e+12"
-BYTES = "allowed: a whole number from 0 to 1000000000000000"
-TRIPS = "allowed: a whole number from 0 to 1000000000"
+BYTES = "allowed: an integer from 0 to 1000000000000000"
+TRIPS = "allowed: an integer from 0 to 1000000000"
 KINDS = "allowed: K80, P100, V100, A100, H100, CPU, GPU"
-NAME = "allowed: a name or a whole number"
+NAME = "allowed: a name or an integer"
 CLEAN = "allowed: a text without control characters and half characters"
 WHOLE_FILES: list[tuple[bytes, str]] = [
-    (b"", "line 1, column 1: this is no JSON; allowed: one JSON value"),
-    (b"\x89PNG\r\n\x1a\n", "byte 0: this is no UTF-8 text; allowed: JSON in UTF-8"),
-    (b"<!DOCTYPE html>", "line 1, column 1: this is no JSON; allowed: one JSON value"),
-    (b"version https://git-lfs.github.com/spec/v1\n", "line 1, column 1: this is no JSON; allowed: one JSON value"),
-    (b'{"nodes": [{"id": "a"', "line 1, column 22: this is no JSON; allowed: one JSON value"),
+    (b"", "line 1, column 1: this is not JSON; allowed: one JSON value"),
+    (b"\x89PNG\r\n\x1a\n", "byte 0: this is not UTF-8 text; allowed: JSON in UTF-8"),
+    (b"<!DOCTYPE html>", "line 1, column 1: this is not JSON; allowed: one JSON value"),
+    (b"version https://git-lfs.github.com/spec/v1\n", "line 1, column 1: this is not JSON; allowed: one JSON value"),
+    (b'{"nodes": [{"id": "a"', "line 1, column 22: this is not JSON; allowed: one JSON value"),
     (b"[" * 1_000_000, "the JSON is nested 1000000 levels deep; allowed: 32 levels"),
     (b"[" + b"0," * 10_000_000 + b"0]", "the JSON holds about 10000002 values; allowed: 10000000 values"),
     (b"[]", "the file: an empty list; allowed: an object with nodes and edges"),
@@ -201,11 +201,11 @@ NODES: list[tuple[list[Json], str]] = [
     ([node("a", time_us="5")], f"node 0 (a), time_us: '5'; {TIME}"),
     ([node("a", time_us=False)], f"node 0 (a), time_us: false; {TIME}"),
     ([node("a", time_us={})], "node 0 (a), time_us: no time on any kind; allowed: a number or {kind: number}"),
-    ([node("a", time_us={"T4": 1})], f"node 0 (a), time_us: 'T4' is no device kind; {KINDS}"),
+    ([node("a", time_us={"T4": 1})], f"node 0 (a), time_us: 'T4' is not a device kind; {KINDS}"),
     ([node("a", time_us={"K80": None})], f"node 0 (a), time_us, K80: nothing; {TIME}"),
     ([{"id": "a", "time_us": 1}], "node 0 (a), output_bytes: nothing; "
-     "allowed: a list of whole numbers, one an output"),
-    ([node("a", output_bytes=4)], "node 0 (a), output_bytes: 4; allowed: a list of whole numbers, one an output"),
+     "allowed: a list of integers, one an output"),
+    ([node("a", output_bytes=4)], "node 0 (a), output_bytes: 4; allowed: a list of integers, one an output"),
     ([node("a", output_bytes=[4, -1])], f"node 0 (a), output_bytes[1]: -1; {BYTES}"),
     ([node("a", output_bytes=[0.5])], f"node 0 (a), output_bytes[0]: 0.5; {BYTES}"),
     ([node("a", output_bytes=[NAN])], f"node 0 (a), output_bytes[0]: nan; {BYTES}"),
@@ -227,11 +227,11 @@ NODES: list[tuple[list[Json], str]] = [
     ([node("a", colocation=["x"])], "node 0 (a), colocation: a list; allowed: a text"),
     ([node("a", devices=[])], "node 0 (a), devices: an empty list; allowed: a list of device kinds"),
     ([node("a", devices="GPU")], "node 0 (a), devices: 'GPU'; allowed: a list of device kinds"),
-    ([node("a", devices=["k80"])], f"node 0 (a), devices: 'k80' is no device kind; {KINDS}"),
-    ([node("a", devices=[["K80"]])], f"node 0 (a), devices: a list is no device kind; {KINDS}"),
+    ([node("a", devices=["k80"])], f"node 0 (a), devices: 'k80' is not a device kind; {KINDS}"),
+    ([node("a", devices=[["K80"]])], f"node 0 (a), devices: a list is not a device kind; {KINDS}"),
     ([node("a", time_us={"K80": 1}, devices=["CPU"])], "node 0 (a): no time on CPU, where the op can run by its "
      "devices; allowed: a time for each of its devices"),
-    ([node("a", device="foo")], "a: foo is no device; "
+    ([node("a", device="foo")], "a: foo is not a device; "
      "allowed: /device:TYPE:N, with /job:, /replica: and /task: where there are any"),
 ]  # fmt: skip
 EDGES: list[tuple[list[Json], str]] = [

@@ -53,7 +53,7 @@ BODIES: Mapping[str, tuple[str, int | None]] = {
         4,
     ),
     "a cycle": (relu("r", "r1:activations:0") + relu("r1", "r:activations:0"), None),
-    "an input that nobody makes": (relu("r", "none:activations:0"), None),
+    "an input without a source": (relu("r", "none:activations:0"), None),
     "more outputs than there can be": (
         op("r0", "Split", "x", "x", T=typed(FLOAT), num_split="i: 1000000000000") + relu("r", "x"),
         None,

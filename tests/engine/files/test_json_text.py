@@ -56,15 +56,15 @@ def test_a_byte_order_mark_is_allowed() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "line 1, column 1: this is no JSON; allowed: one JSON value"),
-        (b"\x89PNG\r\n", "byte 0: this is no UTF-8 text; allowed: JSON in UTF-8"),
-        ("[1]".encode("utf-16"), "byte 0: this is no UTF-8 text; allowed: JSON in UTF-8"),
+        (b"", "line 1, column 1: this is not JSON; allowed: one JSON value"),
+        (b"\x89PNG\r\n", "byte 0: this is not UTF-8 text; allowed: JSON in UTF-8"),
+        ("[1]".encode("utf-16"), "byte 0: this is not UTF-8 text; allowed: JSON in UTF-8"),
         (b'{"a": 1,\n "a": 2}', "a: this key is there twice in one object; allowed: each key once"),
         (b'{"a\\ud800\\n": 1, "a\\ud800\\n": 2}', "a��: this key is there twice in one object; allowed: each key once"),
         (b"[" * 5_000_000, "the JSON is nested 5000000 levels deep; allowed: 32 levels"),
         (b"[" + b"1," * 1000 + b"1]", "the JSON holds about 1002 values; allowed: 1000 values"),
         (b"1" * 5000, "a number is too long; allowed: numbers of at most 4300 digits"),
-        (b'["\n"]', "line 1, column 3: this is no JSON; allowed: one JSON value"),
+        (b'["\n"]', "line 1, column 3: this is not JSON; allowed: one JSON value"),
     ],
 )
 def test_mistakes(text: bytes, message: str) -> None:

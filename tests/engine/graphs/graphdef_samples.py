@@ -20,7 +20,7 @@ def type_attribute(key: str, number: int) -> bytes:
 
 
 def count_attribute(key: str, count: int) -> bytes:
-    """An attribute that holds a small whole number."""
+    """An attribute that holds a small integer."""
     return attribute(key, bytes([0x18, count]))
 
 

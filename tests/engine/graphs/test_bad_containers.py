@@ -40,8 +40,8 @@ ENTRIES = "; allowed: plain files and folders inside the archive"
 SAVED = "; allowed: a SavedModel in binary form"
 META = "; allowed: a MetaGraphDef in binary form"
 DAMAGED = "the archive is damaged or cut short: "
-NO_MODEL = "saved_model.pb is no SavedModel, or it is cut short or damaged"
-NO_META = "the file is no MetaGraphDef, or it is cut short or damaged"
+NO_MODEL = "saved_model.pb is not a SavedModel, or it is cut short or damaged"
+NO_META = "the file is not a MetaGraphDef, or it is cut short or damaged"
 NODES = b"\x0a\x00" * 5_000_000
 WHOLE = archive((MODEL, GOOD))
 ZEROS = bytes(32 * 1024**2)
@@ -69,7 +69,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "HTML": (".zip", b"<!DOCTYPE html><html></html>", f"this is a page of HTML or XML{ZIP}"),
     "gzip": (".zip", b"\x1f\x8b\x08" + bytes(30), f"this is a gzip archive{ZIP}"),
     "PNG": (".zip", b"\x89PNG\r\n\x1a\n" + bytes(50), f"this is a PNG picture{ZIP}"),
-    "saved_model.pb itself": (".zip", GOOD, f"this is no zip archive{ZIP}"),
+    "saved_model.pb itself": (".zip", GOOD, f"this is not a zip archive{ZIP}"),
     "LFS pointer": (
         ".zip",
         b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
@@ -268,24 +268,24 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "an unknown op beside a call": (
         ".pb",
         caller("c", "f") + node("m", "Mystery") + library(function("f")),
-        "op 1 (m): its type Mystery is not TensorFlow's own, so that no function can be inlined; "
+        "op 1 (m): its type Mystery is not TensorFlow's own, so functions cannot be inlined; "
         "allowed: ops that TensorFlow knows, or no functions",
     ),
     "an unknown op in a function": (
         ".pb",
         caller("c", "f") + library(function("f", text(1, "m") + text(2, "Mystery"))),
-        "op 0 (m) of function f: its type Mystery is not TensorFlow's own, so that no function can be inlined; "
+        "op 0 (m) of function f: its type Mystery is not TensorFlow's own, so functions cannot be inlined; "
         "allowed: ops that TensorFlow knows, or no functions",
     ),
     "a cycle beside a call": (
         ".pb",
         caller("c", "f") + identity("a", "b") + identity("b", "a") + library(function("f")),
-        "2 ops form a cycle that is no while loop: a → b → a; allowed: cycles through NextIteration and Merge alone",
+        "2 ops form a cycle that is not a while loop: a → b → a; allowed: cycles through NextIteration and Merge alone",
     ),
     "an odd device at a call": (
         ".pb",
         node("c", "StatefulPartitionedCall", device="/gpu:x", attributes=calling("f")) + library(function("f")),
-        "c: /gpu:x is no device; allowed: /device:TYPE:N, with /job:, /replica: and /task: where there are any",
+        "c: /gpu:x is not a device; allowed: /device:TYPE:N, with /job:, /replica: and /task: where there are any",
     ),
     "functions that grow without end": (
         ".pb",

@@ -36,7 +36,8 @@ def test_what_is_no_device(text: str) -> None:
     with pytest.raises(GraphError) as caught:
         parse_device_string(text, "some/op")
     assert str(caught.value) == (
-        f"some/op: {text} is no device; allowed: /device:TYPE:N, with /job:, /replica: and /task: where there are any"
+        f"some/op: {text} is not a device; "
+        "allowed: /device:TYPE:N, with /job:, /replica: and /task: where there are any"
     )
 
 

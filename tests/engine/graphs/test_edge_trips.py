@@ -1,4 +1,4 @@
-"""How often edges and flows are used in a step, and what they move, as far as whole numbers go."""
+"""How often edges and flows are used in a step, and what they move, as far as integers go."""
 
 import numpy as np
 from hypothesis import given

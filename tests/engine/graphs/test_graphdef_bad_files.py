@@ -28,8 +28,8 @@ BINARY, TEXT = "; allowed: a GraphDef in binary form", "; allowed: a GraphDef as
 NAME_RULE = "; allowed: a letter, digit or dot, then letters, digits and . _ - / >"
 DEVICES = "; allowed: /device:TYPE:N, with /job:, /replica: and /task: where there are any"
 LOOPS = "; allowed: cycles through NextIteration and Merge alone"
-NO_GRAPH = "the file is no GraphDef, or it is cut short or damaged: "
-NO_TEXT = "the text is no GraphDef, or it is cut short: "
+NO_GRAPH = "the file is not a GraphDef, or it is cut short or damaged: "
+NO_TEXT = "the text is not a GraphDef, or it is cut short: "
 
 
 def meta_graph(graph: bytes) -> bytes:
@@ -120,36 +120,36 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         node("x" * 10**6),
         f"op 0 ({'x' * 79}…): the op's name has 1000000 characters; allowed: at most 4096",
     ),
-    "NUL in a name": (".pb", node("a\0b"), f"op 0 (a\ufffdb): the op's name is none that TensorFlow allows{NAME_RULE}"),
+    "NUL in a name": (".pb", node("a\0b"), f"op 0 (a\ufffdb): TensorFlow does not allow this name{NAME_RULE}"),
     "newline in a name": (
         ".pb",
         node("a\nb"),
-        f"op 0 (a\ufffdb): the op's name is none that TensorFlow allows{NAME_RULE}",
+        f"op 0 (a\ufffdb): TensorFlow does not allow this name{NAME_RULE}",
     ),
     "newline behind a name": (
         ".pb",
         node("a\n"),
-        f"op 0 (a\ufffd): the op's name is none that TensorFlow allows{NAME_RULE}",
+        f"op 0 (a\ufffd): TensorFlow does not allow this name{NAME_RULE}",
     ),
     "bidi override": (
         ".pb",
         node("a\u202eb"),
-        f"op 0 (a\ufffdb): the op's name is none that TensorFlow allows{NAME_RULE}",
+        f"op 0 (a\ufffdb): TensorFlow does not allow this name{NAME_RULE}",
     ),
     "__proto__": (
         ".pb",
         node("__proto__"),
-        f"op 0 (__proto__): the op's name is none that TensorFlow allows{NAME_RULE}",
+        f"op 0 (__proto__): TensorFlow does not allow this name{NAME_RULE}",
     ),
     "HTML in a name": (
         ".pb",
         node("<img src=x onerror=alert(1)>"),
-        f"op 0 (<img src=x onerror=alert(1)>): the op's name is none that TensorFlow allows{NAME_RULE}",
+        f"op 0 (<img src=x onerror=alert(1)>): TensorFlow does not allow this name{NAME_RULE}",
     ),
     "HTML in a type": (
         ".pb",
         node("a", "<b>"),
-        "op 0 (a): the op's type is no type's name: <b>; allowed: letters, digits and _",
+        "op 0 (a): the op's type is not a type's name: <b>; allowed: letters, digits and _",
     ),
     "two of one name": (
         ".pb",
@@ -170,12 +170,12 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "odd input": (
         ".pb",
         constant("a") + identity("b", "a:x"),
-        "op 1 (b): input a:x is none; allowed: name, name:output or ^name",
+        "op 1 (b): a:x is not an input; allowed: name, name:output or ^name",
     ),
     "control input with an output": (
         ".pb",
         constant("a") + node("b", "NoOp", "^a:0"),
-        "op 1 (b): input ^a:0 is none; allowed: name, name:output or ^name",
+        "op 1 (b): ^a:0 is not an input; allowed: name, name:output or ^name",
     ),
     "output out of range": (
         ".pb",
@@ -201,25 +201,29 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "cycle": (
         ".pb",
         identity("a", "c") + identity("b", "a") + identity("c", "b"),
-        f"3 ops form a cycle that is no while loop: a → b → c → a{LOOPS}",
+        f"3 ops form a cycle that is not a while loop: a → b → c → a{LOOPS}",
     ),
     "long cycle": (
         ".pb",
         b"".join(identity(f"n{index}", f"n{(index - 1) % 9}") for index in range(9)),
-        f"9 ops form a cycle that is no while loop: n0 → n1 → n2 → n3 → n4 → … → n0{LOOPS}",
+        f"9 ops form a cycle that is not a while loop: n0 → n1 → n2 → n3 → n4 → … → n0{LOOPS}",
     ),
     "cycle of control edges": (
         ".pb",
         node("a", "NoOp", "^b") + node("b", "NoOp", "^a"),
-        f"2 ops form a cycle that is no while loop: a → b → a{LOOPS}",
+        f"2 ops form a cycle that is not a while loop: a → b → a{LOOPS}",
     ),
     # devices and co-location
-    "odd device": (".pb", constant("a", device="foo"), f"a: foo is no device{DEVICES}"),
-    "device without a number": (".pb", constant("a", device="/device:CPU:"), f"a: /device:CPU: is no device{DEVICES}"),
+    "odd device": (".pb", constant("a", device="foo"), f"a: foo is not a device{DEVICES}"),
+    "device without a number": (
+        ".pb",
+        constant("a", device="/device:CPU:"),
+        f"a: /device:CPU: is not a device{DEVICES}",
+    ),
     "device with letters": (
         ".pb",
         constant("a", device="/device:GPU:abc"),
-        f"a: /device:GPU:abc is no device{DEVICES}",
+        f"a: /device:GPU:abc is not a device{DEVICES}",
     ),
     "colocation with nothing": (
         ".pb",

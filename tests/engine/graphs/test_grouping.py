@@ -168,8 +168,8 @@ def test_extreme_graphs(count: int, edges: list[tuple[int, int]]) -> None:
 @pytest.mark.parametrize(
     ("groups", "threshold_bytes", "message"),
     [
-        (0, None, "groups: 0 groups; allowed: a whole number from 1, or all"),
-        (-5, None, "groups: -5 groups; allowed: a whole number from 1, or all"),
+        (0, None, "groups: 0 groups; allowed: an integer from 1, or all"),
+        (-5, None, "groups: -5 groups; allowed: an integer from 1, or all"),
         (8, -1, "threshold_bytes: -1 bytes; allowed: from 0"),
     ],
 )

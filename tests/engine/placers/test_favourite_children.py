@@ -1,4 +1,4 @@
-"""The relaxation: closed forms, brute force over whole numbers, the rounding."""
+"""The relaxation: closed forms, brute force over integers, the rounding."""
 
 import itertools
 

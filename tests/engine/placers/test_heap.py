@@ -1,4 +1,4 @@
-"""The heap of whole numbers sorts."""
+"""The heap of integers sorts."""
 
 import numpy as np
 

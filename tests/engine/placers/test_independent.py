@@ -118,8 +118,8 @@ def test_post_separates_two_chains() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"ppo_samples": 1}, "post ppo_samples: 1; allowed: a whole number from 2 to 100000"),
-        ({"ppo_samples": 2.5}, "post ppo_samples: 2.5; allowed: a whole number from 2 to 100000"),
+        ({"ppo_samples": 1}, "post ppo_samples: 1; allowed: an integer from 2 to 100000"),
+        ({"ppo_samples": 2.5}, "post ppo_samples: 2.5; allowed: an integer from 2 to 100000"),
         ({"best_share": 0}, "post best_share: 0; allowed: a number from 1e-06 to 1"),
         ({"exploration": "much"}, "post exploration: 'much'; allowed: a number from 1e-09 to 1"),
     ],

@@ -163,8 +163,8 @@ def test_m_sct_tells_of_its_favourites_or_that_it_found_none(monkeypatch: pytest
     [
         ({"threshold": 0.6}, "m_sct threshold: 0.6; allowed: a number from 0 to 0.5"),
         ({"threshold": float("nan")}, "m_sct threshold: nan; allowed: a number from 0 to 0.5"),
-        ({"iterations": 0}, "m_sct iterations: 0; allowed: a whole number from 1 to 1000000000"),
-        ({"iterations": 2.5}, "m_sct iterations: 2.5; allowed: a whole number from 1 to 1000000000"),
+        ({"iterations": 0}, "m_sct iterations: 0; allowed: an integer from 1 to 1000000000"),
+        ({"iterations": 2.5}, "m_sct iterations: 2.5; allowed: an integer from 1 to 1000000000"),
     ],
 )
 def test_senseless_settings_are_refused(settings: dict[str, float], message: str) -> None:

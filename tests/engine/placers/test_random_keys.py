@@ -69,7 +69,7 @@ def test_brkga_separates_two_chains(seed: int) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"population": 3}, "brkga population: 3; allowed: a whole number from 4 to 100000"),
+        ({"population": 3}, "brkga population: 3; allowed: an integer from 4 to 100000"),
         ({"elite_bias": 1.5}, "brkga elite_bias: 1.5; allowed: a number from 0 to 1"),
         (
             {"population": 10, "elite_share": 0.5, "mutant_share": 0.5},

@@ -119,9 +119,9 @@ def test_it_leaves_the_global_state_of_torch_alone() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"samples": 1}, "spotlight samples: 1; allowed: a whole number from 2 to 4096"),
+        ({"samples": 1}, "spotlight samples: 1; allowed: an integer from 2 to 4096"),
         ({"learning_rate": 0}, "spotlight learning_rate: 0; allowed: a number from 1e-09 to 1"),
-        ({"torch_threads": True}, "spotlight torch_threads: True; allowed: a whole number from 1 to 256"),
+        ({"torch_threads": True}, "spotlight torch_threads: True; allowed: an integer from 1 to 256"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Json], message: str) -> None:

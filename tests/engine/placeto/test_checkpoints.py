@@ -103,7 +103,7 @@ NO_FILES: dict[str, bytes] = {
 def test_bytes_that_it_has_not_written_are_refused(name: str) -> None:
     with pytest.raises(SettingsError) as caught:
         unpack_tensors(NO_FILES[name], "odd.bin")
-    assert str(caught.value) == "odd.bin: this is no file of Placeto; allowed: a file written by Placeto"
+    assert str(caught.value) == "odd.bin: this is not a file of Placeto; allowed: a file written by Placeto"
     assert caught.value.field == "policy"
 
 

@@ -130,6 +130,7 @@ BothWays(3, 2)(torch.rand(3, 1, 3), edges)
 """
 
 
+@pytest.mark.slow
 def test_a_process_leaves_nothing_in_the_temporary_folder(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", USE_BOTH_NETWORKS], env=environment, check=True)

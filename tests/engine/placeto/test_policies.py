@@ -120,7 +120,7 @@ def test_nothing_is_chosen_by_scores_that_are_no_numbers(greedy: bool, score: fl
     scores = np.array([score, 1.0, 2.0], np.float32)
     assert choose_device(np.array([True, True, False]), scores, 0.5, greedy, 0.0) == NOWHERE
     assert choose_device(np.array([False, True, False]), scores, 0.5, greedy, 0.0) == 1
-    with pytest.raises(SettingsError, match="the network: its scores are no finite numbers; allowed: smaller weights"):
+    with pytest.raises(SettingsError, match="the network: its scores are not finite numbers; allowed: smaller weights"):
         choose(np.array([[-0.5, -0.9, -1.2], [np.nan, -1.0, -2.0]]), np.array([0.5, 0.5]), np.array([greedy] * 2))
 
 

@@ -24,10 +24,10 @@ REFUSED: list[tuple[dict[str, Json], str, str]] = [
     ({"learning_rate": -0.1}, "learning_rate", "learning_rate: -0.1; allowed: a number from 1e-09 to 1"),
     ({"learning_rate": "fast"}, "learning_rate", "learning_rate: 'fast'; allowed: a number from 1e-09 to 1"),
     ({"learning_rate": True}, "learning_rate", "learning_rate: True; allowed: a number from 1e-09 to 1"),
-    ({"batch_episodes": 0}, "batch_episodes", "batch_episodes: 0; allowed: a whole number from 1 to 4096"),
-    ({"batch_episodes": 2.5}, "batch_episodes", "batch_episodes: 2.5; allowed: a whole number from 1 to 4096"),
-    ({"batch_episodes": True}, "batch_episodes", "batch_episodes: True; allowed: a whole number from 1 to 4096"),
-    ({"epochs": [1]}, "epochs", "epochs: [1]; allowed: a whole number from 1 to 100"),
+    ({"batch_episodes": 0}, "batch_episodes", "batch_episodes: 0; allowed: an integer from 1 to 4096"),
+    ({"batch_episodes": 2.5}, "batch_episodes", "batch_episodes: 2.5; allowed: an integer from 1 to 4096"),
+    ({"batch_episodes": True}, "batch_episodes", "batch_episodes: True; allowed: an integer from 1 to 4096"),
+    ({"epochs": [1]}, "epochs", "epochs: [1]; allowed: an integer from 1 to 100"),
     ({"reward": "none"}, "reward", "reward: 'none'; allowed: terminal, intermediate"),
     (
         {"network": {}},
@@ -40,7 +40,7 @@ REFUSED: list[tuple[dict[str, Json], str, str]] = [
         "traversal: 'fixed'; allowed: topological, reversed, least_urgent_first, random_topological, random, "
         "mixed, fixed_random",
     ),
-    ({"traversal_seed": -1}, "traversal_seed", "traversal_seed: -1; allowed: a whole number from 0 to 4294967295"),
+    ({"traversal_seed": -1}, "traversal_seed", "traversal_seed: -1; allowed: an integer from 0 to 4294967295"),
     ({"sum_over_decisions": 1}, "sum_over_decisions", "sum_over_decisions: 1; allowed: true, false"),
     ({"torch_device": "tpu"}, "torch_device", "torch_device: 'tpu'; allowed: auto, cpu, cuda"),
     ({"normalise_advantages": 1}, "normalise_advantages", "normalise_advantages: 1; allowed: true, false"),
@@ -87,6 +87,7 @@ def test_stored_settings_make_the_same_settings() -> None:
         assert make_settings(stored) == make_settings({"preset": preset, "epochs": 3})
 
 
+@pytest.mark.slow
 def test_checking_settings_loads_no_torch() -> None:
     code = (
         "import sys; from engine.placers.registry import make_placer; make_placer('placeto', {'preset': 'paper'});"

@@ -106,7 +106,7 @@ def test_a_kept_state_holds_the_policy_that_was_learned_until_then(
     assert policy.settings == whole.settings
     changes = {"name": "mine", "families": ("nmt", "ptb"), "held_out": (), "seconds": policy.card.seconds}
     assert policy.card == dataclasses.replace(whole.card, **changes)  # type: ignore[arg-type]  # by name
-    with pytest.raises(SettingsError, match="the state of the training: this is no file of Placeto"):
+    with pytest.raises(SettingsError, match="the state of the training: this is not a file of Placeto"):
         api.learned_until(kept[0][:-9], "mine", ())
 
 
@@ -259,10 +259,10 @@ def test_the_budget_of_seconds_alone_ends_it() -> None:
         ({"clusters": ()}, "clusters: there is none; allowed: at least one of the clusters to train on"),
         ({"name": " "}, "name: ' '; allowed: 1 to 200 printable characters"),
         ({"name": "a\nb"}, "name: 'a\ufffdb'; allowed: 1 to 200 printable characters"),
-        ({"seed": -1}, f"seed: -1; allowed: a whole number from 0 to {2**63 - 1}"),
+        ({"seed": -1}, f"seed: -1; allowed: an integer from 0 to {2**63 - 1}"),
         ({"settings": {"seconds": 0}}, "seconds: 0; allowed: a number from 0.001 to 1e+07"),
         ({"settings": {"seconds": 10**400}}, f"seconds: {10**400}; allowed: a number from 0.001 to 1e+07"),
-        ({"settings": {"hidden_width": True}}, "hidden_width: True; allowed: a whole number from 1 to 512"),
+        ({"settings": {"hidden_width": True}}, "hidden_width: True; allowed: an integer from 1 to 512"),
         ({"settings": {"torch_device": "tpu"}}, "torch_device: 'tpu'; allowed: auto, cpu, cuda"),
         ({"clusters": CLUSTERS * 33}, "clusters: 66 clusters; allowed: at most 64"),
         (

@@ -10,7 +10,7 @@ from engine.clusters.cluster import Cluster
 from engine.clusters.naming import name_of_cluster
 from tests.engine.policies.small_policies import small_card
 
-NAMED = "One of its training graphs has this graph's name; whether it is the same graph, the card does not tell."
+NAMED = "One of its training graphs has this graph's name; whether it is the same graph, the card does not say."
 HELD_OUT = "A graph of this name was held out of its training."
 UNSEEN = "It was not trained on a graph of this name."
 
@@ -40,7 +40,7 @@ def test_of_graphs_it_compares_the_names_and_says_so(graph: str, words: str) -> 
 
 OTHER_LINKS = "It was trained on as many devices of these kinds, but with other links or memory."
 UNKNOWN_LINKS = (
-    "It was trained on as many devices of these kinds; whether with the same links and memory, the card does not tell."
+    "It was trained on as many devices of these kinds; whether with the same links and memory, the card does not say."
 )
 OTHER_NUMBER = "It was not trained on this cluster: on devices of these kinds, but not in this number or mix."
 

@@ -199,7 +199,7 @@ def test_a_reward_of_every_step_needs_a_start_where_the_policy_has_none() -> Non
 def test_a_file_that_is_no_policy_is_refused_before_any_work() -> None:
     with pytest.raises(SettingsError) as caught:
         dataclasses.replace(request("placeto", 5), policy=b"no policy")
-    assert str(caught.value) == "policy: this is no file of Placeto; allowed: a file written by Placeto"
+    assert str(caught.value) == "policy: this is not a file of Placeto; allowed: a file written by Placeto"
 
 
 @pytest.mark.parametrize("samples", [0, 2])
@@ -211,7 +211,7 @@ def test_a_policy_whose_scores_overflow_is_one_line(samples: int) -> None:
     with pytest.raises(SettingsError) as caught:
         told(dataclasses.replace(request("placeto", 4 + samples), policy=blob))
     assert str(caught.value) == (
-        "the network: its scores are no finite numbers; allowed: smaller weights: another policy, or a smaller "
+        "the network: its scores are not finite numbers; allowed: smaller weights: another policy, or a smaller "
         "learning_rate"
     )
 

@@ -14,8 +14,8 @@ from engine.policies.card import HeldOut, PolicyCard
 from tests.engine.policies.small_policies import card_with_a_misfit, changed, changed_weights, small_card, small_policy
 
 VERSION = "allowed: version 2"
-COUNT = "allowed: a whole number from 0 to 9223372036854775807"
-NO_FILE = "this is no file of Placeto; allowed: a file written by Placeto"
+COUNT = "allowed: an integer from 0 to 9223372036854775807"
+NO_FILE = "this is not a file of Placeto; allowed: a file written by Placeto"
 BAD_FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", NO_FILE),
     "truncated": (small_policy().to_bytes()[:-1], NO_FILE),
@@ -39,7 +39,7 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "another network": (changed("settings.network", "published"), "its network is published; allowed: shared_head"),
     "a width of no number": (
         changed("settings.hidden_width", "8"),
-        "its settings: hidden_width: '8'; allowed: a whole number from 1 to 1024",
+        "its settings: hidden_width: '8'; allowed: an integer from 1 to 1024",
     ),
     "a rate that no float can hold": (
         changed("settings.learning_rate", 10**400),
@@ -171,7 +171,7 @@ def test_where_nothing_was_held_out_there_is_no_gap() -> None:
 def test_a_file_that_does_not_tell_a_search_s_evaluations_is_read() -> None:
     card = read_policy(changed("card.held_out.0.search_evaluations", None), "older").card
     assert [row.search_evaluations for row in card.held_out] == [0, 50]
-    with pytest.raises(SettingsError, match="the card's search_evaluations is -1; allowed: a whole number from 0"):
+    with pytest.raises(SettingsError, match="the card's search_evaluations is -1; allowed: an integer from 0"):
         read_policy(changed("card.held_out.0.search_evaluations", -1), "odd")
 
 
@@ -197,6 +197,7 @@ def test_where_no_pass_fits_there_is_no_gap_and_the_card_says_so() -> None:
     assert (alone.misfits, alone.mean_gap, alone.worst_gap, alone.mean_best_of_gap) == (1, None, None, None)
 
 
+@pytest.mark.slow
 def test_reading_a_policy_loads_no_torch() -> None:
     code = (
         "import sys; from engine.api import read_policy\n"

@@ -100,14 +100,14 @@ def test_merging_takes_nothing_to_the_cpu_that_a_gpu_can_run() -> None:
             make_graph(list("ab"), devices={"b": "/device:GPU:3"}),
             make_costs(2),
             "2xK80+cpu",
-            "b: it is fixed to /device:GPU:3, which the cluster has not; "
+            "b: it is fixed to /device:GPU:3, which is not in the cluster; "
             "allowed: /device:GPU:0, /device:GPU:1, /device:CPU:0",
         ),
         (
             make_graph(["a"], devices={"a": "/device:TPU:*"}),
             make_costs(1),
             "2xK80",
-            "a: it is fixed to /device:TPU:*, which the cluster has not; allowed: /device:GPU:0, /device:GPU:1",
+            "a: it is fixed to /device:TPU:*, which is not in the cluster; allowed: /device:GPU:0, /device:GPU:1",
         ),
         (
             make_graph(list("ab")),

@@ -47,7 +47,7 @@ def tasks_of(
 
 
 def random_tasks(seed: int, *, count: int = 12, devices: int = 3, equal: bool = False, contention: int = NONE) -> Tasks:
-    """Whole numbers, so that sums are exact and ties happen. With odd seeds some flows are sent several times."""
+    """Integers, so that sums are exact and ties happen. With odd seeds some flows are sent several times."""
     rng = np.random.default_rng(seed)
     times = rng.integers(0, 9, (count, devices)).astype(np.float64)
     if equal:

@@ -68,12 +68,12 @@ class LargeOven(Oven):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"loaves": 0}, "loaves: 0; allowed: a whole number from 1 to 9"),
-        ({"loaves": 10}, "loaves: 10; allowed: a whole number from 1 to 9"),
-        ({"loaves": 1.0}, "loaves: 1.0; allowed: a whole number from 1 to 9"),
-        ({"loaves": True}, "loaves: True; allowed: a whole number from 1 to 9"),
-        ({"loaves": None}, "loaves: None; allowed: a whole number from 1 to 9"),
-        ({"trays": 10}, "trays: 10; allowed: a whole number from 2 to 8"),
+        ({"loaves": 0}, "loaves: 0; allowed: an integer from 1 to 9"),
+        ({"loaves": 10}, "loaves: 10; allowed: an integer from 1 to 9"),
+        ({"loaves": 1.0}, "loaves: 1.0; allowed: an integer from 1 to 9"),
+        ({"loaves": True}, "loaves: True; allowed: an integer from 1 to 9"),
+        ({"loaves": None}, "loaves: None; allowed: an integer from 1 to 9"),
+        ({"trays": 10}, "trays: 10; allowed: an integer from 2 to 8"),
         ({"trays": 5}, "trays: 5; allowed: a multiple of 2"),
         ({"heat": -1e-9}, "heat: -1e-09; allowed: a number from 0 to 1e+06"),
         ({"heat": False}, "heat: False; allowed: a number from 0 to 1e+06"),
@@ -105,7 +105,7 @@ def test_with_a_method_the_error_names_it_and_stands_at_its_settings() -> None:
     object.__setattr__(oven, "loaves", 0)
     with pytest.raises(SettingsError) as caught:
         require_allowed(oven, "post")
-    assert str(caught.value) == "post loaves: 0; allowed: a whole number from 1 to 9"
+    assert str(caught.value) == "post loaves: 0; allowed: an integer from 1 to 9"
     assert caught.value.field == "settings"
 
 

@@ -48,19 +48,19 @@ BAD = {
     ),
     "an unplaced op": (
         lambda: evaluate([[0]]),
-        "placements: an array [1, 1] of int64; allowed: whole numbers [batch, 2]",
+        "placements: an array [1, 1] of int64; allowed: integers [batch, 2]",
     ),
     "an op too many": (
         lambda: evaluate([[0, 0, 0]]),
-        "placements: an array [1, 3] of int64; allowed: whole numbers [batch, 2]",
+        "placements: an array [1, 3] of int64; allowed: integers [batch, 2]",
     ),
     "no batch": (
         lambda: evaluate([0, 0]),
-        "placements: an array [2] of int64; allowed: whole numbers [batch, 2]",
+        "placements: an array [2] of int64; allowed: integers [batch, 2]",
     ),
     "fractions": (
         lambda: evaluate([[0.5, 0.0]]),
-        "placements: an array [1, 2] of float64; allowed: whole numbers [batch, 2]",
+        "placements: an array [1, 2] of float64; allowed: integers [batch, 2]",
     ),
     "no time on the device": (on_a_cpu_only_op, "op b: no time on K80"),
     "a cycle": (lambda: simulator_of([(1, 0, CONTROL), (0, 1, 0)]), "op a: the op waits for itself; allowed: no cycle"),

@@ -94,6 +94,7 @@ print(sum(evaluate_batch.stats.cache_hits.values()), sum(evaluate_batch.stats.ca
 """
 
 
+@pytest.mark.slow
 def test_a_fresh_process_takes_its_machine_code_from_disk(simulator: Simulator) -> None:
     """`simulator` is there so that the code has been compiled before."""
     assert simulator.evaluate(np.zeros((1, 50), dtype=np.int32)).step_time_us[0] > 0

@@ -40,6 +40,7 @@ def called(folder: Path) -> list[str]:
     return subprocess.run(run, env={"PYTHONPATH": folders}, capture_output=True, text=True, check=True).stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decorator", ["compiled", "inlined"])
 def test_a_change_in_a_called_function_of_another_file_is_seen(tmp_path: Path, decorator: str) -> None:
     (tmp_path / "outer.py").write_text(OUTER)

@@ -96,7 +96,7 @@ def _session() -> Any:
 
 
 def _feeds(graph: Any, rng: np.random.Generator) -> dict[Any, Any]:
-    """Normal numbers for features; small whole numbers for labels and words."""
+    """Normal numbers for features; small integers for labels and words."""
     placeholders = [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
     return {
         each: rng.integers(2, 10, each.shape) if each.dtype.is_integer else rng.normal(size=each.shape)

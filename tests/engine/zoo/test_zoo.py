@@ -36,23 +36,23 @@ def test_an_unknown_name_is_told(tmp_path: Path) -> None:
     ("name", "settings", "message"),
     [
         ("tiny_cnn", {"size": 3}, "settings: tiny_cnn has no setting 'size'; allowed: batch, inference"),
-        ("tiny_cnn", {"batch": 0}, "batch: 0; allowed: a whole number from 1 to 65536"),
-        ("tiny_cnn", {"batch": 65_537}, "batch: 65537; allowed: a whole number from 1 to 65536"),
-        ("tiny_cnn", {"batch": True}, "batch: True; allowed: a whole number from 1 to 65536"),
-        ("tiny_cnn", {"batch": 2.0}, "batch: 2.0; allowed: a whole number from 1 to 65536"),
-        ("tiny_cnn", {"batch": None}, "batch: None; allowed: a whole number from 1 to 65536"),
-        ("tiny_cnn", {"batch": "8\n"}, r"batch: '8\n'; allowed: a whole number from 1 to 65536"),
+        ("tiny_cnn", {"batch": 0}, "batch: 0; allowed: an integer from 1 to 65536"),
+        ("tiny_cnn", {"batch": 65_537}, "batch: 65537; allowed: an integer from 1 to 65536"),
+        ("tiny_cnn", {"batch": True}, "batch: True; allowed: an integer from 1 to 65536"),
+        ("tiny_cnn", {"batch": 2.0}, "batch: 2.0; allowed: an integer from 1 to 65536"),
+        ("tiny_cnn", {"batch": None}, "batch: None; allowed: an integer from 1 to 65536"),
+        ("tiny_cnn", {"batch": "8\n"}, r"batch: '8\n'; allowed: an integer from 1 to 65536"),
         ("tiny_cnn", {"inference": 1}, "inference: 1; allowed: true, false"),
-        ("inception_v3", {"image_size": 74}, "image_size: 74; allowed: a whole number from 75 to 2048"),
+        ("inception_v3", {"image_size": 74}, "image_size: 74; allowed: an integer from 75 to 2048"),
         ("inception_v3", {"image_size": 106}, "image_size: 106; allowed: at least 107 with the auxiliary classifier"),
         ("nasnet", {"filters": 42}, "filters: 42; allowed: a multiple of 4"),
         ("nasnet", {"image_size": 66}, "image_size: 66; allowed: at least 67 with the auxiliary classifier"),
-        ("nmt", {"layers": 1}, "layers: 1; allowed: a whole number from 2 to 16"),
+        ("nmt", {"layers": 1}, "layers: 1; allowed: an integer from 2 to 16"),
         ("nmt", {"dropout": 1}, "dropout: 1; allowed: a number from 0, below 1"),
         ("nmt", {"dropout": float("nan")}, "dropout: nan; allowed: a number from 0, below 1"),
-        ("nmt", {"steps": 10**30}, f"steps: {10**30}; allowed: a whole number from 1 to 256"),
-        ("nmt", {"steps": 10**400}, f"steps: {shortened(str(10**400))}; allowed: a whole number from 1 to 256"),
-        ("nmt_4_layers", {"steps": 0}, "steps: 0; allowed: a whole number from 1 to 256"),
+        ("nmt", {"steps": 10**30}, f"steps: {10**30}; allowed: an integer from 1 to 256"),
+        ("nmt", {"steps": 10**400}, f"steps: {shortened(str(10**400))}; allowed: an integer from 1 to 256"),
+        ("nmt_4_layers", {"steps": 0}, "steps: 0; allowed: an integer from 1 to 256"),
     ],
 )
 def test_a_setting_that_is_not_allowed_is_told(
@@ -89,4 +89,4 @@ def test_the_command_line_builds_what_it_is_told_and_tells_its_progress(
 
 def test_a_mistake_in_a_setting_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "nmt", "--set", "layers=two", "--out", str(tmp_path / "graph.pb")]) == 2
-    assert capsys.readouterr().err == "layers: 'two'; allowed: a whole number from 2 to 16\n"
+    assert capsys.readouterr().err == "layers: 'two'; allowed: an integer from 2 to 16\n"

@@ -137,8 +137,8 @@ REFUSED: list[tuple[dict[str, Json], str]] = [
     ({"preset": "slow"}, "preset: 'slow'; allowed: fast, paper"),
     ({"preset": None}, "preset: None; allowed: fast, paper"),
     ({"hidden_width": 7}, "hidden_width: 7; allowed: a multiple of 2"),
-    ({"hidden_width": True}, "hidden_width: True; allowed: a whole number from 2 to 4096"),
-    ({"batch_episodes": 0}, "batch_episodes: 0; allowed: a whole number from 1 to 4096"),
+    ({"hidden_width": True}, "hidden_width: True; allowed: an integer from 2 to 4096"),
+    ({"batch_episodes": 0}, "batch_episodes: 0; allowed: an integer from 1 to 4096"),
     ({"learning_rate": float("nan")}, "learning_rate: nan; allowed: a number from 1e-09 to 1"),
     ({"learning_rate": 10**400}, f"learning_rate: {shortened(str(10**400))}; allowed: a number from 1e-09 to 1"),
     ({"learning_rate": "quick"}, "learning_rate: 'quick'; allowed: a number from 1e-09 to 1"),
@@ -177,6 +177,7 @@ def test_stored_settings_make_the_same_settings(method: str) -> None:
     assert stored["hidden_width"] == 32 and stored["batch_episodes"] == 8
 
 
+@pytest.mark.slow
 @METHODS
 def test_checking_settings_loads_no_torch(method: str) -> None:
     code = (

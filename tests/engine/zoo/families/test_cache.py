@@ -89,8 +89,8 @@ def flipped(blob: bytes) -> bytes:
         (lambda blob: blob[:-1], "it is damaged"),
         (lambda blob: blob + b"\n", "it is damaged"),
         (lambda _: HEAD, "it is damaged"),
-        (lambda _: b"", "it is no file of the cache"),
-        (lambda _: b"PK\x03\x04 something else", "it is no file of the cache"),
+        (lambda _: b"", "this is not a file of the cache"),
+        (lambda _: b"PK\x03\x04 something else", "this is not a file of the cache"),
         (
             lambda _: framed(a_graph().to_bytes(), OTHER),
             "it holds another graph, or one of another version",
@@ -154,7 +154,7 @@ def test_a_cache_that_cannot_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError) as caught:
         prepared(tmp_path / "file")
-    assert str(caught.value) == f"{tmp_path / 'file'}: there can be no such folder: File exists; allowed: a folder"
+    assert str(caught.value) == f"{tmp_path / 'file'}: the folder cannot be made: File exists; allowed: a folder"
 
 
 def test_every_member_is_told_in_the_callers_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,12 +93,12 @@ def test_a_prepared_graph_is_what_its_file_would_be(
             ["ptb", "--out", "graph.pbtxt"],
             "--out: 'graph.pbtxt'; allowed: a name that ends in .pb for the one graph, a folder's for the family",
         ),
-        (["ptb", "--out", "{folder}", "--count", "0"], "count: 0 graphs; allowed: a whole number from 1 to 1000"),
+        (["ptb", "--out", "{folder}", "--count", "0"], "count: 0 graphs; allowed: an integer from 1 to 1000"),
         (
             ["ptb", "--out", "{folder}", "--seed", "-1"],
-            "seed: -1; allowed: a whole number from 0 to 9223372036854775807",
+            "seed: -1; allowed: an integer from 0 to 9223372036854775807",
         ),
-        (["ptb", "--out", "{file}"], "{file}: there can be no such folder: File exists; allowed: a folder"),
+        (["ptb", "--out", "{file}"], "{file}: the folder cannot be made: File exists; allowed: a folder"),
     ],
 )
 def test_what_cannot_be_built_is_one_line(

@@ -79,12 +79,12 @@ def test_cifar10_draws_from_the_whole_search_space() -> None:
     [
         ("resnet", 0, 32, "family: no family resnet; allowed: nmt, ptb, cifar10"),
         ("", 0, 32, "family: no family ; allowed: nmt, ptb, cifar10"),
-        ("nmt", 0, 0, "count: 0 graphs; allowed: a whole number from 1 to 104"),
-        ("nmt", 0, 105, "count: 105 graphs; allowed: a whole number from 1 to 104"),
-        ("ptb", 0, -1, "count: -1 graphs; allowed: a whole number from 1 to 1000"),
-        ("ptb", 0, 1001, "count: 1001 graphs; allowed: a whole number from 1 to 1000"),
-        ("cifar10", -1, 32, "seed: -1; allowed: a whole number from 0 to 9223372036854775807"),
-        ("cifar10", 2**63, 32, f"seed: {2**63}; allowed: a whole number from 0 to 9223372036854775807"),
+        ("nmt", 0, 0, "count: 0 graphs; allowed: an integer from 1 to 104"),
+        ("nmt", 0, 105, "count: 105 graphs; allowed: an integer from 1 to 104"),
+        ("ptb", 0, -1, "count: -1 graphs; allowed: an integer from 1 to 1000"),
+        ("ptb", 0, 1001, "count: 1001 graphs; allowed: an integer from 1 to 1000"),
+        ("cifar10", -1, 32, "seed: -1; allowed: an integer from 0 to 9223372036854775807"),
+        ("cifar10", 2**63, 32, f"seed: {2**63}; allowed: an integer from 0 to 9223372036854775807"),
     ],
 )
 def test_what_cannot_be_is_told(family: str, seed: int, count: int, message: str) -> None:
