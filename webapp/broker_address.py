@@ -1,6 +1,6 @@
-"""The broker's address as Celery wants it."""
+"""The broker's address as Celery wants it, and as the client of Redis does."""
 
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -19,6 +19,17 @@ def broker_address(address: str) -> str:
     if parts.scheme == "unix":
         return "redis+socket" + address.removeprefix("unix")
     return address
+
+
+def redis_address(address: str) -> str:
+    """The same Redis for its own client, which names sockets, databases and certificates otherwise than Celery."""
+    parts = urlsplit(address)
+    scheme = "unix" if parts.scheme == "redis+socket" else parts.scheme
+    names = {"virtual_host": "db"}
+    query = {names.get(name, name): value for name, value in parse_qsl(parts.query)}
+    if "ssl_cert_reqs" in query:
+        query["ssl_cert_reqs"] = query["ssl_cert_reqs"].lower().removeprefix("cert_")
+    return f"{scheme}://{parts.netloc}{parts.path}" + (f"?{urlencode(query)}" if query else "")
 
 
 def socket_path(address: str) -> str:

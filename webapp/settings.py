@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from webapp import environment
-from webapp.broker_address import broker_address
+from webapp.broker_address import broker_address, redis_address
 from webapp.database_address import database
 
 BASE_FOLDER = Path(__file__).resolve().parent.parent
@@ -105,6 +105,8 @@ WHITENOISE_MAX_AGE = 0
 CELERY_BROKER_URL = broker_address(
     environment.text("REDIS_URL", f"redis+socket://{quote(str(DATA_FOLDER / 'redis' / 'redis.sock'))}")
 )
+NOTICES_URL = redis_address(CELERY_BROKER_URL)
+"""The Redis that carries notices of news to waiting viewers: the broker's."""
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,
     "socket_connect_timeout": 3,

@@ -1,5 +1,6 @@
 """Hears a run's events, live or from a store, and keeps what the table and the figure of a comparison need."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,18 @@ class Listener:
     elapsed_seconds: float = 0.0
     settings: dict[str, Json] = field(default_factory=dict)
     engine_version: str = ""
+
+    def to_json(self) -> dict[str, Json]:
+        """All fields by their names."""
+        fields: dict[str, Json] = dataclasses.asdict(self)
+        return fields
+
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> "Listener":
+        """The inverse."""
+        curve = values["curve"]
+        improvements = [(int(evaluations), float(best_us)) for evaluations, best_us in curve["improvements"]]
+        return Listener(**{**values, "curve": BestSoFar(improvements, curve["evaluations"])})
 
     def hear(self, item: NumberedEvent | Checkpoint) -> None:
         """For `Run` as its `emit`."""

@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { comparisonWords } from "../../frontend/js/forms/compare-form.js";
 import { comparisonModel, stateWords } from "../../frontend/js/chart/comparison-model.js";
+import { initialState, reduce } from "../../frontend/js/jobs/comparison-state.js";
 
 const NOTHING = { evaluations: [], median_us: [], low_us: [], high_us: [] };
 
@@ -20,7 +21,7 @@ function band(median, spread = 0) {
   };
 }
 
-/** @param {import("../../frontend/js/chart/comparison-model.js").Band[]} bands */
+/** @param {import("../../frontend/js/jobs/comparison-state.js").Band[]} bands */
 function state(...bands) {
   const methods = bands.map((own, index) => ({ method: `m${index}`, label: `M ${index}`, band: own }));
   return { total: 4, ended: 1, running: 1, one_device_us: 120, lower_bound_us: 50, methods };
@@ -84,4 +85,30 @@ test("what will be started, in words", () => {
     "4 methods × 3 seeds (1 of them is deterministic: one seed): 10 runs of at most 2,000 evaluations each.",
   );
   assert.match(comparisonWords({ methods: 2, deterministic: 2, seeds: 1, evaluations: 5 }), /^2 methods × 1 seed: 2 runs of/);
+});
+
+/**
+ * @param {number} seq
+ * @param {number} ended
+ * @returns {import("../../frontend/js/jobs/comparison-state.js").ComparisonEvent}
+ */
+function event(seq, ended) {
+  return { type: "comparison", version: 1, seq, ...state(band([100, 90])), ended };
+}
+
+test("the newest state counts, whatever its number: a run that is deleted takes its changes with it", () => {
+  const begun = initialState(state(NOTHING));
+  const later = reduce(begun, { type: "events", events: [event(7, 2)] });
+  assert.deepEqual([later.lastSeq, later.shown.ended], [7, 2]);
+  const fewer = reduce(later, { type: "events", events: [event(4, 1)] });
+  assert.deepEqual([fewer.lastSeq, fewer.shown.ended], [4, 1]);
+  assert.equal(reduce(fewer, { type: "events", events: [event(4, 1)] }), fewer);
+  assert.equal(reduce(fewer, { type: "events", events: [] }), fewer);
+});
+
+test("the state of a newer server is not shown, and that is told", () => {
+  const begun = initialState(state(NOTHING));
+  const newer = reduce(begun, { type: "events", events: [{ ...event(2, 2), version: 2 }] });
+  assert.deepEqual([newer.lastSeq, newer.unreadable, newer.shown], [2, true, begun.shown]);
+  assert.equal(reduce(newer, { type: "status", status: "done", error: "" }).status, "done");
 });

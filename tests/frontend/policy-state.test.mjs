@@ -17,6 +17,21 @@ function event(seq, seconds, more = {}) {
 }
 
 /**
+ * @param {import("../../frontend/js/jobs/policy-state.js").PolicyState} state
+ * @param {import("../../frontend/js/jobs/policy-state.js").ProgressEvent[]} events
+ */
+function fed(state, events) {
+  return reduce(state, { type: "events", events });
+}
+
+/** As the server has them. */
+const WORDS = {
+  imitation: "Learning by imitation",
+  reinforcement: "Reinforcement learning",
+  held_out: "Evaluating held-out graphs",
+};
+
+/**
  * @param {string} graph
  * @param {number | null} gap
  */
@@ -26,14 +41,14 @@ function row(graph, gap) {
 
 test("replaying at once gives what watching gave", () => {
   const events = [event(1, 1, { mean_gap: null, stage: "teacher" }), event(2, 2), event(3, 4)];
-  const live = events.reduce((state, one) => reduce(state, [one]), initialState());
-  assert.deepEqual(live, reduce(initialState(), events));
+  const live = events.reduce((state, one) => fed(state, [one]), initialState());
+  assert.deepEqual(live, fed(initialState(), events));
   assert.deepEqual(live.points, [{ seconds: 2, gap: 0.5 }, { seconds: 4, gap: 0.25 }]);
-  assert.equal(reduce(live, events), live);
+  assert.equal(fed(live, events), live);
 });
 
 test("after a lost worker the seconds that are told again take the place of the old", () => {
-  const state = reduce(initialState(), [event(1, 1), event(2, 2), event(3, 5), event(4, 3), event(5, 4)]);
+  const state = fed(initialState(), [event(1, 1), event(2, 2), event(3, 5), event(4, 3), event(5, 4)]);
   assert.deepEqual(state.points.map(({ seconds }) => seconds), [1, 2, 3, 4]);
   assert.equal(state.seconds, 4);
 });
@@ -42,37 +57,37 @@ test("held-out rows stand at their positions: told again they are there once, of
   const rows = [row("a", 0.1), row("b", 0.3)];
   const first = event(1, 5, { stage: "held_out", held_out: rows, held_out_from: 0 });
   const third = event(2, 5, { stage: "held_out", held_out: [row("a", 0.5)], held_out_from: 2 });
-  const state = reduce(initialState(), [first, third]);
+  const state = fed(initialState(), [first, third]);
   assert.deepEqual(state.heldOut, [...rows, row("a", 0.5)]);
-  assert.equal(stageSentence(state), "Evaluating held-out graphs: 3 so far, mean gap +30.0 %");
+  assert.equal(stageSentence(state, WORDS), "Evaluating held-out graphs: 3 so far, mean gap +30.0 %");
   const misfit = event(3, 5, { stage: "held_out", held_out: [row("c", null)], held_out_from: 3 });
   const words = "Evaluating held-out graphs: 4 so far, mean gap +30.0 %, 1 does not fit";
-  assert.equal(stageSentence(reduce(state, [misfit])), words);
+  assert.equal(stageSentence(fed(state, [misfit]), WORDS), words);
   const alone = event(1, 5, { stage: "held_out", held_out: [row("c", null)], held_out_from: 0 });
   const none = "Evaluating held-out graphs: 1 so far, 1 does not fit";
-  assert.equal(stageSentence(reduce(initialState(), [alone])), none);
+  assert.equal(stageSentence(fed(initialState(), [alone]), WORDS), none);
   const again = event(3, 5, { stage: "held_out", held_out: [row("a", 0.2)], held_out_from: 0 });
-  assert.deepEqual(reduce(state, [again]).heldOut, [row("a", 0.2)], "a worker that takes it up begins with the first");
+  assert.deepEqual(fed(state, [again]).heldOut, [row("a", 0.2)], "a worker that takes it up begins with the first");
 });
 
 test("rows of events that do not say where they stand come after those that are there", () => {
   const told = [event(1, 5, { stage: "held_out", held_out: [row("a", 0.1)] }), event(2, 5, { held_out: [row("a", 0.3)] })];
-  assert.deepEqual(reduce(initialState(), told).heldOut, [row("a", 0.1), row("a", 0.3)]);
+  assert.deepEqual(fed(initialState(), told).heldOut, [row("a", 0.1), row("a", 0.3)]);
 });
 
 test("an event of a newer server is counted and told", () => {
-  const state = reduce(initialState(), [event(1, 1), event(2, 2, { version: 2 })]);
+  const state = fed(initialState(), [event(1, 1), event(2, 2, { version: 2 })]);
   assert.deepEqual([state.lastSeq, state.unreadable, state.seconds], [2, true, 1]);
 });
 
 test("stage and chart in words", () => {
-  assert.equal(stageSentence(initialState()), "");
+  assert.equal(stageSentence(initialState(), WORDS), "");
   assert.match(chartSentence(initialState(), false), /^A line appears here once/);
   assert.match(chartSentence(initialState(), true), /^No line: training ended/);
-  const state = reduce(initialState(), [event(1, 2), event(2, 10), event(3, 5, { done: 0.456 })]);
-  assert.equal(stageSentence(state), "Learning by imitation, 46 % of the training");
+  const state = fed(initialState(), [event(1, 2), event(2, 10), event(3, 5, { done: 0.456 })]);
+  assert.equal(stageSentence(state, WORDS), "Learning by imitation, 46 % of the training");
   assert.equal(chartSentence(state, true), "First +50.0 %, lowest +20.0 %, last +20.0 %.");
-  assert.equal(stageSentence({ ...state, stage: "dreaming" }), "dreaming, 46 % of the training");
+  assert.equal(stageSentence({ ...state, stage: "dreaming" }, WORDS), "dreaming, 46 % of the training");
 });
 
 test("a day of training has its sentence", () => {
@@ -81,14 +96,31 @@ test("a day of training has its sentence", () => {
 });
 
 test("while it is queued, again or for the first time, it tells of no stage", () => {
-  const state = reduce(initialState(), [event(1, 5, { stage: "reinforcement", done: 0.43 })]);
+  const state = fed(initialState(), [event(1, 5, { stage: "reinforcement", done: 0.43 })]);
   const waiting = "Waiting for a free worker.";
-  const row = { status: "queued", stage: "Reinforcement learning, 43 %", done: 0, total: 0 };
-  assert.equal(progressWords(state, row), waiting);
-  assert.equal(progressWords(initialState(), { ...row, stage: "building ptb", done: 3, total: 32 }), waiting);
-  assert.equal(progressWords(state, { ...row, status: "running" }), "Reinforcement learning, 43 % of the training");
-  assert.equal(progressWords(state, { status: "running", stage: "building ptb", done: 3, total: 32 }), "building ptb: 3 of 32");
-  assert.equal(progressWords(initialState(), { ...row, status: "running", stage: "" }), "Loading the graphs…");
+  /** @type {import("../../frontend/js/jobs/job-state.js").JobStatus} */
+  const row = { status: "queued", error: "", stage: "Reinforcement learning, 43 %", done: 0, total: 0 };
+  /** @type {(from: typeof state, told: typeof row) => string} */
+  const words = (from, told) => progressWords(reduce(from, { type: "status", ...told }), WORDS);
+  const building = { ...row, stage: "building ptb", done: 3, total: 32 };
+  assert.equal(words(state, row), waiting);
+  assert.equal(words(initialState(), building), waiting);
+  assert.equal(words(state, { ...row, status: "running" }), "Reinforcement learning, 43 % of the training");
+  assert.equal(words(state, { ...building, status: "running" }), "building ptb: 3 of 32");
+  assert.equal(words(initialState(), { ...row, status: "running", stage: "" }), "Loading the graphs…");
+});
+
+test("an event that comes too early waits for those between", () => {
+  const early = fed(initialState(), [event(1, 1), event(3, 3)]);
+  assert.deepEqual([early.lastSeq, early.missing], [1, true]);
+  const whole = fed(early, [event(2, 2), event(3, 3)]);
+  assert.deepEqual([whole.lastSeq, whole.missing], [3, false]);
+});
+
+test("a state that says the same changes nothing", () => {
+  const state = reduce(initialState(), { type: "status", status: "running", error: "" });
+  assert.equal(state.status, "running");
+  assert.equal(reduce(state, { type: "status", status: "running", error: "" }), state);
 });
 
 test("gaps", () => {

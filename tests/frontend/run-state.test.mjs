@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasEnded, initialState, reduce } from "../../frontend/js/run/run-state.js";
+import { hasEnded } from "../../frontend/js/jobs/job-state.js";
+import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { baseline, episode, finished, started, wholeRun } from "./events.mjs";
 
 /** @typedef {import("./events.mjs").RunEvent} RunEvent */
@@ -35,7 +36,7 @@ test("an event that was seen is ignored, whatever it says now", () => {
 
 test("the same number twice in one batch counts once", () => {
   const state = fed([[started(1), episode(2), episode(2), episode(3)]]);
-  assert.deepEqual(state.episodes.map((shown) => shown.episode), [1, 2]);
+  assert.deepEqual(state.episodes.whole().map((shown) => shown.episode), [1, 2]);
 });
 
 test("events within a batch are taken in the order of their numbers", () => {
@@ -63,10 +64,13 @@ test("a batch with a gap inside is applied up to the gap", () => {
 
 test("the state before is left as it was", () => {
   const before = fed([wholeRun(3)]);
-  const copy = structuredClone(before);
-  fed([[episode(7)]], before);
+  const plain = () => structuredClone({ ...before, episodes: [...before.episodes.whole()] });
+  const copy = plain();
+  const after = fed([[episode(7)]], before);
+  const other = fed([[episode(7, { step_time_us: 1 })]], before);
   reduce(before, { type: "status", status: "done", error: "" });
-  assert.deepEqual(structuredClone(before), copy);
+  assert.deepEqual(plain(), copy);
+  assert.deepEqual([after.episodes.last?.stepTimeUs, other.episodes.last?.stepTimeUs], [1000, 1]);
 });
 
 test("the best episode is the first with the least feasible step time", () => {
@@ -133,6 +137,20 @@ test("the same status again is the same state", () => {
 
 test("placements are kept in a byte a group", () => {
   const state = fed([[started(1), episode(2, { placement: [0, 63, 1] })]]);
-  assert.deepEqual([...state.episodes[0].placement], [0, 63, 1]);
-  assert.equal(state.episodes[0].placement.BYTES_PER_ELEMENT, 1);
+  assert.deepEqual([...state.episodes.whole()[0].placement], [0, 63, 1]);
+  assert.equal(state.episodes.whole()[0].placement.BYTES_PER_ELEMENT, 1);
+});
+
+test("a hundred thousand episodes in small batches: no batch copies what is there", () => {
+  const events = wholeRun(2);
+  let state = fed([events.slice(0, 2)]);
+  const { items } = state.episodes;
+  let seq = 3;
+  while (state.episodes.length < 100_000) {
+    const batch = Array.from({ length: 250 }, () => episode(seq, { episode: seq, evaluations: (seq += 1) }));
+    state = reduce(state, { type: "events", events: batch });
+  }
+  assert.equal(state.episodes.items, items, "the items are where they were from the beginning");
+  assert.equal(state.episodes.length, 100_000);
+  assert.equal(state.episodes.last?.episode, seq - 1);
 });

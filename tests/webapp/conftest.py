@@ -17,6 +17,7 @@ from engine import api
 from tests.webapp.graph_files import graphdef
 from tests.webapp.processes import Surroundings, surroundings
 from tests.webapp.scripted_engine import CLUSTER
+from webapp.broker_address import redis_address
 from webapp.celery import app
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.jobs.keeper import Keeper
@@ -77,6 +78,7 @@ def data_folder(tmp_path: Path, settings: Settings) -> Path:
     settings.DATA_FOLDER = folder
     settings.FAMILIES_FOLDER = folder / "families"
     settings.DEFAULT_POLICY = folder / "no-policy.safetensors"
+    settings.NOTICES_URL = f"unix://{folder}/no-redis.sock"
     return folder
 
 
@@ -146,10 +148,11 @@ def run(ready_graph: Graph) -> Run:
 
 @pytest.fixture
 def around(
-    transactional_db: None, data_folder: Path, tmp_path_factory: pytest.TempPathFactory
+    transactional_db: None, data_folder: Path, tmp_path_factory: pytest.TempPathFactory, settings: Settings
 ) -> Iterator[Surroundings]:
-    """Real processes around the test's database."""
+    """Real processes around the test's database. What the test itself stores is announced on their Redis."""
     with surroundings(data_folder, tmp_path_factory) as found:
+        settings.NOTICES_URL = redis_address(found.environment["REDIS_URL"])
         yield found
 
 

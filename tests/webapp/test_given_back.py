@@ -32,5 +32,6 @@ def test_a_stage_is_told_only_while_it_works(job: StagedJob) -> None:
 def test_the_page_of_a_training_that_is_queued_again_says_that_it_waits(client: Client) -> None:
     policy = Policy.objects.create(name="Mine", **AT_WORK)
     page = client.get(f"/policies/{policy.id}/").content.decode()
-    assert "Improving" not in page
+    assert str(AT_WORK["stage"]) not in page
+    assert "Reinforcement" not in page.partition('id="stage-words"')[0]
     assert "Waiting for a free worker" in page

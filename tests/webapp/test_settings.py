@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
+from redis import Redis
 
 from webapp import checks, environment
-from webapp.broker_address import broker_address, socket_path
+from webapp.broker_address import broker_address, redis_address, socket_path
 from webapp.database_address import database
 
 
@@ -76,6 +77,20 @@ def test_a_brokers_address(address: str, expected: str) -> None:
 def test_a_broker_of_another_kind_is_refused(address: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=r"^REDIS_URL=.* is invalid; allowed: redis://…"):
         broker_address(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("redis+socket:///data/my%20own/redis.sock", {"path": "/data/my own/redis.sock"}),
+        ("redis+socket:///data/redis.sock?virtual_host=2", {"path": "/data/redis.sock", "db": 2}),
+        ("redis://:secret@host:6380/3", {"host": "host", "port": 6380, "db": 3, "password": "secret"}),
+        ("rediss://host/0?ssl_cert_reqs=CERT_REQUIRED", {"host": "host", "ssl_cert_reqs": "required"}),
+    ],
+)
+def test_notices_go_to_the_brokers_redis(address: str, expected: dict[str, object]) -> None:
+    found = Redis.from_url(redis_address(address)).connection_pool.connection_kwargs
+    assert {name: found.get(name) for name in expected} == expected
 
 
 def test_the_embedded_database_waits_for_its_lock() -> None:

@@ -1,5 +1,6 @@
 """A person has a policy trained; what its worker then does, whatever happens."""
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from engine import api
 from tests.engine.policies.small_policies import small_card
 from tests.supervisor.started import eventually
 from tests.webapp.conftest import MemoryBroker
+from tests.webapp.processes import Surroundings
 from tests.webapp.scripted_training import LEARNED, Script, events, install, write_at_once
 from tests.webapp.states import state_of
+from tests.webapp.streams import messages, open_stream
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
 from webapp.jobs import keeper, reaper
@@ -301,3 +304,23 @@ def test_two_workers_train_it_once(policy: Policy, monkeypatch: pytest.MonkeyPat
     held.set()
     first.join()
     assert len(script.requests) == 1
+
+
+def test_a_stream_brings_its_stages_its_events_and_its_end(
+    around: Surroundings, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around.start_redis()
+    stream = messages(open_stream(around.start_web(), f"/policies/{policy.id}/events"))
+    assert [next(stream).event for _ in range(2)] == ["", "status"]
+    claim = Claim.take(Policy, policy.id)
+    assert claim is not None
+    assert json.loads(next(stream).data)["status"] == "running"
+    claim.keep(stage="Building", stage_done=1, stage_total=3)
+    told = {"status": "running", "stage": "Building", "done": 1, "total": 3, "error": ""}
+    assert json.loads(next(stream).data) == told
+    Policy.objects.update(status=Policy.QUEUED)
+    install(monkeypatch, Script())
+    train_policy(policy.id)
+    rest = list(stream)
+    assert [seq for message in rest if message.event == "events" for seq in message.seqs] == [1, 2, 3, 4, 5, 6]
+    assert json.loads(rest[-1].data)["status"] == "done"

@@ -56,5 +56,9 @@ def runs_of(comparison: Comparison) -> list[Run]:
     """Its runs: the methods in their order, the seeds of each in theirs."""
     assert isinstance(comparison.methods, list)
     order = {str(method): index for index, method in enumerate(comparison.methods)}
-    found = Run.objects.filter(member__comparison=comparison).select_related("graph", "answer").defer("graph__summary")
+    found = (
+        Run.objects.filter(member__comparison=comparison)
+        .select_related("graph", "answer", "summary")
+        .defer("graph__summary")
+    )
     return sorted(found, key=lambda run: (order.get(run.method, len(order)), run.seed))

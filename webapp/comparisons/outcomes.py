@@ -1,59 +1,15 @@
 """Runs as the engine's outcomes: what a comparison's table, figure and report are made of."""
 
-import json
-import threading
-import uuid
-from collections import OrderedDict
-from dataclasses import dataclass, field
-
 from engine import api
-from webapp.jobs.event_log import events_after
 from webapp.runs.models import Answer, Run
+from webapp.runs.run_summary import heard_of
 
-EVENTS_AT_ONCE = 2000
-MOST_REMEMBERED = 512
-"""runs; one that is forgotten is read again"""
 CANCELLED = "cancelled before it found a placement that fits the memory"
-
-
-@dataclass(slots=True)
-class _Heard:
-    """What has been heard of a run up to event `seq`."""
-
-    listener: api.ComparisonListener = field(default_factory=api.ComparisonListener)
-    seq: int = 0
-
-
-class Listeners:
-    """What runs have told, remembered between two looks at a page, so that each event is read once.
-
-    Nothing but a shortcut: it can be forgotten at any time.
-    """
-
-    def __init__(self) -> None:
-        self._heard: OrderedDict[uuid.UUID, _Heard] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def of(self, run: Run) -> api.ComparisonListener:
-        """What `run` has told up to now."""
-        with self._guard:
-            heard = self._heard.setdefault(run.id, _Heard())
-            self._heard.move_to_end(run.id)
-            while len(self._heard) > MOST_REMEMBERED:
-                self._heard.popitem(last=False)
-            while heard.seq < run.last_seq and (rows := events_after(run.id, heard.seq, EVENTS_AT_ONCE)):
-                for seq, text in rows:
-                    heard.listener.hear_json(json.loads(text))
-                    heard.seq = seq
-            return heard.listener
-
-
-_listeners = Listeners()
 
 
 def outcome_of(run: Run) -> api.Outcome:
     """`run` as it is now; where it works, what it has found so far."""
-    listener = _listeners.of(run)
+    listener = heard_of(run)
     answer = _answer_of(run)
     reason = run.error if run.status == Run.FAILED else ""
     step_time_us = None if reason else run.best_step_time_us

@@ -22,6 +22,8 @@ class JobsConfig(AppConfig):
 def _forget(instance: Any, **_: Any) -> None:
     """A job that is deleted, by whatever way, takes its events and its state with it, in the same transaction."""
     from webapp.jobs.models import Event, SavedState
+    from webapp.jobs.notices import announce
 
+    announce(instance.id)
     Event.objects.filter(job_id=instance.id).delete()
     SavedState.objects.filter(job_id=instance.id).delete()

@@ -3,7 +3,8 @@
 from django.db.models import BooleanField, Case, CharField, DateTimeField, F, Value, When
 from django.db.models.functions import Now
 
-from webapp.jobs.job import Job
+from webapp.jobs.job import CHANGED, Job
+from webapp.jobs.notices import announce
 
 
 def cancel(job: Job) -> bool:
@@ -18,6 +19,8 @@ def cancel(job: Job) -> bool:
         status=Case(When(**waits, then=Value(job.CANCELLED)), default=F("status"), output_field=CharField()),
         finished_at=Case(When(**waits, then=Now()), default=F("finished_at"), output_field=DateTimeField()),
         cancel_requested=Case(When(**waits, then=Value(False)), default=Value(True), output_field=BooleanField()),
+        **CHANGED,
     )
+    announce(job.id)
     model.settle()  # one that waited to go on has ended by this, and has left something
     return changed == 1

@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from webapp.jobs.job import Job
+from webapp.jobs.job import CHANGED, Job
+from webapp.jobs.notices import announce
 
 JobType = TypeVar("JobType", bound=Job)
 
@@ -39,8 +40,12 @@ class Claim(Generic[JobType]):
             heartbeat_at=Now(),
             attempts=F("attempts") + 1,
             started_at=Coalesce("started_at", Now()),
+            **CHANGED,
         )
-        return claim if taken == 1 else None
+        if taken != 1:
+            return None
+        announce(job_id)
+        return claim
 
     def rows(self) -> QuerySet[JobType]:
         """The job's row while it is this claim's, else none."""
@@ -48,11 +53,14 @@ class Claim(Generic[JobType]):
 
     def keep(self, **changes: Any) -> None:
         """Beat, and change columns of the row. Raises ClaimLostError if it is not ours."""
-        self._update(heartbeat_at=Now(), **changes)
+        self._update(heartbeat_at=Now(), **changes, **(CHANGED if changes else {}))
+        if changes:
+            announce(self.job_id)
 
     def end(self, status: str, **changes: Any) -> None:
         """working → `status`. Raises ClaimLostError if it is not ours."""
-        self._update(status=status, claim=None, worker="", finished_at=Now(), **changes)
+        self._update(status=status, claim=None, worker="", finished_at=Now(), **changes, **CHANGED)
+        announce(self.job_id)
 
     def cancel_requested(self) -> bool:
         """Whether somebody asked to cancel it. Raises ClaimLostError if it is not ours."""

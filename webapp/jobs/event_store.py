@@ -100,8 +100,13 @@ class EventStore(Generic[JobType]):
         data = to_text({**event, "seq": self._last_seq})
         self._batch.events.append(Event(job_id=self._claim.job_id, seq=self._last_seq, type=kind, data=data))
 
+    def _sum_up(self) -> None:
+        """With `_memory` held: add to the batch what all of the events say in short."""
+
     def _take_batch(self) -> Batch:
         with self._memory:
+            if self._batch.events:
+                self._sum_up()
             batch, self._batch = self._batch, Batch()
             self._memory.notify_all()
         return batch

@@ -4,9 +4,11 @@ import uuid
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from webapp.jobs.models import Event, SavedState
+
+CHANGED = {"revision": F("revision") + 1}
 
 
 class Job(models.Model):
@@ -40,6 +42,8 @@ class Job(models.Model):
     cancel_requested = models.BooleanField(default=False)
     error = models.TextField(default="", blank=True)
     """one sentence for people, empty where nothing went wrong"""
+    revision = models.BigIntegerField(default=0, editable=False)
+    """how often the row has changed, heartbeats left out; every update that changes it takes `CHANGED` along"""
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     """of the first attempt"""

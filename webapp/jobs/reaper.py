@@ -10,7 +10,8 @@ from django.conf import settings
 from django.db.models import Case, CharField, DateTimeField, F, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Now
 
-from webapp.jobs.job import Job
+from webapp.jobs.job import CHANGED, Job
+from webapp.jobs.notices import announce
 from webapp.jobs.publishing import BROKER_FAULTS, publish, waiting_messages
 
 log = logging.getLogger(__name__)
@@ -87,9 +88,11 @@ def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
         claim=None,
         worker="",
         heartbeat_at=None,
+        **CHANGED,
     )
     if changed:
         log.info("%s: %d given back", model.__name__, changed)
+        announce(*ids)
         _publish_at_once(model, model._default_manager.filter(id__in=ids, status=model.QUEUED))
     return changed
 
@@ -107,6 +110,8 @@ def _publish_at_once(model: type[Job], rows: QuerySet[Any]) -> None:
 def _end_cancelled(model: type[Job]) -> None:
     """Cancel what is queued although somebody has asked to cancel it, which no worker takes: older versions left it."""
     stranded = model._default_manager.filter(status=model.QUEUED, cancel_requested=True)
-    ended = stranded.update(status=model.CANCELLED, finished_at=Now())
+    ids = list(stranded.values_list("id", flat=True))
+    ended = stranded.filter(id__in=ids).update(status=model.CANCELLED, finished_at=Now(), **CHANGED)
     if ended:
+        announce(*ids)
         log.info("%s: %d cancelled that nobody would have taken", model.__name__, ended)

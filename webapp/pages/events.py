@@ -1,23 +1,48 @@
-"""Which events of a job a browser asks for."""
+"""Events of a job, or of several, for a browser: as a page of them, and as a stream."""
 
-from django.http import HttpRequest
+from http import HTTPStatus
+
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 
 from engine import api
+from webapp.jobs.notices import listeners
+from webapp.jobs.stream import MOST_STREAMS, Look, Source, messages, read
+from webapp.json_text import to_text
+from webapp.user_errors import error_answer
 
 MOST_EVENTS_A_PAGE = 2000
 LARGEST_SEQ = 2**63 - 1
 
 
-def asked_events(request: HttpRequest) -> tuple[int, int]:
-    """After which number (`?after=`), and how many at most (`?limit=`). Raises SettingsError, a 4xx answer."""
+def events_page(request: HttpRequest, source: Source) -> HttpResponse:
+    """The events after number `?after=`, `?limit=` at most, and the state; Http404 where it has been deleted."""
     after = whole_number("after", request.GET.get("after", "0"), lowest=0, highest=LARGEST_SEQ)
-    return after, whole_number("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
+    limit = whole_number("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
+    look = _found(source.look(after, limit), source)
+    data = ",".join(text for _, text in look.events)
+    rest = to_text({**look.state, "last_seq": look.last_seq})
+    return HttpResponse(f'{{"events":[{data}],{rest[1:]}', content_type="application/json")
 
 
-def seen_events(request: HttpRequest) -> int:
-    """After which number a stream begins: `Last-Event-ID`, else `?after=`. Raises SettingsError, a 4xx answer."""
-    text = request.headers.get("Last-Event-ID") or request.GET.get("after", "0")
-    return whole_number("after", text, lowest=0, highest=LARGEST_SEQ)
+async def event_stream(request: HttpRequest, source: Source) -> HttpResponse | StreamingHttpResponse:
+    """The events as they come, from after `Last-Event-ID` (or `?after=`); Http404 where it has been deleted."""
+    after_text = request.headers.get("Last-Event-ID") or request.GET.get("after", "0")
+    after = whole_number("after", after_text, lowest=0, highest=LARGEST_SEQ)
+    _found(await read(source.look, after, 0), source)
+    if listeners.count >= MOST_STREAMS:
+        sentence = f"{MOST_STREAMS} viewers are watching; events.json has the same events."
+        return error_answer(request, HTTPStatus.SERVICE_UNAVAILABLE, {"": [sentence]})
+    return StreamingHttpResponse(
+        messages(source, after),
+        content_type="text/event-stream",
+        headers={"Cache-Control": "no-cache, no-store, no-transform", "X-Accel-Buffering": "no"},
+    )
+
+
+def _found(look: Look | None, source: Source) -> Look:
+    if look is None:
+        raise Http404(f"This {source.what} does not exist, or it has been deleted.")
+    return look
 
 
 def whole_number(name: str, text: str, *, lowest: int, highest: int) -> int:

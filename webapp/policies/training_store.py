@@ -118,4 +118,4 @@ STAGE_WORDS = {
     "reinforcement": "Reinforcement learning",
     "held_out": "Evaluating held-out graphs",
 }
-"""stages of the engine, for people; the page's script has the same"""
+"""stages of the engine, for people"""

@@ -1,4 +1,4 @@
-"""Runs and their answers."""
+"""Runs, their answers, and their events in short."""
 
 from typing import ClassVar
 
@@ -82,3 +82,16 @@ class Answer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.step_time_us} µs"
+
+
+class RunSummary(models.Model):
+    """What the events of a run say in short: whoever compares runs need not read the events again."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="summary")
+    seq = models.BigIntegerField()
+    """of the last event that it is of"""
+    heard = JsonTextField()
+    """api.ComparisonListener.to_json()"""
+
+    def __str__(self) -> str:
+        return f"summary of {self.run_id} up to event {self.seq}"

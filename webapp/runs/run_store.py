@@ -8,6 +8,7 @@ from engine import api
 from webapp.jobs.claim import Claim
 from webapp.jobs.event_store import EventStore
 from webapp.runs.models import Answer, Run
+from webapp.runs.run_summary import heard_of, keep_heard
 
 
 class RunStore(EventStore[Run]):
@@ -22,6 +23,7 @@ class RunStore(EventStore[Run]):
         self._evaluations_used = run.evaluations_used
         self._takes_trivial = run.method not in api.TRIVIAL
         """who asks for a trivial placement by name gets just that"""
+        self._heard = heard_of(run)
 
     def emit(self, item: api.NumberedEvent | api.Checkpoint) -> None:
         """Called by the engine."""
@@ -31,12 +33,12 @@ class RunStore(EventStore[Run]):
                 return
             self._wait_for_room()
             self._note(item.event)
-            if item.seq > self._last_seq:
-                assert item.seq == self._last_seq + 1, "the engine numbers events without a gap"
-                self._remember(item.event.type, item.to_json())
-            elif isinstance(item.event, api.Finished):
-                # A run with a limit in seconds can end sooner after going on than it had got before: its end counts.
-                self._remember(item.event.type, item.to_json())
+            assert item.seq <= self._last_seq + 1, "the engine numbers events without a gap"
+            # A run with a limit in seconds can end sooner after going on than it had got before: its end still counts.
+            if item.seq > self._last_seq or isinstance(item.event, api.Finished):
+                event = item.to_json()
+                self._remember(item.event.type, event)
+                self._heard.hear_json(event)
 
     def end_with(self, status: str, report: Mapping[str, api.Json] | None = None) -> None:
         """Write the rest, the report and the run's last status in one transaction."""
@@ -44,6 +46,10 @@ class RunStore(EventStore[Run]):
             self.end(status, partial(_write_report, self._claim, report))
         else:
             self.end(status)
+
+    def _sum_up(self) -> None:
+        keep = partial(keep_heard, self._claim.job_id, self._last_seq, self._heard.to_json())
+        self._batch.others["summary"] = keep
 
     def _note(self, event: object) -> None:
         """Keep what the row and the answer show of `event`."""

@@ -3,26 +3,8 @@
 import { extent } from "./scale.js";
 
 /**
- * What the server sends.
- *
- * @typedef {object} Band all are [points]
- * @property {number[]} evaluations
- * @property {number[]} median_us
- * @property {number[]} low_us
- * @property {number[]} high_us
- *
- * @typedef {object} MethodRow
- * @property {string} method
- * @property {string} label
- * @property {Band} band
- *
- * @typedef {object} ComparisonState
- * @property {number} total runs
- * @property {number} ended
- * @property {number} running
- * @property {number | null} one_device_us
- * @property {number | null} lower_bound_us
- * @property {MethodRow[]} methods
+ * @typedef {import("../jobs/comparison-state.js").Band} Band
+ * @typedef {import("../jobs/comparison-state.js").ComparisonState} ComparisonState
  *
  * @typedef {object} Series
  * @property {number} index among all methods: its colour

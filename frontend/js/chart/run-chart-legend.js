@@ -20,7 +20,7 @@ const written = new WeakMap();
 export function chartLegend(host, state) {
   const entries = [
     ["episode", "Episode", ""],
-    ...(state.episodes.some(({ feasible }) => !feasible) ? [["infeasible", "Does not fit in memory", ""]] : []),
+    ...(state.episodes.whole().some(({ feasible }) => !feasible) ? [["infeasible", "Does not fit in memory", ""]] : []),
     ["best", "Best so far", ""],
     ["mean", `Mean of ${MEAN_WINDOW}`, ""],
     ...state.baselines.map((baseline) => [baseline.method, label(baseline), value(baseline)]),

@@ -35,8 +35,9 @@ const BASELINES = [
  */
 export function chartModel(state, logarithmic) {
   const lines = candidateLines(state);
-  const times = state.episodes.map(({ stepTimeUs }) => stepTimeUs).filter((time) => isNumber(time) && time > 0);
-  const best = state.episodes.at(-1)?.bestStepTimeUs;
+  const episodes = state.episodes.whole();
+  const times = episodes.map(({ stepTimeUs }) => stepTimeUs).filter((time) => isNumber(time) && time > 0);
+  const best = state.episodes.last?.bestStepTimeUs;
   const bests = isNumber(best) ? [best] : [];
   const baselines = lines.filter(({ key }) => logarithmic || key !== "lower_bound").map(({ valueUs }) => valueUs);
   const core = times.length > 0 ? [...quantileRange(times, logarithmic), ...bests] : baselines;

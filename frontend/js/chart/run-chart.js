@@ -1,6 +1,6 @@
 /** The chart of a run: step time of every episode, best so far, and what there is to compare with. */
 
-import { hasEnded } from "../run/run-state.js";
+import { hasEnded } from "../jobs/job-state.js";
 import { colour, onThemeChange } from "../ui/colours.js";
 import { element, setAttributes, svg } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatTime } from "../ui/format.js";
@@ -88,7 +88,7 @@ export class RunChart {
       this.#markShown();
       return this.#emptyWords();
     }
-    const { episodes } = this.#state;
+    const episodes = this.#state.episodes.whole();
     const beside = width >= LABELS_BESIDE_FROM_WIDTH;
     const plot = this.#plotOf(plotArea(width, height, 52, beside ? 184 : 22), model.rangeUs, episodes);
     this.#plot = plot;
@@ -141,12 +141,12 @@ export class RunChart {
   }
 
   #markShown() {
-    const episodes = this.#state?.episodes ?? [];
-    const episode = episodes[this.#shown];
+    const length = this.#state?.episodes.length ?? 0;
+    const episode = this.#state?.episodes.at(this.#shown);
     this.#shownMark.replaceChildren(...(this.#plot && episode ? cursor(this.#plot, episode, "shown") : []));
     setAttributes(this.#host, {
-      "aria-valuemin": Math.min(1, episodes.length),
-      "aria-valuemax": episodes.length,
+      "aria-valuemin": Math.min(1, length),
+      "aria-valuemax": length,
       "aria-valuenow": this.#shown + 1,
       "aria-valuetext": episode ? this.#describe(this.#shown).join(", ") : "no episode yet",
     });
@@ -157,7 +157,7 @@ export class RunChart {
    * @returns {string[]}
    */
   #describe(index) {
-    const episode = this.#state?.episodes[index];
+    const episode = this.#state?.episodes.at(index);
     if (!episode) {
       return [];
     }
@@ -209,12 +209,12 @@ export class RunChart {
     if (!this.#plot || x < this.#plot.left - 8 || x > this.#plot.right + 8) {
       return -1;
     }
-    return nearestEpisode(this.#state?.episodes ?? [], this.#plot.x.toValue(x));
+    return nearestEpisode(this.#state?.episodes.whole() ?? [], this.#plot.x.toValue(x));
   }
 
   /** @param {number} index */
   #hover(index) {
-    const episode = this.#state?.episodes[index];
+    const episode = this.#state?.episodes.at(index);
     if (!this.#plot || !episode) {
       this.#hoverMark.replaceChildren();
       this.#tip.hidden = true;

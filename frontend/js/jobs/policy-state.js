@@ -6,7 +6,8 @@
  */
 
 import { formatGap } from "../ui/format.js";
-import { stageWords } from "./words.js";
+import { following, KNOWN_VERSION } from "./job-state.js";
+import { stageWords as countedWords } from "./words.js";
 
 /**
  * @typedef {object} HeldOutRow
@@ -31,6 +32,9 @@ import { stageWords } from "./words.js";
  *
  * @typedef {object} PolicyState
  * @property {number} lastSeq
+ * @property {boolean} missing whether an event came before one that is not here yet
+ * @property {import("../ui/contracts.js").RunStatus} status
+ * @property {import("./job-state.js").JobStatus} told what the server last said beside the events
  * @property {boolean} unreadable whether an event had a version that this page does not know
  * @property {string} stage
  * @property {number} done
@@ -39,33 +43,32 @@ import { stageWords } from "./words.js";
  * @property {readonly HeldOutRow[]} heldOut
  */
 
-export const KNOWN_VERSION = 1;
-
-/** @type {Record<string, string>} the same as the server has for its lists */
-const STAGE_WORDS = {
-  teacher: "Searching for placements to learn from",
-  imitation: "Learning by imitation",
-  reinforcement: "Reinforcement learning",
-  held_out: "Evaluating held-out graphs",
-};
-
-/** @returns {PolicyState} */
-export function initialState() {
-  const nothing = { lastSeq: 0, unreadable: false, stage: "", done: 0, seconds: 0 };
-  return Object.freeze({ ...nothing, points: Object.freeze([]), heldOut: Object.freeze([]) });
+/**
+ * @param {import("../ui/contracts.js").RunStatus} [status]
+ * @returns {PolicyState}
+ */
+export function initialState(status = "queued") {
+  const nothing = { lastSeq: 0, missing: false, unreadable: false, stage: "", done: 0, seconds: 0 };
+  const told = Object.freeze({ status, error: "" });
+  return Object.freeze({ ...nothing, status, told, points: Object.freeze([]), heldOut: Object.freeze([]) });
 }
 
 /**
  * @param {PolicyState} state
- * @param {readonly ProgressEvent[]} events in order
+ * @param {import("./job-state.js").EventsAction<ProgressEvent> | import("./job-state.js").StatusAction} action
  * @returns {PolicyState} the same object where nothing changed
  */
-export function reduce(state, events) {
-  const fresh = events.filter(({ seq }) => seq > state.lastSeq);
-  if (fresh.length === 0) {
-    return state;
+export function reduce(state, action) {
+  if (action.type === "status") {
+    const { type: _, ...told } = action;
+    const same = JSON.stringify(told) === JSON.stringify(state.told);
+    return same ? state : Object.freeze({ ...state, status: told.status, told: Object.freeze(told) });
   }
-  const draft = { ...state, points: [...state.points], heldOut: [...state.heldOut] };
+  const { fresh, missing } = following(action.events, state.lastSeq);
+  if (fresh.length === 0) {
+    return missing === state.missing ? state : Object.freeze({ ...state, missing });
+  }
+  const draft = { ...state, missing, points: [...state.points], heldOut: [...state.heldOut] };
   for (const event of fresh) {
     draft.lastSeq = event.seq;
     if (event.version === KNOWN_VERSION) {
@@ -100,22 +103,24 @@ function apply(draft, event) {
 
 /**
  * @param {PolicyState} state
+ * @param {Record<string, string>} stageWords stage → words, as the server has them
  * @returns {string} the stage alone: what is read aloud, once each
  */
-export function stageName({ stage }) {
-  return STAGE_WORDS[stage] ?? stage;
+export function stageName({ stage }, stageWords) {
+  return stageWords[stage] ?? stage;
 }
 
 /**
  * @param {PolicyState} state
+ * @param {Record<string, string>} stageWords
  * @returns {string} what it is at, for people
  */
-export function stageSentence(state) {
+export function stageSentence(state, stageWords) {
   const { stage, done, heldOut } = state;
   if (stage === "") {
     return "";
   }
-  const words = stageName(state);
+  const words = stageName(state, stageWords);
   if (stage === "held_out" && heldOut.length > 0) {
     const gaps = heldOut.flatMap(({ gap }) => (gap === null ? [] : [gap]));
     const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
@@ -131,16 +136,24 @@ export function stageSentence(state) {
  * queued again.
  *
  * @param {PolicyState} state
- * @param {{ status: string, stage: string, done: number, total: number }} row as the server has it; a total: a family is
- *   being built
+ * @param {Record<string, string>} stageWords
  * @returns {string}
  */
-export function progressWords(state, row) {
-  if (row.status === "queued") {
+export function progressWords(state, stageWords) {
+  const { told } = state;
+  if (told.status === "queued") {
     return "Waiting for a free worker.";
   }
-  const words = row.total > 0 ? stageWords({ ...row }) : stageSentence(state) || row.stage;
+  const words = isBuilding(state) ? countedWords({ ...told }) : stageSentence(state, stageWords) || told.stage;
   return words || "Loading the graphs…";
+}
+
+/**
+ * @param {PolicyState} state
+ * @returns {boolean} whether it prepares a family of graphs, which it reports without events
+ */
+export function isBuilding({ told }) {
+  return (told.total ?? 0) > 0;
 }
 
 /**

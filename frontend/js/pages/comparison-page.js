@@ -1,43 +1,93 @@
 /** The page of a comparison: figure and table follow its runs until all of them have ended. */
 
-import { Announcer } from "../ui/announcer.js";
 import { ComparisonChart } from "../chart/comparison-chart.js";
 import { stateWords } from "../chart/comparison-model.js";
+import { initialState, reduce } from "../jobs/comparison-state.js";
+import { connectionWords, follow } from "../jobs/job-feed.js";
+import { watchRows } from "../jobs/job-rows.js";
+import { Announcer } from "../ui/announcer.js";
 import { confirmDeletion } from "../ui/confirm.js";
 import { find } from "../ui/dom.js";
-import { watchRows } from "../jobs/job-rows.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { renewPart } from "../ui/page-part.js";
-import { failureWords, poll } from "../jobs/poll.js";
-import { getJson } from "../ui/server.js";
 
-/** @typedef {import("../chart/comparison-model.js").ComparisonState} ComparisonState */
+/** @typedef {import("../jobs/comparison-state.js").ComparisonState} ComparisonState */
 
-const EVERY_MILLISECONDS = 2000;
+const RETRY_MILLISECONDS = 2000;
 
-const words = find(document, "[data-part=state]", HTMLElement);
-const chart = new ComparisonChart(find(document, "[data-part=chart]", HTMLElement));
-const announcer = new Announcer(words);
-let shown = "";
-let inTable = "";
+class ComparisonPage {
+  #chart = new ComparisonChart(find(document, "[data-part=chart]", HTMLElement));
+  #announcer = new Announcer(find(document, "[data-part=state]", HTMLElement));
+  #state;
+  #inTable;
+  #toCancel;
+  /** @type {Promise<void> | null} */
+  #renewing = null;
+
+  /** @param {ComparisonState} shown */
+  constructor(shown) {
+    this.#state = initialState(shown);
+    this.#inTable = tableOf(shown);
+    this.#toCancel = works(shown);
+  }
+
+  start() {
+    this.#show();
+    if (works(this.#state.shown)) {
+      /** @type {import("../jobs/job-feed.js").Store} */
+      const store = { state: () => this.#state, apply: (action) => this.#apply(action) };
+      follow(store, (connection) => this.#showConnection(connection));
+    }
+  }
+
+  /** @param {Parameters<typeof reduce>[1]} action */
+  #apply(action) {
+    const before = this.#state;
+    this.#state = reduce(before, action);
+    if (this.#state.shown !== before.shown) {
+      this.#show();
+    }
+    if (this.#state.unreadable) {
+      this.#announcer.say("The server is newer than this page: reload it to see everything.", { urgent: true });
+    }
+  }
+
+  #show() {
+    const { shown } = this.#state;
+    this.#chart.update(shown);
+    this.#announcer.say(stateWords(shown), { urgent: shown.ended === shown.total });
+    this.#renewing ??= this.#renewParts().finally(() => {
+      this.#renewing = null;
+    });
+  }
+
+  /** Fetch what the server draws until it is as new as the figure; one fetch at a time. */
+  async #renewParts() {
+    try {
+      while (this.#inTable !== tableOf(this.#state.shown)) {
+        const table = tableOf(this.#state.shown);
+        await renewPart("table", "table.html");
+        this.#inTable = table;
+      }
+      if (this.#toCancel && !works(this.#state.shown)) {
+        await renewPart("cancel");
+        this.#toCancel = false;
+      }
+    } catch {
+      setTimeout(() => this.#show(), RETRY_MILLISECONDS); // the feed says that the server is away
+    }
+  }
+
+  /** @param {import("../jobs/job-feed.js").Connection} connection */
+  #showConnection(connection) {
+    const lost = connectionWords(connection, "comparison");
+    this.#announcer.say(lost || stateWords(this.#state.shown), { urgent: true });
+  }
+}
 
 /** @param {ComparisonState} state */
-async function show(state) {
-  const text = JSON.stringify(state);
-  if (text === shown) {
-    return;
-  }
-  chart.update(state);
-  announcer.say(stateWords(state), { urgent: state.ended === state.total });
-  const table = JSON.stringify(state.methods.map((row) => ({ ...row, band: null })));
-  if (inTable !== "" && inTable !== table) {
-    await renewPart("table", "table.html");
-  }
-  inTable = table;
-  if (shown !== "" && !works(state)) {
-    await renewPart("cancel");
-  }
-  shown = text; // at last: what could not be renewed is renewed at the next look
+function tableOf(state) {
+  return JSON.stringify(state.methods.map((row) => ({ ...row, band: null })));
 }
 
 /** @param {ComparisonState} state */
@@ -48,21 +98,4 @@ function works(state) {
 fillNumbers(document);
 confirmDeletion(document);
 watchRows(document, undefined, () => undefined);
-const begin = /** @type {ComparisonState} */ (JSON.parse(find(document, "#comparison", HTMLScriptElement).text));
-show(begin);
-if (works(begin)) {
-  poll(
-    async () => {
-      const state = /** @type {ComparisonState} */ (await getJson("state.json"));
-      await show(state);
-      return works(state);
-    },
-    EVERY_MILLISECONDS,
-    (failures, error) => {
-      const told = failures === 0 ? stateWords(JSON.parse(shown)) : failureWords("This comparison", failures, error);
-      if (told) {
-        announcer.say(told, { urgent: true });
-      }
-    },
-  );
-}
+new ComparisonPage(JSON.parse(find(document, "#comparison", HTMLScriptElement).text)).start();

@@ -1,96 +1,98 @@
 /** The page of a policy: follows its training until that has ended; afterwards the same events, replayed. */
 
+import { PolicyChart } from "../chart/policy-chart.js";
+import { connectionWords, follow } from "../jobs/job-feed.js";
+import { watchRows } from "../jobs/job-rows.js";
+import { hasEnded } from "../jobs/job-state.js";
+import { chartSentence, initialState, isBuilding, progressWords, reduce, stageName } from "../jobs/policy-state.js";
+import { statusWords } from "../jobs/words.js";
 import { Announcer } from "../ui/announcer.js";
 import { confirmDeletion } from "../ui/confirm.js";
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { formatDuration } from "../ui/format.js";
-import { watchRows } from "../jobs/job-rows.js";
 import { fillNumbers } from "../ui/page-numbers.js";
-import { PolicyChart } from "../chart/policy-chart.js";
-import { chartSentence, initialState, progressWords, reduce, stageName } from "../jobs/policy-state.js";
-import { failureWords, poll } from "../jobs/poll.js";
-import { hasEnded } from "../run/run-state.js";
-import { getJson, isGone } from "../ui/server.js";
-import { statusWords } from "../jobs/words.js";
 
-/**
- * @typedef {object} Page
- * @property {import("../jobs/policy-state.js").ProgressEvent[]} events
- * @property {import("../ui/contracts.js").RunStatus} status
- * @property {string} stage
- * @property {number} done
- * @property {number} total
- * @property {number} last_seq
- */
-
-const EVERY_MILLISECONDS = 1500;
-const PAGE_SIZE = 1000;
+/** @typedef {import("../jobs/job-feed.js").Connection} Connection */
 
 class TrainingView {
   #root;
+  #stageWords;
   #chart;
   #announcer;
-  #state = initialState();
+  #state;
   #worked;
+  /** @type {Connection} */
+  #connection = "loading";
+  #frame = 0;
 
-  /** @param {HTMLElement} root */
-  constructor(root) {
+  /**
+   * @param {HTMLElement} root
+   * @param {Record<string, string>} stageWords
+   */
+  constructor(root, stageWords) {
     this.#root = root;
-    this.#worked = !hasEnded(/** @type {import("../ui/contracts.js").RunStatus} */ (root.dataset.status));
+    this.#stageWords = stageWords;
+    this.#state = initialState(/** @type {import("../ui/contracts.js").RunStatus} */ (root.dataset.status));
+    this.#worked = !hasEnded(this.#state.status);
     this.#chart = new PolicyChart(this.#part("chart"));
     this.#announcer = new Announcer(this.#part("announcer"));
   }
 
-  /** @returns {Promise<boolean>} whether there will be more */
-  async look() {
-    /** @type {Page} */
-    let page;
-    do {
-      page = /** @type {Page} */ (await getJson(`events.json?after=${this.#state.lastSeq}&limit=${PAGE_SIZE}`));
-      this.#state = reduce(this.#state, page.events);
-    } while (page.events.length > 0 && this.#state.lastSeq < page.last_seq);
-    const ended = hasEnded(page.status);
-    if (ended && this.#worked) {
-      location.reload(); // the page has more to tell than its progress: the card, the table
-      return false;
-    }
-    this.#show(page, ended);
-    return !ended;
+  start() {
+    /** @type {import("../jobs/job-feed.js").Store} */
+    const store = {
+      state: () => this.#state,
+      apply: (action) => {
+        this.#state = reduce(this.#state, action);
+        this.#frame ||= requestAnimationFrame(() => {
+          this.#frame = 0;
+          this.#show();
+        });
+      },
+    };
+    follow(store, (connection) => this.#showConnection(connection));
   }
 
-  /**
-   * @param {number} failures in a row
-   * @param {unknown} error
-   */
-  tellFailure(failures, error) {
-    const words = failureWords("This policy", failures, error);
+  /** @param {Connection} connection */
+  #showConnection(connection) {
+    this.#connection = connection;
+    if (connection === "ended" && this.#worked) {
+      location.reload(); // the page has more to tell than its progress: the card, the table
+      return;
+    }
+    this.#root.querySelector("[data-part=bar]")?.toggleAttribute("hidden", connection === "gone");
+    const words = connectionWords(connection, "policy");
     if (words) {
-      setText(this.#part("stage"), words);
       this.#announcer.say(words, { urgent: true });
     }
-    this.#root.querySelector("[data-part=bar]")?.toggleAttribute("hidden", isGone(error));
+    this.#show();
   }
 
-  /**
-   * @param {Page} page
-   * @param {boolean} ended
-   */
-  #show(page, ended) {
-    const { done, seconds } = this.#state;
-    setText(this.#part("status"), statusWords(page.status));
-    this.#part("status").dataset.status = page.status;
-    this.#chart.update(this.#state);
-    setText(this.#part("chart-words"), chartSentence(this.#state, ended));
-    this.#part("unreadable").hidden = !this.#state.unreadable;
-    setText(this.#part("time"), seconds > 0 ? `${formatDuration(seconds)} of training` : "");
-    if (!ended) {
-      const waiting = page.status === "queued";
-      this.#announcer.say(waiting ? statusWords(page.status) : stageName(this.#state));
-      setText(this.#part("stage"), progressWords(this.#state, page));
-      const bar = find(this.#root, "[data-part=bar]", HTMLProgressElement);
-      const known = { max: 1, value: this.#state.lastSeq > 0 && !waiting ? done : null };
-      setAttributes(bar, page.total > 0 ? { max: page.total, value: page.done } : known);
+  #show() {
+    const state = this.#state;
+    const ended = hasEnded(state.status);
+    setText(this.#part("status"), statusWords(state.status));
+    this.#part("status").dataset.status = state.status;
+    this.#chart.update(state);
+    setText(this.#part("chart-words"), chartSentence(state, ended));
+    this.#part("unreadable").hidden = !state.unreadable;
+    setText(this.#part("time"), state.seconds > 0 ? `${formatDuration(state.seconds)} of training` : "");
+    const lost = connectionWords(this.#connection, "policy");
+    if (lost) {
+      setText(this.#part("stage"), lost);
+    } else if (!ended && this.#connection !== "loading") {
+      this.#showProgress();
     }
+  }
+
+  #showProgress() {
+    const { status, told, lastSeq, done } = this.#state;
+    const waiting = status === "queued";
+    this.#announcer.say(waiting ? statusWords(status) : stageName(this.#state, this.#stageWords));
+    setText(this.#part("stage"), progressWords(this.#state, this.#stageWords));
+    const bar = find(this.#root, "[data-part=bar]", HTMLProgressElement);
+    const known = { max: 1, value: lastSeq > 0 && !waiting ? done : null };
+    setAttributes(bar, isBuilding(this.#state) ? { max: told.total ?? 0, value: told.done ?? 0 } : known);
   }
 
   /** @param {string} name */
@@ -104,6 +106,5 @@ fillNumbers(document);
 confirmDeletion(document);
 watchRows(document, undefined, () => undefined);
 if (root.querySelector("[data-part=training]")) {
-  const view = new TrainingView(root);
-  poll(() => view.look(), EVERY_MILLISECONDS, (failures, error) => view.tellFailure(failures, error));
+  new TrainingView(root, JSON.parse(find(document, "#stage-words", HTMLScriptElement).text)).start();
 }

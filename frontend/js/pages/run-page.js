@@ -12,10 +12,11 @@ import { formatBytes, formatCount, formatTime } from "../ui/format.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { GraphPanel } from "../graph/graph-panel.js";
 import { crossing, loads } from "../graph/placement.js";
+import { follow } from "../jobs/job-feed.js";
+import { hasEnded } from "../jobs/job-state.js";
 import { PlayerControls } from "../run/player-controls.js";
-import { RunFeed } from "../run/run-feed.js";
 import { RunHeader } from "../run/run-header.js";
-import { hasEnded, initialState, reduce } from "../run/run-state.js";
+import { initialState, reduce } from "../run/run-state.js";
 import { getJson, showFailure } from "../ui/server.js";
 
 /** With less movement asked for, following live moves the picture at most so often. */
@@ -59,24 +60,13 @@ class RunPage {
   }
 
   start() {
-    const feed = new RunFeed({
-      eventsUrl: "events.json",
-      streamUrl: "events",
-      store: { state: () => this.#state, apply: (action) => this.#apply(action) },
-      onConnection: (connection) => this.#header.showConnection(connection),
-      surroundings: {
-        getJson,
-        openStream: (url) => new EventSource(url),
-        later: (act, milliseconds) => setTimeout(act, milliseconds),
-        forget: (timer) => clearTimeout(timer),
-        isHidden: () => document.hidden,
-      },
-    });
-    document.addEventListener("visibilitychange", () => (document.hidden ? feed.pause() : feed.resume()));
-    addEventListener("pagehide", () => feed.pause());
-    addEventListener("pageshow", (event) => event.persisted && feed.resume());
     this.#draw();
-    feed.resume();
+    const store = {
+      state: () => this.#state,
+      /** @param {import("../run/run-state.js").EventsAction | import("../run/run-state.js").StatusAction} action */
+      apply: (action) => this.#apply(action),
+    };
+    follow(store, (connection) => this.#header.showConnection(connection));
     return this.#panel.draw();
   }
 
@@ -111,7 +101,7 @@ class RunPage {
       return;
     }
     this.#calmUntil = now + CALM_MILLISECONDS;
-    const episode = this.#state.episodes[this.#player.shown];
+    const episode = this.#state.episodes.at(this.#player.shown);
     const placement = episode?.placement ?? null;
     this.#chart.update(this.#state, this.#player.shown);
     this.#panel.show(placement);

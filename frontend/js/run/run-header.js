@@ -3,17 +3,18 @@
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatRatio, formatTime, NOTHING } from "../ui/format.js";
 import { runNumbers } from "./run-numbers.js";
-import { hasEnded } from "./run-state.js";
+import { hasEnded } from "../jobs/job-state.js";
 import { statusWords } from "../jobs/words.js";
 
 /** @typedef {import("./run-state.js").RunState} RunState */
-/** @typedef {import("./run-feed.js").Connection} Connection */
+/** @typedef {import("../jobs/job-feed.js").Connection} Connection */
 
 /** @type {Record<Connection, string>} */
 const CONNECTION_WORDS = {
   loading: "Loading…",
   live: "Live",
   reconnecting: "Connection lost, trying again…",
+  unreachable: "Connection lost, trying again…",
   polling: "Live by polling: the stream cannot be kept open",
   paused: "Paused while this tab is hidden",
   ended: "",

@@ -1,6 +1,6 @@
 /** The figures on the run page, worked out from a run's state. */
 
-import { hasEnded } from "./run-state.js";
+import { hasEnded } from "../jobs/job-state.js";
 
 const RATE_EPISODES = 50;
 
@@ -22,7 +22,7 @@ const RATE_EPISODES = 50;
  * @returns {RunNumbers}
  */
 export function runNumbers(state, budget) {
-  const last = state.episodes.at(-1);
+  const last = state.episodes.last;
   const singleUs = baselineTime(state, "single_device");
   const bestUs = state.report?.feasible ? state.report.step_time_us : (last?.bestStepTimeUs ?? null);
   const elapsedSeconds = state.report?.wall_seconds ?? last?.elapsedSeconds ?? null;
@@ -55,11 +55,11 @@ export function baselineTime(state, method) {
  * @returns {number | null}
  */
 function leftSeconds(state, budget) {
-  const last = state.episodes.at(-1);
+  const last = state.episodes.last;
   if (!last || state.episodes.length < 2) {
     return null;
   }
-  const earlier = state.episodes[Math.max(0, state.episodes.length - 1 - RATE_EPISODES)];
+  const earlier = state.episodes.at(Math.max(0, state.episodes.length - 1 - RATE_EPISODES)) ?? last;
   const seconds = last.elapsedSeconds - earlier.elapsedSeconds;
   const evaluations = last.evaluations - earlier.evaluations;
   const ofEvaluations = evaluations > 0 ? ((budget.evaluations - last.evaluations) * seconds) / evaluations : Infinity;

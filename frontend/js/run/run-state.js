@@ -5,6 +5,9 @@
  * tells the feed to fetch what lies between.
  */
 
+import { following, KNOWN_VERSION } from "../jobs/job-state.js";
+import { GrowingList } from "../ui/growing-list.js";
+
 /**
  * @typedef {object} Episode
  * @property {number} episode numbered from 1
@@ -23,18 +26,17 @@
  * @property {string} error
  * @property {import("../ui/contracts.js").StartedEvent | null} started
  * @property {readonly import("../ui/contracts.js").BaselineEvent[]} baselines one a method, the newest counts
- * @property {readonly Episode[]} episodes
+ * @property {GrowingList<Episode>} episodes
+ * @property {number} bestUs the least feasible step time among them, Infinity without one
  * @property {number} bestIndex of the first episode with the least feasible step time, -1 without one
  * @property {{ stage: string, done: number, total: number } | null} progress
  * @property {import("../ui/contracts.js").Report | null} report
  *
- * @typedef {{ type: "events", events: readonly import("../ui/contracts.js").RunEvent[] }} EventsAction
- * @typedef {{ type: "status", status: import("../ui/contracts.js").RunStatus, error: string }} StatusAction
+ * @typedef {{ -readonly [Name in keyof RunState]: RunState[Name] } & { added: Episode[] }} Draft with the new episodes
+ *
+ * @typedef {import("../jobs/job-state.js").EventsAction<import("../ui/contracts.js").RunEvent>} EventsAction
+ * @typedef {import("../jobs/job-state.js").StatusAction} StatusAction
  */
-
-export const KNOWN_VERSION = 1;
-
-const ENDED = new Set(["done", "failed", "cancelled"]);
 
 /**
  * @param {import("../ui/contracts.js").RunStatus} [status]
@@ -50,19 +52,12 @@ export function initialState(status = "queued", error = "") {
     error,
     started: null,
     baselines: Object.freeze([]),
-    episodes: Object.freeze([]),
+    episodes: new GrowingList(),
     bestIndex: -1,
+    bestUs: Infinity,
     progress: null,
     report: null,
   });
-}
-
-/**
- * @param {import("../ui/contracts.js").RunStatus} status
- * @returns {boolean} whether no more events will come
- */
-export function hasEnded(status) {
-  return ENDED.has(status);
 }
 
 /**
@@ -86,44 +81,22 @@ export function reduce(state, action) {
  * @returns {RunState}
  */
 function withEvents(state, events) {
-  const ahead = events.filter((event) => event.seq > state.lastSeq).sort((one, other) => one.seq - other.seq);
-  const fresh = withoutGaps(ahead, state.lastSeq);
-  const missing = ahead.length > 0 && (ahead.at(-1)?.seq ?? 0) > (fresh.at(-1)?.seq ?? state.lastSeq);
+  const { fresh, missing } = following(events, state.lastSeq);
   if (fresh.length === 0) {
     return missing === state.missing ? state : Object.freeze({ ...state, missing });
   }
   const status = state.status === "queued" ? "running" : state.status; // a new event means that a worker has it
-  const draft = { ...state, status, missing, lastSeq: fresh[fresh.length - 1].seq, episodes: [...state.episodes] };
+  /** @type {Draft} */
+  const draft = { ...state, status, missing, lastSeq: fresh[fresh.length - 1].seq, added: [] };
   for (const event of fresh) {
     apply(draft, event);
   }
-  return Object.freeze({ ...draft, episodes: Object.freeze(draft.episodes) });
+  const { added, ...next } = draft;
+  return Object.freeze({ ...next, episodes: state.episodes.with(added) });
 }
 
 /**
- * Of events in order, those that follow `lastSeq` one by one; each once.
- *
- * @param {readonly import("../ui/contracts.js").RunEvent[]} ordered
- * @param {number} lastSeq
- * @returns {import("../ui/contracts.js").RunEvent[]}
- */
-function withoutGaps(ordered, lastSeq) {
-  const following = [];
-  let expected = lastSeq + 1;
-  for (const event of ordered) {
-    if (event.seq > expected) {
-      break;
-    }
-    if (event.seq === expected) {
-      following.push(event);
-      expected += 1;
-    }
-  }
-  return following;
-}
-
-/**
- * @param {Omit<RunState, "episodes"> & { episodes: Episode[] }} draft changed in place
+ * @param {Draft} draft changed in place
  * @param {import("../ui/contracts.js").RunEvent} event
  */
 function apply(draft, event) {
@@ -153,16 +126,16 @@ function apply(draft, event) {
 }
 
 /**
- * @param {Omit<RunState, "episodes"> & { episodes: Episode[] }} draft changed in place
+ * @param {Draft} draft changed in place
  * @param {import("../ui/contracts.js").EpisodeEvent} event
  */
 function addEpisode(draft, event) {
-  const best = draft.bestIndex >= 0 ? draft.episodes[draft.bestIndex].stepTimeUs : Infinity;
-  if (event.feasible && event.step_time_us < best) {
-    draft.bestIndex = draft.episodes.length;
+  if (event.feasible && event.step_time_us < draft.bestUs) {
+    draft.bestUs = event.step_time_us;
+    draft.bestIndex = draft.episodes.length + draft.added.length;
   }
   draft.progress = null;
-  draft.episodes.push({
+  draft.added.push({
     episode: event.episode,
     stepTimeUs: event.step_time_us,
     feasible: event.feasible,

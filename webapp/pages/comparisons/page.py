@@ -1,15 +1,14 @@
 """What pages and scripts are told of a comparison."""
 
 import uuid
-from collections.abc import Sequence
 
 from engine import api
 from webapp.comparisons.lifecycle import runs_of
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
+from webapp.comparisons.state import state_of
 from webapp.json_text import to_text
 from webapp.pages.run_lines import LARGE, RunLine
-from webapp.runs.models import Run
 from webapp.user_errors import row_or_404
 
 
@@ -39,25 +38,7 @@ def context_of(comparison: Comparison) -> dict[str, object]:
         "ended": sum(outcome.ended for outcome in outcomes),
         "working": not all(outcome.ended for outcome in outcomes),
         "to_cancel": any(not run.has_ended and not run.cancel_requested for run in runs),
-        "comparison_json": comparison_to_json(runs, outcomes),
-    }
-
-
-def state_of(comparison: Comparison) -> dict[str, object]:
-    """`comparison_to_json` of its runs as they are now."""
-    runs = runs_of(comparison)
-    return comparison_to_json(runs, [outcome_of(run) for run in runs])
-
-
-def comparison_to_json(runs: Sequence[Run], outcomes: Sequence[api.Outcome]) -> dict[str, object]:
-    """For scripts: how far it is, and a row a method with its band."""
-    return {
-        "total": len(outcomes),
-        "ended": sum(outcome.ended for outcome in outcomes),
-        "running": sum(run.status == Run.RUNNING for run in runs),
-        "one_device_us": next((outcome.one_device_us for outcome in outcomes if outcome.one_device_us), None),
-        "lower_bound_us": next((outcome.lower_bound_us for outcome in outcomes if outcome.lower_bound_us), None),
-        "methods": [summary.to_json() for summary in api.comparison_summaries(outcomes)],
+        "comparison_json": state_of(runs, outcomes),
     }
 
 

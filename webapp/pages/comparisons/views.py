@@ -6,16 +6,18 @@ import uuid
 from http import HTTPStatus
 from pathlib import Path
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from engine import api
 from webapp.comparisons import lifecycle
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
+from webapp.comparisons.outcomes import outcome_of
+from webapp.comparisons.state import ComparisonEvents, state_of
 from webapp.graphs.models import Graph
 from webapp.pages.comparisons.page import (
     comparison_or_404,
@@ -23,8 +25,8 @@ from webapp.pages.comparisons.page import (
     outcomes_of,
     report_of,
     request_of,
-    state_of,
 )
+from webapp.pages.events import event_stream, events_page
 from webapp.pages.graphs.page import graph_or_404
 from webapp.user_errors import conflict, error_answer, form_errors, wants_json
 
@@ -67,7 +69,21 @@ def detail(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
 @never_cache
 def state(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
     """The same for scripts."""
-    return JsonResponse(state_of(comparison_or_404(comparison_id)))
+    runs = lifecycle.runs_of(comparison_or_404(comparison_id))
+    return JsonResponse(state_of(runs, [outcome_of(run) for run in runs]))
+
+
+@require_safe
+@never_cache
+def events_json(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
+    """The same as an event, where it is another than number `after`."""
+    return events_page(request, ComparisonEvents(comparison_id))
+
+
+@require_GET
+async def stream(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
+    """The same whenever it is another one."""
+    return await event_stream(request, ComparisonEvents(comparison_id))
 
 
 @require_safe

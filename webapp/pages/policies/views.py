@@ -4,18 +4,17 @@ import uuid
 from http import HTTPStatus
 
 from django.contrib import messages as notices
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from engine import api
 from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.cancelling import cancel as cancel_job
-from webapp.jobs.event_log import events_after
-from webapp.json_text import to_text
-from webapp.pages.events import asked_events
+from webapp.jobs.stream import JobEvents
+from webapp.pages.events import event_stream, events_page
 from webapp.pages.policies.page import (
     policies_page,
     policy_or_404,
@@ -29,6 +28,7 @@ from webapp.pages.run_lines import page_of_runs
 from webapp.policies import lifecycle
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, PolicyFile
+from webapp.policies.training_store import STAGE_WORDS
 from webapp.projects.models import Project
 from webapp.user_errors import add_to_form, conflict, error_answer, form_errors, status_of, wants_json
 
@@ -95,7 +95,7 @@ def _project_of(request: HttpRequest) -> Project | None:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Context: policy, card, plan, ending (in words), lines (a page of the runs that apply it)."""
+    """Context: policy, card, plan, ending (in words), lines (a page of the runs that apply it), stage_words."""
     policy = policy_or_404(policy_id, whole=True)
     context = {
         "policy": policy,
@@ -104,6 +104,7 @@ def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
         "ending": words_on_its_end(policy),
         "outdated": words_on_its_version(policy),
         "lines": page_of_runs(policy.runs.all(), request),
+        "stage_words": STAGE_WORDS,
     }
     return render(request, "policies/detail.html", context)
 
@@ -112,11 +113,13 @@ def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
 @never_cache
 def events_json(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """A page of events after number `after`, live and afterwards."""
-    after, limit = asked_events(request)
-    policy = policy_or_404(policy_id)  # before its events: once the status is a last one, the events are all there
-    data = ",".join(text for _, text in events_after(policy_id, after, limit))
-    rest = to_text({**policy.progress(), "last_seq": policy.last_seq})
-    return HttpResponse(f'{{"events":[{data}],{rest[1:]}', content_type="application/json")
+    return events_page(request, JobEvents(Policy, policy_id, "policy"))
+
+
+@require_GET
+async def stream(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
+    """The events as they come, from after Last-Event-ID (or `after`)."""
+    return await event_stream(request, JobEvents(Policy, policy_id, "policy"))
 
 
 @require_POST

@@ -3,21 +3,18 @@
 import uuid
 from http import HTTPStatus
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.jobs.cancelling import cancel as cancel_job
-from webapp.jobs.event_log import events_after
-from webapp.json_text import to_text
-from webapp.pages.events import asked_events, seen_events
+from webapp.jobs.stream import JobEvents
+from webapp.pages.events import event_stream, events_page
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.graphs.views import view_answer
 from webapp.pages.runs.downloads import LACKS_VARIABLES
 from webapp.pages.runs.page import policy_fit, run_or_404, run_to_json
-from webapp.pages.runs.stream import messages
 from webapp.runs import lifecycle
 from webapp.runs.forms import RunForm
 from webapp.runs.models import Run
@@ -71,23 +68,13 @@ def graph_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 @never_cache
 def events_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """A page of events after number `after`: for replay, and where streams do not get through."""
-    after, limit = asked_events(request)
-    run = run_or_404(run_id)  # before its events: once the status is a last one, the events are all there
-    data = ",".join(text for _, text in events_after(run_id, after, limit))
-    text = f'{{"events":[{data}],"status":"{run.status}","error":{to_text(run.error)},"last_seq":{run.last_seq}}}'
-    return HttpResponse(text, content_type="application/json")
+    return events_page(request, JobEvents(Run, run_id, "run"))
 
 
 @require_GET
 async def stream(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
     """The events as they come, from after Last-Event-ID (or `after`)."""
-    after = seen_events(request)
-    await sync_to_async(run_or_404)(run_id)
-    return StreamingHttpResponse(
-        messages(run_id, after),
-        content_type="text/event-stream",
-        headers={"Cache-Control": "no-cache, no-store, no-transform", "X-Accel-Buffering": "no"},
-    )
+    return await event_stream(request, JobEvents(Run, run_id, "run"))
 
 
 @require_POST

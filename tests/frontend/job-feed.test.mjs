@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PAGE_SIZE, RunFeed } from "../../frontend/js/run/run-feed.js";
+import { connectionWords, JobFeed, PAGE_SIZE } from "../../frontend/js/jobs/job-feed.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { wholeRun } from "./events.mjs";
 
@@ -27,7 +27,7 @@ class World {
     this.timers = new Map();
     this.nextTimer = 1;
     this.state = initialState();
-    this.feed = new RunFeed({
+    this.feed = new JobFeed({
       eventsUrl: "events.json",
       streamUrl: "events",
       store: { state: () => this.state, apply: (action) => (this.state = reduce(this.state, action)) },
@@ -175,6 +175,16 @@ test("what the stream brings is applied, and its end is looked up", async () => 
   assert.equal(world.timers.size, 0);
 });
 
+test("a state that is not a last one is applied, and the stream goes on", async () => {
+  const world = await begun(10, 5);
+  world.status = "queued";
+  world.stream.send("status", { status: "queued", error: "" });
+  assert.equal(world.state.status, "queued", "given back");
+  assert.equal(world.connection, "live");
+  assert.equal(world.openStreams.length, 1);
+  assert.equal(world.timers.size, 0);
+});
+
 test("a gap in the stream is fetched", async () => {
   const world = await begun(10, 4);
   world.stored = 9;
@@ -184,7 +194,7 @@ test("a gap in the stream is fetched", async () => {
   assert.equal(world.state.lastSeq, 9);
   assert.equal(world.state.missing, false);
   assert.equal(world.openStreams.length, 1);
-  assert.deepEqual(world.state.episodes.map(({ episode }) => episode), [1, 2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(world.state.episodes.whole().map(({ episode }) => episode), [1, 2, 3, 4, 5, 6, 7]);
 });
 
 test("a lost stream is opened again after the last number, and waits longer each time", async () => {
@@ -279,7 +289,9 @@ test("a server that does not answer is asked again until it does", async () => {
   await world.settle();
   assert.equal(world.connection, "reconnecting");
   await world.tick();
+  assert.equal(world.connection, "unreachable");
   await world.tick();
+  assert.equal(world.connections.filter((connection) => connection === "unreachable").length, 1, "told once");
   world.broken = false;
   await world.tick();
   assert.equal(world.state.lastSeq, 4);
@@ -295,6 +307,13 @@ test("a run that was deleted is asked for no more", async () => {
   world.feed.resume();
   await world.settle();
   assert.equal(world.openStreams.length, 0);
+});
+
+test("a page is told of an outage and of a deletion, not of a stream that is opened again", () => {
+  const words = ["live", "reconnecting", "polling", "unreachable", "gone"].map((connection) =>
+    connectionWords(/** @type {import("../../frontend/js/jobs/job-feed.js").Connection} */ (connection), "policy"),
+  );
+  assert.deepEqual(words, ["", "", "", "The server cannot be reached, trying again…", "This policy has been deleted."]);
 });
 
 test("over any sequence of failures and pauses there is never more than one stream", async () => {

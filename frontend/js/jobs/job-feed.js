@@ -1,18 +1,20 @@
 /**
- * Brings a run's events: all that are stored first, then each new one as it comes.
+ * Brings the events of a job (a run, a training, a comparison): all that are stored first, then each new one as it comes.
  *
  *     loading --all pages read--> streaming --3 failures in a row--> polling --now and then--> streaming
+ *     any --no page can be had, twice--> unreachable --one can--> where it was
  *     any --tab hidden--> paused --tab shown--> loading
- *     any --the run has ended and all its events are here--> ended
- *     any --the server knows no such run (404)--> gone
+ *     any --the job has ended and all its events are here--> ended
+ *     any --the server knows no such job (404)--> gone
  *
  * A lost stream is opened again after the last number that was applied, so nothing is missed or repeated. One stream at
  * most is open in a tab, and none in a hidden one: browsers allow about six connections to a server.
  */
 
-import { hasEnded } from "./run-state.js";
+import { getJson } from "../ui/server.js";
+import { hasEnded } from "./job-state.js";
 
-/** @typedef {"loading" | "live" | "reconnecting" | "polling" | "paused" | "ended" | "gone"} Connection */
+/** @typedef {"loading" | "live" | "reconnecting" | "unreachable" | "polling" | "paused" | "ended" | "gone"} Connection */
 
 /**
  * What the feed needs of a browser, so that a test can stand in for it.
@@ -23,6 +25,10 @@ import { hasEnded } from "./run-state.js";
  * @property {(act: () => void, milliseconds: number) => unknown} later
  * @property {(timer: any) => void} forget
  * @property {() => boolean} isHidden
+ *
+ * @typedef {object} Store where the events go
+ * @property {() => { lastSeq: number, missing: boolean, status: string }} state
+ * @property {(action: import("./job-state.js").EventsAction<any> | import("./job-state.js").StatusAction) => void} apply
  *
  * @typedef {object} EventSourceLike
  * @property {(type: string, listener: (event: any) => void) => void} addEventListener
@@ -35,7 +41,7 @@ const FAILURES_BEFORE_POLLING = 3;
 const POLLS_BEFORE_STREAM = 5;
 const LONGEST_WAIT_MILLISECONDS = 10_000;
 
-export class RunFeed {
+export class JobFeed {
   #surroundings;
   #eventsUrl;
   #streamUrl;
@@ -57,8 +63,7 @@ export class RunFeed {
    * @param {object} options
    * @param {string} options.eventsUrl of pages of events
    * @param {string} options.streamUrl of the stream
-   * @param {{ state: () => import("./run-state.js").RunState,
-   *   apply: (action: import("./run-state.js").EventsAction | import("./run-state.js").StatusAction) => void }} options.store
+   * @param {Store} options.store
    * @param {(connection: Connection) => void} options.onConnection
    * @param {Surroundings} options.surroundings
    */
@@ -80,7 +85,7 @@ export class RunFeed {
       this.#tell("paused");
       return;
     }
-    this.#tell(this.#store.state().lastSeq === 0 ? "loading" : "reconnecting");
+    this.#tell("loading");
     this.#loadThen(() => this.#openStream());
   }
 
@@ -108,7 +113,7 @@ export class RunFeed {
     this.#stream = stream;
     stream.addEventListener("open", () => this.#tell("live"));
     stream.addEventListener("events", (message) => this.#onEvents(stream, message.data));
-    stream.addEventListener("status", () => this.#onStatus(stream));
+    stream.addEventListener("status", (message) => this.#onStatus(stream, JSON.parse(message.data)));
     stream.addEventListener("error", () => this.#onStreamLost(stream));
   }
 
@@ -129,12 +134,20 @@ export class RunFeed {
   }
 
   /**
-   * The stream says that the run has ended; the pages say the same with all events before it.
+   * Where the stream says that the job has ended, or was deleted, the pages say the same with all events before it.
    *
    * @param {EventSourceLike} stream
+   * @param {import("./job-state.js").JobStatus | { status: "deleted" }} told
    */
-  #onStatus(stream) {
-    if (stream === this.#stream) {
+  #onStatus(stream, told) {
+    if (stream !== this.#stream) {
+      return;
+    }
+    this.#failures = 0;
+    if (told.status !== "deleted" && !hasEnded(told.status)) {
+      this.#tell("live");
+      this.#store.apply({ type: "status", ...told });
+    } else {
       this.#close();
       this.#loadThen(() => {
         this.#timer = this.#surroundings.later(() => this.#openStream(), POLL_MILLISECONDS);
@@ -159,8 +172,8 @@ export class RunFeed {
   }
 
   #poll() {
-    this.#tell("polling");
     this.#loadThen(() => {
+      this.#tell("polling");
       this.#polls += 1;
       const next = this.#polls >= POLLS_BEFORE_STREAM ? () => this.#openStream() : () => this.#poll();
       this.#timer = this.#surroundings.later(next, POLL_MILLISECONDS);
@@ -203,7 +216,7 @@ export class RunFeed {
       return;
     }
     this.#failures += 1;
-    this.#tell("reconnecting");
+    this.#tell(this.#failures > 1 ? "unreachable" : "reconnecting");
     const again = this.#failures >= FAILURES_BEFORE_POLLING ? () => this.#poll() : () => this.#loadThen(next);
     this.#timer = this.#surroundings.later(again, this.#waitMilliseconds());
   }
@@ -213,10 +226,11 @@ export class RunFeed {
       const after = this.#store.state().lastSeq;
       const url = withQuery(this.#eventsUrl, { after, limit: PAGE_SIZE });
       const page = /** @type {import("../ui/contracts.js").EventsPage} */ (await this.#surroundings.getJson(url));
-      this.#store.apply({ type: "events", events: page.events });
+      const { events, last_seq: newest, ...status } = page;
+      this.#store.apply({ type: "events", events });
       const { lastSeq } = this.#store.state();
-      if (lastSeq >= page.last_seq || lastSeq === after) {
-        this.#store.apply({ type: "status", status: page.status, error: page.error });
+      if (lastSeq >= newest || lastSeq === after) {
+        this.#store.apply({ type: "status", ...status });
         return;
       }
     }
@@ -260,4 +274,50 @@ export class RunFeed {
 function withQuery(url, values) {
   const query = Object.entries(values).map(([name, value]) => `${name}=${value}`);
   return `${url}${url.includes("?") ? "&" : "?"}${query.join("&")}`;
+}
+
+/**
+ * What a page says of a connection that does not bring what is new.
+ *
+ * @param {Connection} connection
+ * @param {string} what is followed: `policy`
+ * @returns {string} empty where all is well
+ */
+export function connectionWords(connection, what) {
+  switch (connection) {
+    case "gone":
+      return `This ${what} has been deleted.`;
+    case "unreachable":
+      return "The server cannot be reached, trying again…";
+    default:
+      return "";
+  }
+}
+
+/**
+ * Follow a job on a page of this browser: `events.json` and `events` beside its address.
+ *
+ * @param {Store} store
+ * @param {(connection: Connection) => void} onConnection
+ * @returns {JobFeed}
+ */
+export function follow(store, onConnection) {
+  const feed = new JobFeed({
+    eventsUrl: "events.json",
+    streamUrl: "events",
+    store,
+    onConnection,
+    surroundings: {
+      getJson,
+      openStream: (url) => new EventSource(url),
+      later: (act, milliseconds) => setTimeout(act, milliseconds),
+      forget: (timer) => clearTimeout(timer),
+      isHidden: () => document.hidden,
+    },
+  });
+  document.addEventListener("visibilitychange", () => (document.hidden ? feed.pause() : feed.resume()));
+  addEventListener("pagehide", () => feed.pause());
+  addEventListener("pageshow", (event) => event.persisted && feed.resume());
+  feed.resume();
+  return feed;
 }

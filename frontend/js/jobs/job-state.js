@@ -1,0 +1,55 @@
+/** What the states of all kinds of jobs have in common: pure functions of numbered events and of the server's state. */
+
+/**
+ * @template Event
+ * @typedef {{ type: "events", events: readonly Event[] }} EventsAction
+ */
+
+/**
+ * What the server says of a job beside its events.
+ *
+ * @typedef {object} JobStatus
+ * @property {import("../ui/contracts.js").RunStatus} status
+ * @property {string} error
+ * @property {string} [stage] of a training: what it is doing before it reports events
+ * @property {number} [done]
+ * @property {number} [total]
+ *
+ * @typedef {{ type: "status" } & JobStatus} StatusAction
+ */
+
+export const KNOWN_VERSION = 1;
+
+const ENDED = new Set(["done", "failed", "cancelled"]);
+
+/**
+ * @param {string} status
+ * @returns {boolean} whether no more events will come
+ */
+export function hasEnded(status) {
+  return ENDED.has(status);
+}
+
+/**
+ * Of events that have come, in any order, those that follow `lastSeq` one by one, each once.
+ *
+ * @template {{ seq: number }} Event
+ * @param {readonly Event[]} events
+ * @param {number} lastSeq number of the last event that was applied
+ * @returns {{ fresh: Event[], missing: boolean }} `missing`: one came before another that is not here yet
+ */
+export function following(events, lastSeq) {
+  const ahead = events.filter(({ seq }) => seq > lastSeq).sort((one, other) => one.seq - other.seq);
+  const fresh = [];
+  let last = lastSeq;
+  for (const event of ahead) {
+    if (event.seq > last + 1) {
+      break;
+    }
+    if (event.seq === last + 1) {
+      fresh.push(event);
+      last = event.seq;
+    }
+  }
+  return { fresh, missing: (ahead.at(-1)?.seq ?? last) > last };
+}

@@ -1,0 +1,148 @@
+"""A comparison is watched: its state comes as one numbered event, and nobody replays its runs for it."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engine import api
+from tests.webapp.processes import Surroundings
+from tests.webapp.scripted_engine import episode, started
+from tests.webapp.streams import messages, open_stream
+from webapp.comparisons import lifecycle
+from webapp.comparisons.models import Comparison, Member
+from webapp.graphs.models import Graph
+from webapp.jobs.cancelling import cancel
+from webapp.jobs.claim import Claim
+from webapp.jobs.models import Event
+from webapp.runs import run_summary
+from webapp.runs.models import Run, RunSummary
+from webapp.runs.placing import place_run
+from webapp.runs.run_store import RunStore
+
+
+@pytest.fixture
+def comparison(real_graph: Graph) -> Comparison:
+    """Two methods, two seeds of the one that draws at random, queued."""
+    cluster = api.parse_cluster("2xK80")
+    return lifecycle.start(real_graph, api.ComparisonRequest(cluster, ("random", "heft"), api.Budget(30), 2))
+
+
+def carry_out(comparison: Comparison) -> None:
+    """As workers do with what is queued."""
+    for member in Member.objects.filter(comparison=comparison):
+        place_run(member.run_id)
+
+
+def state(client: Client, comparison: Comparison) -> dict[str, Any]:
+    """As scripts get it."""
+    found: dict[str, Any] = client.get(f"/comparisons/{comparison.id}/state.json").json()
+    return found
+
+
+def events(client: Client, comparison: Comparison, after: int = 0) -> dict[str, Any]:
+    """A page of events."""
+    found: dict[str, Any] = client.get(f"/comparisons/{comparison.id}/events.json?after={after}").json()
+    return found
+
+
+def test_its_one_event_is_its_state_and_is_there_for_whoever_has_another(
+    client: Client, comparison: Comparison
+) -> None:
+    page = events(client, comparison)
+    assert (page["status"], page["last_seq"]) == ("queued", 1)
+    [event] = page["events"]
+    assert event == {"type": "comparison", "version": 1, "seq": 1, **state(client, comparison)}
+    carry_out(comparison)
+    page = events(client, comparison, after=1)
+    [event] = page["events"]
+    assert (page["status"], event["ended"], event["total"]) == ("done", 3, 3)
+    assert event["seq"] == page["last_seq"] > 1
+    assert events(client, comparison, after=event["seq"])["events"] == []
+
+
+def test_whatever_changes_a_run_changes_its_number(client: Client, comparison: Comparison) -> None:
+    [first, second, _] = lifecycle.runs_of(comparison)
+    numbers = [events(client, comparison)["last_seq"]]
+    claim = Claim.take(Run, first.id)
+    assert claim is not None
+    numbers.append(events(client, comparison)["last_seq"])
+    claim.keep(evaluations_used=1)
+    numbers.append(events(client, comparison)["last_seq"])
+    cancel(second)
+    numbers.append(events(client, comparison)["last_seq"])
+    claim.end(Run.FAILED, error="x")
+    numbers.append(events(client, comparison)["last_seq"])
+    assert numbers == sorted(set(numbers))
+
+
+def test_no_event_of_a_run_is_read_for_it(client: Client, comparison: Comparison) -> None:
+    carry_out(comparison)
+    addresses = [f"/comparisons/{comparison.id}/{name}" for name in ("", "state.json", "table.html", "comparison.json")]
+    before = [client.get(address).content for address in addresses]
+    Event.objects.all().delete()
+    assert [client.get(address).content for address in addresses[1:]] == before[1:]
+    assert client.get(addresses[0]).status_code == 200
+
+
+def test_what_an_older_version_has_stored_is_read_once(
+    client: Client, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out(comparison)
+    before = state(client, comparison)
+    RunSummary.objects.all().delete()
+    monkeypatch.setattr(run_summary, "EVENTS_AT_ONCE", 7)
+    assert state(client, comparison) == before
+    Event.objects.all().delete()
+    assert state(client, comparison) == before
+
+
+def test_what_a_run_that_went_on_has_said_is_heard_once(run: Run) -> None:
+    told = [api.NumberedEvent(1, started()), *(api.NumberedEvent(seq, episode(seq, 9.0 / seq)) for seq in range(2, 9))]
+    claim = Claim.take(Run, run.id)
+    assert claim is not None
+    run.refresh_from_db()
+    first = RunStore(claim, run)
+    for item in told[:5]:
+        first.emit(item)
+    first.write()
+    run.refresh_from_db()
+    second = RunStore(claim, run)
+    for item in told[3:]:
+        second.emit(item)
+    second.write()
+    listener = api.ComparisonListener()
+    for item in told:
+        listener.hear(item)
+    run = Run.objects.select_related("summary").get()
+    assert run.summary.seq == 8
+    assert run_summary.heard_of(run) == listener
+    assert json.loads(json.dumps(listener.to_json())) == run.summary.heard
+
+
+def test_a_summary_is_never_put_back_by_a_late_reader(run: Run) -> None:
+    run_summary.keep_heard(run.id, 9, api.ComparisonListener(elapsed_seconds=9.0).to_json())
+    run_summary.keep_heard(run.id, 4, api.ComparisonListener(elapsed_seconds=4.0).to_json())
+    assert (RunSummary.objects.get().seq, RunSummary.objects.get().heard["elapsed_seconds"]) == (9, 9.0)  # type: ignore[call-overload, index]
+
+
+def test_it_comes_as_a_stream_until_the_last_run_has_ended(around: Surroundings, comparison: Comparison) -> None:
+    around.start_redis()
+    stream = messages(open_stream(around.start_web(), f"/comparisons/{comparison.id}/events?after=1"))
+    assert [next(stream).event for _ in range(2)] == ["", "status"]
+    carry_out(comparison)
+    seen = list(stream)
+    states = [json.loads(message.data)[0] for message in seen if message.event == "events"]
+    assert states[-1]["ended"] == 3
+    numbers = [one["seq"] for one in states]
+    assert numbers == sorted(set(numbers))
+    assert json.loads(seen[-1].data) == {"status": "done", "error": ""}
+
+
+def test_one_that_is_deleted_ends_its_stream(around: Surroundings, comparison: Comparison) -> None:
+    around.start_redis()
+    stream = messages(open_stream(around.start_web(), f"/comparisons/{comparison.id}/events?after=1"))
+    assert [next(stream).event for _ in range(2)] == ["", "status"]
+    lifecycle.delete(comparison)
+    assert json.loads(next(stream).data) == {"status": "deleted", "error": "This comparison has been deleted."}

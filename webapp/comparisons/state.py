@@ -1,0 +1,68 @@
+"""How a comparison stands: a row a method with its band, made of what its runs' rows and summaries say now."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine import api
+from webapp.comparisons.lifecycle import runs_of
+from webapp.comparisons.models import Comparison, Member
+from webapp.comparisons.outcomes import outcome_of
+from webapp.jobs.stream import Look
+from webapp.json_text import to_text
+from webapp.runs.models import Run
+
+EVENT_TYPE, EVENT_VERSION = "comparison", 1
+
+
+def state_of(runs: Sequence[Run], outcomes: Sequence[api.Outcome]) -> dict[str, api.Json]:
+    """For scripts: how far it is, and a row a method with its band."""
+    return {
+        "total": len(outcomes),
+        "ended": sum(outcome.ended for outcome in outcomes),
+        "running": sum(run.status == Run.RUNNING for run in runs),
+        "one_device_us": next((outcome.one_device_us for outcome in outcomes if outcome.one_device_us), None),
+        "lower_bound_us": next((outcome.lower_bound_us for outcome in outcomes if outcome.lower_bound_us), None),
+        "methods": [summary.to_json() for summary in api.comparison_summaries(outcomes)],
+    }
+
+
+def status_of(runs: Sequence[Run]) -> str:
+    """In the words of a run."""
+    if all(run.has_ended for run in runs):
+        return Run.DONE
+    return Run.RUNNING if any(run.has_ended or run.status == Run.RUNNING for run in runs) else Run.QUEUED
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonEvents:
+    """The events of a comparison: there is one at a time, its state now.
+
+    Its number counts the changes of its runs, so that a viewer gets it where it is another than the one it has; it is
+    made of the runs' rows when somebody looks, and stored nowhere.
+    """
+
+    comparison_id: uuid.UUID
+    what: str = "comparison"
+    rest_seconds: float = 1.0
+    """each look is at all of its runs"""
+
+    def job_ids(self) -> list[uuid.UUID]:
+        """Its runs."""
+        return list(Member.objects.filter(comparison_id=self.comparison_id).values_list("run_id", flat=True))
+
+    def look(self, seq: int, limit: int) -> Look | None:
+        """The state where its number is not `seq`; None where the comparison has been deleted."""
+        comparison = Comparison.objects.only("methods").filter(id=self.comparison_id).first()
+        if comparison is None:
+            return None
+        runs = runs_of(comparison)
+        number = 1 + sum(run.revision for run in runs)
+        state = {"status": status_of(runs), "error": ""}
+        events = [(number, _event(number, runs))] if limit and number != seq else []
+        return Look(state, all(run.has_ended for run in runs), number, events)
+
+
+def _event(number: int, runs: list[Run]) -> str:
+    state = state_of(runs, [outcome_of(run) for run in runs])
+    return to_text({"type": EVENT_TYPE, "version": EVENT_VERSION, "seq": number, **state})

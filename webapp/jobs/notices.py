@@ -1,0 +1,108 @@
+"""Notices that a job has news, from whoever stores them to the web processes whose viewers wait for them.
+
+A notice is the job's id on a channel of Redis, sent after the commit; what is new stands in the database alone. One
+that is lost, or that Redis cannot take, delays a viewer until it looks by itself (`stream.LOOK_EVERY_SECONDS`).
+"""
+
+import asyncio
+import logging
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, partial
+
+from django.conf import settings
+from django.db import transaction
+from redis import Redis
+from redis import asyncio as redis_asyncio
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+
+CHANNEL = "placeto:news"
+LONGEST_SEND_SECONDS = 1.0
+RETRY_SECONDS = 2.0
+HEALTH_CHECK_SECONDS = 30
+
+
+def announce(*job_ids: uuid.UUID) -> None:
+    """Send a notice of each job once what has just been written is committed."""
+    transaction.on_commit(partial(_send, job_ids))
+
+
+def _send(job_ids: Iterable[uuid.UUID]) -> None:
+    try:
+        client = _client(settings.NOTICES_URL)
+        for job_id in job_ids:
+            client.publish(CHANNEL, job_id.hex)
+    except (RedisError, OSError) as error:
+        log.warning("Redis takes no notices; viewers look by themselves: %s", error)
+
+
+@lru_cache(maxsize=4)
+def _client(url: str) -> "Redis":
+    return Redis.from_url(url, socket_connect_timeout=LONGEST_SEND_SECONDS, socket_timeout=LONGEST_SEND_SECONDS)
+
+
+class Listeners:
+    """Everybody in this process who waits for notices: they share one connection to Redis, open while there are any."""
+
+    def __init__(self) -> None:
+        self._bells: defaultdict[uuid.UUID, set[asyncio.Event]] = defaultdict(set)
+        self._task: asyncio.Task[None] | None = None
+        self.count = 0
+        """how many wait"""
+
+    @contextmanager
+    def bell(self, job_ids: Iterable[uuid.UUID]) -> Iterator[asyncio.Event]:
+        """An event that is set at each notice of these jobs, and whenever notices may have been missed."""
+        bell = asyncio.Event()
+        keys = list(job_ids)
+        self.count += 1
+        for key in keys:
+            self._bells[key].add(bell)
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._listen())
+        try:
+            yield bell
+        finally:
+            self.count -= 1
+            for key in keys:
+                self._bells[key].discard(bell)
+                if not self._bells[key]:
+                    del self._bells[key]
+            if self.count == 0:
+                self._task.cancel()
+                self._task = None
+
+    def ring(self, *job_ids: uuid.UUID) -> None:
+        """Wake whoever waits for news of these jobs."""
+        for job_id in job_ids:
+            for bell in self._bells.get(job_id, ()):
+                bell.set()
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                await self._hear()
+            except (RedisError, OSError) as error:
+                log.warning("no notices from Redis; trying again: %s", error)
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _hear(self) -> None:
+        """Ring the bells, until the connection is lost."""
+        client = redis_asyncio.Redis.from_url(settings.NOTICES_URL, health_check_interval=HEALTH_CHECK_SECONDS)
+        async with client, client.pubsub() as channel:
+            await channel.subscribe(CHANNEL)
+            while True:
+                message = await channel.get_message(timeout=HEALTH_CHECK_SECONDS)
+                if message is None:
+                    continue
+                if message["type"] == "message":
+                    self.ring(uuid.UUID(message["data"].decode()))
+                else:  # subscribed (again): what was sent before is lost
+                    self.ring(*self._bells)
+
+
+listeners = Listeners()
