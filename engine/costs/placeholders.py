@@ -137,7 +137,7 @@ def _type_handles(graph: Message, names: Set[str]) -> None:
 
 
 def _is_large(node: Message) -> bool:
-    """Whether a constant is no shape or axis, by its size: one value may stand for as many elements as it claims."""
+    """Whether a constant is not a shape or axis, by its size: one value may stand for as many elements as it claims."""
     if "value" not in node.attr or "dtype" not in node.attr:
         return False
     elements = math.prod(dimension.size for dimension in node.attr["value"].tensor.tensor_shape.dim)

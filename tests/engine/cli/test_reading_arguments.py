@@ -42,12 +42,12 @@ def test_all_of_them() -> None:
 @pytest.mark.parametrize(
     ("texts", "line"),
     [
-        (["images"], f"--input-shape: images is no shape{RULE}"),
-        (["=3"], f"--input-shape: =3 is no shape{RULE}"),
-        (["x=3,,4"], f"--input-shape: x=3,,4 is no shape{RULE}"),
-        (["x=-1,4"], f"--input-shape: x=-1,4 is no shape{RULE}"),
-        (["x=3.5"], f"--input-shape: x=3.5 is no shape{RULE}"),
-        (["x=12345678901"], f"--input-shape: x=12345678901 is no shape{RULE}"),
+        (["images"], f"--input-shape: images is not a shape{RULE}"),
+        (["=3"], f"--input-shape: =3 is not a shape{RULE}"),
+        (["x=3,,4"], f"--input-shape: x=3,,4 is not a shape{RULE}"),
+        (["x=-1,4"], f"--input-shape: x=-1,4 is not a shape{RULE}"),
+        (["x=3.5"], f"--input-shape: x=3.5 is not a shape{RULE}"),
+        (["x=12345678901"], f"--input-shape: x=12345678901 is not a shape{RULE}"),
         (["x=3", "x=4"], "x: its shape is given twice; allowed: one shape an input"),
     ],
 )
