@@ -31,10 +31,10 @@ SENTENCES = {
     f"restores{FILES}",
     "another type": "TensorFlow cannot inline the functions: input values[0] expected type float != int32, the type of "
     "RestoreV2:tensors:1[0]",
-    "no saver, no objects": "embedding: the SavedModel does not say how to fill this VarHandleOp, so that there is a "
-    f"placed GraphDef alone{FILL}",
-    "no initializer": "hash_table: the SavedModel does not say how to fill this HashTableV2, so that there is a "
-    f"placed GraphDef alone{FILL}",
+    "no saver, no objects": "embedding: the SavedModel does not say how to fill this VarHandleOp, so there is only a "
+    f"placed GraphDef{FILL}",
+    "no initializer": "hash_table: the SavedModel does not say how to fill this HashTableV2, so there is only a "
+    f"placed GraphDef{FILL}",
     "a restoring op that is not there": "saved_model.pb: its variables or tables are filled by absent, which is not in "
     f"the graph{FILL}",
 }
