@@ -190,6 +190,7 @@ def shared_problem(name: str, budget: Budget) -> PlacementProblem:
 
 
 @pytest.mark.shared
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"the benchmark graphs are not at {SHARED}")
 @pytest.mark.parametrize(("name", "evaluations", "known_us"), [("chain_mm", 100_000, 1200.1), ("ffnn", 100_000, 63.2)])
 def test_known_step_times_are_reached(name: str, evaluations: int, known_us: float) -> None:
@@ -200,6 +201,7 @@ def test_known_step_times_are_reached(name: str, evaluations: int, known_us: flo
 
 
 @pytest.mark.shared
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"the benchmark graphs are not at {SHARED}")
 def test_a_model_too_large_for_one_device_is_split() -> None:
     """Of BERT's devices none holds its largest op, whose output alone is 2 GB: on larger ones it must be split."""
