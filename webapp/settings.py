@@ -65,7 +65,7 @@ ASGI_APPLICATION = "webapp.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_FOLDER / "webapp" / "templates"],
+        "DIRS": [BASE_FOLDER / "webapp" / "pages", BASE_FOLDER / "webapp" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

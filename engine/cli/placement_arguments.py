@@ -27,8 +27,9 @@ def require_placed_name(out: Path, graph: Path, allowed: tuple[str, ...]) -> Non
     if out.suffix not in allowed:
         endings = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         raise SettingsError(f"{out.name!r}", where="--out", allowed=f"a name that ends in {endings}")
-    if out.suffix != PLACEMENT_FORMAT and graph.suffix == PLACEMENT_FORMAT:
-        raise SettingsError("node-link JSON holds no GraphDef", where="--out", allowed="a name that ends in .json")
+    row = api.FORMATS.get(graph.suffix)
+    if out.suffix != PLACEMENT_FORMAT and row is not None and not row.write:
+        raise SettingsError(f"{row.words} holds no GraphDef", where="--out", allowed="a name that ends in .json")
     if out.suffix == SAVED_MODEL_FORMAT != graph.suffix:
         what = "only of a SavedModel (.zip) a placed SavedModel can be written"
         raise SettingsError(what, where="--out", allowed="a name that ends in .pb or .pbtxt")

@@ -5,7 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 
 const FRONTEND = new URL("../../frontend/", import.meta.url);
-const TEMPLATES = new URL("../../webapp/templates/", import.meta.url);
+const TEMPLATES = ["templates", "pages"].map((folder) => new URL(`../../webapp/${folder}/`, import.meta.url));
 
 /** @type {Map<string, string>} */
 const modules = new Map(
@@ -20,10 +20,12 @@ const FLOORS = ["pages", "forms", "chart", "graph", "run", "jobs", "ui"];
 
 /** @type {Map<string, string>} */
 const templates = new Map(
-  readdirSync(TEMPLATES, { recursive: true })
-    .map(String)
-    .filter((name) => name.endsWith(".html"))
-    .map((name) => [name, readFileSync(new URL(name, TEMPLATES), "utf8")]),
+  TEMPLATES.flatMap((folder) =>
+    readdirSync(folder, { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith(".html"))
+      .map((name) => [name, readFileSync(new URL(name, folder), "utf8")]),
+  ),
 );
 
 test("no module writes HTML or runs text", () => {

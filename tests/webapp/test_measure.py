@@ -104,12 +104,15 @@ def test_it_needs_consent(client: Client, graph: Graph, broker: MemoryBroker) ->
     assert broker.messages("cpu") == []
 
 
+NOT_TENSORFLOW = "This graph was uploaded as node-link JSON, which TensorFlow cannot run; there is nothing to measure."
+
+
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
         ({"status": Graph.QUEUED}, "This graph has not been read yet; it can be measured once it is ready."),
         ({"status": Graph.FAILED}, "This graph has not been read yet; it can be measured once it is ready."),
-        ({"suffix": ".json"}, "A node-link file has its times in itself; there is nothing that could be run."),
+        ({"suffix": ".json"}, NOT_TENSORFLOW),
     ],
 )
 def test_some_graphs_cannot_be_measured(client: Client, graph: Graph, columns: dict[str, str], sentence: str) -> None:

@@ -182,7 +182,7 @@ class UploadForm(OptionsForm):
     file = forms.FileField(
         label="Graph file",
         allow_empty_file=True,  # refused with the engine's sentence
-        help_text=f"TensorFlow or node-link: {formats_sentence(api.FORMATS)}",
+        help_text=formats_sentence(api.FORMATS),
         widget=forms.ClearableFileInput(attrs={"accept": ",".join(api.FORMATS)}),
         error_messages={"required": "No file was chosen; allowed: " + ", ".join(api.FORMATS)},
     )

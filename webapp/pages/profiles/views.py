@@ -19,7 +19,8 @@ from webapp.profiles.models import Profile
 from webapp.user_errors import conflict, error_answer, form_errors, row_or_404, wants_json
 
 NOT_READY = "This graph has not been read yet; it can be measured once it is ready."
-NODE_LINK = "A node-link file has its times in itself; there is nothing that could be run."
+NOT_TENSORFLOW = "This graph was uploaded as {}, which TensorFlow cannot run; there is nothing to measure."
+"""with the format's words"""
 UNDER_WAY = "This graph is already being measured."
 NO_TIMES = "This measurement has no times: it has not ended, or it failed."
 
@@ -32,7 +33,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     if not graph.is_ready:
         form.add_error(None, NOT_READY)
     elif not graph.format.is_tensorflow:
-        form.add_error(None, NODE_LINK)
+        form.add_error(None, NOT_TENSORFLOW.format(graph.format.words))
     if not form.is_valid():
         if wants_json(request):
             return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))

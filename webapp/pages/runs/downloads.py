@@ -26,9 +26,8 @@ from webapp.user_errors import error_answer
 PLACED_SAVED_MODEL = "placed.zip"
 CHUNK_BYTES = 1024**2
 NOTHING_YET = "This run has found no placement that fits the devices' memory; there is nothing to download."
-NO_GRAPHDEF = (
-    "This graph was uploaded as node-link JSON, so there is no GraphDef to write; download the placement as JSON."
-)
+NO_GRAPHDEF = "This graph was uploaded as {}, so there is no GraphDef to write; download the placement as JSON."
+"""with the format's words"""
 NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
 LACKS_VARIABLES = f"There is no placed SavedModel: {api.NO_VARIABLES}."
 
@@ -72,7 +71,7 @@ def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse
 def _refusal(graph: Graph, name: str) -> str | None:
     """Why the graph's file cannot be written so."""
     if name.startswith("placed") and not graph.format.write:
-        return NO_GRAPHDEF
+        return NO_GRAPHDEF.format(graph.format.words)
     if name == PLACED_SAVED_MODEL and not graph.is_saved_model:
         return NO_SAVED_MODEL
     return LACKS_VARIABLES if name == PLACED_SAVED_MODEL and graph.lacks_variables else None
