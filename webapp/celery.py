@@ -15,10 +15,10 @@ app.autodiscover_tasks()
 
 
 @app.on_after_finalize.connect  # type: ignore[untyped-decorator]  # Celery is untyped
-def _install_worker_parts(sender: Celery, **_: object) -> None:
-    from webapp.jobs import worker_parts  # needs Django's apps, which this module comes before
+def _install_worker_hooks(sender: Celery, **_: object) -> None:
+    from webapp.jobs import worker_hooks  # needs Django's apps, which this module comes before
 
-    worker_parts.install(sender)
+    worker_hooks.install(sender)
 
 
 @setup_logging.connect  # type: ignore[untyped-decorator]  # Celery is untyped

@@ -42,11 +42,11 @@ def hold_stop_signals() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
 
 
-def listen_to_stop_signals(hear: Callable[[signal.Signals], None]) -> None:
-    """Have stop signals heard, those too that were held. A hang-up that was to be ignored (nohup) stays ignored."""
+def listen_to_stop_signals(handle: Callable[[signal.Signals], None]) -> None:
+    """Pass stop signals to `handle`, held ones too. A hang-up that was to be ignored (nohup) stays ignored."""
     for number in STOP_SIGNALS:
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda received, _frame: hear(signal.Signals(received)))
+            signal.signal(number, lambda received, _frame: handle(signal.Signals(received)))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
 
 

@@ -17,7 +17,7 @@ from engine import api
 
 log = logging.getLogger(__name__)
 
-Row = TypeVar("Row", bound=Model)
+ModelType = TypeVar("ModelType", bound=Model)
 
 Errors = Mapping[str, Sequence[str]]
 """field → sentences; the empty field is for what belongs to none"""
@@ -43,7 +43,7 @@ def error_answer(request: HttpRequest, status: int, errors: Errors) -> HttpRespo
     return render(request, "error.html", {"status": HTTPStatus(status), "sentences": sentences}, status=status)
 
 
-def row_or_404(rows: QuerySet[Row], row_id: uuid.UUID | str, what: str) -> Row:
+def row_or_404(rows: QuerySet[ModelType], row_id: uuid.UUID | str, what: str) -> ModelType:
     """The row of that id. Raises Http404, which names `what` it would be, where there is none such."""
     try:
         found = rows.filter(pk=uuid.UUID(str(row_id))).first()

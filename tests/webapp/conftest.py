@@ -20,7 +20,7 @@ from tests.webapp.scripted_engine import CLUSTER
 from webapp.broker_address import redis_address
 from webapp.celery import app
 from webapp.graphs.models import Graph, PreparedBlob
-from webapp.jobs.keeper import Keeper
+from webapp.jobs.heartbeat import Heartbeat
 from webapp.projects.models import Project
 from webapp.runs.models import Run
 
@@ -40,7 +40,7 @@ def _database(request: pytest.FixtureRequest, db: None, monkeypatch: pytest.Monk
     """
     if "transactional_db" not in request.fixturenames:
         monkeypatch.setattr(BaseDatabaseWrapper, "connect", _connect_in_the_main_thread_alone)
-        monkeypatch.setattr(Keeper, "__enter__", _no_keeper)
+        monkeypatch.setattr(Heartbeat, "__enter__", _no_heartbeat)
         monkeypatch.setattr(Atomic, "__exit__", _exit_and_call_back(len(connection.savepoint_ids)))
 
 
@@ -53,7 +53,7 @@ def _connect_in_the_main_thread_alone(self: BaseDatabaseWrapper) -> None:
     _connect(self)
 
 
-def _no_keeper(_keeper: Keeper) -> Keeper:
+def _no_heartbeat(_heartbeat: Heartbeat) -> Heartbeat:
     raise AssertionError("a job is kept by a thread that uses the database: its test asks for transactional_db")
 
 

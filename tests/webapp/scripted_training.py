@@ -12,7 +12,7 @@ from engine import api
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
 from engine.policies.kept_state import WEIGHTS
 from tests.engine.policies.small_policies import small_card, small_policy
-from webapp.jobs import keeper
+from webapp.jobs import heartbeat
 from webapp.policies.models import Policy
 
 LEARNED = small_policy().to_bytes()
@@ -56,13 +56,13 @@ class Script:
     def train(
         self,
         request: api.TrainRequest,
-        tell: Callable[[api.TrainingProgress], None],
+        report_progress: Callable[[api.TrainingProgress], None],
         should_stop: api.ShouldStop,
         checkpoint: bytes | None = None,
-        keep: Callable[[bytes], None] | None = None,
+        save_state: Callable[[bytes], None] | None = None,
     ) -> bytes:
         """In the place of `api.train`."""
-        assert keep is not None
+        assert save_state is not None
         done = second_of(checkpoint) if checkpoint else 0
         self.requests.append(request)
         self.begun_from.append(done)
@@ -70,12 +70,12 @@ class Script:
             self.before_second(second)
             if should_stop():
                 return self.blob
-            tell(progress(second))
-            keep(state_after(second))
+            report_progress(progress(second))
+            save_state(state_after(second))
         if self.error is not None:
             raise self.error
         for rows in (1, 2):
-            tell(progress(self.seconds + 1, "held_out", rows))
+            report_progress(progress(self.seconds + 1, "held_out", rows))
         return self.blob
 
 
@@ -87,8 +87,8 @@ def install(monkeypatch: pytest.MonkeyPatch, script: Script) -> Script:
 
 def write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not let a whole second pass between two writes."""
-    quick = partial(keeper.Keeper, chore_every_seconds=0.01)
-    monkeypatch.setattr("webapp.policies.training.Keeper", quick)
+    quick = partial(heartbeat.Heartbeat, chore_every_seconds=0.01)
+    monkeypatch.setattr("webapp.policies.training.Heartbeat", quick)
 
 
 def events(client: Client, policy: Policy) -> Any:

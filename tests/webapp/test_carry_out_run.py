@@ -11,7 +11,7 @@ from pytest_django import Settings
 from engine import api
 from tests.supervisor.started import eventually
 from tests.webapp.scripted_engine import Script, install, rows
-from webapp.jobs import attempt, cancelling, keeper
+from webapp.jobs import attempt, cancelling, heartbeat
 from webapp.jobs.claim import Claim
 from webapp.jobs.models import SavedState
 from webapp.runs.models import Answer, Run
@@ -24,7 +24,7 @@ EPISODES = [(seq, "episode") for seq in (2, 3, 4)]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "LOOK_EVERY_SECONDS", 0.01)
 
 
 def test_a_run_ends_with_its_events_and_its_report(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_a_database_that_is_locked_for_a_while_holds_nothing_up(run: Run, monkey
 def test_a_database_that_does_not_answer_is_tried_again(
     run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The keeper's first rounds fail; the run goes on, beats and is cancelled all the same."""
+    """The heartbeat's first rounds fail; the run goes on, beats and is cancelled all the same."""
     failures = iter([OperationalError("database is locked")] * 3)
     look = Claim.cancel_requested
 

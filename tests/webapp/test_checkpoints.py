@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from engine import api
-from webapp.comparisons.models import Comparison, Member
+from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.jobs import reaper
 from webapp.jobs.claim import WORKER_VARIABLE, Claim
 from webapp.jobs.models import SavedState
@@ -45,7 +45,7 @@ def cancelled_with_its_comparison(client: Client, run: Run) -> None:
     comparison = Comparison.objects.create(
         graph=run.graph, cluster=run.cluster, methods=[run.method], seeds=1, evaluations=run.evaluations
     )
-    Member.objects.create(comparison=comparison, run=run)
+    ComparedRun.objects.create(comparison=comparison, run=run)
     client.post(f"/comparisons/{comparison.id}/cancel/")
 
 

@@ -61,7 +61,7 @@ def test_a_worker_that_lost_its_claim_can_neither_keep_nor_end_the_job(run: Run)
     Run.objects.filter(id=run.id).update(status=Run.QUEUED, claim=None)
     new = Claim.take(Run, run.id)
     assert new is not None
-    for attempt in (lambda: old.keep(last_seq=7), lambda: old.end(Run.DONE), old.cancel_requested):
+    for attempt in (lambda: old.update(last_seq=7), lambda: old.end(Run.DONE), old.cancel_requested):
         with pytest.raises(ClaimLostError):
             attempt()
     run.refresh_from_db()

@@ -11,7 +11,7 @@ from engine import api
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.states import state_of
 from webapp.comparisons import lifecycle
-from webapp.comparisons.models import Comparison, Member
+from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.claim import Claim
 from webapp.pages.comparisons.page import request_of
@@ -49,8 +49,8 @@ def comparison(real_graph: Graph) -> Comparison:
 
 def carry_out(comparison: Comparison) -> None:
     """As workers do with what is queued."""
-    for member in Member.objects.filter(comparison=comparison):
-        place_run(member.run_id)
+    for compared in ComparedRun.objects.filter(comparison=comparison):
+        place_run(compared.run_id)
 
 
 def test_each_method_and_seed_is_a_run_in_the_queue(client: Client, ready_graph: Graph, broker: MemoryBroker) -> None:
@@ -104,7 +104,7 @@ def test_once_all_have_ended_it_shows_what_the_engine_gives(client: Client, comp
 def test_what_is_shown_while_a_run_works_grows_with_its_events(client: Client, comparison: Comparison) -> None:
     address = f"/comparisons/{comparison.id}/state.json"
     assert client.get(address).json()["one_device_us"] is None
-    [first, *_] = Member.objects.filter(comparison=comparison)
+    [first, *_] = ComparedRun.objects.filter(comparison=comparison)
     place_run(first.run_id)
     state = client.get(address).json()
     assert (state["ended"], state["methods"][0]["ended"], state["methods"][0]["feasible"]) == (1, 1, 1)
@@ -175,7 +175,7 @@ def test_a_list_of_runs_has_one_line_for_all_of_it(client: Client, comparison: C
         assert f'<time datetime="{localtime(comparison.created_at).isoformat()}"' in page
         assert "/runs/" not in page.partition('id="runs-title"')[2]
     assert state_of(client, "comparison", comparison.id)["status"] == "queued"
-    [first, *_] = Member.objects.filter(comparison=comparison)
+    [first, *_] = ComparedRun.objects.filter(comparison=comparison)
     place_run(first.run_id)
     [best_us] = Run.objects.filter(id=first.run_id).values_list("best_step_time_us", flat=True)
     told = {"status": "running", "stage": "1 of 3 ended", "best_step_time_us": best_us, "evaluations_used": 30}
@@ -186,7 +186,7 @@ def test_a_list_of_runs_has_one_line_for_all_of_it(client: Client, comparison: C
 
 
 def test_all_of_it_is_cancelled(client: Client, comparison: Comparison) -> None:
-    [first, *_] = Member.objects.filter(comparison=comparison)
+    [first, *_] = ComparedRun.objects.filter(comparison=comparison)
     assert Claim.take(Run, first.run_id) is not None
     response = client.post(f"/comparisons/{comparison.id}/cancel/")
     assert (response.status_code, response.headers["Location"]) == (302, f"/comparisons/{comparison.id}/")

@@ -6,13 +6,13 @@ import pytest
 from django.test import Client
 
 from webapp.graphs.models import Graph
-from webapp.pages import list_pages
+from webapp.pages import pagination
 from webapp.projects.models import Project
 
 
 @pytest.fixture(autouse=True)
 def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_pages, "ROWS_A_PAGE", 2)
+    monkeypatch.setattr(pagination, "ROWS_A_PAGE", 2)
 
 
 def shown(client: Client, address: str) -> str:

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from engine import api
 from tests.engine.policies.small_policies import card_with_a_misfit, small_card, small_policy
 from webapp.graphs.models import Graph
-from webapp.pages import list_pages
+from webapp.pages import pagination
 from webapp.policies import lifecycle, offered
 from webapp.policies.default_policy import NAME
 from webapp.policies.models import Policy
@@ -68,7 +68,7 @@ def test_what_is_asked_for_again_and_again_loads_no_card(client: Client) -> None
 
 
 def test_the_list_has_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_pages, "ROWS_A_PAGE", 2)
+    monkeypatch.setattr(pagination, "ROWS_A_PAGE", 2)
     for number in range(5):
         kept(f"number {number}")
     for page, shown in ((1, {4, 3}), (2, {2, 1}), (3, {0})):

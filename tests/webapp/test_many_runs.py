@@ -8,9 +8,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from tests.webapp.scripted_engine import CLUSTER
-from webapp.comparisons.models import Comparison, Member
+from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
-from webapp.pages import list_pages
+from webapp.pages import pagination
 from webapp.policies.models import Policy
 from webapp.runs.models import Answer, Run
 
@@ -30,7 +30,7 @@ def compared(graph: Graph, seeds: int) -> Comparison:
     for seed in range(seeds):
         run = started(graph, seed, status=Run.DONE)
         Answer.objects.create(run=run, step_time_us=1.0, device_of_group=[0, 1, 0], report={})
-        Member.objects.create(comparison=comparison, run=run)
+        ComparedRun.objects.create(comparison=comparison, run=run)
     return comparison
 
 
@@ -57,7 +57,7 @@ def shown(page: str) -> list[str]:
 def test_the_list_has_pages_the_newest_first(
     client: Client, ready_graph: Graph, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    monkeypatch.setattr(list_pages, "ROWS_A_PAGE", 2)
+    monkeypatch.setattr(pagination, "ROWS_A_PAGE", 2)
     address = address.format(graph=ready_graph.id, project=ready_graph.project_id)
     made: list[Run | Comparison] = [started(ready_graph), compared(ready_graph, 3)]
     made += [started(ready_graph), started(ready_graph), compared(ready_graph, 1)]
@@ -74,7 +74,7 @@ def test_the_list_has_pages_the_newest_first(
 def test_a_page_that_comes_back_with_errors_leads_to_the_list_s_own(
     client: Client, ready_graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(list_pages, "ROWS_A_PAGE", 1)
+    monkeypatch.setattr(pagination, "ROWS_A_PAGE", 1)
     for seed in range(2):
         started(ready_graph, seed)
     refused = client.post(f"/graphs/{ready_graph.id}/runs/", {})
@@ -85,7 +85,7 @@ def test_a_page_that_comes_back_with_errors_leads_to_the_list_s_own(
 def test_the_runs_that_apply_a_policy_have_pages(
     client: Client, ready_graph: Graph, policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(list_pages, "ROWS_A_PAGE", 2)
+    monkeypatch.setattr(pagination, "ROWS_A_PAGE", 2)
     runs = [started(ready_graph, policy=policy) for _ in range(3)]
     pages = [asked(client, f"/policies/{policy.id}/?page={number}")[1] for number in (1, 2)]
     assert [key for page in pages for key in shown(page)] == [run.id.hex for run in reversed(runs)]
@@ -106,7 +106,7 @@ def test_no_list_of_runs_loads_what_was_read_of_their_graphs(
     few, _ = asked(client, address)
     for seed in range(1, 4):
         started(ready_graph, policy=policy)
-        Member.objects.create(comparison=comparison, run=started(ready_graph, seed))
+        ComparedRun.objects.create(comparison=comparison, run=started(ready_graph, seed))
     many, page = asked(client, address)
     assert len(many) == len(few), "a query more for each run"
     assert len(shown(page)) >= 4

@@ -102,4 +102,4 @@ def test_a_migration_needs_no_code_that_may_change_after_it(path: Path) -> None:
     imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     own = {name for name in imported if name.split(".")[0] in ("webapp", "engine")}
-    assert own <= {"webapp.json_text"}, "columns of JSON, which Django writes into migrations by their name"
+    assert own <= {"webapp.json_field"}, "columns of JSON, which Django writes into migrations by their name"

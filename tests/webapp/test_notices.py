@@ -39,7 +39,7 @@ def _give_back(run: Run) -> None:
 
 
 def _store(run: Run) -> None:
-    Claim(Run, run.id, _token(run)).keep(evaluations_used=3)
+    Claim(Run, run.id, _token(run)).update(evaluations_used=3)
 
 
 def _end(run: Run) -> None:
@@ -79,7 +79,7 @@ def test_whoever_changes_a_job_announces_it_and_counts_the_change(run: Run, sent
 def test_a_heartbeat_is_no_news(run: Run, sent: list[uuid.UUID]) -> None:
     claim = _claimed(run)
     sent.clear()
-    claim.keep()
+    claim.update()
     assert sent == []
 
 

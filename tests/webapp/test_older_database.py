@@ -17,7 +17,7 @@ from django.db import connection, models
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 
-from webapp.comparisons.models import Comparison
+from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event, SavedState
 from webapp.policies.models import Policy
@@ -81,7 +81,13 @@ def _number_of_rows(table: str) -> int:
 def test_every_row_is_there(older: None) -> None:
     assert Event.objects.count() == _number_of_rows("runs_event") + _number_of_rows("policies_policyevent")
     assert SavedState.objects.count() == _number_of_rows("runs_checkpoint") + _number_of_rows("policies_trainingstate")
-    kinds = {Run: "runs_run", Policy: "policies_policy", Comparison: "comparisons_comparison", Graph: "graphs_graph"}
+    kinds = {
+        Run: "runs_run",
+        Policy: "policies_policy",
+        Comparison: "comparisons_comparison",
+        ComparedRun: "comparisons_member",
+        Graph: "graphs_graph",
+    }
     for model, table in kinds.items():
         assert model._default_manager.count() == _number_of_rows(table)
 
@@ -135,7 +141,7 @@ def test_every_page_opens(older: None, client: Client) -> None:
 def test_going_back_loses_nothing_either(older: None) -> None:
     MigrationExecutor(connection).migrate([*VERSION_0_1_0, ("jobs", None)])
     with connection.cursor() as cursor:
-        for table in ("runs_event", "policies_policyevent", "runs_checkpoint", "policies_trainingstate"):
+        for table in TABLES:
             cursor.execute(f"SELECT COUNT(*) FROM {table}")
             assert cursor.fetchone()[0] == _number_of_rows(table)
     executor = MigrationExecutor(connection)

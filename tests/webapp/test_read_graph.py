@@ -11,7 +11,7 @@ from tests.webapp.graph_files import graphdef, node_link
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.graphs.reading import read_graph
 from webapp.graphs.uploads import accept_sample
-from webapp.jobs import keeper
+from webapp.jobs import heartbeat
 from webapp.projects.models import Project
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -74,7 +74,7 @@ def test_progress_is_shown(client: Client, graph: Graph, monkeypatch: pytest.Mon
 def test_a_graph_that_is_deleted_while_it_is_read_leaves_nothing(
     client: Client, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "LOOK_EVERY_SECONDS", 0.01)
 
     def prepare(*arguments: object, **_: object) -> None:
         assert client.post(f"/graphs/{graph.id}/delete/").status_code == 302

@@ -44,20 +44,20 @@ def test_it_queues_a_run_without_a_heartbeat_again(run: Run) -> None:
     run.refresh_from_db()
     assert (run.status, run.claim, run.attempts) == (Run.QUEUED, None, 1)
     with pytest.raises(ClaimLostError):
-        claim.keep()
+        claim.update()
 
 
 def test_it_leaves_a_run_with_a_heartbeat_alone(run: Run) -> None:
     claim = claimed(run, FRESH)
     assert reaper.reap(Run) == 0
-    claim.keep()
+    claim.update()
 
 
 def test_a_worker_that_beats_before_the_second_look_keeps_its_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = claimed(run, STALE)
-    monkeypatch.setattr("webapp.jobs.reaper.time.sleep", lambda _: claim.keep())
+    monkeypatch.setattr("webapp.jobs.reaper.time.sleep", lambda _: claim.update())
     assert reaper.reap(Run) == 0
-    claim.keep()
+    claim.update()
 
 
 def test_a_heartbeat_far_in_the_future_is_none(run: Run) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from tests.webapp.scripted_engine import CLUSTER
-from webapp.comparisons.models import Comparison, Member
+from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.job import Job
 from webapp.pages.states import MOST_AT_ONCE
@@ -30,7 +30,7 @@ def test_all_kinds_in_one_answer(client: Client, run: Run) -> None:
     comparison = Comparison.objects.create(
         graph=graph, cluster=CLUSTER, methods=["random"], evaluations=9, seconds=None, seeds=1
     )
-    Member.objects.create(comparison=comparison, run=run)
+    ComparedRun.objects.create(comparison=comparison, run=run)
     jobs: dict[str, Job | Comparison] = {"graph": graph, "profile": profile, "policy": policy, "run": run}
     jobs["comparison"] = comparison
     told = client.get("/states.json", {kind: job.id.hex for kind, job in jobs.items()}).json()

@@ -16,7 +16,7 @@ from tests.engine.policies.small_policies import small_card
 from tests.supervisor.started import eventually
 from tests.webapp.scripted_training import KilledError, Script, events, install, state_after, write_at_once
 from webapp.graphs.models import Graph, PreparedBlob
-from webapp.jobs import keeper, reaper
+from webapp.jobs import heartbeat, reaper
 from webapp.jobs.claim import WORKER_VARIABLE
 from webapp.jobs.models import SavedState
 from webapp.policies import training_store
@@ -34,7 +34,7 @@ KEPT = "This is what it had learned after {} s of training, as it was last kept.
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "LOOK_EVERY_SECONDS", 0.01)
     monkeypatch.setattr(training_store, "seconds_between_events", lambda _plan: 0.0)
     monkeypatch.setattr(reaper, "SECOND_LOOK_AFTER_SECONDS", 0.01)
     write_at_once(monkeypatch)

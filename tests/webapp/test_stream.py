@@ -21,7 +21,7 @@ from tests.webapp.streams import messages, open_stream
 from webapp.jobs import stream as live
 from webapp.jobs.models import Event
 from webapp.jobs.notices import announce, listeners
-from webapp.json_text import to_text
+from webapp.json_field import to_text
 from webapp.pages.events import LARGEST_SEQ
 from webapp.runs.models import Run
 

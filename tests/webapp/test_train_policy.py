@@ -18,7 +18,7 @@ from tests.webapp.states import state_of
 from tests.webapp.streams import messages, open_stream
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
-from webapp.jobs import keeper, reaper
+from webapp.jobs import heartbeat, reaper
 from webapp.jobs.claim import Claim
 from webapp.jobs.models import Event, SavedState
 from webapp.policies import forms, training_store
@@ -42,7 +42,7 @@ FORM: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "LOOK_EVERY_SECONDS", 0.01)
     monkeypatch.setattr(training_store, "seconds_between_events", lambda _plan: 0.0)
     monkeypatch.setattr(reaper, "SECOND_LOOK_AFTER_SECONDS", 0.01)
 
@@ -315,7 +315,7 @@ def test_a_stream_brings_its_stages_its_events_and_its_end(
     claim = Claim.take(Policy, policy.id)
     assert claim is not None
     assert json.loads(next(stream).data)["status"] == "running"
-    claim.keep(stage="Building", stage_done=1, stage_total=3)
+    claim.update(stage="Building", stage_done=1, stage_total=3)
     told = {"status": "running", "stage": "Building", "done": 1, "total": 3, "error": ""}
     assert json.loads(next(stream).data) == told
     Policy.objects.update(status=Policy.QUEUED)

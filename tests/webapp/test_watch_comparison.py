@@ -11,7 +11,7 @@ from tests.webapp.processes import Surroundings
 from tests.webapp.scripted_engine import episode, started
 from tests.webapp.streams import messages, open_stream
 from webapp.comparisons import lifecycle
-from webapp.comparisons.models import Comparison, Member
+from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.cancelling import cancel
 from webapp.jobs.claim import Claim
@@ -31,8 +31,8 @@ def comparison(real_graph: Graph) -> Comparison:
 
 def carry_out(comparison: Comparison) -> None:
     """As workers do with what is queued."""
-    for member in Member.objects.filter(comparison=comparison):
-        place_run(member.run_id)
+    for compared in ComparedRun.objects.filter(comparison=comparison):
+        place_run(compared.run_id)
 
 
 def state(client: Client, comparison: Comparison) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_whatever_changes_a_run_changes_its_number(client: Client, comparison: C
     claim = Claim.take(Run, first.id)
     assert claim is not None
     numbers.append(events(client, comparison)["last_seq"])
-    claim.keep(evaluations_used=1)
+    claim.update(evaluations_used=1)
     numbers.append(events(client, comparison)["last_seq"])
     cancel(second)
     numbers.append(events(client, comparison)["last_seq"])
@@ -117,14 +117,14 @@ def test_what_a_run_that_went_on_has_said_is_heard_once(run: Run) -> None:
         listener.hear(item)
     run = Run.objects.select_related("summary").get()
     assert run.summary.seq == 8
-    assert run_summary.heard_of(run) == listener
-    assert json.loads(json.dumps(listener.to_json())) == run.summary.heard
+    assert run_summary.summary_of(run) == listener
+    assert json.loads(json.dumps(listener.to_json())) == run.summary.content
 
 
 def test_a_summary_is_never_put_back_by_a_late_reader(run: Run) -> None:
-    run_summary.keep_heard(run.id, 9, api.ComparisonListener(elapsed_seconds=9.0).to_json())
-    run_summary.keep_heard(run.id, 4, api.ComparisonListener(elapsed_seconds=4.0).to_json())
-    assert (RunSummary.objects.get().seq, RunSummary.objects.get().heard["elapsed_seconds"]) == (9, 9.0)  # type: ignore[call-overload, index]
+    run_summary.store_summary(run.id, 9, api.ComparisonListener(elapsed_seconds=9.0).to_json())
+    run_summary.store_summary(run.id, 4, api.ComparisonListener(elapsed_seconds=4.0).to_json())
+    assert (RunSummary.objects.get().seq, RunSummary.objects.get().content["elapsed_seconds"]) == (9, 9.0)  # type: ignore[call-overload, index]
 
 
 def test_it_comes_as_a_stream_until_the_last_run_has_ended(around: Surroundings, comparison: Comparison) -> None:

@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from engine import api
-from webapp.comparisons.models import Comparison, Member
+from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.policies.models import Policy
@@ -30,13 +30,13 @@ def start(graph: Graph, request: api.ComparisonRequest, policy: Policy | None = 
             policy_digest="" if policy is None else policy.digest,
             settings={method: dict(values) for method, values in request.settings.items()},
         )
-        for method, seed in sorted(request.members(), key=lambda member: member[1]):
+        for method, seed in sorted(request.members(), key=lambda method_and_seed: method_and_seed[1]):
             settings = request.settings.get(method, {})
             run_request = api.RunRequest(
                 request.cluster, method, request.budget, seed, settings, drop_devices=request.drop_devices
             )
             own = policy if request.takes_policy(method) else None
-            Member.objects.create(comparison=comparison, run=runs.start(graph, run_request, own))
+            ComparedRun.objects.create(comparison=comparison, run=runs.start(graph, run_request, own))
     return comparison
 
 
@@ -48,7 +48,7 @@ def cancel(comparison: Comparison) -> int:
 def delete(comparison: Comparison) -> None:
     """Away with it and its runs; workers on them stop at their next look."""
     with transaction.atomic():
-        Run.objects.filter(member__comparison=comparison).delete()
+        Run.objects.filter(compared__comparison=comparison).delete()
         comparison.delete()
 
 
@@ -57,7 +57,7 @@ def runs_of(comparison: Comparison) -> list[Run]:
     assert isinstance(comparison.methods, list)
     order = {str(method): index for index, method in enumerate(comparison.methods)}
     found = (
-        Run.objects.filter(member__comparison=comparison)
+        Run.objects.filter(compared__comparison=comparison)
         .select_related("graph", "answer", "summary")
         .defer("graph__summary")
     )

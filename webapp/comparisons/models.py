@@ -6,7 +6,7 @@ from django.db import models
 
 from engine import api
 from webapp.graphs.models import Graph
-from webapp.json_text import JsonTextField
+from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
 from webapp.runs.models import Run
 
@@ -61,11 +61,11 @@ class Comparison(models.Model):
         return [(labels.get(method, method), str(values["preset"])) for method, values in own if "preset" in values]
 
 
-class Member(models.Model):
+class ComparedRun(models.Model):
     """One run of a comparison."""
 
-    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="members")
-    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="member")
+    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="compared_runs")
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="compared")
 
     class Meta:
         ordering = ("id",)

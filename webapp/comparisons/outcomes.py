@@ -2,14 +2,14 @@
 
 from engine import api
 from webapp.runs.models import Answer, Run
-from webapp.runs.run_summary import heard_of
+from webapp.runs.run_summary import summary_of
 
 CANCELLED = "cancelled before it found a placement that fits the memory"
 
 
 def outcome_of(run: Run) -> api.Outcome:
     """`run` as it is now; where it works, what it has found so far."""
-    listener = heard_of(run)
+    listener = summary_of(run)
     answer = _answer_of(run)
     reason = run.error if run.status == Run.FAILED else ""
     step_time_us = None if reason else run.best_step_time_us

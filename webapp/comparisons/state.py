@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from engine import api
 from webapp.comparisons.lifecycle import runs_of
-from webapp.comparisons.models import Comparison, Member
+from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.jobs.stream import Look
-from webapp.json_text import to_text
+from webapp.json_field import to_text
 from webapp.runs.models import Run
 
 EVENT_TYPE, EVENT_VERSION = "comparison", 1
@@ -49,7 +49,7 @@ class ComparisonEvents:
 
     def job_ids(self) -> list[uuid.UUID]:
         """Its runs."""
-        return list(Member.objects.filter(comparison_id=self.comparison_id).values_list("run_id", flat=True))
+        return list(ComparedRun.objects.filter(comparison_id=self.comparison_id).values_list("run_id", flat=True))
 
     def look(self, seq: int, limit: int) -> Look | None:
         """The state where its number is not `seq`; None where the comparison has been deleted."""

@@ -9,7 +9,7 @@ from django.db import models
 from engine import api
 from webapp.graphs.graph_options import GraphOptions
 from webapp.jobs.job import StagedJob
-from webapp.json_text import JsonTextField
+from webapp.json_field import JsonTextField
 from webapp.projects.models import Project
 
 SAVED_MODEL_SUFFIX = ".zip"

@@ -10,9 +10,9 @@ from webapp.graphs.models import Graph, PreparedBlob
 from webapp.graphs.uploads import limits
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim
-from webapp.jobs.keeper import Keeper
+from webapp.jobs.heartbeat import Heartbeat
 from webapp.jobs.progress_report import ProgressReport
-from webapp.json_text import to_text
+from webapp.json_field import to_text
 
 
 def read_graph(graph_id: uuid.UUID) -> None:
@@ -21,7 +21,7 @@ def read_graph(graph_id: uuid.UUID) -> None:
     if claim is None:
         return
     graph = Graph.objects.get(id=graph_id)
-    with attempt(claim), Keeper(claim, chore=lambda: None):
+    with attempt(claim), Heartbeat(claim, chore=lambda: None):
         report_progress = ProgressReport(claim)
         if graph.sample:
             _build_sample(claim, graph, report_progress)
@@ -35,7 +35,7 @@ def _build_sample(claim: Claim[Graph], graph: Graph, report_progress: api.Report
         api.build(graph.sample, draft, report_progress)
         with draft.open("rb") as file:
             content_hash = hashlib.file_digest(file, "sha256").hexdigest()
-        claim.keep(file_bytes=draft.stat().st_size, content_hash=content_hash)
+        claim.update(file_bytes=draft.stat().st_size, content_hash=content_hash)
         draft.replace(graph.source_path)
     finally:
         draft.unlink(missing_ok=True)

@@ -22,5 +22,5 @@ def cancel(job: Job) -> bool:
         **CHANGED,
     )
     announce(job.id)
-    model.settle()  # one that waited to go on has ended by this, and has left something
+    model.clean_up_ended()  # one that waited to go on has ended by this, and has left something
     return changed == 1

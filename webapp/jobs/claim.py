@@ -51,8 +51,8 @@ class Claim(Generic[JobType]):
         """The job's row while it is this claim's, else none."""
         return self.model._default_manager.filter(id=self.job_id, status=self.model.WORKING, claim=self.token)
 
-    def keep(self, **changes: Any) -> None:
-        """Beat, and change columns of the row. Raises ClaimLostError if it is not ours."""
+    def update(self, **changes: Any) -> None:
+        """Renew the heartbeat and change columns of the row. Raises ClaimLostError if it is not ours."""
         self._update(heartbeat_at=Now(), **changes, **(CHANGED if changes else {}))
         if changes:
             announce(self.job_id)

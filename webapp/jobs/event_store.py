@@ -10,7 +10,7 @@ from django.db import transaction
 from engine import api
 from webapp.jobs.claim import Claim, ClaimLostError, JobType
 from webapp.jobs.models import Event, SavedState
-from webapp.json_text import to_text
+from webapp.json_field import to_text
 
 MOST_BUFFERED = 20_000
 """an engine that reports more between two writes waits for the database"""
@@ -43,7 +43,7 @@ class Batch:
     def write(self, claim: Claim[Any]) -> None:
         """Write it, in the caller's transaction. Raises ClaimLostError before anything is written."""
         last_seq = {"last_seq": self.events[-1].seq} if self.events else {}
-        claim.keep(**self.columns, **last_seq)
+        claim.update(**self.columns, **last_seq)
         Event.objects.bulk_create(self.events, batch_size=ROWS_A_STATEMENT)
         if self.state is not None:
             SavedState.objects.update_or_create(job_id=claim.job_id, defaults=self.state)

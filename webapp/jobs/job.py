@@ -57,7 +57,7 @@ class Job(models.Model):
         abstract = True
 
     @classmethod
-    def settle(cls) -> None:
+    def clean_up_ended(cls) -> None:
         """See to what jobs have left that have ended, however they did: whoever ends one calls it, and a reaper does.
 
         Anybody may call it at any time; it does nothing where nothing is left.

@@ -85,12 +85,12 @@ class Listeners:
     async def _listen(self) -> None:
         while True:
             try:
-                await self._hear()
+                await self._receive()
             except (RedisError, OSError) as error:
                 log.warning("no notices from Redis; trying again: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _hear(self) -> None:
+    async def _receive(self) -> None:
         """Ring the bells, until the connection is lost."""
         client = redis_asyncio.Redis.from_url(settings.NOTICES_URL, health_check_interval=HEALTH_CHECK_SECONDS)
         async with client, client.pubsub() as channel:

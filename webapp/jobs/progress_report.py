@@ -22,4 +22,4 @@ class ProgressReport:
         if stage == self._stage and now - self._written_at < PROGRESS_EVERY_SECONDS:
             return
         self._stage, self._written_at = stage, now
-        self._claim.keep(stage=stage[:200], stage_done=done, stage_total=total)
+        self._claim.update(stage=stage[:200], stage_done=done, stage_total=total)

@@ -39,7 +39,7 @@ def reap(model: type[Job]) -> int:
         time.sleep(min(SECOND_LOOK_AFTER_SECONDS, settings.HEARTBEAT_SECONDS))
         given_back = _give_back(model, stale, crashed=True)
     _end_cancelled(model)
-    model.settle()
+    model.clean_up_ended()
     return given_back
 
 
@@ -48,7 +48,7 @@ def give_back_all_of(worker: str) -> int:
     given_back = 0
     for model in job_models():
         given_back += _give_back(model, model._default_manager.filter(worker=worker), crashed=False)
-        model.settle()
+        model.clean_up_ended()
     return given_back
 
 

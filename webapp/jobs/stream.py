@@ -21,7 +21,7 @@ from django.db import close_old_connections
 from webapp.jobs.event_log import events_after
 from webapp.jobs.job import JobWithEvents
 from webapp.jobs.notices import listeners
-from webapp.json_text import to_text
+from webapp.json_field import to_text
 
 LOOK_EVERY_SECONDS = 15.0
 """by itself; the comment that goes out then keeps the connection open"""
@@ -31,7 +31,7 @@ MOST_STREAMS = 500
 """open in one process; who comes later is told so, and asks for pages of events instead"""
 
 Arguments = ParamSpec("Arguments")
-Found = TypeVar("Found")
+Answered = TypeVar("Answered")
 
 _readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="stream")
 """that look into the database for all streams: a viewer holds neither a thread nor a connection while it waits"""
@@ -92,7 +92,7 @@ class JobEvents:
 async def messages(source: Source, seq: int) -> AsyncIterator[str]:
     """The stream from after event `seq` until the job has ended, or is deleted."""
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
-    told: dict[str, Any] = {}
+    sent: dict[str, Any] = {}
     with listeners.bell(await read(source.job_ids)) as news:
         while True:
             news.clear()
@@ -102,9 +102,9 @@ async def messages(source: Source, seq: int) -> AsyncIterator[str]:
                 data = ",".join(text for _, text in look.events)
                 yield f"id: {seq}\nevent: events\ndata: [{data}]\n\n"
             more = len(look.events) == MOST_EVENTS_A_MESSAGE
-            if look.state != told and not more:
-                told = look.state
-                yield f"event: status\ndata: {to_text(told)}\n\n"
+            if look.state != sent and not more:
+                sent = look.state
+                yield f"event: status\ndata: {to_text(sent)}\n\n"
             if look.ended and not more:
                 return
             if not more and not await _rang(news):
@@ -126,10 +126,10 @@ def _deleted(what: str) -> Look:
     return Look({"status": "deleted", "error": f"This {what} has been deleted."}, ended=True, last_seq=0)
 
 
-async def read(look: Callable[Arguments, Found], *arguments: Arguments.args, **named: Arguments.kwargs) -> Found:
+async def read(look: Callable[Arguments, Answered], *arguments: Arguments.args, **named: Arguments.kwargs) -> Answered:
     """What `look` finds in the database, in one of the few threads that read for streams."""
 
-    def reading() -> Found:
+    def reading() -> Answered:
         try:
             return look(*arguments, **named)
         finally:

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from engine import api
 from webapp.jobs.notices import listeners
 from webapp.jobs.stream import MOST_STREAMS, Look, Source, messages, read
-from webapp.json_text import to_text
+from webapp.json_field import to_text
 from webapp.user_errors import error_answer
 
 MOST_EVENTS_A_PAGE = 2000

@@ -10,13 +10,13 @@ from django.http import HttpRequest
 
 from engine import api
 from webapp.comparisons.models import Comparison
-from webapp.pages.list_pages import page_of
+from webapp.pages.pagination import page_of
 from webapp.runs.models import Run
 
-ENDED = Q(members__run__status__in=(Run.DONE, Run.FAILED, Run.CANCELLED))
+ENDED = Q(compared_runs__run__status__in=(Run.DONE, Run.FAILED, Run.CANCELLED))
 LARGE = "graph__summary"
 """of each row's graph; no list shows it"""
-BEGUN = Q(members__run__status=Run.RUNNING) | ENDED
+BEGUN = Q(compared_runs__run__status=Run.RUNNING) | ENDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def page_of_lines(
     runs: QuerySet[Run], comparisons: QuerySet[Comparison], request: HttpRequest
 ) -> Page[RunLine | ComparisonLine]:
     """A page of lines, the newest first: `runs` that belong to no comparison, and `comparisons`. Raises Http404."""
-    keys = _keys(runs.filter(member=None), "run").union(_keys(comparisons, "comparison"), all=True)
+    keys = _keys(runs.filter(compared=None), "run").union(_keys(comparisons, "comparison"), all=True)
     page = page_of(keys.order_by("-created_at", "id"), request)
     order = {key: place for place, (_, key, _) in enumerate(page.object_list)}
     own_runs = runs.filter(id__in=[key for _, key, kind in page.object_list if kind == "run"])
@@ -102,11 +102,11 @@ def _keys(rows: QuerySet[Any], kind: str) -> QuerySet[Any, Any]:
 def comparison_lines(comparisons: QuerySet[Comparison]) -> list[ComparisonLine]:
     """One for each."""
     rows = comparisons.annotate(
-        total=Count("members"),
-        ended=Count("members", filter=ENDED),
-        begun=Count("members", filter=BEGUN),
-        best_us=Min("members__run__best_step_time_us"),
-        used=Sum("members__run__evaluations_used", default=0),
-        budgets=Sum("members__run__evaluations", default=0),
+        total=Count("compared_runs"),
+        ended=Count("compared_runs", filter=ENDED),
+        begun=Count("compared_runs", filter=BEGUN),
+        best_us=Min("compared_runs__run__best_step_time_us"),
+        used=Sum("compared_runs__run__evaluations_used", default=0),
+        budgets=Sum("compared_runs__run__evaluations", default=0),
     )
     return [ComparisonLine(row, row.total, row.ended, row.begun, row.best_us, row.used, row.budgets) for row in rows]

@@ -28,7 +28,7 @@ class _Seen:
     lasts: bool = True
     """whether the fault is the file's own: until that changes, it need not be looked at again"""
 
-    def tells(self, path: Path, changed_ns: int) -> bool:
+    def holds_for(self, path: Path, changed_ns: int) -> bool:
         """Whether what was seen still holds of this file."""
         same = (self.path, self.changed_ns) == (path, changed_ns)
         return same and (self.lasts if self.fault else _is_kept(self))
@@ -54,7 +54,7 @@ def bring_up_to_date() -> str:
             _retire("")
             return ""
         seen = _seen
-        if seen is None or not seen.tells(path, changed_ns):
+        if seen is None or not seen.holds_for(path, changed_ns):
             seen = _seen = _look_at(path, changed_ns)
         _retire(seen.digest)
         return seen.fault

@@ -9,7 +9,7 @@ from django.db import models, transaction
 from engine import api
 from webapp.jobs.job import JobWithEvents, StagedJob
 from webapp.jobs.models import SavedState
-from webapp.json_text import JsonTextField
+from webapp.json_field import JsonTextField
 from webapp.policies.summary import PolicySummary, columns_of_file
 from webapp.policies.training_plan import TrainingPlan
 
@@ -27,7 +27,7 @@ class Policy(JobWithEvents, StagedJob):
     Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it; what was learned
     until it was cancelled is kept. queued → cancelled: the web, at once (running: it only sets `cancel_requested`).
     running → queued, and → failed after too many attempts, → cancelled if that was asked for and its worker died: a
-    reaper. One that has ended without a file, but with a state, gets the policy that is in the state (`settle`).
+    reaper. One that has ended without a file, but with a state, gets the policy of that state (`clean_up_ended`).
     An upload is done from the beginning. A policy can be applied once it has a file (then it has a `digest`) of the
     version that this release applies.
     """
@@ -71,13 +71,13 @@ class Policy(JobWithEvents, StagedJob):
         return self.name
 
     @classmethod
-    def settle(cls) -> None:
+    def clean_up_ended(cls) -> None:
         """Make policies of the states that trainings have left which ended without a file: lost, failed, stopped.
 
         Each state is seen to once. It loads no torch and needs no graph.
         """
         for policy_id in list(cls.left_states().values_list("job_id", flat=True)):
-            _settle(policy_id)
+            _salvage(policy_id)
 
     @property
     def has_file(self) -> bool:
@@ -129,7 +129,7 @@ class PolicyFile(models.Model):
         return f"file of {self.policy_id}"
 
 
-def _settle(policy_id: uuid.UUID) -> None:
+def _salvage(policy_id: uuid.UUID) -> None:
     """Make the policy of the state of one training that has ended."""
     with transaction.atomic():
         policy = Policy.objects.select_for_update().defer("card").filter(id=policy_id).first()

@@ -10,7 +10,7 @@ from engine import api
 from webapp.graphs.models import Graph
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim, ClaimLostError
-from webapp.jobs.keeper import Keeper
+from webapp.jobs.heartbeat import Heartbeat
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
 from webapp.policies.training_store import TrainingStore
@@ -30,56 +30,56 @@ def train_policy(policy_id: uuid.UUID) -> None:
         if policy is None:
             raise ClaimLostError(str(policy_id))
         store = TrainingStore(claim, policy)
-        with Keeper(claim, chore=store.write) as keeper:
-            _train(policy, store, keeper)
-    Policy.settle()
+        with Heartbeat(claim, chore=store.write) as heartbeat:
+            _train(policy, store, heartbeat)
+    Policy.clean_up_ended()
 
 
-def _train(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
+def _train(policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> None:
     plan = policy.training_plan
     assert plan is not None, "only trainings are queued"
 
-    def pulse() -> None:
-        if keeper.should_stop():
+    def stop_if_asked() -> None:
+        if heartbeat.should_stop():
             raise PreparingCancelledError
 
     try:
-        request = request_of(policy.name, plan, store.stage, pulse)
+        request = request_of(policy.name, plan, store.report_preparation, stop_if_asked)
         checkpoint = store.state_of(api.training_identity(request))
-        blob = api.train(request, store.tell, keeper.should_stop, checkpoint, store.keep)
+        blob = api.train(request, store.report_progress, heartbeat.should_stop, checkpoint, store.save_state)
     except PreparingCancelledError:
-        _end_early(policy, store, keeper)
+        _end_early(policy, store, heartbeat)
         return
     except Exception:
         store.write()
         raise
-    if keeper.lost.is_set():
+    if heartbeat.lost.is_set():
         raise ClaimLostError(str(policy.id))
     card = api.read_policy(blob, policy.name).card
-    if keeper.cancelled.is_set() and not card.has_learned:
-        _end_early(policy, store, keeper)
+    if heartbeat.cancelled.is_set() and not card.has_learned:
+        _end_early(policy, store, heartbeat)
         return
-    store.end_with(Policy.CANCELLED if keeper.cancelled.is_set() else Policy.DONE, blob, card.to_json())
+    store.end_with(Policy.CANCELLED if heartbeat.cancelled.is_set() else Policy.DONE, blob, card.to_json())
 
 
-def _end_early(policy: Policy, store: TrainingStore, keeper: Keeper) -> None:
+def _end_early(policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> None:
     """Cancelled before it has learned anything, in this attempt."""
-    if keeper.lost.is_set():
+    if heartbeat.lost.is_set():
         raise ClaimLostError(str(policy.id))
     store.end_with(Policy.CANCELLED, None, None)
 
 
 def request_of(
-    name: str, plan: TrainingPlan, report_progress: api.ReportProgress, pulse: Callable[[], None]
+    name: str, plan: TrainingPlan, report_progress: api.ReportProgress, stop_if_asked: Callable[[], None]
 ) -> api.TrainRequest:
     """The engine's request for `plan`, families built where their cache lacks them. Raises a PlacetoError.
 
-    `pulse` is called several times a second; what it raises ends the work.
+    `stop_if_asked` is called several times a second; what it raises ends the work.
     """
-    graphs, held_out = _prepared(plan.graphs, pulse), _prepared(plan.held_out, pulse)
+    graphs, held_out = _prepared(plan.graphs, stop_if_asked), _prepared(plan.held_out, stop_if_asked)
     cache = Path(settings.FAMILIES_FOLDER)
     for family in plan.families:
-        prepared = api.prepared_family(family, cache, report_progress, pulse=pulse)
+        prepared = api.prepared_family(family, cache, report_progress, pulse=stop_if_asked)
         graphs += prepared.train
         held_out += prepared.test
     report_progress("", 0, 0)
@@ -94,12 +94,12 @@ def request_of(
     )
 
 
-def _prepared(planned: Sequence[PlannedGraph], pulse: Callable[[], None]) -> list[api.PreparedGraph]:
+def _prepared(planned: Sequence[PlannedGraph], stop_if_asked: Callable[[], None]) -> list[api.PreparedGraph]:
     """Those graphs. Raises GraphError where one has been deleted meanwhile."""
     rows = Graph.objects.filter(id__in=[graph.id for graph in planned]).select_related("prepared").in_bulk()
     found = []
     for graph in planned:
-        pulse()
+        stop_if_asked()
         row = rows.get(graph.id)
         if row is None or not row.is_ready:
             raise api.GraphError("it has been deleted meanwhile", where=graph.name, allowed="a graph that is there")

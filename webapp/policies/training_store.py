@@ -35,7 +35,7 @@ class TrainingStore(EventStore[Policy]):
         self._between_events = seconds_between_events(policy.training_plan)
         self._identity = ""
         """of the training whose states are kept"""
-        self._rows_told = 0
+        self._rows_emitted = 0
         """held-out rows that are in events: each event tells only the new ones"""
         self._last: api.TrainingProgress | None = None
         self._last_at = float("-inf")
@@ -48,28 +48,28 @@ class TrainingStore(EventStore[Policy]):
         if kept is None or kept.identity == identity:
             return None if kept is None else bytes(kept.state)
         with self._writing, transaction.atomic():
-            self._claim.keep(note=BEGUN_AGAIN)
+            self._claim.update(note=BEGUN_AGAIN)
             kept.delete()
         return None
 
-    def stage(self, stage: str, done: int, total: int) -> None:
+    def report_preparation(self, stage: str, done: int, total: int) -> None:
         """How far the preparation is: for the row alone."""
         with self._memory:
             self._batch.columns |= {"stage": stage[:200], "stage_done": done, "stage_total": total}
 
-    def tell(self, progress: api.TrainingProgress) -> None:
+    def report_progress(self, progress: api.TrainingProgress) -> None:
         """Called by the engine."""
         now = time.monotonic()
         with self._memory:
             same = self._last is not None and self._last.stage == progress.stage
-            if same and len(progress.held_out) == self._rows_told and now - self._last_at < self._between_events:
+            if same and len(progress.held_out) == self._rows_emitted and now - self._last_at < self._between_events:
                 self._withheld = progress
                 return
             self._wait_for_room()
             self._last, self._last_at, self._withheld = progress, now, None
-            self._tell(progress)
+            self._remember_progress(progress)
 
-    def keep(self, state: bytes) -> None:
+    def save_state(self, state: bytes) -> None:
         """Called by the engine: what it could go on from."""
         with self._memory:
             self._batch.state = {"state": state, "identity": self._identity}
@@ -81,22 +81,22 @@ class TrainingStore(EventStore[Policy]):
         """
         with self._memory:
             if self._withheld is not None:
-                self._tell(self._withheld)
+                self._remember_progress(self._withheld)
         if blob is None or card is None:
             self.end(status, **NO_STAGE)
         else:
             self.end(status, partial(_write_file, self._claim, blob), **NO_STAGE, **columns_of_file(blob, card))
 
-    def _tell(self, progress: api.TrainingProgress) -> None:
+    def _remember_progress(self, progress: api.TrainingProgress) -> None:
         """With `_memory` held: make an event of `progress`."""
-        told = progress.to_json()
-        rows = told["held_out"]
+        values = progress.to_json()
+        rows = values["held_out"]
         assert isinstance(rows, list)
-        if len(rows) < self._rows_told:  # a training that has gone on from a state looks at them again
-            self._rows_told = 0
-        new_rows: dict[str, api.Json] = {"held_out": rows[self._rows_told :], "held_out_from": self._rows_told}
-        self._remember(EVENT_TYPE, {**told, "type": EVENT_TYPE, "version": EVENT_VERSION, **new_rows})
-        self._rows_told = len(rows)
+        if len(rows) < self._rows_emitted:  # a training that has gone on from a state looks at them again
+            self._rows_emitted = 0
+        new_rows: dict[str, api.Json] = {"held_out": rows[self._rows_emitted :], "held_out_from": self._rows_emitted}
+        self._remember(EVENT_TYPE, {**values, "type": EVENT_TYPE, "version": EVENT_VERSION, **new_rows})
+        self._rows_emitted = len(rows)
         words = f"{STAGE_WORDS.get(progress.stage, progress.stage)}, {100 * progress.done:.0f} % of the training"
         self._batch.columns |= {"stage": words, "stage_done": 0, "stage_total": 0}
 

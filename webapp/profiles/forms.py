@@ -3,7 +3,7 @@
 from django import forms
 
 
-class MeasureForm(forms.Form):
+class ProfileForm(forms.Form):
     """A graph is run only by who says so."""
 
     consent = forms.BooleanField(

@@ -8,7 +8,7 @@ from django.db import models
 
 from webapp.graphs.models import Graph
 from webapp.jobs.job import StagedJob
-from webapp.json_text import JsonTextField
+from webapp.json_field import JsonTextField
 
 
 class Profile(StagedJob):

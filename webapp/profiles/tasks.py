@@ -4,13 +4,13 @@ import uuid
 
 from celery import shared_task
 
-from webapp.profiles.measuring import measure_graph
 from webapp.profiles.models import Profile
 from webapp.profiles.orphan_files import remove_orphan_files
+from webapp.profiles.profiling import profile_graph
 
 
 @shared_task(name=Profile.TASK)  # type: ignore[untyped-decorator]  # Celery is untyped
-def measure(profile_id: str) -> None:
+def profile(profile_id: str) -> None:
     """Measure one graph's op times; then tidy up."""
-    measure_graph(uuid.UUID(profile_id))
+    profile_graph(uuid.UUID(profile_id))
     remove_orphan_files()

@@ -7,7 +7,7 @@ from django.db import models
 from engine import api
 from webapp.graphs.models import Graph
 from webapp.jobs.job import JobWithEvents
-from webapp.json_text import JsonTextField
+from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
 
 
@@ -59,7 +59,7 @@ class Run(JobWithEvents):
         return f"{self.method} on {self.graph.name}"
 
     @classmethod
-    def settle(cls) -> None:
+    def clean_up_ended(cls) -> None:
         """Away with the checkpoints of runs that have ended: nobody goes on from them."""
         cls.left_states().delete()
 
@@ -90,7 +90,7 @@ class RunSummary(models.Model):
     run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="summary")
     seq = models.BigIntegerField()
     """of the last event that it is of"""
-    heard = JsonTextField()
+    content = JsonTextField()
     """api.ComparisonListener.to_json()"""
 
     def __str__(self) -> str:

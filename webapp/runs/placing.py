@@ -6,8 +6,8 @@ import uuid
 from engine import api
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim, ClaimLostError
-from webapp.jobs.keeper import Keeper
-from webapp.json_text import to_text
+from webapp.jobs.heartbeat import Heartbeat
+from webapp.json_field import to_text
 from webapp.policies.models import PolicyFile
 from webapp.runs.models import Run
 from webapp.runs.run_store import RunStore
@@ -23,19 +23,19 @@ def place_run(run_id: uuid.UUID) -> None:
         if run is None:
             raise ClaimLostError(str(run_id))
         store = RunStore(claim, run)
-        with Keeper(claim, chore=store.write) as keeper:
-            _place(run, store, keeper)
-    Run.settle()
+        with Heartbeat(claim, chore=store.write) as heartbeat:
+            _place(run, store, heartbeat)
+    Run.clean_up_ended()
 
 
-def _place(run: Run, store: RunStore, keeper: Keeper) -> None:
+def _place(run: Run, store: RunStore, heartbeat: Heartbeat) -> None:
     prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
     saved = run.saved_state
     checkpoint = None if saved is None else bytes(saved.state)
     try:
-        report = api.place(prepared, with_policy(run, request_of(run)), store.emit, keeper.should_stop, checkpoint)
+        report = api.place(prepared, with_policy(run, request_of(run)), store.emit, heartbeat.should_stop, checkpoint)
     except api.InfeasibleError:
-        if keeper.cancelled.is_set():
+        if heartbeat.cancelled.is_set():
             store.end_with(Run.CANCELLED)
             return
         store.write()
@@ -43,9 +43,9 @@ def _place(run: Run, store: RunStore, keeper: Keeper) -> None:
     except Exception:
         store.write()
         raise
-    if keeper.lost.is_set():
+    if heartbeat.lost.is_set():
         raise ClaimLostError(str(run.id))
-    store.end_with(Run.CANCELLED if keeper.cancelled.is_set() else Run.DONE, report)
+    store.end_with(Run.CANCELLED if heartbeat.cancelled.is_set() else Run.DONE, report)
 
 
 def with_policy(run: Run, request: api.RunRequest) -> api.RunRequest:

@@ -8,7 +8,7 @@ from engine import api
 from webapp.jobs.claim import Claim
 from webapp.jobs.event_store import EventStore
 from webapp.runs.models import Answer, Run
-from webapp.runs.run_summary import heard_of, keep_heard
+from webapp.runs.run_summary import store_summary, summary_of
 
 
 class RunStore(EventStore[Run]):
@@ -23,7 +23,7 @@ class RunStore(EventStore[Run]):
         self._evaluations_used = run.evaluations_used
         self._takes_trivial = run.method not in api.TRIVIAL
         """who asks for a trivial placement by name gets just that"""
-        self._heard = heard_of(run)
+        self._summary = summary_of(run)
 
     def emit(self, item: api.NumberedEvent | api.Checkpoint) -> None:
         """Called by the engine."""
@@ -38,7 +38,7 @@ class RunStore(EventStore[Run]):
             if item.seq > self._last_seq or isinstance(item.event, api.Finished):
                 event = item.to_json()
                 self._remember(item.event.type, event)
-                self._heard.hear_json(event)
+                self._summary.hear_json(event)
 
     def end_with(self, status: str, report: Mapping[str, api.Json] | None = None) -> None:
         """Write the rest, the report and the run's last status in one transaction."""
@@ -48,8 +48,8 @@ class RunStore(EventStore[Run]):
             self.end(status)
 
     def _sum_up(self) -> None:
-        keep = partial(keep_heard, self._claim.job_id, self._last_seq, self._heard.to_json())
-        self._batch.others["summary"] = keep
+        write = partial(store_summary, self._claim.job_id, self._last_seq, self._summary.to_json())
+        self._batch.others["summary"] = write
 
     def _note(self, event: object) -> None:
         """Keep what the row and the answer show of `event`."""
@@ -81,7 +81,7 @@ def _write_report(claim: Claim[Run], report: Mapping[str, api.Json]) -> None:
     rest = {key: value for key, value in report.items() if key != "device_of_group"}
     answer = Answer.objects.filter(run_id=claim.job_id).first()
     if answer is None or best["step_time_us"] <= answer.step_time_us:  # type: ignore[operator]  # the engine's report
-        claim.keep(best_step_time_us=report["step_time_us"], evaluations_used=report["evaluations"])
+        claim.update(best_step_time_us=report["step_time_us"], evaluations_used=report["evaluations"])
         Answer.objects.update_or_create(run_id=claim.job_id, defaults=best | {"report": rest})
     else:
         Answer.objects.filter(run_id=claim.job_id).update(report=rest)

@@ -10,10 +10,10 @@ from webapp.runs.models import Run, RunSummary
 EVENTS_AT_ONCE = 2000
 
 
-def heard_of(run: Run) -> api.ComparisonListener:
+def summary_of(run: Run) -> api.ComparisonListener:
     """What the events of `run` say up to its last one.
 
-    Version 0.1.0 wrote no summaries: where one is behind, this hears what it lacks, once, and keeps it.
+    Version 0.1.0 wrote no summaries: where one is behind, this reads the missing events once and stores the result.
     """
     kept: RunSummary | None = getattr(run, "summary", None)
     listener = api.ComparisonListener() if kept is None else _listener(kept)
@@ -24,16 +24,16 @@ def heard_of(run: Run) -> api.ComparisonListener:
         for number, text in rows:
             listener.hear_json(json.loads(text))
             seq = number
-    keep_heard(run.id, seq, listener.to_json())
+    store_summary(run.id, seq, listener.to_json())
     return listener
 
 
-def keep_heard(run_id: uuid.UUID, seq: int, heard: dict[str, api.Json]) -> None:
+def store_summary(run_id: uuid.UUID, seq: int, content: dict[str, api.Json]) -> None:
     """Keep what events up to `seq` say, unless more is kept already."""
-    RunSummary.objects.bulk_create([RunSummary(run_id=run_id, seq=0, heard={})], ignore_conflicts=True)
-    RunSummary.objects.filter(run_id=run_id, seq__lt=seq).update(seq=seq, heard=heard)
+    RunSummary.objects.bulk_create([RunSummary(run_id=run_id, seq=0, content={})], ignore_conflicts=True)
+    RunSummary.objects.filter(run_id=run_id, seq__lt=seq).update(seq=seq, content=content)
 
 
 def _listener(kept: RunSummary) -> api.ComparisonListener:
-    assert isinstance(kept.heard, dict)
-    return api.ComparisonListener.from_json(kept.heard)
+    assert isinstance(kept.content, dict)
+    return api.ComparisonListener.from_json(kept.content)

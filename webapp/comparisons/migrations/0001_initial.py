@@ -5,7 +5,7 @@ import uuid
 import django.db.models.deletion
 from django.db import migrations, models
 
-import webapp.json_text
+import webapp.json_field
 
 
 class Migration(migrations.Migration):
@@ -21,8 +21,8 @@ class Migration(migrations.Migration):
             name="Comparison",
             fields=[
                 ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("cluster", webapp.json_text.JsonTextField()),
-                ("methods", webapp.json_text.JsonTextField()),
+                ("cluster", webapp.json_field.JsonTextField()),
+                ("methods", webapp.json_field.JsonTextField()),
                 ("seeds", models.PositiveIntegerField()),
                 ("evaluations", models.BigIntegerField()),
                 ("seconds", models.FloatField(null=True)),

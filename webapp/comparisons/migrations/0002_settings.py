@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-import webapp.json_text
+import webapp.json_field
 
 
 class Migration(migrations.Migration):
@@ -12,6 +12,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="comparison",
             name="settings",
-            field=webapp.json_text.JsonTextField(default=dict),
+            field=webapp.json_field.JsonTextField(default=dict),
         ),
     ]

@@ -5,7 +5,7 @@ import uuid
 import django.db.models.deletion
 from django.db import migrations, models
 
-import webapp.json_text
+import webapp.json_field
 
 
 class Migration(migrations.Migration):
@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 ("stage", models.CharField(blank=True, default="", max_length=200)),
                 ("stage_done", models.BigIntegerField(default=0)),
                 ("stage_total", models.BigIntegerField(default=0)),
-                ("summary", webapp.json_text.JsonTextField(null=True)),
+                ("summary", webapp.json_field.JsonTextField(null=True)),
                 (
                     "project",
                     models.ForeignKey(

@@ -3,14 +3,14 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import webapp.json_text
+import webapp.json_field
 
 
 class Migration(migrations.Migration):
     dependencies = [("graphs", "0001_initial")]
 
     operations = [
-        migrations.AddField("graph", "options", webapp.json_text.JsonTextField(default=dict)),
+        migrations.AddField("graph", "options", webapp.json_field.JsonTextField(default=dict)),
         migrations.AddField("graph", "times_name", models.CharField(blank=True, default="", max_length=200)),
         migrations.AddField("graph", "times_bytes", models.BigIntegerField(default=0)),
         migrations.AddField(

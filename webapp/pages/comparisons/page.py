@@ -7,7 +7,7 @@ from webapp.comparisons.lifecycle import runs_of
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.comparisons.state import state_of
-from webapp.json_text import to_text
+from webapp.json_field import to_text
 from webapp.pages.run_lines import LARGE, RunLine
 from webapp.user_errors import row_or_404
 

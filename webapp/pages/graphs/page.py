@@ -17,7 +17,7 @@ from webapp.pages.graphs.reading_summary import (
     unknown_ops_of,
 )
 from webapp.pages.run_lines import page_of_lines
-from webapp.profiles.forms import MeasureForm
+from webapp.profiles.forms import ProfileForm
 from webapp.runs.forms import RunForm
 from webapp.user_errors import row_or_404
 
@@ -32,11 +32,11 @@ def graph_page(
     graph: Graph,
     run_form: RunForm | None = None,
     again_form: AgainForm | None = None,
-    measure_form: MeasureForm | None = None,
+    profile_form: ProfileForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     """Context: graph, project, progress, lines (a page of runs), run_count, upload_limit_bytes; the forms run_form,
-    again_form, measure_form; profiles, can_be_measured; and what was read: summary, facts, shares, unknown, cpu_ops,
+    again_form, profile_form; profiles, can_be_measured; and what was read: summary, facts, shares, unknown, cpu_ops,
     tables.
     """
     again_form = again_form or AgainForm(graph)
@@ -53,7 +53,7 @@ def graph_page(
         "run_form": run_form or RunForm(),
         "tables": tables_of(summary, again_form.id_for_trips),
         "again_form": again_form,
-        "measure_form": measure_form or MeasureForm(),
+        "profile_form": profile_form or ProfileForm(),
         "profiles": graph.profiles.all(),
         "can_be_measured": graph.format.is_tensorflow,
         "upload_limit_bytes": UploadForm.limit_bytes(),

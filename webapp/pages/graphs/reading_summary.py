@@ -71,7 +71,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row of a table of loops, branches or sizes: name first."""
 
     name: str
@@ -93,16 +93,16 @@ class Table:
     title: str
     what: str
     """one of them is"""
-    rows: list[Row]
+    rows: list[TableRow]
     meaning: str = ""
 
     @property
-    def shown(self) -> list[Row]:
+    def shown(self) -> list[TableRow]:
         """The first of them."""
         return self.rows[:ROWS_SHOWN]
 
     @property
-    def folded(self) -> list[Row]:
+    def folded(self) -> list[TableRow]:
         """Those after them."""
         return self.rows[ROWS_SHOWN:MOST_ROWS]
 
@@ -222,27 +222,27 @@ def row_facts(graph: Graph) -> list[tuple[str, str]]:
     return facts
 
 
-def _loop_row(loop: Mapping[str, Any], id_for_trips: Callable[[str], str]) -> Row:
+def _loop_row(loop: Mapping[str, Any], id_for_trips: Callable[[str], str]) -> TableRow:
     cells = (
         Cell("Trips", loop["trips"], is_number=True),
         Cell("Source", api.TRIPS_FROM[loop["source"]], speaks_for_itself=True),
         Cell("Ops", loop["ops"], is_number=True),
     )
-    return Row(loop["name"], cells, id_for_trips(loop["name"]) if loop["source"] == "assumed" else "")
+    return TableRow(loop["name"], cells, id_for_trips(loop["name"]) if loop["source"] == "assumed" else "")
 
 
-def _branch_row(branch: Mapping[str, Any]) -> Row:
+def _branch_row(branch: Mapping[str, Any]) -> TableRow:
     not_counted = f"{branch['ops_not_taken']} of {branch['ops']}"
-    return Row(branch["name"], (Cell("Counted side", branch["taken"]), Cell("Ops not counted", not_counted)))
+    return TableRow(branch["name"], (Cell("Counted side", branch["taken"]), Cell("Ops not counted", not_counted)))
 
 
-def _size_row(size: Mapping[str, Any]) -> Row:
+def _size_row(size: Mapping[str, Any]) -> TableRow:
     cells = (
         Cell("Type", size["type"], speaks_for_itself=True),
         Cell("Counted length", size["length"], is_number=True),
         Cell("Source", api.SIZES_FROM[size["source"]], speaks_for_itself=True),
     )
-    return Row(size["name"], cells)
+    return TableRow(size["name"], cells)
 
 
 def _listed(values: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
-from webapp.pages.list_pages import page_of
+from webapp.pages.pagination import page_of
 from webapp.policies import default_policy
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy

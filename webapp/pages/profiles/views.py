@@ -14,7 +14,7 @@ from webapp.graphs.models import Graph
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.profiles import lifecycle
-from webapp.profiles.forms import MeasureForm
+from webapp.profiles.forms import ProfileForm
 from webapp.profiles.models import Profile
 from webapp.user_errors import conflict, error_answer, form_errors, row_or_404, wants_json
 
@@ -29,7 +29,7 @@ NO_TIMES = "This measurement has no times: it has not ended, or it failed."
 def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """Measure the graph's op times."""
     graph = graph_or_404(graph_id)
-    form = MeasureForm(request.POST)
+    form = ProfileForm(request.POST)
     if not graph.is_ready:
         form.add_error(None, NOT_READY)
     elif not graph.format.is_tensorflow:
@@ -37,7 +37,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         if wants_json(request):
             return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-        return graph_page(request, graph, measure_form=form, status=HTTPStatus.BAD_REQUEST)
+        return graph_page(request, graph, profile_form=form, status=HTTPStatus.BAD_REQUEST)
     if lifecycle.start(graph) is None:
         return conflict(request, UNDER_WAY, _back(graph))
     return _back(graph)

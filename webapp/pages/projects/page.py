@@ -8,7 +8,7 @@ from django.shortcuts import render
 
 from webapp.comparisons.models import Comparison
 from webapp.graphs.forms import SampleForm, UploadForm
-from webapp.pages.list_pages import page_of
+from webapp.pages.pagination import page_of
 from webapp.pages.run_lines import page_of_lines
 from webapp.projects.forms import ProjectForm
 from webapp.projects.models import Project

@@ -5,7 +5,7 @@ import uuid
 from django.urls import reverse
 
 from engine import api
-from webapp.json_text import to_text
+from webapp.json_field import to_text
 from webapp.pages.runs.downloads import NAMES
 from webapp.runs.models import Run
 from webapp.user_errors import row_or_404

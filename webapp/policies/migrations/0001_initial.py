@@ -5,7 +5,7 @@ import uuid
 import django.db.models.deletion
 from django.db import migrations, models
 
-import webapp.json_text
+import webapp.json_field
 
 
 class Migration(migrations.Migration):
@@ -33,8 +33,8 @@ class Migration(migrations.Migration):
                 ("stage_total", models.BigIntegerField(default=0)),
                 ("name", models.CharField(max_length=200)),
                 ("source", models.CharField(default="trained", max_length=16)),
-                ("plan", webapp.json_text.JsonTextField(null=True)),
-                ("card", webapp.json_text.JsonTextField(null=True)),
+                ("plan", webapp.json_field.JsonTextField(null=True)),
+                ("card", webapp.json_field.JsonTextField(null=True)),
                 ("digest", models.CharField(blank=True, default="", max_length=64)),
                 ("file_bytes", models.BigIntegerField(default=0)),
                 ("last_seq", models.BigIntegerField(default=0)),

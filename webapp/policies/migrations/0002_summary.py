@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-import webapp.json_text
+import webapp.json_field
 
 # What a summary was when this was written: the application's own may change, and a migration must not change with it.
 MOST_NAMED = 6
@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="policy",
             name="summary",
-            field=webapp.json_text.JsonTextField(default=dict),
+            field=webapp.json_field.JsonTextField(default=dict),
         ),
         migrations.RunPython(write_summaries, migrations.RunPython.noop),
     ]

@@ -5,7 +5,7 @@ import uuid
 import django.db.models.deletion
 from django.db import migrations, models
 
-import webapp.json_text
+import webapp.json_field
 
 
 class Migration(migrations.Migration):
@@ -30,9 +30,9 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("started_at", models.DateTimeField(null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
-                ("cluster", webapp.json_text.JsonTextField()),
+                ("cluster", webapp.json_field.JsonTextField()),
                 ("method", models.CharField(max_length=64)),
-                ("settings", webapp.json_text.JsonTextField()),
+                ("settings", webapp.json_field.JsonTextField()),
                 ("evaluations", models.BigIntegerField()),
                 ("seconds", models.FloatField(null=True)),
                 ("seed", models.BigIntegerField()),
@@ -64,8 +64,8 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("step_time_us", models.FloatField()),
-                ("device_of_group", webapp.json_text.JsonTextField()),
-                ("report", webapp.json_text.JsonTextField(null=True)),
+                ("device_of_group", webapp.json_field.JsonTextField()),
+                ("report", webapp.json_field.JsonTextField(null=True)),
             ],
         ),
         migrations.CreateModel(

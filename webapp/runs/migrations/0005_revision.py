@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import webapp.json_text
+import webapp.json_field
 
 
 class Migration(migrations.Migration):
@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("seq", models.BigIntegerField()),
-                ("heard", webapp.json_text.JsonTextField()),
+                ("heard", webapp.json_field.JsonTextField()),
             ],
         ),
     ]

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 LOOK_EVERY_SECONDS = 0.5
 
 
-class Keeper:
+class Heartbeat:
     """Beats for `claim`, looks whether it is cancelled, and calls `chore` about once a second, in a `with` block.
 
     It works in a thread of its own, so that a long computation neither looks dead nor holds back what it has told.
@@ -29,13 +29,13 @@ class Keeper:
         self._ended = threading.Event()
         self.cancelled = threading.Event()
         self.lost = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"keeper-{claim.job_id}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"heartbeat-{claim.job_id}", daemon=True)
 
     def should_stop(self) -> bool:
         """Whether the work should end now. Cheap: no database."""
         return self.cancelled.is_set() or self.lost.is_set()
 
-    def __enter__(self) -> "Keeper":
+    def __enter__(self) -> "Heartbeat":
         self._thread.start()
         return self
 
@@ -65,7 +65,7 @@ class Keeper:
             if self._claim.cancel_requested():
                 self.cancelled.set()
             if beat_due:
-                self._claim.keep()
+                self._claim.update()
             if chore_due:
                 self._chore()
         except ClaimLostError:

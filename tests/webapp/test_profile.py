@@ -16,11 +16,11 @@ from tests.webapp.graph_files import graphdef
 from tests.webapp.states import state_of
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
-from webapp.jobs import keeper, reaper
+from webapp.jobs import heartbeat, reaper
 from webapp.jobs.claim import Claim
-from webapp.profiles.measuring import measure_graph
 from webapp.profiles.models import Profile
 from webapp.profiles.orphan_files import remove_orphan_files
+from webapp.profiles.profiling import profile_graph
 from webapp.projects.models import Project
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -72,7 +72,7 @@ def measured(
 def carry_out(profile: Profile, monkeypatch: pytest.MonkeyPatch, profiling: Profiling = measured) -> Profile:
     """Let the worker do it."""
     monkeypatch.setattr(api, "profile", profiling, raising=False)
-    measure_graph(profile.id)
+    profile_graph(profile.id)
     return Profile.objects.get(id=profile.id)
 
 
@@ -204,7 +204,7 @@ def test_one_that_waits_is_cancelled_at_once(client: Client, profile: Profile, m
 def test_one_that_runs_ends_at_its_next_report(
     client: Client, profile: Profile, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "LOOK_EVERY_SECONDS", 0.01)
 
     def profiling(*arguments: Any) -> dict[str, api.Json]:
         arguments[2].write_bytes(b"half")
@@ -229,7 +229,7 @@ def test_one_whose_graph_is_deleted_leaves_nothing(
         return RESULT
 
     monkeypatch.setattr(api, "profile", profiling, raising=False)
-    measure_graph(profile.id)
+    profile_graph(profile.id)
     assert not Profile.objects.exists()
     assert files_in(data_folder) == []
 

@@ -9,12 +9,12 @@ from django.db import transaction
 from engine import api
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim
-from webapp.jobs.keeper import Keeper
+from webapp.jobs.heartbeat import Heartbeat
 from webapp.jobs.progress_report import ProgressReport
 from webapp.profiles.models import Profile
 
 
-class MeasuringCancelledError(Exception):
+class ProfilingCancelledError(Exception):
     """Somebody has asked to stop; raised where the engine reports progress, which ends its child."""
 
 
@@ -23,26 +23,26 @@ def limits() -> api.Limits:
     return dataclasses.replace(api.MEASURING_LIMITS, file_bytes=settings.UPLOAD_LIMIT_BYTES)
 
 
-def measure_graph(profile_id: uuid.UUID) -> None:
+def profile_graph(profile_id: uuid.UUID) -> None:
     """Claim the profile and measure; does nothing where there is nothing to claim."""
     claim = Claim.take(Profile, profile_id)
     if claim is None:
         return
-    with attempt(claim), Keeper(claim, chore=lambda: None) as keeper:
+    with attempt(claim), Heartbeat(claim, chore=lambda: None) as heartbeat:
         try:
-            _measure(claim, keeper)
-        except MeasuringCancelledError:
+            _profile(claim, heartbeat)
+        except ProfilingCancelledError:
             claim.end(Profile.CANCELLED, stage="", stage_done=0, stage_total=0)
 
 
-def _measure(claim: Claim[Profile], keeper: Keeper) -> None:
+def _profile(claim: Claim[Profile], heartbeat: Heartbeat) -> None:
     profile = Profile.objects.select_related("graph").get(id=claim.job_id)
-    graph, tell = profile.graph, ProgressReport(claim)
+    graph, report_stage = profile.graph, ProgressReport(claim)
 
     def report_progress(stage: str, done: int, total: int) -> None:
-        if keeper.cancelled.is_set():
-            raise MeasuringCancelledError
-        tell(stage, done, total)
+        if heartbeat.cancelled.is_set():
+            raise ProfilingCancelledError
+        report_stage(stage, done, total)
 
     profile.times_path.parent.mkdir(mode=0o700, exist_ok=True)
     draft = profile.times_path.with_name(f"{profile.id}.{claim.token}.pb")

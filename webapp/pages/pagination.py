@@ -12,7 +12,7 @@ ROWS_A_PAGE = 50
 def page_of(rows: QuerySet[Any, Any], request: HttpRequest, asked_by: str = "page") -> Page[Any]:
     """The page of `rows` that was asked for by that name, else the first; raises Http404 where there is none such.
 
-    `includes/list_pages.html` leads to the others.
+    `includes/pagination.html` leads to the others.
     """
     try:
         return Paginator(rows, ROWS_A_PAGE).page(request.GET.get(asked_by, "1"))
