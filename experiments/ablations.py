@@ -5,8 +5,7 @@ family nmt, as the paper's own ablations. Source of the paper's figures: Addanki
 """
 
 import dataclasses
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,13 +15,14 @@ import numpy as np
 
 from engine import VERSION
 from engine.bench.problems import problem_on, regrouped
-from engine.child.parent import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.comparing.curve import BestSoFar
 from engine.events import Episode, Json
 from engine.placers.registry import make_placer
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.zoo.families.family import prepared_family
+from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
 
 COMMAND = "python -m experiments ablations"
 FAMILY_CACHE = Path(".cache") / "families"
@@ -33,8 +33,6 @@ CLUSTER = "2xK80"
 SEEDS = (0, 1, 2, 3, 4)
 CHILDREN = 2
 """seeds trained at a time"""
-LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=6 * 3600.0)
-"""of a child, for all variants"""
 EARLY, SOME, MANY = 1000, 4000, 20_000
 """evaluations; the paper's networks had 20,400 for such a graph. With the terminal reward each evaluation is a whole
 episode of the network, so the published one has no more than EARLY with it"""
@@ -51,7 +49,7 @@ class Variant:
     settings: dict[str, Json]
     evaluations: int = MANY
     """of each training; all rates fall over them"""
-    papers: str = ""
+    paper_worse: str = ""
     """how much worse than the published network it is in the paper"""
 
 
@@ -59,8 +57,8 @@ NETWORK = "published network"
 """with each number of evaluations the line that the others with as many are compared with"""
 VARIANTS = (
     Variant(NETWORK, PUBLISHED),
-    Variant("simple partitioner", {**PUBLISHED, "network": "simple_partitioner"}, papers="about 13 %"),
-    Variant("simple aggregator", {**PUBLISHED, "network": "simple_aggregator"}, papers="about 20 %"),
+    Variant("simple partitioner", {**PUBLISHED, "network": "simple_partitioner"}, paper_worse="about 13 %"),
+    Variant("simple aggregator", {**PUBLISHED, "network": "simple_aggregator"}, paper_worse="about 20 %"),
     Variant("shared head, intermediate reward", {"reward": "intermediate"}),
     Variant("shared head (the default)", {}),
     Variant(NETWORK, PUBLISHED, SOME),
@@ -94,19 +92,18 @@ class Trained:
     episodes: int
 
 
-def run(folder: Path, tell: Callable[[str], None]) -> str:
+def run(folder: Path, report: ReportLine) -> str:
     """Train each variant on each graph with each seed, write `folder`/ablations.{md,json}, and return the page."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tell("building and costing the family nmt")
+    report("building and costing the family nmt")
     _graphs(FAMILY_CACHE)  # the children find them in the cache
     found: list[Trained] = []
     with ThreadPoolExecutor(CHILDREN) as pool:
         for trained in pool.map(_in_child, SEEDS):
             found += trained
-            for each in trained:
-                tell(f"{each.graph}, seed {each.seed}, {each.variant}: {_told(each)}")
-            (folder / "ablations.json").write_text(json.dumps([asdict(each) for each in found]) + "\n")
-            (folder / "ablations.md").write_text(page(found))
+            for training in trained:
+                report(f"{training.graph}, seed {training.seed}, {training.variant}: {_shown(training)}")
+            write_rows(folder, "ablations", [asdict(training) for training in found])
+            write_page(folder, "ablations", page(found))
     return page(found)
 
 
@@ -117,7 +114,7 @@ def _graphs(cache: Path) -> list[PreparedGraph]:
 
 def _in_child(seed: int) -> list[Trained]:
     order: dict[str, Json] = {"seed": seed, "cache": str(FAMILY_CACHE.absolute())}
-    _, texts = run_in_child("experiments.ablations:train_in_child", order, LIMITS, task="training")
+    _, texts = run_in_child("experiments.ablations:train_in_child", order, BUDGETED_LIMITS, task="training")
     rows = texts["trained"]
     assert isinstance(rows, list)
     return [Trained(**row) for row in rows]  # type: ignore[arg-type]  # what train_in_child has written
@@ -141,13 +138,13 @@ def train(graph: str, problem: PlacementProblem, variant: Variant, seed: int) ->
     """One training on `problem`, within its budget."""
     curve, episodes_us = BestSoFar(), list[float]()
 
-    def hear(event: object) -> None:
+    def note(event: object) -> None:
         if isinstance(event, Episode):
             curve.note(event.evaluations, event.best_step_time_us)
             episodes_us.append(event.step_time_us)
 
     placer = make_placer("placeto", {**variant.settings, "torch_device": "cpu"})
-    problem.report_to(hear)
+    problem.report_to(note)
     placer.place(problem, np.random.default_rng(seed), lambda: False)
     one_device = np.zeros((1, problem.group_count), dtype=np.int32)
     one_device_us = float(problem.simulator.evaluate(one_device).step_time_us[0])
@@ -183,7 +180,7 @@ have {given}, but for the line that says otherwise.
     lines = [
         f"| variant | evaluations | trainings | after {EARLY:,} | after all | last episodes | episodes | worse "
         "| in the paper |",
-        "| --- " * 9 + "|",
+        left_rule(9),
         *(_line(variant, found) for variant in VARIANTS if _of(variant, found)),
     ]
     return "\n".join([head, *lines, ""])
@@ -194,30 +191,30 @@ def _of(variant: Variant, found: Sequence[Trained]) -> list[Trained]:
 
 
 def _line(variant: Variant, found: Sequence[Trained]) -> str:
-    own = _of(variant, found)
-    tried = {(each.graph, each.seed) for each in own}
+    trainings = _of(variant, found)
+    tried = {(each.graph, each.seed) for each in trainings}
     network = _of(dataclasses.replace(variant, label=NETWORK), found)
     reference = [each.best for each in network if (each.graph, each.seed) in tried]
     cells = [
         variant.label,
         f"{variant.evaluations:,}",
-        str(len(own)),
-        _span([each.early for each in own]),
-        _span([each.best for each in own]),
-        _span([each.last for each in own]),
-        f"{fmean(each.episodes for each in own):,.0f}",
-        f"{fmean(each.best for each in own) / fmean(reference) - 1:+.1%}" if variant.label != NETWORK else "",
-        variant.papers,
+        str(len(trainings)),
+        _span([each.early for each in trainings]),
+        _span([each.best for each in trainings]),
+        _span([each.last for each in trainings]),
+        f"{fmean(each.episodes for each in trainings):,.0f}",
+        f"{fmean(each.best for each in trainings) / fmean(reference) - 1:+.1%}" if variant.label != NETWORK else "",
+        variant.paper_worse,
     ]
-    return f"| {' | '.join(cells)} |"
+    return table_line(cells)
 
 
 def _span(values: Sequence[float]) -> str:
     return f"{fmean(values):.3f} ({min(values):.3f}–{max(values):.3f})"
 
 
-def _told(each: Trained) -> str:
+def _shown(training: Trained) -> str:
     return (
-        f"{each.evaluations} evaluations: early {each.early:.3f}, best {each.best:.3f}, first {each.first:.3f}, "
-        f"last {each.last:.3f}, {each.episodes} episodes"
+        f"{training.evaluations} evaluations: early {training.early:.3f}, best {training.best:.3f}, "
+        f"first {training.first:.3f}, last {training.last:.3f}, {training.episodes} episodes"
     )

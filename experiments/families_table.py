@@ -7,7 +7,7 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -23,6 +23,8 @@ from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import member_order
 from engine.zoo.families.making import prepared_bytes
 from engine.zoo.families.members import HELD_OUT, SPLIT_PERIOD
+from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.zoo_graphs import single_device_report
 
 COMMAND = "python -m experiments families"
 KIND = "K80"
@@ -67,13 +69,9 @@ class FamilyFigures:
     """CPU seconds of each stage of preparing its first member, in a child of its own"""
 
 
-def run(folder: Path, tell: Callable[[str], None], count: int = api.FAMILY_COUNT) -> str:
+def run(folder: Path, report: ReportLine, count: int = api.FAMILY_COUNT) -> str:
     """Build and prepare every family anew, write `folder`/families.md, and return it."""
-    figures = [_figures(name, tell, count) for name in FAMILIES]
-    text = _page(figures)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "families.md").write_text(text)
-    return text
+    return write_page(folder, "families", _page([_figures(name, report, count) for name in FAMILIES]))
 
 
 def time_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
@@ -84,19 +82,19 @@ def time_in_child(order: dict[str, Json], folder: Path, _report_progress: Report
     return {}, {stage: end - moment for (stage, moment), end in zip(begun, ends, strict=True)}
 
 
-def _figures(name: str, tell: Callable[[str], None], count: int) -> FamilyFigures:
+def _figures(name: str, report: ReportLine, count: int) -> FamilyFigures:
     with tempfile.TemporaryDirectory() as cache:
         began, cpu_began = time.monotonic(), _cpu_seconds_of_children()
         family = api.prepared_family(name, Path(cache), lambda *_: None, count=count)
         seconds, cpu_seconds = time.monotonic() - began, _cpu_seconds_of_children() - cpu_began
     load = os.getloadavg()[0]
-    tell(f"{name}: prepared in {seconds:.0f} s")
+    report(f"{name}: prepared in {seconds:.0f} s")
     order = member_order(FAMILIES[name], api.family_members(name)[0], destination=Path("nowhere"))
     _, stages = run_in_child(f"{__name__}:time_in_child", order, CHILD_LIMITS, task="preparing a graph")
     graphs = []
     for prepared in (*family.train, *family.test):
         graphs.append(_graph_figures(prepared))
-        tell(f"{prepared.graph.name}: {', '.join(f'{share:.2f}' for share in graphs[-1].found_share)}")
+        report(f"{prepared.graph.name}: {', '.join(f'{share:.2f}' for share in graphs[-1].found_share)}")
     return FamilyFigures(
         name=name,
         train=len(family.train),
@@ -116,10 +114,7 @@ def _cpu_seconds_of_children() -> float:
 
 
 def _graph_figures(prepared: api.PreparedGraph) -> GraphFigures:
-    cluster = api.parse_cluster(KIND)
-    everything: api.Json = dict.fromkeys(prepared.graph.op_names, cluster.devices[0].name)
-    (report,) = api.simulate(prepared, cluster, [everything])
-    assert isinstance(report, dict)
+    report = single_device_report(prepared, KIND)
     step_time_us = cast(float, report["step_time_us"])
     return GraphFigures(
         ops=prepared.graph.op_count,
@@ -185,7 +180,7 @@ def _size_table(figures: Sequence[FamilyFigures]) -> list[str]:
         ]
         for each in figures
     ]
-    return _table(head, rows)
+    return table_of_figures(head, rows)
 
 
 def _time_table(figures: Sequence[FamilyFigures]) -> list[str]:
@@ -201,7 +196,7 @@ def _time_table(figures: Sequence[FamilyFigures]) -> list[str]:
         ]
         for each in figures
     ]
-    return _table(head, rows)
+    return table_of_figures(head, rows)
 
 
 def _range(values: Sequence[float], form: str = ",.0f") -> str:
@@ -211,11 +206,6 @@ def _range(values: Sequence[float], form: str = ",.0f") -> str:
 
 def _mean_and_range(shares: Sequence[float]) -> str:
     return f"{np.mean(shares):.2f} ({_range(shares, '.2f')})"
-
-
-def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    rule = ["---", *("---:" for _ in head[1:])]
-    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
 
 
 HEAD = """# Families

@@ -3,9 +3,7 @@
 `python -m experiments learning_curve` writes docs/results/; every figure in it comes from here.
 """
 
-import json
 import platform
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -13,6 +11,7 @@ from statistics import fmean
 from engine import VERSION, api
 from engine.bench.problems import CLUSTER, GRAPH, prepared_graph
 from engine.events import Baseline, Episode
+from experiments.pages import ReportLine, table_line, write_page, write_rows
 
 SEEDS = (0, 1, 2, 3, 4)
 EVALUATIONS = 2000
@@ -44,26 +43,23 @@ class Curve:
         return ahead and self.last_mean_us < self.first_mean_us
 
 
-def run(folder: Path, tell: Callable[[str], None]) -> str:
+def run(folder: Path, report: ReportLine) -> str:
     """Train once a seed, write `folder`/learning_curve.{json,md,png}, and return the table."""
-    prepared = prepared_graph(tell)
+    prepared = prepared_graph(report)
     curves = []
     for seed in SEEDS:
         curves.append(_curve(prepared, seed))
-        tell(_row(curves[-1]))
-    folder.mkdir(parents=True, exist_ok=True)
-    table = _table(prepared, curves)
-    (folder / "learning_curve.md").write_text(table)
-    (folder / "learning_curve.json").write_text(json.dumps(_raw(curves)) + "\n")
+        report(_row(curves[-1]))
+    write_rows(folder, "learning_curve", _raw(curves))
     _draw(curves, folder / "learning_curve.png")
-    return table
+    return write_page(folder, "learning_curve", _table(prepared, curves))
 
 
 def _curve(prepared: api.PreparedGraph, seed: int) -> Curve:
     episodes: list[Episode] = []
     baselines: dict[str, Baseline] = {}
 
-    def hear(item: api.NumberedEvent | api.Checkpoint) -> None:
+    def note(item: api.NumberedEvent | api.Checkpoint) -> None:
         event = item.event if isinstance(item, api.NumberedEvent) else None
         if isinstance(event, Episode):
             episodes.append(event)
@@ -71,7 +67,7 @@ def _curve(prepared: api.PreparedGraph, seed: int) -> Curve:
             baselines[event.method] = event
 
     request = api.RunRequest(api.parse_cluster(CLUSTER), "placeto", api.Budget(EVALUATIONS), seed)
-    report = api.place(prepared, request, hear, lambda: False)
+    report = api.place(prepared, request, note, lambda: False)
     times_us = [episode.step_time_us for episode in episodes]
     part = max(1, len(times_us) // PART)
     return Curve(
@@ -128,7 +124,7 @@ def _row(curve: Curve) -> str:
         f"{curve.wall_seconds:.0f}",
         "yes" if curve.holds else "NO",
     ]
-    return f"| {curve.seed} | {' | '.join(cells)} |"
+    return table_line([str(curve.seed), *cells])
 
 
 def _raw(curves: list[Curve]) -> api.Json:

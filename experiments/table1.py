@@ -4,87 +4,76 @@
 the first was stopped. Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1.
 """
 
-import json
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine import VERSION, api
+from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
+from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments table1"
 EVALUATIONS = 2000
 SEEDS = 3
 METHODS = ("single_device", "human_expert", "scotch", "placeto", "rnn", "post", "local_search", "auto")
 """beside `cpu_only`, which alone has a CPU in its cluster, as the paper's methods place on GPUs"""
-PAPERS = ("cpu_only", "single_device", "human_expert", "scotch", "placeto", "rnn")
+PAPER_COLUMNS = ("cpu_only", "single_device", "human_expert", "scotch", "placeto", "rnn")
 """the columns that the paper has, which are the first of ours"""
 ONE_ANSWER = frozenset({"cpu_only", "single_device", "human_expert", "scotch"})
 """they are shown by what they find themselves, as in the paper, though every run may answer with one device"""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Table1Row:
     """A line of the table. Seconds as the paper measured them; `OOM` where the placement did not fit."""
 
     graph: str
     gpus: int
-    papers: tuple[str, ...]
-    """of `PAPERS`"""
+    paper: tuple[str, ...]
+    """of `PAPER_COLUMNS`"""
 
 
 ROWS = (
-    Row("inception_v3", 2, ("12.54", "1.56", "1.28", "1.54", "1.18", "1.17")),
-    Row("inception_v3", 4, ("12.54", "1.56", "1.15", "1.74", "1.13", "1.19")),
-    Row("nmt", 2, ("33.5", "OOM", "OOM", "OOM", "2.32", "2.35")),
-    Row("nmt_4_layers", 4, ("33.5", "OOM", "OOM", "OOM", "2.63", "3.15")),
-    Row("nasnet", 2, ("37.5", "1.28", "0.86", "1.28", "0.86", "0.89")),
-    Row("nasnet", 4, ("37.5", "1.28", "0.84", "1.22", "0.74", "0.76")),
+    Table1Row("inception_v3", 2, ("12.54", "1.56", "1.28", "1.54", "1.18", "1.17")),
+    Table1Row("inception_v3", 4, ("12.54", "1.56", "1.15", "1.74", "1.13", "1.19")),
+    Table1Row("nmt", 2, ("33.5", "OOM", "OOM", "OOM", "2.32", "2.35")),
+    Table1Row("nmt_4_layers", 4, ("33.5", "OOM", "OOM", "OOM", "2.63", "3.15")),
+    Table1Row("nasnet", 2, ("37.5", "1.28", "0.86", "1.28", "0.86", "0.89")),
+    Table1Row("nasnet", 4, ("37.5", "1.28", "0.84", "1.22", "0.74", "0.76")),
 )
 
 
-def run(folder: Path, tell: Callable[[str], None]) -> str:
+def run(folder: Path, report: ReportLine) -> str:
     """Build the zoo, compare, write the table, and return it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    prepared = {name: prepared_sample(name, tell) for name in dict.fromkeys(row.graph for row in ROWS)}
+    prepared = {name: prepared_zoo_graph(name, report) for name in dict.fromkeys(row.graph for row in ROWS)}
     found = {}
     for row in ROWS:
-        tell(f"{row.graph} on {row.gpus} GPUs")
+        report(f"{row.graph} on {row.gpus} GPUs")
         found[row.graph, row.gpus] = _outcomes(prepared[row.graph], row)
-    text = _page(found)
-    (folder / "table1.md").write_text(text)
     rows = [{"graph": graph, "gpus": gpus} | outcome.to_json() for (graph, gpus), of in found.items() for outcome in of]
-    for each in rows:
-        del each["device_of_group"]
-    (folder / "table1.json").write_text(json.dumps(rows) + "\n")
-    return text
+    for row_of_outcome in rows:
+        del row_of_outcome["device_of_group"]
+    write_rows(folder, "table1", rows)
+    return write_page(folder, "table1", _page(found))
 
 
-def prepared_sample(name: str, tell: Callable[[str], None]) -> api.PreparedGraph:
-    """A graph of the zoo, built and costed."""
-    tell(f"building and costing {name}")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}.pb"
-        api.build(name, path, lambda *_: None)
-        return api.prepare(path, path.suffix, lambda *_: None, api.Limits())
-
-
-def work_folder(row: Row) -> Path:
+def work_folder(row: Table1Row) -> Path:
     """Where the outcomes of a line are kept, for a second call and for whoever compares on the same graphs."""
     return Path(tempfile.gettempdir()) / "placeto-table1" / f"{row.graph}-{row.gpus}"
 
 
-def _outcomes(prepared: api.PreparedGraph, row: Row) -> list[api.Outcome]:
+def _outcomes(prepared: api.PreparedGraph, row: Table1Row) -> list[api.Outcome]:
     """Of all methods, on the GPUs alone but for the CPU's own."""
     found = []
     for cluster, methods in ((f"{row.gpus}xK80+cpu", ("cpu_only",)), (f"{row.gpus}xK80", METHODS)):
         request = api.ComparisonRequest(api.parse_cluster(cluster), methods, api.Budget(EVALUATIONS), SEEDS)
-        found += api.compare(prepared, request, work_folder(row), tell_standing)
+        found += api.compare(prepared, request, work_folder(row), show_standing)
     return found
 
 
-def tell_standing(standing: api.Standing) -> None:
+def show_standing(standing: api.Standing) -> None:
     """One line on a terminal, which the next one overwrites; nothing elsewhere."""
     if sys.stderr.isatty():
         print(f"\r{standing.done}/{standing.total} ", end="", file=sys.stderr, flush=True)
@@ -93,13 +82,12 @@ def tell_standing(standing: api.Standing) -> None:
 def _page(found: dict[tuple[str, int], list[api.Outcome]]) -> str:
     columns = ("cpu_only", *METHODS)
     labels = {method.name: method.label for method in api.methods()}
-    head = "| model | GPUs | | " + " | ".join(labels[name] for name in columns) + " |"
-    lines = [head, "| --- " * (3 + len(columns)) + "|"]
+    lines = ["| model | GPUs | | " + " | ".join(labels[name] for name in columns) + " |", left_rule(3 + len(columns))]
     for row in ROWS:
         outcomes = found[row.graph, row.gpus]
         ours = [_cell([each for each in outcomes if each.method == name]) for name in columns]
-        lines.append(f"| {row.graph} | {row.gpus} | ours | " + " | ".join(ours) + " |")
-        lines.append("| | | paper | " + " | ".join(row.papers) + " |" * (len(columns) - len(PAPERS) + 1))
+        lines.append(table_line([row.graph, str(row.gpus), "ours", *ours]))
+        lines.append("| | | paper | " + " | ".join(row.paper) + " |" * (len(columns) - len(PAPER_COLUMNS) + 1))
     alone = ", ".join(labels[name] for name in columns if name in ONE_ANSWER)
     return f"""# The paper's Table 1 on our zoo
 
@@ -114,8 +102,8 @@ paper's measured on K80s.
 
 def _cell(outcomes: Sequence[api.Outcome]) -> str:
     """Mean and range in seconds of the seeds that have a feasible placement."""
-    own = outcomes[0].method in ONE_ANSWER
-    times = [each.own_best_us if own else each.step_time_us for each in outcomes if each.feasible]
+    by_itself = outcomes[0].method in ONE_ANSWER
+    times = [each.own_best_us if by_itself else each.step_time_us for each in outcomes if each.feasible]
     seconds = sorted(time / 1e6 for time in times if time is not None)
     if not seconds:
         return "none fits" if any(each.step_time_us is not None for each in outcomes) else "no answer"

@@ -6,9 +6,8 @@ same graph from one device, in orders that it has not seen. Source of the questi
 section 4.
 """
 
-import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from engine import VERSION
 from engine.bench.problems import problem_on
-from engine.child.parent import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.placeto.episodes import Plan
 from engine.placeto.features import GroupGraph, fastest_device_placement, group_graph
@@ -31,7 +30,8 @@ from engine.placeto.training import Training
 from engine.placeto.traversals import visiting_orders
 from engine.prepared import PreparedGraph
 from engine.problem import PlacementProblem
-from experiments.table1 import prepared_sample
+from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
+from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments traversal_orders"
 GRAPHS = ("inception_v3", "nmt", "nasnet")
@@ -39,8 +39,6 @@ CLUSTER = "2xK80"
 SEEDS = (0, 1, 2, 3, 4)
 CHILDREN = 2
 """trained in at a time"""
-LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=6 * 3600.0)
-"""of a child"""
 EVALUATIONS = 12_000
 TRAINED = ("topological", "mixed")
 TESTED = {"topological": 1, "random_topological": 3, "least_urgent_first": 1, "reversed": 1, "random": 3}
@@ -66,19 +64,19 @@ class Placed:
     """of the greedy and the sampled episodes"""
 
 
-def run(folder: Path, tell: Callable[[str], None]) -> str:
+def run(folder: Path, report: ReportLine) -> str:
     """Train and test on each graph, write `folder`/traversal_orders.{md,json}, and return the page."""
-    folder.mkdir(parents=True, exist_ok=True)
     placed: list[Placed] = []
     turns = [(seed, name) for seed in SEEDS for name in GRAPHS]
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(CHILDREN) as pool:
         for name in GRAPHS:
-            _prepared_path(work, name).write_bytes(prepared_sample(name, tell).to_bytes())
-        for (seed, name), own in zip(turns, pool.map(lambda turn: _in_child(work, *turn), turns), strict=True):
-            placed += own
-            tell(f"{name}, seed {seed}: {_told(own)}")
-            (folder / "traversal_orders.json").write_text(json.dumps([asdict(each) for each in placed]) + "\n")
-            (folder / "traversal_orders.md").write_text(page(placed))
+            _prepared_path(work, name).write_bytes(prepared_zoo_graph(name, report).to_bytes())
+        found = pool.map(lambda turn: _in_child(work, *turn), turns)
+        for (seed, name), of_turn in zip(turns, found, strict=True):
+            placed += of_turn
+            report(f"{name}, seed {seed}: {_shown(of_turn)}")
+            write_rows(folder, "traversal_orders", [asdict(each) for each in placed])
+            write_page(folder, "traversal_orders", page(placed))
     return page(placed)
 
 
@@ -89,18 +87,18 @@ def _prepared_path(work: str, name: str) -> Path:
 def _in_child(work: str, seed: int, name: str) -> list[Placed]:
     order: dict[str, Json] = {"work": work, "seed": seed, "graph": name}
     task = f"{name}, seed {seed}"
-    _, texts = run_in_child("experiments.traversal_orders:place_in_child", order, LIMITS, task=task)
+    _, texts = run_in_child("experiments.traversal_orders:place_in_child", order, BUDGETED_LIMITS, task=task)
     rows = texts["placed"]
     assert isinstance(rows, list)
     return [Placed(**row) for row in rows]  # type: ignore[arg-type]  # what place_in_child has written
 
 
-def place_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
+def place_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """One graph with one seed; the child's side."""
-    told: dict[str, Any] = dict(order)
-    prepared = PreparedGraph.from_bytes(_prepared_path(told["work"], told["graph"]).read_bytes())
+    order: dict[str, Any] = dict(arguments)
+    prepared = PreparedGraph.from_bytes(_prepared_path(order["work"], order["graph"]).read_bytes())
     problem = problem_on(prepared, CLUSTER, EVALUATIONS)
-    return {}, {"placed": [asdict(each) for each in placed_in_orders(told["graph"], problem, told["seed"])]}
+    return {}, {"placed": [asdict(each) for each in placed_in_orders(order["graph"], problem, order["seed"])]}
 
 
 def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Placed]:
@@ -109,15 +107,15 @@ def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Pl
     found: list[tuple[str, int, str, NDArray[np.float64]]] = []
     best_us = np.inf
     for trained in TRAINED:
-        own = problem.with_budget(problem.ledger.budget)
+        trained_problem = problem.with_budget(problem.ledger.budget)
         training = Training(
-            own,
+            trained_problem,
             make_settings({**SETTINGS, "traversal": trained}),
             np.random.default_rng(seed),
             lambda: False,
         )
         training.run()
-        best_us = min(best_us, own.ledger.best_time_us)
+        best_us = min(best_us, trained_problem.ledger.best_time_us)
         for traversal, count in TESTED.items():
             orders = visiting_orders(traversal, graph, count, np.random.default_rng([seed, 1]), seed)
             for order in orders:
@@ -161,42 +159,42 @@ and the worst seed. Passes: how often the policy goes over the groups, the secon
 """
     traversals = list(TESTED)
     lines = [
-        "| graph | trained with | passes | answer | " + " | ".join(traversals) + " | gap | spread | worst |",
-        "| --- " * (7 + len(traversals)) + "|",
+        table_line(["graph", "trained with", "passes", "answer", *traversals, "gap", "spread", "worst"]),
+        left_rule(7 + len(traversals)),
     ]
     for graph in (*dict.fromkeys(each.graph for each in placed), "all"):
         for trained in TRAINED:
             for passes in PASSES:
-                own = [
+                tried = [
                     each
                     for each in placed
                     if graph in (each.graph, "all") and (each.trained, each.passes) == (trained, passes)
                 ]
-                lines += [_line(graph, trained, passes, answer, own) for answer in ("greedy", "best_of")]
+                lines += [_line(graph, trained, passes, answer, tried) for answer in ("greedy", "best_of")]
     return "\n".join([head, *lines, ""])
 
 
-def _line(graph: str, trained: str, passes: int, answer: str, own: Sequence[Placed]) -> str:
+def _line(graph: str, trained: str, passes: int, answer: str, tried: Sequence[Placed]) -> str:
     label = "greedy" if answer == "greedy" else f"best of {1 + SAMPLES}"
     by_traversal = [
-        fmean(getattr(each, answer) for each in own if each.traversal == traversal) - 1 for traversal in TESTED
+        fmean(getattr(each, answer) for each in tried if each.traversal == traversal) - 1 for traversal in TESTED
     ]
-    gap = fmean(getattr(each, answer) for each in own) - 1
-    spreads = [spread(own, answer, key) for key in dict.fromkeys((each.graph, each.seed) for each in own)]
-    cells = [graph, trained, str(passes), label, *(f"{value:.1%}" for value in by_traversal)]
-    return f"| {' | '.join(cells)} | {gap:.1%} | {fmean(spreads):.1%} | {max(spreads):.1%} |"
+    gap = fmean(getattr(each, answer) for each in tried) - 1
+    spreads = [spread(tried, answer, key) for key in dict.fromkeys((each.graph, each.seed) for each in tried)]
+    figures = [*by_traversal, gap, fmean(spreads), max(spreads)]
+    return table_line([graph, trained, str(passes), label, *(f"{value:.1%}" for value in figures)])
 
 
-def spread(own: Sequence[Placed], answer: str, key: tuple[str, int]) -> float:
+def spread(tried: Sequence[Placed], answer: str, key: tuple[str, int]) -> float:
     """How much longer the step takes with the worst of the orders than with the best, for one graph and seed."""
-    values = [getattr(each, answer) for each in own if (each.graph, each.seed) == key]
+    values = [getattr(each, answer) for each in tried if (each.graph, each.seed) == key]
     return float(max(values) / min(values) - 1)
 
 
-def _told(own: Sequence[Placed]) -> str:
+def _shown(placed: Sequence[Placed]) -> str:
     parts = []
     for trained in TRAINED:
         for passes in PASSES:
-            gap = fmean(each.greedy for each in own if (each.trained, each.passes) == (trained, passes)) - 1
+            gap = fmean(each.greedy for each in placed if (each.trained, each.passes) == (trained, passes)) - 1
             parts.append(f"trained {trained}, {passes} passes: {gap:.1%}")
     return ", ".join(parts)

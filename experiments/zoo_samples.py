@@ -6,13 +6,14 @@ Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1; of the mem
 """
 
 import dataclasses
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
 from engine import VERSION, api
-from experiments.table1 import ROWS, Row, prepared_sample, tell_standing, work_folder
+from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
+from experiments.table1 import ROWS, Table1Row, show_standing, work_folder
+from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments zoo_samples"
 EVALUATIONS = 2000
@@ -21,7 +22,7 @@ MEMORY_BYTES = 8 * 10**9
 """of a device: beyond it the paper's step times have a penalty, so that a larger model needs more than one"""
 COMPARED = ("placeto", "post", "local_search")
 METHODS = ("human_expert", "rnn", *COMPARED)
-PAPERS_SAMPLES = {
+PAPER_EVALUATIONS = {
     ("inception_v3", 2): "1,600",
     ("inception_v3", 4): "5,800",
     ("nmt", 2): "20,400",
@@ -32,32 +33,29 @@ PAPERS_SAMPLES = {
 """evaluations after which the paper's policy had the placement of its table"""
 
 
-def run(folder: Path, tell: Callable[[str], None]) -> str:
+def run(folder: Path, report: ReportLine) -> str:
     """Build the zoo, train and search on each graph, write `folder`/zoo_samples.{md,json}, and return the page."""
-    folder.mkdir(parents=True, exist_ok=True)
-    prepared = {name: prepared_sample(name, tell) for name in dict.fromkeys(row.graph for row in ROWS)}
+    prepared = {name: prepared_zoo_graph(name, report) for name in dict.fromkeys(row.graph for row in ROWS)}
     found = {}
     for row in ROWS:
-        tell(f"{row.graph} on {row.gpus} GPUs")
+        report(f"{row.graph} on {row.gpus} GPUs")
         found[row] = _outcomes(prepared[row.graph], row)
-    text = page(found)
-    (folder / "zoo_samples.md").write_text(text)
     kept = [_raw(row, outcome) for row, outcomes in found.items() for outcome in outcomes]
-    (folder / "zoo_samples.json").write_text(json.dumps(kept) + "\n")
-    return text
+    write_rows(folder, "zoo_samples", kept)
+    return write_page(folder, "zoo_samples", page(found))
 
 
-def _outcomes(prepared: api.PreparedGraph, row: Row) -> list[api.Outcome]:
+def _outcomes(prepared: api.PreparedGraph, row: Table1Row) -> list[api.Outcome]:
     cluster = api.parse_cluster(f"{row.gpus}xK80")
     devices = tuple(dataclasses.replace(device, memory_bytes=MEMORY_BYTES) for device in cluster.devices)
     request = api.ComparisonRequest(
         dataclasses.replace(cluster, devices=devices), METHODS, api.Budget(EVALUATIONS), SEEDS
     )
     work = work_folder(row)
-    return api.compare(prepared, request, work.with_name(f"{work.name}-samples"), tell_standing)
+    return api.compare(prepared, request, work.with_name(f"{work.name}-samples"), show_standing)
 
 
-def _raw(row: Row, outcome: api.Outcome) -> dict[str, api.Json]:
+def _raw(row: Table1Row, outcome: api.Outcome) -> dict[str, api.Json]:
     fields: dict[str, api.Json] = {"graph": row.graph, "gpus": row.gpus}
     return fields | {name: value for name, value in outcome.to_json().items() if name != "device_of_group"}
 
@@ -69,7 +67,7 @@ def evaluations_to_pass(outcome: api.Outcome, step_time_us: float | None) -> int
     return next((evaluations for evaluations, best_us in outcome.curve if best_us < step_time_us), None)
 
 
-def page(found: dict[Row, list[api.Outcome]]) -> str:
+def page(found: dict[Table1Row, list[api.Outcome]]) -> str:
     """The whole page."""
     seeds = 1 + max(outcome.seed for outcomes in found.values() for outcome in outcomes)
     head = f"""# Evaluations to pass the human expert and the RNN
@@ -86,24 +84,24 @@ a trivial placement, which every run evaluates first: one device alone is then b
     lines = [
         "| model | GPUs | expert (s) | RNN's best (s) | method | best (s) | of one device, worst seed "
         "| to pass the expert | to pass the RNN | paper's samples |",
-        "| --- " * 10 + "|",
+        left_rule(10),
     ]
     for row, outcomes in found.items():
         lines += _lines(row, outcomes)
     return "\n".join([head, *lines, ""])
 
 
-def _lines(row: Row, outcomes: Sequence[api.Outcome]) -> list[str]:
+def _lines(row: Table1Row, outcomes: Sequence[api.Outcome]) -> list[str]:
     """One a method."""
     labels = {method.name: method.label for method in api.methods()}
     expert_us = next((each.own_best_us for each in outcomes if each.method == "human_expert"), None)
     rnn_us = min((us for each in outcomes if each.method == "rnn" and (us := each.own_best_us)), default=None)
     lines = []
     for method in COMPARED:
-        own = [each for each in outcomes if each.method == method]
-        best = [each.step_time_us for each in own if each.feasible and each.step_time_us is not None]
+        of_method = [each for each in outcomes if each.method == method]
+        best = [each.step_time_us for each in of_method if each.feasible and each.step_time_us is not None]
         one_device = [
-            each.step_time_us / each.one_device_us for each in own if each.step_time_us and each.one_device_us
+            each.step_time_us / each.one_device_us for each in of_method if each.step_time_us and each.one_device_us
         ]
         first = method == COMPARED[0]
         cells = [
@@ -114,11 +112,11 @@ def _lines(row: Row, outcomes: Sequence[api.Outcome]) -> list[str]:
             labels[method],
             _seconds(best),
             f"{max(one_device):.3f}" if one_device else "–",
-            _needed([evaluations_to_pass(each, expert_us) for each in own]),
-            _needed([evaluations_to_pass(each, rnn_us) for each in own]),
-            PAPERS_SAMPLES.get((row.graph, row.gpus), "–") if first else "",
+            _needed([evaluations_to_pass(each, expert_us) for each in of_method]),
+            _needed([evaluations_to_pass(each, rnn_us) for each in of_method]),
+            PAPER_EVALUATIONS.get((row.graph, row.gpus), "–") if first else "",
         ]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(table_line(cells))
     return lines
 
 

@@ -4,28 +4,30 @@
 """
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
 from engine import VERSION, api
 from engine.child.parent import Limits, run_in_child
+from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.zoo_graphs import single_device_report
 
 COMMAND = "python -m experiments zoo"
-PAPERS_KIND = "K80"
-NASNET_OPS_OF_PAPER = 12_942
+PAPER_KIND = "K80"
+PAPER_NASNET_OPS = 12_942
 COUNT_LIMITS = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ZooRow:
     """A graph of the table."""
 
     name: str
     settings: Mapping[str, api.Json] = field(default_factory=dict)
-    papers_ops: str = ""
-    papers_seconds: str = ""
+    paper_ops: str = ""
+    paper_seconds: str = ""
     """of a step on one K80"""
 
     @property
@@ -40,7 +42,7 @@ class Row:
 class Figures:
     """What is said of a graph."""
 
-    row: Row
+    row: ZooRow
     ops: int
     operations: int
     parameters: int
@@ -53,61 +55,49 @@ class Figures:
 INFERENCE: Mapping[str, api.Json] = {"inference": True}
 LARGE: Mapping[str, api.Json] = {"cells": 6, "filters": 168, "stem_filters": 96, "image_size": 331}
 ROWS = (
-    Row("inception_v3", papers_ops="10,061 (published code's file)", papers_seconds="1.56"),
-    Row("nasnet", papers_ops=f"{NASNET_OPS_OF_PAPER:,}", papers_seconds="1.28"),
-    Row("nmt", papers_seconds="out of memory"),
-    Row("nmt_4_layers", papers_seconds="out of memory"),
-    Row("ptb"),
-    Row("cifar10"),
-    Row("tiny_cnn"),
-    Row("inception_v3", INFERENCE),
-    Row("nasnet", INFERENCE),
-    Row("nmt", INFERENCE),
-    Row("nmt_4_layers", INFERENCE),
-    Row("ptb", INFERENCE),
-    Row("cifar10", INFERENCE),
-    Row("nasnet", LARGE),
+    ZooRow("inception_v3", paper_ops="10,061 (published code's file)", paper_seconds="1.56"),
+    ZooRow("nasnet", paper_ops=f"{PAPER_NASNET_OPS:,}", paper_seconds="1.28"),
+    ZooRow("nmt", paper_seconds="out of memory"),
+    ZooRow("nmt_4_layers", paper_seconds="out of memory"),
+    ZooRow("ptb"),
+    ZooRow("cifar10"),
+    ZooRow("tiny_cnn"),
+    ZooRow("inception_v3", INFERENCE),
+    ZooRow("nasnet", INFERENCE),
+    ZooRow("nmt", INFERENCE),
+    ZooRow("nmt_4_layers", INFERENCE),
+    ZooRow("ptb", INFERENCE),
+    ZooRow("cifar10", INFERENCE),
+    ZooRow("nasnet", LARGE),
 )
 
 
-def run(folder: Path, tell: Callable[[str], None]) -> str:
+def run(folder: Path, report: ReportLine) -> str:
     """Build and cost every graph, write `folder`/zoo.md, and return it."""
     figures = []
     for row in ROWS:
-        tell(row.command)
+        report(row.command)
         figures.append(_figures(row))
-    text = _page(figures)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "zoo.md").write_text(text)
-    return text
+    return write_page(folder, "zoo", _page(figures))
 
 
-def _figures(row: Row) -> Figures:
+def _figures(row: ZooRow) -> Figures:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / f"{row.name}.pb"
         ops = api.build(row.name, path, lambda *_: None, row.settings)
         order: dict[str, api.Json] = {"path": str(path)}
         _, counted = run_in_child("engine.zoo.arithmetic:count_in_child", order, COUNT_LIMITS, task="counting")
         prepared = api.prepare(path, path.suffix, lambda *_: None, api.Limits(), groups=None)
-    reports = {kind.name: _one_device(prepared, kind.name) for kind in api.device_kinds()}
+    reports = {kind.name: single_device_report(prepared, kind.name) for kind in api.device_kinds()}
     return Figures(
         row=row,
         ops=ops,
         operations=cast(int, counted["operations"]),
         parameters=cast(int, counted["parameters"]),
         persistent_bytes=int(prepared.costs.persistent_bytes.sum()),
-        peak_bytes=cast(list[int], reports[PAPERS_KIND]["peak_bytes"])[0],
+        peak_bytes=cast(list[int], reports[PAPER_KIND]["peak_bytes"])[0],
         step_time_us={kind: cast(float, report["step_time_us"]) for kind, report in reports.items()},
     )
-
-
-def _one_device(prepared: api.PreparedGraph, kind: str) -> dict[str, api.Json]:
-    """The simulated step with all ops on one device of `kind`."""
-    cluster = api.parse_cluster(kind)
-    placement: api.Json = dict.fromkeys(prepared.graph.op_names, cluster.devices[0].name)
-    (report,) = api.simulate(prepared, cluster, [placement])
-    assert isinstance(report, dict)
-    return report
 
 
 def _page(figures: list[Figures]) -> str:
@@ -121,7 +111,7 @@ def _size_table(figures: list[Figures]) -> list[str]:
         [
             f"`{each.row.command}`",
             f"{each.ops:,}",
-            each.row.papers_ops,
+            each.row.paper_ops,
             f"{each.operations / 1e9:,.{0 if each.operations > 1e10 else 3}f}",
             f"{each.parameters:,}",
             f"{each.persistent_bytes / 1e9:.3f}",
@@ -129,21 +119,16 @@ def _size_table(figures: list[Figures]) -> list[str]:
         ]
         for each in figures
     ]
-    return _table(head, rows)
+    return table_of_figures(head, rows)
 
 
 def _time_table(figures: list[Figures]) -> list[str]:
     kinds = list(figures[0].step_time_us)
     rows = [
-        [f"`{each.row.command}`", *(f"{each.step_time_us[kind] / 1e6:.4f}" for kind in kinds), each.row.papers_seconds]
+        [f"`{each.row.command}`", *(f"{each.step_time_us[kind] / 1e6:.4f}" for kind in kinds), each.row.paper_seconds]
         for each in figures
     ]
-    return _table(["`build`", *kinds, "paper, K80"], rows)
-
-
-def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    rule = ["---", *("---:" for _ in head[1:])]
-    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
+    return table_of_figures(["`build`", *kinds, "paper, K80"], rows)
 
 
 def _reading(figures: list[Figures]) -> str:
@@ -152,7 +137,7 @@ def _reading(figures: list[Figures]) -> str:
     nasnet, large = found["nasnet", False], found["nasnet", True]
     nmt, four = found["nmt", False], found["nmt_4_layers", False]
     return READING.format(
-        nasnet_share=nasnet.ops / NASNET_OPS_OF_PAPER - 1,
+        nasnet_share=nasnet.ops / PAPER_NASNET_OPS - 1,
         large_ops=large.ops,
         large_times=large.operations / nasnet.operations,
         large_peak=large.peak_bytes / 1e9,

@@ -1,7 +1,6 @@
 """The graphs of `auto_check`: random ones of four shapes, costed ones of public benchmarks, the zoo."""
 
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,8 @@ from engine import api
 from engine.bench.problems import problem_on
 from engine.bench.random_graphs import SHAPES, random_graph
 from engine.problem import Budget, PlacementProblem
+from experiments.pages import ReportLine
+from experiments.zoo_graphs import prepared_zoo_graph
 
 RANDOM_GRAPHS = 50
 SIZES = (30, 60, 120, 240)
@@ -52,7 +53,7 @@ class Case:
         return problem_on(self.prepared, self.cluster).with_budget(budget)
 
 
-def cases(tell: Callable[[str], None]) -> Iterator[Case]:
+def cases(report: ReportLine) -> Iterator[Case]:
     """All graphs, the random ones first."""
     shapes = list(SHAPES)
     for index in range(RANDOM_GRAPHS):
@@ -61,27 +62,19 @@ def cases(tell: Callable[[str], None]) -> Iterator[Case]:
         prepared = random_graph(shape, size, np.random.default_rng(index))
         name = f"{shape} {index}: {prepared.graph.op_count} ops, {cluster}"
         yield Case(shape, name, prepared, cluster, index < RANDOM_GRAPHS_WITH_ALL, index < RANDOM_GRAPHS_WITH_PLACETO)
-    yield from _shared(tell)
+    yield from _shared(report)
     built: dict[str, api.PreparedGraph] = {}
     for index, (name, cluster) in enumerate(ZOO):
         if name not in built:
-            tell(f"building and costing {name}")
-            built[name] = _built(name)
+            built[name] = prepared_zoo_graph(name, report)
         yield Case("zoo", f"{name}, {cluster}", built[name], cluster, index < ZOO_WITH_ALL, with_placeto=True)
 
 
-def _shared(tell: Callable[[str], None]) -> Iterator[Case]:
+def _shared(report: ReportLine) -> Iterator[Case]:
     if not SHARED.is_dir():
-        tell("the shared graphs are not here")
+        report("the shared graphs are not here")
         return
     for path in sorted(SHARED.glob("*.cluster.json")):
         graph = path.with_name(path.name.replace(".cluster", ""))
         prepared = api.prepare(graph, graph.suffix, lambda *_: None, api.Limits(), None)
         yield Case("shared", graph.stem, prepared, path.read_text(), graph.stem == "chain_mm", with_placeto=True)
-
-
-def _built(name: str) -> api.PreparedGraph:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}.pb"
-        api.build(name, path, lambda *_: None)
-        return api.prepare(path, path.suffix, lambda *_: None, api.Limits())

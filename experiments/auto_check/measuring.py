@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +18,14 @@ import numpy as np
 from engine import VERSION, api
 from engine.child.parent import BUDGETED_LIMITS, Limits, ReportProgress, Results, no_progress, run_in_child
 from engine.comparing.work_folder import KEY_LENGTH
-from engine.errors import PlacetoError
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.placers import scotch
-from engine.placers.registry import make_placer
 from engine.placers.scotch import map_in_child
 from engine.problem import Budget, PlacementProblem
 from experiments.auto_check.cases import Case
+from experiments.best_found import best_step_time_us
+from experiments.pages import ReportLine
 
 EVALUATIONS_TO_WARM_UP = 1000
 
@@ -47,7 +47,7 @@ def measure(
     budget: Budget,
     work: Path,
     processes: int,
-    tell: Callable[[str], None],
+    report: ReportLine,
 ) -> dict[str, list[Reached]]:
     """By case: each method of its `seeds` with so many; what `work` has not is measured in `processes` children."""
     work.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def measure(
     shares = [missing[first::processes] for first in range(processes)]
     with ThreadPoolExecutor(processes) as pool:
         for _ in pool.map(
-            lambda share: _measure_share(share, budget, work, tell), [share for share in shares if share]
+            lambda share: _measure_share(share, budget, work, report), [share for share in shares if share]
         ):
             pass
     return {
@@ -79,8 +79,8 @@ def measure(
     }
 
 
-def _measure_share(share: list[Json], budget: Budget, work: Path, tell: Callable[[str], None]) -> None:
-    told: dict[str, Json] = {
+def _measure_share(share: list[Json], budget: Budget, work: Path, report: ReportLine) -> None:
+    order: dict[str, Json] = {
         "share": share,
         "evaluations": budget.evaluations,
         "seconds": budget.seconds,
@@ -88,10 +88,10 @@ def _measure_share(share: list[Json], budget: Budget, work: Path, tell: Callable
     }
     run_in_child(
         "experiments.auto_check.measuring:in_child",
-        told,
+        order,
         BUDGETED_LIMITS,
         task="measuring",
-        report_progress=lambda stage, done, total: tell(f"{stage}: {done} of {total}"),
+        report_progress=lambda stage, done, total: report(f"{stage}: {done} of {total}"),
     )
 
 
@@ -100,10 +100,10 @@ def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportP
     vars(scotch)["run_in_child"] = (
         _in_this_process  # this process is a child already, and starting another takes a second
     )
-    told: dict[str, Any] = dict(arguments)
-    work, budget = Path(told["work"]), Budget(told["evaluations"], told["seconds"])
-    for number, graph in enumerate(told["share"]):
-        report_progress(graph["name"], number, len(told["share"]))
+    order: dict[str, Any] = dict(arguments)
+    work, budget = Path(order["work"]), Budget(order["evaluations"], order["seconds"])
+    for number, graph in enumerate(order["share"]):
+        report_progress(graph["name"], number, len(order["share"]))
         prepared = api.PreparedGraph.from_bytes((work / f"graph-{graph['key']}.npz").read_bytes())
         case = Case("", "", prepared, graph["cluster"], with_all=False, with_placeto=False)
         clock = None if budget.seconds is None else time.process_time
@@ -131,14 +131,9 @@ def _in_this_process(_function: str, arguments: Mapping[str, Json], _limits: Lim
 
 
 def reached(problem: PlacementProblem, method: str, seed: int) -> float | None:
-    """The best feasible step time with the problem's budget; None where there is none or the method has no rule."""
-    own = problem.with_budget(problem.ledger.budget)
+    """The best feasible step time with the problem's budget; None without one, or where the method refuses."""
     rng = np.random.default_rng([seed, zlib.crc32(method.encode())])
-    try:
-        make_placer(method, {}).place(own, rng, lambda: False)
-    except PlacetoError:
-        return None
-    return own.ledger.best_step_time_us
+    return best_step_time_us(problem, problem.ledger.budget, method, rng)
 
 
 def _key(case: Case, budget: Budget) -> str:

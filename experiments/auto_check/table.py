@@ -7,11 +7,10 @@ scatters by some percent from seed to seed, and a difference within that is none
 seed and a part of the graphs; the paper's Table 1 has three of them on the whole zoo with three seeds.
 """
 
-import json
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from math import sqrt
@@ -23,6 +22,7 @@ from engine.placers.registry import PLACERS
 from engine.problem import MOST_EVALUATIONS, Budget
 from experiments.auto_check.cases import Case, cases
 from experiments.auto_check.measuring import Reached, measure
+from experiments.pages import ReportLine, table_line, write_page, write_rows
 
 EVALUATIONS = 2000
 SEEDS = {"auto": 8, "local_search": 8, "random": 3, "brkga": 3, "post": 3, "regal": 3, "scotch": 1}
@@ -42,7 +42,7 @@ WORK = Path(tempfile.gettempdir()) / "placeto-auto-check"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MethodRow:
     """What one method reached on one case, the mean over the seeds; None where a seed found nothing feasible."""
 
     kind: str
@@ -58,7 +58,7 @@ class Row:
 class Ratio:
     """Auto's step time over another method's on one case: above 1 auto is behind."""
 
-    row: Row
+    row: MethodRow
     """the other method's"""
     value: float
     error: float
@@ -75,16 +75,16 @@ class Ratio:
         return self.value - SURE * self.error > 1 + TOLERANCE
 
 
-def run(folder: Path, tell: Callable[[str], None]) -> str:
+def run(folder: Path, report: ReportLine) -> str:
     """Compare on all cases, write `folder`/auto_check.{md,json}, and return the tables."""
-    every = list(cases(tell))
+    every = list(cases(report))
     seeds = {case.name: seeds_for(case) for case in every}
-    rows = _measured(every, seeds, Budget(EVALUATIONS), _processes(), tell)
+    rows = _measured(every, seeds, Budget(EVALUATIONS), _processes(), report)
     if more_seeds(seeds, rows) != seeds:
-        rows = _measured(every, more_seeds(seeds, rows), Budget(EVALUATIONS), _processes(), tell)
+        rows = _measured(every, more_seeds(seeds, rows), Budget(EVALUATIONS), _processes(), report)
     some = [case for case in every if case.with_all or case.kind in ("shared", "zoo")]
     budget = Budget(MOST_EVALUATIONS, SECONDS)
-    in_seconds = _measured(some, {case.name: SEEDS_IN_SECONDS for case in some}, budget, _processes(), tell)
+    in_seconds = _measured(some, {case.name: SEEDS_IN_SECONDS for case in some}, budget, _processes(), report)
     return written(folder, rows, in_seconds)
 
 
@@ -93,9 +93,9 @@ def _processes() -> int:
 
 
 def _measured(
-    every: list[Case], seeds: dict[str, dict[str, int]], budget: Budget, processes: int, tell: Callable[[str], None]
-) -> list[Row]:
-    found = measure(every, seeds, budget, WORK, processes, tell)
+    every: list[Case], seeds: dict[str, dict[str, int]], budget: Budget, processes: int, report: ReportLine
+) -> list[MethodRow]:
+    found = measure(every, seeds, budget, WORK, processes, report)
     return [row for case in every for row in _rows(case, found[case.name])]
 
 
@@ -106,7 +106,7 @@ def seeds_for(case: Case) -> dict[str, int]:
     return {name: 1 if PLACERS[name].deterministic else SEEDS.get(name, 1) for name in methods}
 
 
-def more_seeds(seeds: dict[str, dict[str, int]], rows: Iterable[Row]) -> dict[str, dict[str, int]]:
+def more_seeds(seeds: dict[str, dict[str, int]], rows: Iterable[MethodRow]) -> dict[str, dict[str, int]]:
     """`seeds` by case and method; more of them for auto and who is ahead of it, where seeds make a difference."""
     changed = {name: dict(counts) for name, counts in seeds.items()}
     for ratio in ratios(rows):
@@ -116,33 +116,31 @@ def more_seeds(seeds: dict[str, dict[str, int]], rows: Iterable[Row]) -> dict[st
     return changed
 
 
-def _rows(case: Case, found: Iterable[Reached]) -> list[Row]:
+def _rows(case: Case, found: Iterable[Reached]) -> list[MethodRow]:
     """A row a method; `found` has the seeds of each together."""
     return [_row(case, method, list(seeds)) for method, seeds in groupby(found, key=lambda one: one.method)]
 
 
-def _row(case: Case, method: str, found: list[Reached]) -> Row:
+def _row(case: Case, method: str, found: list[Reached]) -> MethodRow:
     known = [one.step_time_us for one in found if one.step_time_us is not None]
     if len(known) < len(found):
-        return Row(case.kind, case.name, method, len(found), None, 0.0)
+        return MethodRow(case.kind, case.name, method, len(found), None, 0.0)
     mean_us = fmean(known)
     error = stdev(known) / sqrt(len(known)) / mean_us if len(known) > 1 else 0.0
-    return Row(case.kind, case.name, method, len(found), mean_us, error)
+    return MethodRow(case.kind, case.name, method, len(found), mean_us, error)
 
 
-def written(folder: Path, rows: list[Row], in_seconds: list[Row]) -> str:
+def written(folder: Path, rows: list[MethodRow], in_seconds: list[MethodRow]) -> str:
     """The tables, written with the rows that they come from."""
     equal, timed = ratios(rows), ratios(in_seconds)
     parts = [_head(rows), _by_method(equal), _behind(equal), _head_in_seconds(in_seconds)]
     text = "\n\n".join([*parts, _by_method(timed), _behind(timed)]) + "\n"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "auto_check.md").write_text(text)
     kept = {"evaluations": [asdict(row) for row in rows], "seconds": [asdict(row) for row in in_seconds]}
-    (folder / "auto_check.json").write_text(json.dumps(kept, indent=0) + "\n")
-    return text
+    write_rows(folder, "auto_check", kept, indent=0)
+    return write_page(folder, "auto_check", text)
 
 
-def ratios(rows: Iterable[Row]) -> list[Ratio]:
+def ratios(rows: Iterable[MethodRow]) -> list[Ratio]:
     """Auto against each other method on each case, where that method has a feasible placement."""
     rows = list(rows)
     autos = {row.name: row for row in rows if row.method == "auto"}
@@ -156,7 +154,7 @@ def ratios(rows: Iterable[Row]) -> list[Ratio]:
     return found
 
 
-def _head(rows: list[Row]) -> str:
+def _head(rows: list[MethodRow]) -> str:
     graphs = len({row.name for row in rows})
     return (
         f"{graphs} graphs, {EVALUATIONS} evaluations; Placeto Explorer {VERSION}, {platform.machine()}. Auto's step "
@@ -168,7 +166,7 @@ def _head(rows: list[Row]) -> str:
     )
 
 
-def _head_in_seconds(rows: list[Row]) -> str:
+def _head_in_seconds(rows: list[MethodRow]) -> str:
     graphs = len({row.name for row in rows})
     return (
         f"In the same seconds: {graphs} graphs, {SECONDS:g} s of one processor, whatever else runs on the machine; the "
@@ -182,13 +180,14 @@ def _by_method(found: list[Ratio]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for method in dict.fromkeys(ratio.row.method for ratio in found):
-        own = [ratio for ratio in found if ratio.row.method == method]
-        worst = max(own, key=lambda ratio: ratio.value)
-        counts = sorted({ratio.row.seeds for ratio in own})
+        of_method = [ratio for ratio in found if ratio.row.method == method]
+        worst = max(of_method, key=lambda ratio: ratio.value)
+        counts = sorted({ratio.row.seeds for ratio in of_method})
         seeds = " or ".join(map(str, counts)) + (", deterministic" if PLACERS[method].deterministic else "")
-        mean = fmean(ratio.value for ratio in own)
-        behind, surely = sum(ratio.behind for ratio in own), sum(ratio.surely_behind for ratio in own)
-        lines.append(f"| {method} | {seeds} | {len(own)} | {mean:.3f} | {_value(worst)} | {behind} | {surely} |")
+        mean = fmean(ratio.value for ratio in of_method)
+        behind, surely = sum(ratio.behind for ratio in of_method), sum(ratio.surely_behind for ratio in of_method)
+        cells = [method, seeds, str(len(of_method)), f"{mean:.3f}", _value(worst), str(behind), str(surely)]
+        lines.append(table_line(cells))
     return "\n".join(lines)
 
 

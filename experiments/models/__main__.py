@@ -20,8 +20,10 @@ def main() -> int:
         for name, model in MODELS.items():
             print(f"{name:24}{model.sentence}; {', '.join(model.forms)}")
         return 0
-    said = make(parsed.name, [parsed.form], parsed.out, lambda stage, *_: print(stage, file=sys.stderr))
-    print(f"{file_of(parsed.name, parsed.form, parsed.out)}: batch size {MODELS[parsed.name].batch_size}, {said}")
+    closed_forms = make(parsed.name, [parsed.form], parsed.out, lambda stage, *_: print(stage, file=sys.stderr))
+    print(
+        f"{file_of(parsed.name, parsed.form, parsed.out)}: batch size {MODELS[parsed.name].batch_size}, {closed_forms}"
+    )
     return 0
 
 

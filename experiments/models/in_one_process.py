@@ -15,20 +15,18 @@ from engine.events import Json
 from engine.formats import reading
 from experiments.exact_numbers import ask_for_exact_numbers
 from experiments.models.making import LIMITS, file_of, make_in_child
-from experiments.models.model import SAVED_MODEL
+from experiments.models.model import SAVED_MODEL, ModelRow
 from experiments.models.placing import counts_of
 from experiments.models.reading import figures
 from experiments.models.registry import MODELS
 
-Row = Mapping[str, Json]
 
-
-def rows_of(name: str, forms: Sequence[str], places: bool, folder: Path) -> dict[str, Row]:
+def rows_of(name: str, forms: Sequence[str], places: bool, folder: Path) -> dict[str, ModelRow]:
     """Form → what is read of the model's file, which stays in `folder`; and what is found in its placed file."""
     folder.mkdir(parents=True, exist_ok=True)
     order: dict[str, Json] = {"name": name, "forms": list(forms), "folder": str(folder.absolute()), "places": places}
     _, texts = run_in_child(f"{__name__}:rows_in_child", order, LIMITS, task=f"reading the files of {name}")
-    return cast(dict[str, Row], texts)
+    return cast(dict[str, ModelRow], texts)
 
 
 def rows_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
@@ -48,12 +46,12 @@ def rows_here(
     _, closed = make_in_child(wanted, folder, report_progress)
     rows: dict[str, dict[str, Json]] = {}
     for form in forms:
-        path, own = file_of(name, form, files), folder / f"{name}-{form}"
-        own.mkdir()
-        with children_in(own):
+        path, work = file_of(name, form, files), folder / f"{name}-{form}"
+        work.mkdir()
+        with children_in(work):
             rows[form] = figures(path, form, MODELS[name], closed)
         if places and form == SAVED_MODEL and "refused" not in rows[form]:
-            rows[form]["placed"] = counts_of(name, path, own)
+            rows[form]["placed"] = counts_of(name, path, work)
     return rows
 
 
@@ -63,9 +61,10 @@ def children_in(folder: Path) -> Iterator[None]:
 
     def run(function: str, arguments: Mapping[str, Json], *_: object, **__: object) -> Results:
         module, name = function.split(":")
-        own = folder / f"child_{len(list(folder.iterdir()))}"
-        own.mkdir()
-        results: Results = getattr(importlib.import_module(module), name)(dict(arguments), own, no_progress)
+        child_folder = folder / f"child_{len(list(folder.iterdir()))}"
+        child_folder.mkdir()
+        function_here = getattr(importlib.import_module(module), name)
+        results: Results = function_here(dict(arguments), child_folder, no_progress)
         return results
 
     kept = vars(reading)["run_in_child"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import keras
 import tensorflow as tf
@@ -23,7 +23,7 @@ from experiments.models.products import (
     transposed_convolution,
 )
 
-Shape = tuple[int, ...]
+Lengths: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class Call:
     """One call of a layer."""
 
     layer: Any
-    inputs: list[Shape]
+    inputs: list[Lengths]
     """masks are not among them"""
-    output: Shape
+    output: Lengths
     """the first, where there are several"""
     masked: bool
 
 
-Rule = Callable[[Call], list[tuple[int, int]]]
+ProductRule: TypeAlias = Callable[[Call], list[tuple[int, int]]]
 """call → (operations, how many of the operands are weights) of each product"""
 
 
@@ -92,7 +92,7 @@ def _is_data(tensor: Any) -> bool:
     return bool(tensor.op.type == "Placeholder")
 
 
-def _rule(layer: Any) -> Rule | None:
+def _rule(layer: Any) -> ProductRule | None:
     return next((rule for kind, rule in RULES.items() if isinstance(layer, kind)), None)
 
 
@@ -149,7 +149,7 @@ def _steps(call: Call) -> int:
     return call.inputs[0][1] + call.masked
 
 
-def _recurrent(gates: int) -> Rule:
+def _recurrent(gates: int) -> ProductRule:
     def rule(call: Call) -> list[tuple[int, int]]:
         """A step multiplies the input's and the state's rows by the weights of all gates."""
         batch, _, features = call.inputs[0]
@@ -163,7 +163,7 @@ def _recurrent(gates: int) -> Rule:
     return rule
 
 
-def _cell(gates: int) -> Rule:
+def _cell(gates: int) -> ProductRule:
     def rule(call: Call) -> list[tuple[int, int]]:
         """One step of it."""
         batch, features = call.inputs[0]
@@ -188,7 +188,7 @@ def _recurrent_convolution(call: Call) -> list[tuple[int, int]]:
 
 
 _LAYERS = keras.layers
-RULES: dict[Any, Rule] = {
+RULES: dict[Any, ProductRule] = {
     _LAYERS.SeparableConv1D: _separable,
     _LAYERS.SeparableConv2D: _separable,
     _LAYERS.DepthwiseConv1D: _depthwise,

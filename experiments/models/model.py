@@ -4,10 +4,11 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
+from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions
 
 SAVED_MODEL, WITH_SHAPES, WITHOUT_SHAPES = "saved_model", "graph_with_shapes", "graph"
@@ -30,6 +31,8 @@ OF_TRAINING = (SAVED_MODEL, WITH_SHAPES, WITHOUT_SHAPES, META_GRAPH)
 """variables that a step assigns cannot be frozen"""
 OF_TF1 = (SAVED_MODEL, META_GRAPH, WITH_SHAPES, WITHOUT_SHAPES)
 BATCH_SIZE = 8
+ModelRow: TypeAlias = Mapping[str, Json]
+"""the figures of one file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class SuiteModel:
     """A row of the registry."""
 
     sentence: str

@@ -1,29 +1,29 @@
 """docs/models.md: the rows of the suite as a table a form, and what was found in placed files."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
+from typing import TypeAlias, cast
 
 from engine import VERSION
 from engine.events import Json
-from experiments.models.model import FORMS, SAVED_MODEL
+from experiments.models.model import FORMS, SAVED_MODEL, ModelRow
 from experiments.models.registry import MODELS
+from experiments.pages import table_line
 
-Row = Mapping[str, Json]
-Rows = Mapping[str, Mapping[str, Row]]
+ModelRows: TypeAlias = Mapping[str, Mapping[str, ModelRow]]
 """model → form → figures"""
 COMMAND = "python -m experiments models"
 
 
-def page(rows: Rows) -> str:
+def page(rows: ModelRows) -> str:
     """The whole page."""
     parts = [HEAD.format(command=COMMAND, version=VERSION, models=len(MODELS)), _models(), "", SUMMARY, _summary(rows)]
     for form, words in FORMS.items():
         parts += [f"\n## {words}\n", _table(READING, _of_form(rows, form))]
-    placed = [(name, cast(Row, row["placed"])) for name, row in _of_form(rows, SAVED_MODEL) if "placed" in row]
+    placed = [(name, cast(ModelRow, row["placed"])) for name, row in _of_form(rows, SAVED_MODEL) if "placed" in row]
     if {LOOPED, UNROLLED} <= {name for name, _ in _of_form(rows, SAVED_MODEL)}:
         parts += ["\n## A loop beside the same, unrolled\n", _unrolled(rows)]
     parts += ["\n## Placed files in TensorFlow\n", PLACED_WORDS, _table(PLACED, placed)]
-    served = [(name, cast(Row, row["served"])) for name, row in _of_form(rows, SAVED_MODEL) if "served" in row]
+    served = [(name, cast(ModelRow, row["served"])) for name, row in _of_form(rows, SAVED_MODEL) if "served" in row]
     parts += ["\n## Placed SavedModels\n", SERVED_WORDS, _table(SERVED, served)]
     timed = [(name, row) for name, row in _of_form(rows, SAVED_MODEL) if "seconds_today" in row]
     if timed:
@@ -31,7 +31,7 @@ def page(rows: Rows) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _unrolled(rows: Rows) -> str:
+def _unrolled(rows: ModelRows) -> str:
     """The simulated step times of the LSTM in its two forms."""
     looped, unrolled = (cast(float, rows[name][SAVED_MODEL]["one_device_ms"]) for name in (LOOPED, UNROLLED))
     return (
@@ -49,11 +49,11 @@ def _models() -> str:
     return "\n".join(lines)
 
 
-def _of_form(rows: Rows, form: str) -> list[tuple[str, Row]]:
+def _of_form(rows: ModelRows, form: str) -> list[tuple[str, ModelRow]]:
     return [(name, rows[name][form]) for name in MODELS if form in rows.get(name, {})]
 
 
-def _summary(rows: Rows) -> str:
+def _summary(rows: ModelRows) -> str:
     """A line a form: how many files, how many of them hold what the page says of them."""
     lines = ["| form | files | refused | no heavy op unknown | FLOPs within 2 % | variables exact |"]
     lines.append("|---|---:|---:|---:|---:|---:|")
@@ -67,47 +67,47 @@ def _summary(rows: Rows) -> str:
             sum(is_near(row) for row in read),
             sum(row["persistent_bytes"] == row["closed_persistent_bytes"] for row in read),
         )
-        lines.append(f"| {words} | {' | '.join(map(str, counts))} |")
+        lines.append(table_line([words, *map(str, counts)]))
     return "\n".join(lines)
 
 
-def is_near(row: Row) -> bool:
+def is_near(row: ModelRow) -> bool:
     """Whether the operations are those of the closed form, but for 2 %."""
     difference = cast("float | None", row["flops_difference"])
     return difference is not None and abs(difference) <= MOST_DIFFERENCE
 
 
-def _table(columns: Mapping[str, Callable[[Row], str]], rows: list[tuple[str, Row]]) -> str:
+def _table(columns: Mapping[str, Callable[[ModelRow], str]], rows: list[tuple[str, ModelRow]]) -> str:
     head = ["model", *columns]
-    lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * len(columns)}"]
+    lines = [table_line(head), f"|---|{'---:|' * len(columns)}"]
     for name, row in rows:
         cells = [f"refused: {row['refused']}"] if "refused" in row else [cell(row) for cell in columns.values()]
-        lines.append(f"| {' | '.join([name, *cells])} |")
+        lines.append(table_line([name, *cells]))
     return "\n".join(lines)
 
 
-def _number(key: str) -> Callable[[Row], str]:
-    def cell(row: Row) -> str:
+def _number(key: str) -> Callable[[ModelRow], str]:
+    def cell(row: ModelRow) -> str:
         value = row.get(key)
         return "–" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
     return cell
 
 
-def _mega(key: str) -> Callable[[Row], str]:
-    def cell(row: Row) -> str:
+def _mega(key: str) -> Callable[[ModelRow], str]:
+    def cell(row: ModelRow) -> str:
         value = cast("float | None", row.get(key))
         return "–" if value is None else f"{value / 1e6:,.3f}"
 
     return cell
 
 
-def _percent(row: Row) -> str:
+def _percent(row: ModelRow) -> str:
     value = cast("float | None", row.get("flops_difference"))
     return "–" if value is None else f"{value:+.2%}"
 
 
-def _loops(row: Row) -> str:
+def _loops(row: ModelRow) -> str:
     """`40, 40 (constant)`: trips, and where they are from."""
     loops = cast("list[dict[str, Json]] | None", row.get("loops")) or []
     return "; ".join(_grouped((str(loop["source"]), str(loop["trips"])) for loop in loops))
@@ -120,18 +120,18 @@ def _grouped(pairs: Iterator[tuple[str, str]]) -> list[str]:
     return [f"{', '.join(trips)} ({source})" for source, trips in grouped.items()]
 
 
-def _count(key: str) -> Callable[[Row], str]:
+def _count(key: str) -> Callable[[ModelRow], str]:
     return lambda row: str(len(cast("list[Json] | None", row.get(key)) or []))
 
 
-def _ratio(row: Row) -> str:
+def _ratio(row: ModelRow) -> str:
     """Of the seconds; none where the earlier version refused the file half-way."""
     if row.get("refused_today"):
         return "–"
     return f"{cast(float, row['seconds_alone']) / cast(float, row['seconds_today']):.2f}"
 
 
-READING: Mapping[str, Callable[[Row], str]] = {
+READING: Mapping[str, Callable[[ModelRow], str]] = {
     "ops": _number("ops"),
     "unknown": _number("unknown_ops"),
     "heavy": _number("heavy_ops"),
@@ -147,7 +147,7 @@ READING: Mapping[str, Callable[[Row], str]] = {
     "ms on a V100": _number("one_device_ms"),
     "s": _number("seconds"),
 }
-PLACED: Mapping[str, Callable[[Row], str]] = {
+PLACED: Mapping[str, Callable[[ModelRow], str]] = {
     "run by a step": _number("executed"),
     "placements": _number("placements"),
     "devices compared": _number("compared"),
@@ -158,7 +158,7 @@ PLACED: Mapping[str, Callable[[Row], str]] = {
     "not the same bits": _number("unequal"),
     "moved by placing": _number("moved"),
 }
-SERVED: Mapping[str, Callable[[Row], str]] = {
+SERVED: Mapping[str, Callable[[ModelRow], str]] = {
     "run by a call": _number("executed"),
     "devices compared": _number("compared"),
     "mismatches": _number("mismatches"),
@@ -166,7 +166,7 @@ SERVED: Mapping[str, Callable[[Row], str]] = {
     "farther than 1e-5": _number("unequal"),
     "largest difference": _number("largest_difference"),
 }
-TIMES: Mapping[str, Callable[[Row], str]] = {
+TIMES: Mapping[str, Callable[[ModelRow], str]] = {
     "s": _number("seconds_alone"),
     "earlier, s": _number("seconds_today"),
     "ratio": _ratio,

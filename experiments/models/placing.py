@@ -24,18 +24,18 @@ KEYS = (
     "far",
     "changed",
 )
-"""what a row keeps of the counts (`placed_checks.Found`)"""
+"""what a row keeps of the counts (`placed.checks.PlacementChecks`)"""
 
 
 def counts_of(name: str, path: Path, folder: Path) -> dict[str, Json]:
     """The same in this process, which is a child."""
     from experiments.placed.checks import PlacedGraph, try_random_placements
     from experiments.placed.samples import opened_here, unplaced
-    from experiments.placed.step import Step
+    from experiments.placed.step import PlacedStep
 
     model = MODELS[name]
     source, fetches = opened_here(path, folder / "opened")
-    step = Step(fetches, feeds=model.fed())
+    step = PlacedStep(fetches, feeds=model.fed())
     tolerance = HALF_TOLERANCE if model.half else TOLERANCE
     placed = PlacedGraph(source, step, max(DEVICES), folder, unplaced(path), tolerance)
     for devices in DEVICES:

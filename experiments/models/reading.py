@@ -15,17 +15,17 @@ from engine.costs.arithmetic import HEAVY
 from engine.costs.costs import Source
 from engine.events import Json
 from engine.simulator import Simulator
-from experiments.models.model import FROZEN, Model
+from experiments.models.model import FROZEN, SuiteModel
 
 LIMITS = api.Limits()
-ONE_DEVICE = "1xV100"
+CLUSTER = "1xV100"
 COMPILED = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 """calls that are left in a graph: XLA compiles them whole, and their products are theirs"""
 SHOWN = 12
 """heavy ops without a cost that a row names"""
 
 
-def figures(path: Path, form: str, model: Model, closed: Mapping[str, Json]) -> dict[str, Json]:
+def figures(path: Path, form: str, model: SuiteModel, closed: Mapping[str, Json]) -> dict[str, Json]:
     """What is read of `path` and how long it takes; `closed` are the closed forms that `make` said."""
     started = processor_seconds()
     try:
@@ -36,7 +36,7 @@ def figures(path: Path, form: str, model: Model, closed: Mapping[str, Json]) -> 
     return {"seconds": seconds, **_read(prepared), **_beside(prepared, form, closed)}
 
 
-def _prepared(path: Path, form: str, model: Model) -> api.PreparedGraph:
+def _prepared(path: Path, form: str, model: SuiteModel) -> api.PreparedGraph:
     """Read; where trips are left open and the row gives them, once more with them, as a person does it on the page."""
     read = partial(api.prepare, path, path.suffix, lambda *_: None, LIMITS)
     prepared = read(options=model.options(form, {}))
@@ -67,9 +67,9 @@ def _read(prepared: api.PreparedGraph) -> dict[str, Json]:
 
 def one_device_ms(prepared: api.PreparedGraph) -> float:
     """Simulated step time with all ops on one device."""
-    simulator = Simulator(prepared.graph, prepared.costs, parse_cluster(ONE_DEVICE))
-    nowhere_else = np.zeros((1, prepared.graph.op_count), dtype=np.int32)
-    return round(float(simulator.evaluate(nowhere_else).step_time_us[0]) / 1000, 4)
+    simulator = Simulator(prepared.graph, prepared.costs, parse_cluster(CLUSTER))
+    placement = np.zeros((1, prepared.graph.op_count), dtype=np.int32)
+    return round(float(simulator.evaluate(placement).step_time_us[0]) / 1000, 4)
 
 
 def heavy_ops(prepared: api.PreparedGraph) -> dict[str, Json]:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import cast
 
 from engine.events import Json
-from experiments.models.model import Model
+from experiments.models.model import SuiteModel
 
-OWN = Path(__file__).resolve().parents[3]
+CHECKOUT = Path(__file__).resolve().parents[2]
 TURNS = 3
 """of each checkout, one after the other; the least counts"""
 MOST_SECONDS = 600.0
@@ -37,15 +37,15 @@ print(json.dumps({"seconds": spent() - started, "refused": refused}))
 """run in a checkout; what both versions understand"""
 
 
-def reading_times(path: Path, form: str, model: Model, other: Path) -> dict[str, Json]:
+def reading_times(path: Path, form: str, model: SuiteModel, other: Path) -> dict[str, Json]:
     """`seconds_alone` here and `seconds_today` in the checkout `other`, and `refused_today`, a sentence or empty."""
     options = model.options(form, {})
     shapes: dict[str, Json] = {name: list(shape) for name, shape in options.input_shapes.items()}
     order: dict[str, Json] = {"path": str(path.absolute()), "batch_size": options.batch_size, "input_shapes": shapes}
-    found = [(_read(OWN, order), _read(other, order)) for _ in range(TURNS)]
+    found = [(_read(CHECKOUT, order), _read(other, order)) for _ in range(TURNS)]
     return {
-        "seconds_alone": round(min(cast(float, own["seconds"]) for own, _ in found), 2),
-        "seconds_today": round(min(cast(float, others["seconds"]) for _, others in found), 2),
+        "seconds_alone": round(min(cast(float, here["seconds"]) for here, _ in found), 2),
+        "seconds_today": round(min(cast(float, there["seconds"]) for _, there in found), 2),
         "refused_today": found[0][1]["refused"],
     }
 

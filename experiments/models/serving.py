@@ -23,7 +23,7 @@ SERVED = (
 
 
 def served_counts(name: str, path: Path) -> dict[str, Json]:
-    """What is found of the placed SavedModel from the one in `path`; `placed_saved_model.Checked` says what counts."""
+    """What is found of the placed SavedModel from the one in `path`; `placed.saved_model.Checked` says what counts."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "placed.zip"
         order: dict[str, Json] = {"path": str(path.absolute()), "target": str(target)}

@@ -5,22 +5,23 @@ a second call makes only the rows that are missing. `--set only=gpt,lstm_40` and
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from experiments.models.in_one_process import rows_of
 from experiments.models.making import file_of, make
-from experiments.models.model import FORMS, SAVED_MODEL
-from experiments.models.page import Row, page
+from experiments.models.model import FORMS, SAVED_MODEL, ModelRow
+from experiments.models.page import page
 from experiments.models.reading_times import reading_times
 from experiments.models.registry import MODELS
 from experiments.models.serving import SERVED, served_counts
+from experiments.pages import ReportLine, write_page
 
-Rows = dict[str, dict[str, dict[str, Json]]]
+KeptRows: TypeAlias = dict[str, dict[str, dict[str, Json]]]
 """model → form → figures"""
 WORK = Path(".cache/models")
 RESULTS = Path("results/models.json")
@@ -29,7 +30,7 @@ SETTINGS = ("only", "forms", "work", "again", "placed", "today")
 run; the folder of another checkout, whose reading times are to stand beside ours"""
 
 
-def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
+def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
     """Make the rows that are missing, write `folder`/models.md, and return it. Raises SettingsError."""
     chosen = dict(settings or {})
     unknown = sorted(chosen.keys() - set(SETTINGS))
@@ -43,16 +44,14 @@ def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] 
     for name in names:
         kept = {} if chosen.get("again") else rows.get(name, {})
         for form, row in _whole(name, [form for form in MODELS[name].forms if form in forms], kept, work, chosen):
-            tell(f"{name}, {form}: {told(row)}")
+            report(f"{name}, {form}: {shown(row)}")
             rows.setdefault(name, {})[form] = row
             _keep(rows, path)
-    text = page(rows)
-    (folder / "models.md").write_text(text)
-    return text
+    return write_page(folder, "models", page(rows))
 
 
 def _whole(
-    name: str, forms: Sequence[str], kept: Mapping[str, Row], work: Path, chosen: Mapping[str, Json]
+    name: str, forms: Sequence[str], kept: Mapping[str, ModelRow], work: Path, chosen: Mapping[str, Json]
 ) -> Iterator[tuple[str, dict[str, Json]]]:
     """The rows of one model that are new, or were not whole in what was `kept`."""
     places = chosen.get("placed", True) is True
@@ -66,12 +65,12 @@ def _whole(
             yield form, row
 
 
-def _made(name: str, forms: list[str], places: bool, work: Path) -> Mapping[str, Row]:
+def _made(name: str, forms: list[str], places: bool, work: Path) -> Mapping[str, ModelRow]:
     """New rows."""
     return rows_of(name, forms, places, work) if forms else {}
 
 
-def _beside(name: str, row: Row, places: bool, today: Json, work: Path) -> dict[str, Json]:
+def _beside(name: str, row: ModelRow, places: bool, today: Json, work: Path) -> dict[str, Json]:
     """What a SavedModel's row has beside its reading, as far as it is missing: it is served, and read by another."""
     file, found = file_of(name, SAVED_MODEL, work), {}
     serves, reads = places and name in SERVED and "served" not in row, bool(today) and "seconds_today" not in row
@@ -84,7 +83,7 @@ def _beside(name: str, row: Row, places: bool, today: Json, work: Path) -> dict[
     return found
 
 
-def told(row: Mapping[str, Json]) -> str:
+def shown(row: ModelRow) -> str:
     """A row in a line."""
     if "refused" in row:
         return f"refused: {row['refused']}"
@@ -93,12 +92,12 @@ def told(row: Mapping[str, Json]) -> str:
     return ", ".join([*(f"{key} {row[key]}" for key in keys), held])
 
 
-def read_rows(path: Path) -> Rows:
+def read_rows(path: Path) -> KeptRows:
     """What was kept; nothing, where nothing was."""
-    return cast(Rows, json.loads(path.read_text())) if path.exists() else {}
+    return cast(KeptRows, json.loads(path.read_text())) if path.exists() else {}
 
 
-def _keep(rows: Rows, path: Path) -> None:
+def _keep(rows: KeptRows, path: Path) -> None:
     ordered = {name: {form: rows[name][form] for form in FORMS if form in rows[name]} for name in rows}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, (json.dumps(ordered, indent=1) + "\n").encode())

@@ -139,13 +139,13 @@ def gan(batch: int) -> Built:
             made = generator(noise, training=True)
             real, fake = critic(images, training=True), critic(made, training=True)
             fooled = loss_of(tf.ones_like(fake), fake)
-            told = loss_of(tf.ones_like(real), real) + loss_of(tf.zeros_like(fake), fake)
+            judged = loss_of(tf.ones_like(real), real) + loss_of(tf.zeros_like(fake), fake)
         for model, optimizer, tape, loss in zip(
-            (generator, critic), optimizers, (of_generator, of_critic), (fooled, told), strict=True
+            (generator, critic), optimizers, (of_generator, of_critic), (fooled, judged), strict=True
         ):
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
-        return {"generator": fooled, "critic": told}
+        return {"generator": fooled, "critic": judged}
 
     noise = tf.TensorSpec([None, NOISE], tf.float32, name="noise")
     held = [each for model in (generator, critic) for each in held_by(model, training=True)]

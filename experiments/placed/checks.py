@@ -22,7 +22,7 @@ from engine.graphs.tensorflow.wire import fields
 from experiments.placed.step import (
     VARIABLE,
     Numbers,
-    Step,
+    PlacedStep,
     device_part,
     far_numbers,
     mismatches,
@@ -37,7 +37,7 @@ SHOWN = 5
 
 
 @dataclass(slots=True)
-class Found:
+class PlacementChecks:
     """Counts over the placements of one graph."""
 
     nodes: int
@@ -81,7 +81,7 @@ class PlacedGraph:
     def __init__(
         self,
         source: Path,
-        step: Step,
+        step: PlacedStep,
         devices: int,
         folder: Path,
         unplaced: Message | None = None,
@@ -96,7 +96,7 @@ class PlacedGraph:
         if unplaced is not None:
             self._numbers = self._unplaced_numbers(unplaced)
         not_finite = sum(value.dtype.kind in "fc" and not np.isfinite(value).all() for value in self._numbers.values())
-        self.found = Found(self.graph.op_count, numbers=len(self._numbers), not_finite=int(not_finite))
+        self.found = PlacementChecks(self.graph.op_count, numbers=len(self._numbers), not_finite=int(not_finite))
 
     def try_placement(self, device_of_op: NDArray[np.int64]) -> None:
         """Write, compare, run: `device_of_op` [ops]."""
@@ -120,8 +120,8 @@ class PlacedGraph:
         found.far += len(far := far_numbers(self._numbers, ran.numbers, self._tolerance))
         found.moved += len(unequal_numbers(self._opened_numbers, ran.numbers))
         found.changed += fields_but_devices(placed.read_bytes(), placed.suffix) != self._bytes
-        told = [f"{name}: {written}, not {other}" for name, written, other in wrong[:SHOWN]] + (far or unequal)[:SHOWN]
-        found.examples = (*found.examples, *told)[: 2 * SHOWN]
+        faults = [f"{name}: {written}, not {other}" for name, written, other in wrong[:SHOWN]]
+        found.examples = (*found.examples, *faults, *(far or unequal)[:SHOWN])[: 2 * SHOWN]
 
     def _unplaced_numbers(self, definition: Message) -> Numbers:
         """Of a step on one device; without the variables that the source has not."""
@@ -158,7 +158,7 @@ def random_devices(
     return np.asarray(chosen[group_of_op])
 
 
-def try_random_placements(placed: PlacedGraph, devices: int, seeds: Sequence[int]) -> Found:
+def try_random_placements(placed: PlacedGraph, devices: int, seeds: Sequence[int]) -> PlacementChecks:
     """A placement a seed, every co-location class on a random device: no placement is finer."""
     classes = colocation_classes(placed.graph)
     for seed in seeds:

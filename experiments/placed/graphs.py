@@ -4,13 +4,13 @@
 """
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
-from engine.child.parent import Limits, ReportProgress, Results, run_in_child
+from engine.child.parent import Limits, ReportProgress, Results, no_progress, run_in_child
 from engine.events import Json
 from experiments.exact_numbers import ask_for_exact_numbers
+from experiments.pages import ReportLine, write_page
 
 LIMITS = Limits(memory_bytes=24 * 1024**3, seconds=3600.0)
 TRAINING = "tiny_cnn"
@@ -26,37 +26,31 @@ HEAD = (
 )
 
 
-def run(folder: Path, tell: Callable[[str], None]) -> str:
+def run(folder: Path, report: ReportLine) -> str:
     """Try them all, write `folder`/placed_graphs.md, and return the table."""
-    rows = [_row(f"zoo: {TRAINING}, random placements", _many(PLACEMENTS, tell))]
-    tell(rows[-1])
+    rows = [_row(f"zoo: {TRAINING}, random placements", try_many(PLACEMENTS, report))]
+    report(rows[-1])
     for name in _model_names():
         started = time.monotonic()
-        rows.append(_row(name, _found("check_model_in_child", {"name": name})))
-        tell(f"{rows[-1]} {time.monotonic() - started:.0f} s")
+        rows.append(_row(name, _counts("check_model_in_child", {"name": name})))
+        report(f"{rows[-1]} {time.monotonic() - started:.0f} s")
     table = HEAD + "\n".join(rows) + "\n"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "placed_graphs.md").write_text(_text(table))
+    write_page(folder, "placed_graphs", _text(table))
     return table
 
 
-def try_many(placements: int, tell: Callable[[str], None]) -> dict[str, Json]:
-    """What is found in random placements of the zoo's `TRAINING` on `DEVICES` virtual devices."""
-    return _many(placements, tell)
+def try_many(placements: int, report: ReportLine) -> dict[str, Json]:
+    """The counts of `PlacementChecks` over random placements of the zoo's `TRAINING` on `DEVICES` virtual devices."""
+
+    def report_progress(stage: str, done: int, total: int) -> None:
+        report(f"{stage} {done}/{total}")
+
+    return _counts("check_many_in_child", {"placements": placements}, report_progress)
 
 
-def _many(placements: int, tell: Callable[[str], None]) -> dict[str, Json]:
-    def told(stage: str, done: int, total: int) -> None:
-        tell(f"{stage} {done}/{total}")
-
-    return _found("check_many_in_child", {"placements": placements}, told)
-
-
-def _found(function: str, order: dict[str, Json], report_progress: ReportProgress | None = None) -> dict[str, Json]:
-    silent: ReportProgress = lambda *_: None  # noqa: E731
+def _counts(function: str, order: dict[str, Json], report_progress: ReportProgress = no_progress) -> dict[str, Json]:
     path = f"{__name__}:{function}"
-    _, texts = run_in_child(path, order, LIMITS, task="running", report_progress=report_progress or silent)
-    return texts
+    return run_in_child(path, order, LIMITS, task="running", report_progress=report_progress)[1]
 
 
 def _model_names() -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -29,7 +29,7 @@ SHOWN = 5
 """faults told of each kind"""
 ARGUMENT = "_Arg"
 """what is fed: it is where the caller has it"""
-Executed = Mapping[str, tuple[str, ...]]
+ExecutedDevices: TypeAlias = Mapping[str, tuple[str, ...]]
 """op → the devices of the partitions that hold it, and on which it ran"""
 
 
@@ -44,7 +44,7 @@ def give_devices(count: int) -> None:
 def compared(before: Path, after: Path, devices: int) -> dict[str, Json]:
     """What is found of the SavedModel in the folder `after`, or in the one folder there, beside the one of `before`.
 
-    As `placed_saved_model.Checked` takes it.
+    As `placed.saved_model.Checked` takes it.
     """
     before, after = (next(folder.rglob(SAVED_MODEL_FILE)).parent for folder in (before, after))
     [meta_graph] = saved_model_pb2.SavedModel.FromString((after / SAVED_MODEL_FILE).read_bytes()).meta_graphs
@@ -91,7 +91,7 @@ def _arrays(outputs: Mapping[str, Any]) -> Numbers:
     return {name: np.asarray(value.numpy()) for name, value in outputs.items()}
 
 
-def _called(folder: Path, signature: str, feeds: Mapping[str, Any]) -> tuple[Numbers, Executed]:
+def _called(folder: Path, signature: str, feeds: Mapping[str, Any]) -> tuple[Numbers, ExecutedDevices]:
     """As a Python program does: loaded, and its signature called as a function."""
     function = tf.saved_model.load(str(folder)).signatures[signature]
     context.enable_graph_collection()
@@ -113,7 +113,7 @@ def _called(folder: Path, signature: str, feeds: Mapping[str, Any]) -> tuple[Num
 
 def _called_in_session(
     folder: Path, meta_graph: Message, feeds: Mapping[str, Any], devices: int
-) -> tuple[Numbers, Executed]:
+) -> tuple[Numbers, ExecutedDevices]:
     """As TensorFlow Serving does: the whole graph in a session, variables restored, tables initialised."""
     [signature] = meta_graph.signature_def.values()
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=session_settings(devices)) as session:
@@ -127,7 +127,7 @@ def _called_in_session(
     return {name: np.asarray(value) for name, value in numbers.items()}, executed_devices(metadata, known)
 
 
-def _elsewhere(written: Mapping[str, str], executed: Executed) -> Iterable[str]:
+def _elsewhere(written: Mapping[str, str], executed: ExecutedDevices) -> Iterable[str]:
     """A sentence for each op that ran on another device than its own."""
     for name, found in sorted(executed.items()):
         for device in found:

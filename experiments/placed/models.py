@@ -13,13 +13,13 @@ from engine.events import Json
 from engine.zoo import BUILT_FILE, build_in_child
 from engine.zoo.training_step import LOSS, STEP
 from experiments.placed.samples import Sample, zipped
-from experiments.placed.step import Step
+from experiments.placed.step import PlacedStep
 
 
 def zoo(folder: Path, *, name: str, settings: dict[str, Json]) -> Sample:
     """A model of the zoo; an inference form runs all that nobody consumes."""
     build_in_child({"name": name, "settings": settings}, folder, no_progress)
-    return Sample(folder / BUILT_FILE, Step() if settings.get("inference") else Step((STEP, f"{LOSS}:0")))
+    return Sample(folder / BUILT_FILE, PlacedStep() if settings.get("inference") else PlacedStep((STEP, f"{LOSS}:0")))
 
 
 def _application(name: str, size: int, **settings: Any) -> Any:
@@ -43,7 +43,7 @@ def keras_frozen(folder: Path, *, name: str, size: int, **settings: Any) -> Samp
     constant = convert_variables_to_constants_v2(concrete)
     path = folder / f"{name}.pb"
     path.write_bytes(constant.graph.as_graph_def().SerializeToString(deterministic=True))
-    return Sample(path, Step((constant.outputs[0].name,)))
+    return Sample(path, PlacedStep((constant.outputs[0].name,)))
 
 
 def keras_training(folder: Path, *, name: str, size: int, **settings: Any) -> Sample:

@@ -23,10 +23,10 @@ from experiments.placed.checks import (
     random_devices,
     try_random_placements,
 )
-from experiments.placed.step import Step
+from experiments.placed.step import PlacedStep
 
 DEVICES = 3
-ALL = Step()
+ALL = PlacedStep()
 """what the file's own signature or collections name, or all that nobody consumes"""
 
 
@@ -35,7 +35,7 @@ class Sample:
     """A file, and how its step is run."""
 
     path: Path
-    step: Step = ALL
+    step: PlacedStep = ALL
 
 
 def check(build: Callable[[Path], Sample], folder: Path, seeds: Sequence[int]) -> dict[str, Json]:
@@ -45,7 +45,7 @@ def check(build: Callable[[Path], Sample], folder: Path, seeds: Sequence[int]) -
     source, fetches = opened_here(sample.path, folder / "opened")
     step = sample.step
     if not step.fetches:
-        step = Step(fetches, step.starts, step.shapes)
+        step = PlacedStep(fetches, step.starts, step.shapes)
     placed = PlacedGraph(source, step, DEVICES, folder, unplaced(sample.path))
     return try_random_placements(placed, DEVICES, seeds).to_json()
 

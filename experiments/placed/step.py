@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from tensorflow.core.protobuf import config_pb2
 
 from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import VARIABLES
 
 v1 = tf.compat.v1
-VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 VARIABLE = "variable "
 """before the name of a variable, for its number"""
 NOT_FETCHED = (tf.resource, tf.variant)
@@ -33,7 +33,7 @@ Numbers = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlacedStep:
     """How one step of a graph is run."""
 
     fetches: tuple[str, ...] = ()
@@ -99,14 +99,14 @@ def device_part(text: str) -> str:
     return found + device
 
 
-def run_step(definition: Message, step: Step, devices: int) -> Ran:
+def run_step(definition: Message, step: PlacedStep, devices: int) -> Ran:
     """Run one step on this many virtual CPU devices, from variables that hold fixed numbers."""
     with tf.Graph().as_default() as graph:
         v1.import_graph_def(definition, name="")
         ops = graph.get_operations()
         imported = {op.name: device_part(op.device) for op in ops}
         fetched = [graph.as_graph_element(name) for name in step.fetches] or list(_unconsumed(ops))
-        fetches = {each.name: each for element in fetched for each in _told(element)}
+        fetches = {part.name: part for element in fetched for part in _fetchable(element)}
         initializers, reads = _variables(ops)
         feeds = dict(_feeds(ops, step))
         with v1.Session(graph=graph, config=session_settings(devices)) as session:
@@ -117,8 +117,8 @@ def run_step(definition: Message, step: Step, devices: int) -> Ran:
             metadata = config_pb2.RunMetadata()
             numbers = session.run(fetches, feeds, options, metadata)
             numbers |= session.run(reads)
-    told = {name: np.asarray(value) for name, value in numbers.items() if value is not None}
-    return Ran(imported, executed_devices(metadata, imported), told)
+    arrays = {name: np.asarray(value) for name, value in numbers.items() if value is not None}
+    return Ran(imported, executed_devices(metadata, imported), arrays)
 
 
 def session_settings(devices: int) -> Message:
@@ -138,7 +138,7 @@ def _unconsumed(ops: Sequence[Any]) -> Iterator[Any]:
     return (op for op in ops if op.name not in consumed)
 
 
-def _told(element: Any) -> list[Any]:
+def _fetchable(element: Any) -> list[Any]:
     """A tensor, or an op's tensors that can be fetched, or the op itself where it has none."""
     outputs = getattr(element, "outputs", [])
     return [each for each in outputs if each.dtype not in NOT_FETCHED and not each.dtype._is_ref_dtype] or [element]
@@ -163,7 +163,7 @@ def _variables(ops: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
     return initializers, reads
 
 
-def _feeds(ops: Sequence[Any], step: Step) -> Iterator[tuple[Any, NDArray[Any]]]:
+def _feeds(ops: Sequence[Any], step: PlacedStep) -> Iterator[tuple[Any, NDArray[Any]]]:
     """Fixed numbers for all placeholders."""
     for op in ops:
         if op.type == "Placeholder":

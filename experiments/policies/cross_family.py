@@ -4,30 +4,31 @@
 `--set` makes it smaller, as with `zero_shot`. The figures are told whatever they are.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from engine.events import Json
+from experiments.pages import ReportLine
 from experiments.policies.page import tables, tables_by_graph
 from experiments.policies.problems import ZOO, prepare_families, prepare_zoo
 from experiments.policies.rows import Families, carry_out, measured_scope, rows_of, written
-from experiments.policies.scope import Scope
+from experiments.policies.scope import ExperimentScope
 
 COMMAND = "python -m experiments cross_family"
 OF_THE_ZOO = """The zoo's models one by one, all clusters. The family nmt is of the kind of the zoo's two NMT models,
 cifar10 of convolutional cells as NASNet's; none is of the kind of Inception-V3."""
 
 
-def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
+def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
     """Train, measure, write `folder`/cross_family.{md,json,png}, and return the page."""
     given = dict(settings or {})
     scope = measured_scope(given)
     others = {family: others_than(scope, family) for family in scope.family_names}
     Path(scope.work).mkdir(parents=True, exist_ok=True)
-    prepare_families(scope, tell)
-    prepare_zoo(scope, tell)
+    prepare_families(scope, report)
+    prepare_zoo(scope, report)
     tested = {family: [names] for family, names in others.items()}
-    carry_out(scope, given, {**tested, ZOO: list(others.values())}, tell)
+    carry_out(scope, given, {**tested, ZOO: list(others.values())}, report)
     rows = {f"{family}, trained on {_named(names)}": rows_of(scope, family, names) for family, names in others.items()}
     zoo = {f"{ZOO}, trained on {_named(names)}": rows_of(scope, ZOO, names) for names in others.values()}
     title = "Across families: policies on the graphs of another family, and on the zoo's models"
@@ -35,7 +36,7 @@ def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] 
     return written(folder, "cross_family", text, rows | zoo, scope)
 
 
-def others_than(scope: Scope, family: str) -> Families:
+def others_than(scope: ExperimentScope, family: str) -> Families:
     """All families but one."""
     return tuple(name for name in scope.family_names if name != family)
 

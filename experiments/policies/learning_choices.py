@@ -8,12 +8,12 @@ are made by graphs of the training split that were left out here; those that are
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,9 @@ from engine.policies.training_problem import TrainingProblem
 from engine.problem import PlacementProblem
 from engine.settings.fields import refused
 from experiments.blinded import blinded, features_as_they_come
+from experiments.pages import ReportLine, table_line, write_page, write_rows
 from experiments.policies.problems import graphs_of, prepare_families, problem_of
-from experiments.policies.scope import Scope, digest, make_scope
+from experiments.policies.scope import ExperimentScope, digest, make_scope
 
 COMMAND = "python -m experiments learning_choices"
 EVALUATIONS = 4500
@@ -71,14 +72,14 @@ UNSEEN: dict[str, tuple[int, ...]] = {
     "no phases": (device_view.CLASH, device_view.FEEDBACK_SHARE, device_view.CUT_FEEDBACK),
 }
 """which features of a device the head of a variant does not see"""
-Found = dict[str, list[float]]
+ChoiceTimes: TypeAlias = dict[str, list[float]]
 """`greedy` and `best_of`: [graphs on clusters] step times in µs; `evaluations` and `seconds` of the training: [1]"""
 ANSWERS = ("greedy", "best_of")
 OF_OTHERS = {"train_seconds", "of_family", "search_seconds", "slow_methods", "rnn_seconds"}
 """settings of the scope that mean nothing here"""
 
 
-def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
+def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
     """Train every variant with every seed, write `folder`/learning_choices.{md,json}, and return the page."""
     given = dict(settings or {})
     for name in OF_OTHERS & given.keys():
@@ -86,27 +87,24 @@ def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] 
     scope = make_scope(given)
     variants = _chosen(scope)
     Path(scope.work).mkdir(parents=True, exist_ok=True)
-    prepare_families(scope, tell)
+    prepare_families(scope, report)
     turns = [(variant, seed) for seed in range(scope.seeds) for variant in variants]
 
     def measure(turn: tuple[str, int]) -> None:
         if not _path(scope, *turn).exists():
             order: dict[str, Json] = {"settings": given, "variant": turn[0], "seed": turn[1]}
             run_in_child("experiments.policies.learning_choices:in_child", order, BUDGETED_LIMITS, task=turn[0])
-            tell(f"{turn[0]}, seed {turn[1]}")
+            report(f"{turn[0]}, seed {turn[1]}")
 
     with ThreadPoolExecutor(scope.processes) as pool:
         list(pool.map(measure, turns))
     found = {turn: json.loads(_path(scope, *turn).read_bytes()) for turn in turns}
-    text = page(found, scope)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "learning_choices.md").write_text(text)
     rows = [{"variant": variant, "seed": seed} | found[variant, seed] for variant, seed in turns]
-    (folder / "learning_choices.json").write_text(json.dumps(rows) + "\n")
-    return text
+    write_rows(folder, "learning_choices", rows)
+    return write_page(folder, "learning_choices", page(found, scope))
 
 
-def _chosen(scope: Scope) -> list[str]:
+def _chosen(scope: ExperimentScope) -> list[str]:
     """The variants that are compared, in the table's order. Raises SettingsError for one that there is not."""
     asked = scope.variants.split(",") if scope.variants else list(VARIANTS)
     for name in asked:
@@ -117,14 +115,14 @@ def _chosen(scope: Scope) -> list[str]:
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Train one variant and keep what it reaches."""
-    told: dict[str, Any] = dict(arguments)
-    scope, variant, seed = make_scope(told["settings"]), str(told["variant"]), int(told["seed"])
+    order: dict[str, Any] = dict(arguments)
+    scope, variant, seed = make_scope(order["settings"]), str(order["variant"]), int(order["seed"])
     problems, unseen = _problems(scope)
     settings = make_training_settings(counted(len(problems), VARIANTS[variant]))
     began = time.process_time()
     with features_as_they_come() if variant == AS_THEY_COME else blinded(UNSEEN.get(variant, ())):
         policy = train_policy(problems, (), settings, seed, lambda _: None, lambda: False)
-        found: Found = {"evaluations": [policy.card.evaluations], "seconds": [time.process_time() - began]}
+        found: ChoiceTimes = {"evaluations": [policy.card.evaluations], "seconds": [time.process_time() - began]}
         times = [_step_times_us(policy, each.problem, seed, scope.samples) for each in unseen]
     found |= {"greedy": [float(each[0]) for each in times], "best_of": [float(each.min()) for each in times]}
     write_whole(_path(scope, variant, seed), json.dumps(found).encode())
@@ -133,10 +131,10 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
 
 def counted(problems: int, changes: Mapping[str, Json]) -> dict[str, Json]:
     """Settings with which a training on so many problems makes EVALUATIONS for each, whatever else `changes` says."""
-    own = {**COUNTS, **changes}
-    settings = make_training_settings(own)
+    counts = {**COUNTS, **changes}
+    settings = make_training_settings(counts)
     left = problems * (EVALUATIONS - settings.teacher_evaluations)
-    return own | {"reinforcement_batches": max(1, left // settings.batch_episodes)}
+    return counts | {"reinforcement_batches": max(1, left // settings.batch_episodes)}
 
 
 def _step_times_us(policy: TrainedPolicy, problem: PlacementProblem, seed: int, samples: int) -> NDArray[np.float64]:
@@ -146,26 +144,26 @@ def _step_times_us(policy: TrainedPolicy, problem: PlacementProblem, seed: int, 
     return np.where(problem.feasible(evaluations), evaluations.step_time_us, 2 * evaluations.step_time_us)
 
 
-def _problems(scope: Scope) -> tuple[list[TrainingProblem], list[TrainingProblem]]:
+def _problems(scope: ExperimentScope) -> tuple[list[TrainingProblem], list[TrainingProblem]]:
     """(to learn on, to look at): the first graphs of each family's training split, and those after them."""
-    own = dataclasses.replace(scope, train_graphs=scope.train_graphs + scope.graphs)
+    wider = dataclasses.replace(scope, train_graphs=scope.train_graphs + scope.graphs)
     learned: list[TrainingProblem] = []
     unseen: list[TrainingProblem] = []
     for family in scope.family_names:
-        for index, graph in enumerate(graphs_of(own, family, "train")):
+        for index, graph in enumerate(graphs_of(wider, family, "train")):
             part = learned if index < scope.train_graphs else unseen
             part += [problem_of(graph, cluster) for cluster in scope.cluster_names]
     return learned, unseen
 
 
-def _path(scope: Scope, variant: str, seed: int) -> Path:
-    own = scope.key("families", "clusters", "train_graphs", "graphs", "samples")
+def _path(scope: ExperimentScope, variant: str, seed: int) -> Path:
+    scope_key = scope.key("families", "clusters", "train_graphs", "graphs", "samples")
     settings = asdict(make_training_settings(COUNTS | VARIANTS[variant]))
-    key = digest([own, POLICY_VERSION, EVALUATIONS, list(UNSEEN.get(variant, ())), settings])
+    key = digest([scope_key, POLICY_VERSION, EVALUATIONS, list(UNSEEN.get(variant, ())), settings])
     return Path(scope.work) / f"choice-{variant.replace(' ', '-')}-{seed}-{key}.json"
 
 
-def page(found: Mapping[tuple[str, int], Found], scope: Scope) -> str:
+def page(found: Mapping[tuple[str, int], ChoiceTimes], scope: ExperimentScope) -> str:
     """Gaps to the best that any variant found on a graph and cluster: the mean over these, and its range over seeds."""
     best = np.min([each["best_of"] for each in found.values()], axis=0)
     counts = ", ".join(f"{name}={value}" for name, value in COUNTS.items() if name != "torch_device")
@@ -184,13 +182,15 @@ pass and the sampled ones. Evaluations and seconds of the processor: of a traini
     lines = []
     for variant in _chosen(scope):
         changes = VARIANTS[variant]
-        own = [each for (name, _), each in found.items() if name == variant]
-        cells = [_cell([float(np.mean(np.array(each[answer]) / best - 1)) for each in own]) for answer in ANSWERS]
-        cells += [f"{fmean(each[spent][0] for each in own):,.0f}" for spent in ("evaluations", "seconds")]
+        of_variant = [each for (name, _), each in found.items() if name == variant]
+        cells = [
+            _cell([float(np.mean(np.array(each[answer]) / best - 1)) for each in of_variant]) for answer in ANSWERS
+        ]
+        cells += [f"{fmean(each[spent][0] for each in of_variant):,.0f}" for spent in ("evaluations", "seconds")]
         differs = ", ".join(f"{name}={value}" for name, value in changes.items())
         differs += f"{len(UNSEEN[variant])} features of a device are not seen" if variant in UNSEEN else ""
         differs += "a group's features are in their own units" if variant == AS_THEY_COME else ""
-        lines.append(f"| {variant} | {differs} | {' | '.join(cells)} |")
+        lines.append(table_line([variant, differs, *cells]))
     return "\n".join([head, *lines, ""])
 
 

@@ -11,15 +11,15 @@ from engine.policies.family_training import train_policy
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import TrainingProgress
 from experiments.policies.problems import graphs_of, problem_of
-from experiments.policies.scope import Scope, make_scope
+from experiments.policies.scope import ExperimentScope, make_scope
 
 
-def policy_path(scope: Scope, families: tuple[str, ...], seed: int) -> Path:
+def policy_path(scope: ExperimentScope, families: tuple[str, ...], seed: int) -> Path:
     """Where the policy of `families` with `seed` is, or will be."""
     return Path(scope.work) / f"{'-'.join(families)}-{seed}-{scope.training_key(families)}.safetensors"
 
 
-def make_policy(scope: Scope, settings: dict[str, Json], families: tuple[str, ...], seed: int) -> None:
+def make_policy(scope: ExperimentScope, settings: dict[str, Json], families: tuple[str, ...], seed: int) -> None:
     """Train the policy in a child, unless it is there. `settings` are those that `scope` was made of."""
     if not policy_path(scope, families, seed).exists():
         order: dict[str, Json] = {"settings": settings, "families": list(families), "seed": seed}
@@ -29,8 +29,8 @@ def make_policy(scope: Scope, settings: dict[str, Json], families: tuple[str, ..
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Train and keep one policy."""
-    told: dict[str, Any] = dict(arguments)
-    scope, families, seed = make_scope(told["settings"]), tuple(told["families"]), int(told["seed"])
+    order: dict[str, Any] = dict(arguments)
+    scope, families, seed = make_scope(order["settings"]), tuple(order["families"]), int(order["seed"])
     problems = [
         problem_of(graph, cluster, time.process_time)
         for family in families
@@ -40,21 +40,21 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     path = policy_path(scope, families, seed)
     checkpoint, log = path.with_suffix(".state"), path.with_suffix(".log")
 
-    def tell(progress: TrainingProgress) -> None:
+    def log_progress(progress: TrainingProgress) -> None:
         gap = "" if progress.mean_gap is None else f", {progress.mean_gap:+.1%} of the best known"
         log.write_text(f"{progress.stage} {progress.done:.0%} {progress.seconds:.0f} s{gap}\n")
 
     settings = scope.of(families).training_settings()
     state = checkpoint.read_bytes() if checkpoint.exists() else None
     policy = train_policy(
-        problems, (), settings, seed, tell, lambda: False, state, lambda kept: write_whole(checkpoint, kept)
+        problems, (), settings, seed, log_progress, lambda: False, state, lambda kept: write_whole(checkpoint, kept)
     )
     write_whole(path, policy.to_bytes())
     checkpoint.unlink(missing_ok=True)
     return {}, {}
 
 
-def read_policy(scope: Scope, families: tuple[str, ...], seed: int) -> TrainedPolicy:
+def read_policy(scope: ExperimentScope, families: tuple[str, ...], seed: int) -> TrainedPolicy:
     """A policy that was made."""
     path = policy_path(scope, families, seed)
     return TrainedPolicy.from_bytes(path.read_bytes(), path.name)

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
-from engine.errors import PlacetoError
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.placers.registry import make_placer
 from engine.policies.proposals import proposals
 from engine.policies.trained_policy import TrainedPolicy
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from experiments.best_found import best_step_time_us
 from experiments.policies.making import read_policy
 from experiments.policies.problems import graphs_of, problem_of
-from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, Scope, make_scope
+from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, ExperimentScope, make_scope
 
 QUICK, SLOW = ("m_etf", "heft"), ("m_sct", "scotch")
 SEARCH = "auto"
@@ -54,12 +54,12 @@ class Proposed:
     """of the greedy pass alone, features included"""
 
 
-def compared_path(scope: Scope, graph: str, cluster: str) -> Path:
+def compared_path(scope: ExperimentScope, graph: str, cluster: str) -> Path:
     """Where the row is, or will be."""
     return Path(scope.work) / f"compared-{graph}-{cluster}-{scope.key('search_seconds', 'slow_methods')}.json"
 
 
-def proposed_path(scope: Scope, graph: str, cluster: str, families: tuple[str, ...], seed: int) -> Path:
+def proposed_path(scope: ExperimentScope, graph: str, cluster: str, families: tuple[str, ...], seed: int) -> Path:
     """Where the row is, or will be."""
     key = scope.training_key(families, "samples")
     return Path(scope.work) / f"proposed-{'-'.join(families)}-{seed}-{graph}-{cluster}-{key}.json"
@@ -83,16 +83,16 @@ def measure(settings: dict[str, Json], family: str, index: int, trained: list[tu
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
     """Measure one graph on all clusters, and keep each row at once."""
-    told: dict[str, Any] = dict(arguments)
-    scope = make_scope(told["settings"])
-    graph = graphs_of(scope, told["family"], "test")[told["index"]]
+    order: dict[str, Any] = dict(arguments)
+    scope = make_scope(order["settings"])
+    graph = graphs_of(scope, order["family"], "test")[order["index"]]
     for cluster in scope.cluster_names:
         problem = problem_of(graph, cluster, time.process_time).problem
         path = compared_path(scope, graph[0], cluster)
         if not path.exists():
             row = Compared(graph[0], cluster, _compared(problem, scope))
             write_whole(path, json.dumps(asdict(row)).encode())
-        for families in map(tuple, told["trained"]):
+        for families in map(tuple, order["trained"]):
             for seed in range(scope.seeds):
                 path = proposed_path(scope, graph[0], cluster, families, seed)
                 if not path.exists():
@@ -102,7 +102,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     return {}, {}
 
 
-def _compared(problem: PlacementProblem, scope: Scope) -> dict[str, float | None]:
+def _compared(problem: PlacementProblem, scope: ExperimentScope) -> dict[str, float | None]:
     methods = QUICK + SLOW * scope.slow_methods
     reached = {method: _reached(problem, method, None) for method in ("single_device", *methods)}
     reached["random"] = _random_us(problem)
@@ -112,14 +112,9 @@ def _compared(problem: PlacementProblem, scope: Scope) -> dict[str, float | None
 
 
 def _reached(problem: PlacementProblem, method: str, seconds: float | None) -> float | None:
-    """The best feasible step time that `method` finds by itself; None where it finds none or has no rule."""
-    own = problem.with_budget(Budget(MOST_EVALUATIONS, seconds))
+    """The best feasible step time that `method` finds in `seconds`; None without one, or where it refuses."""
     rng = np.random.default_rng(zlib.crc32(method.encode()))
-    try:
-        make_placer(method, {}).place(own, rng, lambda: False)
-    except PlacetoError:
-        return None
-    return own.ledger.best_step_time_us
+    return best_step_time_us(problem, Budget(MOST_EVALUATIONS, seconds), method, rng)
 
 
 def _random_us(problem: PlacementProblem) -> float:
@@ -140,10 +135,10 @@ def _proposed(
     seconds = time.process_time() - began
     placements = proposals(policy, problem, np.random.default_rng(seed), samples)
     greedy_us, best_us = _best_us(problem, placements[:1]), _best_us(problem, placements)
-    own = problem.with_budget(Budget(MOST_EVALUATIONS, SHORT_SECONDS))
+    searched = problem.with_budget(Budget(MOST_EVALUATIONS, SHORT_SECONDS))
     auto = make_placer(SEARCH, {}, policy)
-    auto.place(own, np.random.default_rng(seed), lambda: False)
-    return greedy_us, best_us, own.ledger.best_step_time_us, seconds
+    auto.place(searched, np.random.default_rng(seed), lambda: False)
+    return greedy_us, best_us, searched.ledger.best_step_time_us, seconds
 
 
 def _best_us(problem: PlacementProblem, placements: NDArray[np.int32]) -> float | None:

@@ -6,8 +6,9 @@ from statistics import fmean, quantiles
 
 from engine import VERSION
 from engine.placers.registry import PLACERS
+from experiments.pages import left_rule, table_line
 from experiments.policies.measuring import QUICK, SEARCH, SLOW, Compared, Proposed
-from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, Scope
+from experiments.policies.scope import MIDDLE_SECONDS, SHORT_SECONDS, ExperimentScope
 
 EVERY = "all"
 
@@ -39,17 +40,25 @@ class Gaps:
         return quantiles(self.values, n=10, method="inclusive")[-1] if len(self.values) > 1 else self.values[0]
 
 
-def gaps(rows: PolicyRows, scope: Scope, cluster: str = EVERY) -> list[Gaps]:
+def gaps(rows: PolicyRows, scope: ExperimentScope, cluster: str = EVERY) -> list[Gaps]:
     """Of each answer of the policies and each method, on one cluster or all; the search's own is the measure."""
     measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
     found = []
     answers = (("greedy pass", "greedy_us"), (f"best of {1 + scope.samples}", "best_of_us"))
     for label, field in (*answers, (f"{PLACERS[SEARCH].label} with it, {SHORT_SECONDS:g} s", "searched_us")):
-        pairs = [(row, getattr(row, field)) for row in rows.proposed if cluster in (EVERY, row.cluster)]
-        found.append(_gaps(label, [(time, measure[row.graph, row.cluster]) for row, time in pairs]))
+        pairs = [
+            (getattr(row, field), measure[row.graph, row.cluster])
+            for row in rows.proposed
+            if cluster in (EVERY, row.cluster)
+        ]
+        found.append(_gaps(label, pairs))
     for method in methods(rows, scope):
-        own = [row for row in rows.compared if cluster in (EVERY, row.cluster)]
-        found.append(_gaps(label_of(method), [(row.reached[method], measure[row.graph, row.cluster]) for row in own]))
+        pairs = [
+            (row.reached[method], measure[row.graph, row.cluster])
+            for row in rows.compared
+            if cluster in (EVERY, row.cluster)
+        ]
+        found.append(_gaps(label_of(method), pairs))
     return found
 
 
@@ -58,12 +67,12 @@ def _gaps(label: str, pairs: Sequence[tuple[float | None, float | None]]) -> Gap
     return Gaps(label, values, len(pairs) - len(values))
 
 
-def reference(scope: Scope) -> str:
+def reference(scope: ExperimentScope) -> str:
     """The search that all is compared with."""
     return f"search_{scope.search_seconds:g}"
 
 
-def methods(rows: PolicyRows, scope: Scope) -> list[str]:
+def methods(rows: PolicyRows, scope: ExperimentScope) -> list[str]:
     """In the order of the columns: those that every row has."""
     searches = [f"search_{seconds:g}" for seconds in (SHORT_SECONDS, MIDDLE_SECONDS)]
     listed = [*searches, *QUICK, *SLOW, "single_device", "rnn", "random"]
@@ -80,55 +89,55 @@ def label_of(method: str) -> str:
     return "random, mean" if method == "random" else PLACERS[method].label
 
 
-def tables(command: str, title: str, rows: Mapping[str, PolicyRows], scope: Scope) -> str:
+def tables(command: str, title: str, rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> str:
     """The whole page; `rows` by what the tables' first column says."""
     search = PLACERS[SEARCH].label
     with_rnn = any("rnn" in row.reached for of in rows.values() for row in of.compared)
     head = f"""# {title}
 
-`{command}`; Placeto Explorer {VERSION}. Ran with: {scope.told(with_rnn=with_rnn)}.
+`{command}`; Placeto Explorer {VERSION}. Ran with: {scope.words(with_rnn=with_rnn)}.
 
 How much longer a step is, relative to after {scope.search_seconds:g} s of search ({search}); below 0 it is shorter.
 Estimated costs, simulated steps. Mean over graphs, clusters and seeds; in brackets what nine in ten stay within.
 """
     labels = [each.label for each in gaps(next(iter(rows.values())), scope)]
-    lines = ["| | cluster | " + " | ".join(labels) + " |", "| --- " * (2 + len(labels)) + "|"]
+    lines = ["| | cluster | " + " | ".join(labels) + " |", left_rule(2 + len(labels))]
     for name, of in rows.items():
         for cluster in (*scope.cluster_names, EVERY):
             cells = [_cell(each) for each in gaps(of, scope, cluster)]
-            lines.append(f"| {name} | {cluster} | " + " | ".join(cells) + " |")
+            lines.append(table_line([name, cluster, *cells]))
     return "\n".join([head, *lines, "", *(_reading(name, of, scope) for name, of in rows.items()), ""])
 
 
-def tables_by_graph(rows: Mapping[str, PolicyRows], scope: Scope) -> str:
+def tables_by_graph(rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> str:
     """A further table: each graph by itself, over all clusters and seeds."""
     lines: list[str] = []
     for name, of in rows.items():
         for graph in dict.fromkeys(row.graph for row in of.compared):
-            own = PolicyRows(
+            of_graph = PolicyRows(
                 [row for row in of.compared if row.graph == graph], [row for row in of.proposed if row.graph == graph]
             )
-            found = gaps(own, scope)
+            found = gaps(of_graph, scope)
             lines = lines or ["| | graph | " + " | ".join(each.label for each in found) + " |"]
-            lines += ["| --- " * (2 + len(found)) + "|"] * (len(lines) == 1)
-            lines.append(f"| {name} | {graph} | " + " | ".join(_cell(each) for each in found) + " |")
+            lines += [left_rule(2 + len(found))] * (len(lines) == 1)
+            lines.append(table_line([name, graph, *map(_cell, found)]))
     return "\n".join([*lines, ""])
 
 
-def _cell(own: Gaps) -> str:
-    if not own.values:
+def _cell(method: Gaps) -> str:
+    if not method.values:
         return "none fits"
-    missed = f", {own.missing} without" if own.missing else ""
-    return f"{own.mean:+.1%} ({own.nine_in_ten:+.1%}{missed})"
+    missed = f", {method.missing} without" if method.missing else ""
+    return f"{method.mean:+.1%} ({method.nine_in_ten:+.1%}{missed})"
 
 
-def _reading(name: str, rows: PolicyRows, scope: Scope) -> str:
+def _reading(name: str, rows: PolicyRows, scope: ExperimentScope) -> str:
     """Seeds apart, and the time of a greedy pass."""
     measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
     means = []
     for seed in sorted({row.seed for row in rows.proposed}):
-        own = [(row.greedy_us, measure[row.graph, row.cluster]) for row in rows.proposed if row.seed == seed]
-        means.append(_gaps("", own).mean)
+        pairs = [(row.greedy_us, measure[row.graph, row.cluster]) for row in rows.proposed if row.seed == seed]
+        means.append(_gaps("", pairs).mean)
     slowest = max(row.greedy_seconds for row in rows.proposed)
     return (
         f"- {name}: greedy pass by seed {min(means):+.1%} to {max(means):+.1%}; a pass takes "

@@ -1,6 +1,5 @@
 """Graphs of the families on clusters, as the experiments with policies take them out of the families' cache."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from engine.bench.problems import problem_on
@@ -12,8 +11,9 @@ from engine.problem import MOST_EVALUATIONS, Clock
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import prepared_family
 from engine.zoo.families.members import DEFAULT_COUNT, Split, members
-from experiments.policies.scope import Scope
-from experiments.table1 import prepared_sample
+from experiments.pages import ReportLine
+from experiments.policies.scope import ExperimentScope
+from experiments.zoo_graphs import prepared_zoo_graph
 
 SPLITS: tuple[Split, ...] = ("train", "test")
 NamedGraph = tuple[str, PreparedGraph]
@@ -22,33 +22,33 @@ ZOO = "zoo"
 ZOO_GRAPHS = ("inception_v3", "nasnet", "nmt", "nmt_4_layers")
 
 
-def held_out_names(scope: Scope, family: str) -> list[str]:
+def held_out_names(scope: ExperimentScope, family: str) -> list[str]:
     """The graphs of `family`, or of the zoo, that are looked at and trained on by none."""
     if family == ZOO:
         return list(ZOO_GRAPHS)
     return _members(family, "test", scope.graphs)[1]
 
 
-def prepare_families(scope: Scope, tell: Callable[[str], None]) -> None:
+def prepare_families(scope: ExperimentScope, report: ReportLine) -> None:
     """Build what the families' cache lacks, before several children look for it."""
     for family in scope.family_names:
-        tell(f"the graphs of {family}")
+        report(f"the graphs of {family}")
         for split in SPLITS:
             graphs_of(scope, family, split)
 
 
-def prepare_zoo(scope: Scope, tell: Callable[[str], None]) -> None:
+def prepare_zoo(scope: ExperimentScope, report: ReportLine) -> None:
     """Build the zoo's graphs and keep them in the work folder, unless they are there."""
     for name in ZOO_GRAPHS:
         if not _zoo_path(scope, name).exists():
-            write_whole(_zoo_path(scope, name), prepared_sample(name, tell).to_bytes())
+            write_whole(_zoo_path(scope, name), prepared_zoo_graph(name, report).to_bytes())
 
 
-def _zoo_path(scope: Scope, name: str) -> Path:
+def _zoo_path(scope: ExperimentScope, name: str) -> Path:
     return Path(scope.work) / f"zoo-{name}-{scope.key()}.prepared"
 
 
-def graphs_of(scope: Scope, family: str, split: Split) -> list[NamedGraph]:
+def graphs_of(scope: ExperimentScope, family: str, split: Split) -> list[NamedGraph]:
     """(name, graph) of the first graphs of the split of `family`, as many as `scope` says."""
     if family == ZOO:
         return [(name, PreparedGraph.from_bytes(_zoo_path(scope, name).read_bytes())) for name in ZOO_GRAPHS]

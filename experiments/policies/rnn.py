@@ -13,15 +13,15 @@ from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.problem import PlacementProblem
 from experiments.policies.problems import graphs_of, held_out_names, problem_of
-from experiments.policies.scope import Scope, make_scope
+from experiments.policies.scope import ExperimentScope, make_scope
 
 
-def rnn_path(scope: Scope, graph: str, cluster: str) -> Path:
+def rnn_path(scope: ExperimentScope, graph: str, cluster: str) -> Path:
     """Where the row is, or will be."""
     return Path(scope.work) / f"rnn-{graph}-{cluster}-{scope.key('rnn_seconds', 'train_graphs')}.json"
 
 
-def measure_rnn(scope: Scope, settings: dict[str, Json], family: str, cluster: str) -> None:
+def measure_rnn(scope: ExperimentScope, settings: dict[str, Json], family: str, cluster: str) -> None:
     """Train on the family's graphs on `cluster` and place those held out, in a child, unless that is done."""
     if all(rnn_path(scope, graph, cluster).exists() for graph in held_out_names(scope, family)):
         return
@@ -34,8 +34,8 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
     from engine.placers.sequence.settings import RnnSettings
     from experiments.policies.rnn_of_a_family import RnnFamily  # torch takes seconds to load
 
-    told: dict[str, Any] = dict(arguments)
-    scope, family, cluster = make_scope(told["settings"]), str(told["family"]), str(told["cluster"])
+    order: dict[str, Any] = dict(arguments)
+    scope, family, cluster = make_scope(order["settings"]), str(order["family"]), str(order["cluster"])
     problems = [problem_of(graph, cluster).problem for graph in graphs_of(scope, family, "train")]
     rnn = RnnFamily(problems, RnnSettings(torch_device="cpu"), np.random.default_rng(0))
     began = time.process_time()
@@ -53,7 +53,7 @@ def _step_time_us(problem: PlacementProblem, placement: NDArray[np.int32]) -> fl
     return float(evaluations.step_time_us[0]) if problem.feasible(evaluations)[0] else None
 
 
-def read_rnn(scope: Scope, graph: str, cluster: str) -> float | None:
+def read_rnn(scope: ExperimentScope, graph: str, cluster: str) -> float | None:
     """A row that was kept."""
     found: float | None = json.loads(rnn_path(scope, graph, cluster).read_bytes())
     return found

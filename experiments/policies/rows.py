@@ -1,13 +1,13 @@
 """Trains, measures and writes for an experiment with policies: several children at once, what is there is kept."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
 from engine.events import Json
 from engine.settings.fields import refused
+from experiments.pages import ReportLine, write_page, write_rows
 from experiments.policies.making import make_policy
 from experiments.policies.measuring import (
     Compared,
@@ -21,7 +21,7 @@ from experiments.policies.measuring import (
 from experiments.policies.page import PolicyRows, gaps
 from experiments.policies.problems import held_out_names
 from experiments.policies.rnn import measure_rnn, read_rnn
-from experiments.policies.scope import Scope, make_scope
+from experiments.policies.scope import ExperimentScope, make_scope
 
 NARROWEST, WIDEST = -0.15, 1.5
 """gaps at the edges"""
@@ -29,7 +29,7 @@ COLORS = 10
 """of the cycle; the lines after these are dashed"""
 
 
-def draw_shares(rows: Mapping[str, PolicyRows], scope: Scope, path: Path) -> None:
+def draw_shares(rows: Mapping[str, PolicyRows], scope: ExperimentScope, path: Path) -> None:
     """One picture a row of the table: the share of graphs on which a method is no further behind."""
     import matplotlib as mpl  # here, since a server never draws
 
@@ -38,16 +38,16 @@ def draw_shares(rows: Mapping[str, PolicyRows], scope: Scope, path: Path) -> Non
 
     figure, axes = pyplot.subplots(1, len(rows), figsize=(5 * len(rows), 4.5), layout="constrained", squeeze=False)
     for place, (name, of) in enumerate(rows.items()):
-        own = axes[0][place]
+        panel = axes[0][place]
         for index_of_line, each in enumerate(gaps(of, scope)):
             count = len(each.values) + each.missing
             shares = [(index + 1) / count for index in range(len(each.values))]
             style = "-" if index_of_line < COLORS else "--"
-            own.step(sorted(each.values), shares, style, where="post", label=each.label)
-        own.set(
+            panel.step(sorted(each.values), shares, style, where="post", label=each.label)
+        panel.set(
             title=name, xlabel=f"gap to {scope.search_seconds:g} s of search", xlim=(NARROWEST, WIDEST), ylim=(0, 1)
         )
-        own.axvline(0.0, color="grey", linewidth=0.5)
+        panel.axvline(0.0, color="grey", linewidth=0.5)
     axes[0][0].set(ylabel="share of graphs and clusters")
     figure.legend(*axes[0][0].get_legend_handles_labels(), fontsize="small", loc="outside lower center", ncols=6)
     figure.savefig(path, dpi=110)
@@ -56,10 +56,9 @@ def draw_shares(rows: Mapping[str, PolicyRows], scope: Scope, path: Path) -> Non
 
 Families = tuple[str, ...]
 """that a policy was trained on"""
-Tell = Callable[[str], None]
 
 
-def measured_scope(settings: Mapping[str, Json]) -> Scope:
+def measured_scope(settings: Mapping[str, Json]) -> ExperimentScope:
     """`settings` over the whole experiment's, for one without variants of the training. Raises SettingsError."""
     scope = make_scope(settings)
     if scope.variants:
@@ -68,10 +67,10 @@ def measured_scope(settings: Mapping[str, Json]) -> Scope:
 
 
 def carry_out(
-    scope: Scope,
+    scope: ExperimentScope,
     settings: dict[str, Json],
     tested: Mapping[str, list[Families]],
-    tell: Tell,
+    report: ReportLine,
     *,
     with_rnn: bool = False,
 ) -> None:
@@ -85,18 +84,18 @@ def carry_out(
 
     def make(families: Families, seed: int) -> None:
         make_policy(scope, settings, families, seed)
-        tell(f"trained on {' and '.join(families)}, seed {seed}")
+        report(f"trained on {' and '.join(families)}, seed {seed}")
 
     def train_rnn(family: str, cluster: str) -> None:
         measure_rnn(scope, settings, family, cluster)
-        tell(f"the RNN on {family}, {cluster}")
+        report(f"the RNN on {family}, {cluster}")
 
-    def look(family: str, index: int) -> None:
+    def measure_graph(family: str, index: int) -> None:
         for families in tested[family]:
             for seed in range(scope.seeds):
                 made[families, seed].result()
         measure(settings, family, index, tested[family])
-        tell(f"measured on {graphs[family][index]}")
+        report(f"measured on {graphs[family][index]}")
 
     with ThreadPoolExecutor(scope.processes) as pool:
         made = {
@@ -105,17 +104,17 @@ def carry_out(
         others = [
             pool.submit(train_rnn, family, cluster) for family in tested for cluster in scope.cluster_names if with_rnn
         ]
-        looks = [
-            pool.submit(look, family, index)
+        measurements = [
+            pool.submit(measure_graph, family, index)
             for index in range(most)
             for family in tested
             if index < len(graphs[family])
         ]
-        for future in (*made.values(), *others, *looks):
+        for future in (*made.values(), *others, *measurements):
             future.result()
 
 
-def rows_of(scope: Scope, family: str, trained_on: Families, *, with_rnn: bool = False) -> PolicyRows:
+def rows_of(scope: ExperimentScope, family: str, trained_on: Families, *, with_rnn: bool = False) -> PolicyRows:
     """All rows of the held-out graphs of `family` for the policies that were trained on `trained_on`."""
     compared: list[Compared] = []
     proposed: list[Proposed] = []
@@ -130,11 +129,8 @@ def rows_of(scope: Scope, family: str, trained_on: Families, *, with_rnn: bool =
     return PolicyRows(compared, proposed)
 
 
-def written(folder: Path, name: str, text: str, rows: Mapping[str, PolicyRows], scope: Scope) -> str:
+def written(folder: Path, name: str, text: str, rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> str:
     """Write the page, its rows and its picture; returns the page."""
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = {of: asdict(found) for of, found in rows.items()}
-    (folder / f"{name}.json").write_text(json.dumps(kept) + "\n")
+    write_rows(folder, name, {of: asdict(found) for of, found in rows.items()})
     draw_shares(rows, scope, folder / f"{name}.png")
-    (folder / f"{name}.md").write_text(text)
-    return text
+    return write_page(folder, name, text)

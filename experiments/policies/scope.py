@@ -34,7 +34,7 @@ def _require_families(name: str, families: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ExperimentScope:
     """The defaults are the whole experiment; each can be made less, and the page says what it ran with."""
 
     families: str = text(",".join(FAMILIES), "names, with commas", ", ".join(FAMILIES), _require_families)
@@ -68,7 +68,7 @@ class Scope:
     def __post_init__(self) -> None:
         require_allowed(self)
         if not _is_of_families(self.of_family, self.family_names):
-            raise refused("of_family", self.of_family, declarations(Scope)["of_family"].allowed)
+            raise refused("of_family", self.of_family, declarations(ExperimentScope)["of_family"].allowed)
         for name in self.of_family:
             self.of((name,))
 
@@ -82,10 +82,10 @@ class Scope:
         """In their order."""
         return tuple(self.clusters.split(","))
 
-    def of(self, families: tuple[str, ...]) -> "Scope":
+    def of(self, families: tuple[str, ...]) -> "ExperimentScope":
         """How the policies of `families` are trained: as the family's are, where there is but one."""
-        own = self.of_family.get(families[0], {}) if len(families) == 1 else {}
-        return dataclasses.replace(self, of_family={}, **own)  # type: ignore[arg-type]  # ranges are checked
+        changes = self.of_family.get(families[0], {}) if len(families) == 1 else {}
+        return dataclasses.replace(self, of_family={}, **changes)  # type: ignore[arg-type]  # ranges are checked
 
     def training_settings(self) -> PolicyTrainingSettings:
         """The defaults, on the processor, for the seconds of this scope."""
@@ -98,11 +98,11 @@ class Scope:
 
     def training_key(self, families: tuple[str, ...], *fields: str) -> str:
         """The same for what depends on a training on `families`, with all that can be set of it."""
-        own = self.of(families)
-        key = own.key("clusters", "train_graphs", *fields)
-        return digest([key, POLICY_VERSION, asdict(own.training_settings())])
+        scope = self.of(families)
+        key = scope.key("clusters", "train_graphs", *fields)
+        return digest([key, POLICY_VERSION, asdict(scope.training_settings())])
 
-    def told(self, *, with_rnn: bool = False) -> str:
+    def words(self, *, with_rnn: bool = False) -> str:
         """For the page: what it ran with."""
         rnn = f"; the RNN has {self.rnn_seconds:g} s of training for each family and cluster" * with_rnn
         others = "".join(
@@ -119,7 +119,8 @@ class Scope:
 
 def _is_of_families(value: object, families: tuple[str, ...]) -> bool:
     return isinstance(value, dict) and all(
-        name in families and isinstance(own, dict) and own.keys() <= set(_OF_FAMILY) for name, own in value.items()
+        name in families and isinstance(changes, dict) and changes.keys() <= set(_OF_FAMILY)
+        for name, changes in value.items()
     )
 
 
@@ -133,6 +134,6 @@ def digest(known: Json) -> str:
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:DIGITS]
 
 
-def make_scope(settings: Mapping[str, Json]) -> Scope:
+def make_scope(settings: Mapping[str, Json]) -> ExperimentScope:
     """`settings` over the whole experiment's. Raises SettingsError."""
-    return make_settings("the experiment", Scope, settings)
+    return make_settings("the experiment", ExperimentScope, settings)

@@ -6,10 +6,11 @@ kept in a work folder: a second call goes on. `--set` makes it smaller, such as
 Source of the figure's form: Addanki et al., NeurIPS 2019, Figure 5.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from engine.events import Json
+from experiments.pages import ReportLine
 from experiments.policies.page import tables
 from experiments.policies.problems import prepare_families
 from experiments.policies.rows import carry_out, measured_scope, rows_of, written
@@ -17,14 +18,14 @@ from experiments.policies.rows import carry_out, measured_scope, rows_of, writte
 COMMAND = "python -m experiments zero_shot"
 
 
-def run(folder: Path, tell: Callable[[str], None], settings: Mapping[str, Json] | None = None) -> str:
+def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
     """Train, measure, write `folder`/zero_shot.{md,json,png}, and return the page."""
     given = dict(settings or {})
     scope = measured_scope(given)
     with_rnn = scope.rnn_seconds > 0
     Path(scope.work).mkdir(parents=True, exist_ok=True)
-    prepare_families(scope, tell)
-    carry_out(scope, given, {family: [(family,)] for family in scope.family_names}, tell, with_rnn=with_rnn)
+    prepare_families(scope, report)
+    carry_out(scope, given, {family: [(family,)] for family in scope.family_names}, report, with_rnn=with_rnn)
     rows = {family: rows_of(scope, family, (family,), with_rnn=with_rnn) for family in scope.family_names}
     title = "Zero-shot: one policy a family on graphs that it has not seen"
     return written(folder, "zero_shot", tables(COMMAND, title, rows, scope), rows, scope)

@@ -19,13 +19,13 @@ def run_on_virtual_cpus_in_child(order: dict[str, Json], _folder: Path, _report_
     ask_for_exact_numbers()
     from engine.zoo.training_step import LOSS, STEP
     from experiments.placed.checks import definition_of
-    from experiments.placed.step import Step, mismatches, run_step, unequal_numbers
+    from experiments.placed.step import PlacedStep, mismatches, run_step, unequal_numbers
 
     placed = definition_of(Path(cast(str, order["placed"])))
     written: list[Json] = sorted({node.device for node in placed.node})
     for node in placed.node:
         node.device = node.device.replace("/device:GPU:", "/device:CPU:")
-    step = Step((STEP, f"{LOSS}:0"))
+    step = PlacedStep((STEP, f"{LOSS}:0"))
     ran = run_step(placed, step, DEVICES)
     plain = run_step(definition_of(Path(cast(str, order["plain"]))), step, DEVICES)
     wrong: list[Json] = [list(each) for each in mismatches(placed, ran)]

@@ -8,7 +8,7 @@ import pytest
 from engine.placers.registry import PLACERS
 from experiments.auto_check import cases as auto_check_cases
 from experiments.auto_check import table as auto_check
-from experiments.auto_check.table import LEFT_OUT, SEEDS_TO_BE_SURE, SLOW, Row, more_seeds, ratios, seeds_for
+from experiments.auto_check.table import LEFT_OUT, SEEDS_TO_BE_SURE, SLOW, MethodRow, more_seeds, ratios, seeds_for
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_writes_its_tables_and_measures_nothing_twice(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    text = auto_check.run(small, told.append)
+    lines: list[str] = []
+    text = auto_check.run(small, lines.append)
     kept = json.loads((small / "auto_check.json").read_text())
     rows = kept["evaluations"]
     assert [(row["method"], row["seeds"]) for row in rows[:4]] == [
@@ -38,9 +38,9 @@ def test_it_writes_its_tables_and_measures_nothing_twice(small: Path, monkeypatc
     assert len({row["name"] for row in rows}) == 4
     assert "| single_device | 1, deterministic | 4 |" in text and "human_expert" not in text
     assert "In the same seconds: 1 graphs, 0.2 s of one processor" in text
-    assert "the shared graphs are not here" in told
+    assert "the shared graphs are not here" in lines
     monkeypatch.setattr("experiments.auto_check.measuring.run_in_child", lambda *_, **__: pytest.fail("again"))
-    assert auto_check.run(small, told.append) == text
+    assert auto_check.run(small, lines.append) == text
 
 
 def test_all_methods_are_compared_the_slow_ones_on_some_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,8 +53,8 @@ def test_all_methods_are_compared_the_slow_ones_on_some_graphs(monkeypatch: pyte
     assert next(iter(seeds_for(first))) == "auto"
 
 
-def row(method: str, step_time_us: float | None, error: float = 0.0) -> Row:
-    return Row("tree", "a", method, 3, step_time_us, error)
+def row(method: str, step_time_us: float | None, error: float = 0.0) -> MethodRow:
+    return MethodRow("tree", "a", method, 3, step_time_us, error)
 
 
 @pytest.mark.parametrize(

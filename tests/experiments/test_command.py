@@ -6,7 +6,7 @@ import pytest
 
 from engine.settings.fields import declarations
 from experiments.__main__ import EXPERIMENTS, SCOPED, main
-from experiments.policies.scope import Scope
+from experiments.policies.scope import ExperimentScope
 from tests.engine.cli.measurements import arguments_of, first_line
 
 
@@ -15,7 +15,7 @@ def test_its_words_are_the_first_line_of_its_module_and_it_takes_settings_if_it_
     experiment = EXPERIMENTS[name]
     assert experiment.words() == first_line(experiment)
     arguments = arguments_of(experiment)
-    assert arguments[:2] == ["folder", "tell"]
+    assert arguments[:2] == ["folder", "report"]
     assert ("settings" in arguments) == experiment.scoped
 
 
@@ -32,9 +32,9 @@ def test_the_help_says_what_each_does_and_how_long_it_takes(capsys: pytest.Captu
 def test_a_line_a_setting(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--settings"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.partition("=")[0] for line in lines] == [field.name for field in dataclasses.fields(Scope)]
+    assert [line.partition("=")[0] for line in lines] == [field.name for field in dataclasses.fields(ExperimentScope)]
     assert 'cache=".cache/families"; allowed: a text; folder of the families\' graphs' in lines
-    assert all(each.sentence for each in declarations(Scope).values())
+    assert all(each.sentence for each in declarations(ExperimentScope).values())
 
 
 @pytest.mark.parametrize(

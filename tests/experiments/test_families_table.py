@@ -10,7 +10,7 @@ from experiments import families_table
 from experiments.families_table import FamilyFigures, GraphFigures
 
 
-def figures(name: str, _tell: Callable[[str], None], count: int) -> FamilyFigures:
+def figures(name: str, _report: Callable[[str], None], count: int) -> FamilyFigures:
     graphs = tuple(
         GraphFigures(1000 + index, 2000, 160, 700, 1e5 + index, 3 * 10**9, (0.75, 0.5 + index / 10))
         for index in range(2)

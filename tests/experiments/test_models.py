@@ -12,7 +12,7 @@ import pytest
 from engine.child.parent import run_in_child
 from engine.errors import SettingsError
 from engine.events import Json
-from experiments.models import table
+from experiments.models import reading_times, table
 from experiments.models.making import LIMITS
 from experiments.models.model import FORMS, SAVED_MODEL
 from experiments.models.page import LOOPED, UNROLLED, is_near
@@ -103,6 +103,10 @@ def test_products_are_what_loops_count() -> None:
     assert transposed_convolution((batch, 3, filters), (kernel,), channels) == convolution(output, (kernel,), channels)
     assert einsum("abc,cd->abd", (2, 5, 4), (4, 6)) == matrix_product(10, 4, 6)
     assert einsum("...c,cd->...d", (2, 5, 4), (4, 6)) == matrix_product(10, 4, 6)
+
+
+def test_this_checkout_is_the_one_whose_reading_times_stand_beside_another_s() -> None:
+    assert (reading_times.CHECKOUT / "experiments" / "models" / "reading_times.py").is_file()
 
 
 @pytest.fixture

@@ -21,10 +21,12 @@ from experiments.policies.learning_choices import EVALUATIONS, VARIANTS, counted
 from experiments.policies.measuring import Compared, Proposed
 from experiments.policies.page import PolicyRows, gaps, tables, tables_by_graph
 from experiments.policies.rows import draw_shares
-from experiments.policies.scope import Scope, make_scope
+from experiments.policies.scope import ExperimentScope, make_scope
 from tests.engine.small_runs import prepared_graph
 
-SMALL = Scope(families="nmt", clusters="2xK80,4xK80", seeds=1, graphs=1, search_seconds=60.0, slow_methods=False)
+SMALL = ExperimentScope(
+    families="nmt", clusters="2xK80,4xK80", seeds=1, graphs=1, search_seconds=60.0, slow_methods=False
+)
 
 
 def rows() -> PolicyRows:
@@ -56,7 +58,7 @@ def test_a_gap_is_the_share_behind_the_long_search() -> None:
 
 def test_the_page_and_its_picture(tmp_path: Path) -> None:
     text = tables("a command", "A title", {"nmt": rows()}, SMALL)
-    assert "`a command`" in text and SMALL.told() in text
+    assert "`a command`" in text and SMALL.words() in text
     assert "| nmt | all | +15.0% (+19.0%) | +5.0% (+5.0%) | -1.0% (-1.0%) | +20.0% (+20.0%) |" in text
     assert "| none fits |" in text
     by_graph = tables_by_graph({"nmt": rows()}, SMALL).splitlines()
@@ -125,18 +127,22 @@ def test_every_choice_has_the_same_evaluations(variant: str) -> None:
 
 
 def test_a_scope_depends_on_what_it_is_asked() -> None:
-    assert Scope().key("clusters", "train_seconds") == Scope(seeds=2).key("clusters", "train_seconds")
-    assert Scope(search_seconds=7).key("search_seconds") == Scope(search_seconds=7.0).key("search_seconds")
-    assert Scope().key("train_seconds") != dataclasses.replace(SMALL, train_seconds=1.0).key("train_seconds")
+    assert ExperimentScope().key("clusters", "train_seconds") == ExperimentScope(seeds=2).key(
+        "clusters", "train_seconds"
+    )
+    assert ExperimentScope(search_seconds=7).key("search_seconds") == ExperimentScope(search_seconds=7.0).key(
+        "search_seconds"
+    )
+    assert ExperimentScope().key("train_seconds") != dataclasses.replace(SMALL, train_seconds=1.0).key("train_seconds")
 
 
 def test_what_one_family_has_of_its_own_changes_its_policies_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     own: dict[str, dict[str, int | float]] = {"nmt": {"train_seconds": 7.0, "train_graphs": 30}}
-    plain, scope = Scope(), Scope(of_family=own)
-    assert scope.training_key(("nmt",)) == Scope(train_seconds=7, train_graphs=30).training_key(("nmt",))
+    plain, scope = ExperimentScope(), ExperimentScope(of_family=own)
+    assert scope.training_key(("nmt",)) == ExperimentScope(train_seconds=7, train_graphs=30).training_key(("nmt",))
     for others in (("ptb",), ("nmt", "ptb")):
         assert scope.training_key(others) == plain.training_key(others) != scope.training_key(("nmt",))
-    assert "(nmt: 7 s on 30 graphs)" in scope.told()
+    assert "(nmt: 7 s on 30 graphs)" in scope.words()
     before = scope.training_key(("ptb",))
     changed = PolicyTrainingSettings(epochs=3)
     monkeypatch.setattr(policy_scope, "make_training_settings", lambda _given: changed)
@@ -153,11 +159,11 @@ def test_more_graphs_than_a_family_s_32_are_further_members(monkeypatch: pytest.
         return PreparedFamily(family, graphs, graphs)
 
     monkeypatch.setattr(policy_problems, "prepared_family", prepared)
-    few, many = Scope(train_graphs=22, graphs=10), Scope(train_graphs=40, graphs=10)
+    few, many = ExperimentScope(train_graphs=22, graphs=10), ExperimentScope(train_graphs=40, graphs=10)
     assert len(policy_problems.graphs_of(few, "cifar10", "train")) == 22
     more = [name for name, _ in policy_problems.graphs_of(many, "cifar10", "train")]
     assert len(more) == 40 and more[:22] == [name for name, _ in policy_problems.graphs_of(few, "cifar10", "train")]
-    assert len(policy_problems.graphs_of(Scope(train_graphs=700), "nmt", "train")) == 72
+    assert len(policy_problems.graphs_of(ExperimentScope(train_graphs=700), "nmt", "train")) == 72
     assert asked[:2] == [("cifar10", 32, "train"), ("cifar10", 64, "train")]
     held_out = [name for name, _ in policy_problems.graphs_of(many, "cifar10", "test")]
     assert held_out == policy_problems.held_out_names(many, "cifar10") and not set(held_out) & set(more)

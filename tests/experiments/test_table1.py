@@ -11,7 +11,7 @@ from experiments import table1
 
 def test_the_table_has_a_line_of_ours_and_the_papers_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(table1, "ROWS", (table1.Row("tiny_cnn", 2, ("1", "2", "OOM", "4", "5", "6")),))
+    monkeypatch.setattr(table1, "ROWS", (table1.Table1Row("tiny_cnn", 2, ("1", "2", "OOM", "4", "5", "6")),))
     monkeypatch.setattr(table1, "METHODS", ("single_device", "human_expert"))
     monkeypatch.setattr(table1, "EVALUATIONS", 20)
     monkeypatch.setattr(table1, "SEEDS", 1)

@@ -40,7 +40,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Json]
     for module in CHILDREN:
         monkeypatch.setattr(module, "run_in_child", here)
     monkeypatch.setattr(policy_problems, "prepared_family", family)
-    monkeypatch.setattr(policy_problems, "prepared_sample", lambda *_: prepared_graph(9))
+    monkeypatch.setattr(policy_problems, "prepared_zoo_graph", lambda *_: prepared_graph(9))
     for name in ("SHORT_SECONDS", "MIDDLE_SECONDS"):
         monkeypatch.setattr(policy_measuring, name, 0.05)
     return {
@@ -75,18 +75,18 @@ def nothing_is_made_again(
 
 
 def test_zero_shot(tmp_path: Path, settings: dict[str, Json], monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
+    lines: list[str] = []
     for run in (zero_shot.run, cross_family.run):
         with pytest.raises(SettingsError, match=r"^variants: 'no phases'; allowed: nothing: learning_choices alone"):
-            run(tmp_path, told.append, settings | {"variants": "no phases"})
-    assert told == [], "nothing was built before"
-    text = zero_shot.run(tmp_path, told.append, settings)
+            run(tmp_path, lines.append, settings | {"variants": "no phases"})
+    assert lines == [], "nothing was built before"
+    text = zero_shot.run(tmp_path, lines.append, settings)
     rows = json.loads((tmp_path / "zero_shot.json").read_text())
     assert [len(rows[family]["compared"]) for family in ("nmt", "ptb")] == [1, 1]
     assert {(row["seed"], *row["families"]) for row in rows["ptb"]["proposed"]} == {(0, "ptb"), (1, "ptb")}
     assert "rnn" in rows["nmt"]["compared"][0]["reached"] and (tmp_path / "zero_shot.png").stat().st_size > 1000
     assert text == (tmp_path / "zero_shot.md").read_text() and "RNN, zero-shot" in text
-    assert "trained on ptb, seed 1" in told and "the RNN on nmt, 2xK80" in told
+    assert "trained on ptb, seed 1" in lines and "the RNN on nmt, 2xK80" in lines
     nothing_is_made_again(zero_shot.run, tmp_path, settings, monkeypatch)
 
 
@@ -125,5 +125,5 @@ def test_learning_choices(tmp_path: Path, settings: dict[str, Json], monkeypatch
     assert [(row["variant"], row["seed"]) for row in rows] == [(variant, seed) for seed in (0, 1) for variant in few]
     assert all(len(row["greedy"]) == len(row["best_of"]) == 2 for row in rows), "one graph of two families"
     nothing_is_made_again(learning_choices.run, tmp_path, settings, monkeypatch)
-    told = learning_choices.run(tmp_path, lambda _: None, settings | {"variants": "no phases,as it is"})
-    assert [line.split(" | ")[0] for line in told.splitlines()[-2:]] == ["| as it is", "| no phases"]
+    text = learning_choices.run(tmp_path, lambda _: None, settings | {"variants": "no phases,as it is"})
+    assert [line.split(" | ")[0] for line in text.splitlines()[-2:]] == ["| as it is", "| no phases"]

@@ -9,7 +9,7 @@ import pytest
 from engine import api
 from engine.bench.random_graphs import random_graph
 from experiments import zoo_samples
-from experiments.table1 import Row
+from experiments.table1 import Table1Row
 
 
 def test_it_is_passed_where_the_best_is_better() -> None:
@@ -31,8 +31,8 @@ def test_the_mean_and_who_never_passed(evaluations: list[int | None], cell: str)
 def test_every_compared_method_has_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     drawn = random_graph("layered", 20, np.random.default_rng(0))
-    monkeypatch.setattr(zoo_samples, "prepared_sample", lambda *_: drawn)
-    monkeypatch.setattr(zoo_samples, "ROWS", (Row("drawn", 2, ()),))
+    monkeypatch.setattr(zoo_samples, "prepared_zoo_graph", lambda *_: drawn)
+    monkeypatch.setattr(zoo_samples, "ROWS", (Table1Row("drawn", 2, ()),))
     monkeypatch.setattr(zoo_samples, "COMPARED", ("random", "local_search"))
     monkeypatch.setattr(zoo_samples, "METHODS", ("random", "local_search"))
     monkeypatch.setattr(zoo_samples, "EVALUATIONS", 20)

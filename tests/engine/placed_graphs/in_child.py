@@ -38,13 +38,13 @@ def run_downloaded_in_child(order: dict[str, Json], _folder: Path, _report_progr
     ask_for_exact_numbers()
     from experiments.placed.checks import definition_of
     from experiments.placed.samples import unplaced
-    from experiments.placed.step import Step, mismatches, run_step, unequal_numbers
+    from experiments.placed.step import PlacedStep, mismatches, run_step, unequal_numbers
 
     placed = definition_of(Path(cast(str, order["placed"])))
     written: list[Json] = sorted({node.device for node in placed.node})
     for node in placed.node:
         node.device = node.device.replace("GPU", "CPU")
-    step = Step(tuple(cast(list[str], order["fetches"])))
+    step = PlacedStep(tuple(cast(list[str], order["fetches"])))
     ran, plain = run_step(placed, step, 2), run_step(unplaced(Path(cast(str, order["source"]))), step, 2)
     return {}, {
         "written": written,

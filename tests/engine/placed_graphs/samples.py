@@ -9,18 +9,18 @@ from tensorflow.core.framework import graph_pb2
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from experiments.placed.samples import Sample, zipped
-from experiments.placed.step import Step
+from experiments.placed.step import PlacedStep
 
 v1 = tf.compat.v1
 
 
-def written(folder: Path, name: str, graph: Any, outputs: tuple[str, ...], step: Step | None = None) -> Sample:
+def written(folder: Path, name: str, graph: Any, outputs: tuple[str, ...], step: PlacedStep | None = None) -> Sample:
     """What `outputs`, ops, need of a graph, as .pb; they are what a step runs, if no `step` is given."""
     path = folder / f"{name}.pb"
     starts = step.starts if step else ()
     definition = v1.graph_util.extract_sub_graph(graph.as_graph_def(), [*outputs, *starts])
     path.write_bytes(definition.SerializeToString(deterministic=True))
-    return Sample(path, step or Step(tuple(_fetched(graph, output) for output in outputs)))
+    return Sample(path, step or PlacedStep(tuple(_fetched(graph, output) for output in outputs)))
 
 
 def _fetched(graph: Any, name: str) -> str:
@@ -261,7 +261,11 @@ def tables_and_strings(folder: Path) -> Sample:
         v1.train.AdagradOptimizer(0.1).minimize(loss, name="train_step")
         start = v1.get_collection(v1.GraphKeys.TABLE_INITIALIZERS)[0].name
     return written(
-        folder, "tables_and_strings", graph, ("train_step", "loss"), Step(("train_step", "loss:0"), starts=(start,))
+        folder,
+        "tables_and_strings",
+        graph,
+        ("train_step", "loss"),
+        PlacedStep(("train_step", "loss:0"), starts=(start,)),
     )
 
 
@@ -274,7 +278,7 @@ def dataset(folder: Path) -> Sample:
         loss = tf.reduce_sum(_dense(taken, 2, "layer", resource=True))
         tf.identity(loss, name="loss")
         start = iterator.initializer.name
-    return written(folder, "dataset", graph, ("loss",), Step(("loss:0",), starts=(start,)))
+    return written(folder, "dataset", graph, ("loss",), PlacedStep(("loss:0",), starts=(start,)))
 
 
 def fixed_devices(folder: Path) -> Sample:
@@ -341,7 +345,7 @@ def frozen(folder: Path) -> Sample:
     constant = convert_variables_to_constants_v2(concrete, lower_control_flow=False)
     path = folder / "frozen.pb"
     path.write_bytes(constant.graph.as_graph_def().SerializeToString(deterministic=True))
-    return Sample(path, Step((constant.outputs[0].name,)))
+    return Sample(path, PlacedStep((constant.outputs[0].name,)))
 
 
 SAMPLES: dict[str, Callable[[Path], Sample]] = {

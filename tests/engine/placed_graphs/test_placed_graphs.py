@@ -53,7 +53,7 @@ LEAST_EXECUTED = {
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
-    """What `Found` tells, by sample."""
+    """The counts of `PlacementChecks` by sample."""
     models = [name for name in LEAST_EXECUTED if name.startswith(("zoo", "Keras"))]
     kinds = [name for name in LEAST_EXECUTED if name not in models]
     return _found(kinds, PLACEMENTS) | _found(models, PLACEMENTS_OF_A_MODEL)

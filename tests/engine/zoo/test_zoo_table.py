@@ -6,11 +6,11 @@ import pytest
 
 from engine import api
 from experiments import zoo_table
-from experiments.zoo_table import ROWS, Figures, Row
+from experiments.zoo_table import ROWS, Figures, ZooRow
 
 
 def test_the_tiny_network_by_hand() -> None:
-    figures = zoo_table._figures(Row("tiny_cnn"))
+    figures = zoo_table._figures(ZooRow("tiny_cnn"))
     assert figures.parameters == 27 * 8 + 16 + 72 * 8 + 16 + 8 * 8 + 16 + 16 * 10 + 10
     stem, wide, narrow, logits = 4 * 256 * 8 * 27, 4 * 64 * 8 * 72, 4 * 64 * 8 * 8, 4 * 16 * 10
     assert figures.operations == 2 * 3 * (stem + wide + narrow + logits), (
