@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -60,6 +60,18 @@ def conflict(request: HttpRequest, sentence: str, page: HttpResponse) -> HttpRes
         return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
     messages.info(request, sentence)
     return page
+
+
+def refused_form(
+    request: HttpRequest,
+    form: BaseForm,
+    page: Callable[..., HttpResponse],
+    status: HTTPStatus = HTTPStatus.BAD_REQUEST,
+) -> HttpResponse:
+    """The form's errors: as JSON, or on `page(status=...)`, the page that shows the form again."""
+    if wants_json(request):
+        return error_answer(request, status, form_errors(form))
+    return page(status=status)
 
 
 def form_errors(form: BaseForm) -> dict[str, list[str]]:

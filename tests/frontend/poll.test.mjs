@@ -35,7 +35,7 @@ async function polled(answers, waits) {
     }
     return answer;
   };
-  poll(ask, 10, (failures, error) => told.push(failures === 0 ? "again" : failureWords("This graph", failures, error)));
+  poll(ask, 10, (failures, error) => told.push(failures === 0 ? "again" : failureWords("graph", failures, error)));
   for (const wait of waits) {
     await new Promise((resolve) => setImmediate(resolve));
     mock.timers.tick(wait);

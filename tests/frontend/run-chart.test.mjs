@@ -6,6 +6,8 @@ import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { linearScale, linearTicks, logScale, logTicks, niceStep, roomFor } from "../../frontend/js/chart/scale.js";
 import { baseline, episode, started } from "./events.mjs";
 
+const LABELS = { single_device: "Single device" };
+
 /**
  * @param {number[]} times
  * @param {Record<string, number | null>} baselines
@@ -73,7 +75,7 @@ test("room along the x axis grows in steps and never falls short", () => {
 });
 
 test("the range takes in the episodes and the lines near them, not what dwarfs them", () => {
-  const model = chartModel(stateWith([1000, 1100, 1200], { single_device: 1500, cpu_only: 12_000, random: 1300 }), false);
+  const model = chartModel(stateWith([1000, 1100, 1200], { single_device: 1500, cpu_only: 12_000, random: 1300 }), false, LABELS);
   assert.ok(model && model.rangeUs[0] <= 1000 && model.rangeUs[1] >= 1500 && model.rangeUs[1] < 3000);
   assert.equal(placeOf(model, "single_device"), "inside");
   assert.equal(placeOf(model, "cpu_only"), "above");
@@ -81,7 +83,7 @@ test("the range takes in the episodes and the lines near them, not what dwarfs t
 });
 
 test("lines are left at the edge where they would squeeze the episodes", () => {
-  const model = chartModel(stateWith([670, 1100, 1380], { single_device: 731, cpu_only: 2570, random: 1470 }), false);
+  const model = chartModel(stateWith([670, 1100, 1380], { single_device: 731, cpu_only: 2570, random: 1470 }), false, LABELS);
   assert.deepEqual(
     model?.lines.map(({ key, place }) => [key, place]),
     [
@@ -94,29 +96,34 @@ test("lines are left at the edge where they would squeeze the episodes", () => {
 });
 
 test("a log axis shows every line", () => {
-  const model = chartModel(stateWith([1000, 1200], { single_device: 1500, cpu_only: 120_000 }), true);
+  const model = chartModel(stateWith([1000, 1200], { single_device: 1500, cpu_only: 120_000 }), true, LABELS);
   assert.deepEqual(model?.lines.map(({ place }) => place), ["inside", "inside", "inside"]);
 });
 
 test("a few hopeless episodes do not flatten the rest; they are counted as above", () => {
   const times = [...Array.from({ length: 200 }, (_, index) => 1000 + index), 90_000, 95_000];
-  const model = chartModel(stateWith(times), false);
+  const model = chartModel(stateWith(times), false, LABELS);
   assert.ok(model && model.rangeUs[1] < 2000);
   assert.equal(model.above, 2);
-  assert.equal(chartModel(stateWith(times), true)?.above, 0);
+  assert.equal(chartModel(stateWith(times), true, LABELS)?.above, 0);
 });
 
 test("one episode, equal episodes and a zero are charts too", () => {
   for (const times of [[1000], [1000, 1000, 1000], [0, 1000]]) {
-    const model = chartModel(stateWith(times), false);
+    const model = chartModel(stateWith(times), false, LABELS);
     assert.ok(model && model.rangeUs[0] < model.rangeUs[1] && model.rangeUs[0] >= 0, `${times}`);
   }
 });
 
 test("nothing to show is null; baselines alone are something", () => {
-  assert.equal(chartModel(initialState(), false), null);
-  assert.ok(chartModel(stateWith([], { single_device: 1000 }), false));
-  assert.equal(chartModel(stateWith([], { single_device: null }), false), null);
+  assert.equal(chartModel(initialState(), false, LABELS), null);
+  assert.ok(chartModel(stateWith([], { single_device: 1000 }), false, LABELS));
+  assert.equal(chartModel(stateWith([], { single_device: null }), false, LABELS), null);
+});
+
+test("a line has the label of its method, or its name where the server gave none", () => {
+  const model = chartModel(stateWith([1000], { single_device: 1500, random: 1300 }), false, LABELS);
+  assert.deepEqual(model?.lines.map(({ label }) => label), ["Single device", "random", "Lower bound"]);
 });
 
 test("decimation keeps every point that can be told apart, and no more than the pixels", () => {

@@ -8,6 +8,7 @@ from django.forms.boundfield import BoundWidget
 
 from engine import api
 from webapp.runs.forms import ProblemForm
+from webapp.runs.method_labels import method_labels
 from webapp.user_errors import add_to_form
 
 MOST_RUNS = 200
@@ -35,7 +36,7 @@ class ComparisonForm(ProblemForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._choices("methods", [(method.name, method.label) for method in api.methods()])
+        self._choices("methods", list(method_labels().items()))
         known = [method.name for method in api.methods()]
         self.fields["methods"].initial = [name for name in FIRST_CHOICE if name in known]
         for method in api.methods():

@@ -8,6 +8,7 @@ from engine import api
 from webapp.graphs.models import Graph
 from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
+from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
 
 
@@ -56,7 +57,7 @@ class Comparison(models.Model):
     @property
     def presets(self) -> list[tuple[str, str]]:
         """Method for people and preset, of those that have one other than the default."""
-        labels = {method.name: method.label for method in api.methods()}
+        labels = method_labels()
         own = self.settings_of_methods.items()
         return [(labels.get(method, method), str(values["preset"])) for method, values in own if "preset" in values]
 

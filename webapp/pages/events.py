@@ -1,8 +1,13 @@
 """Events of a job, or of several, for a browser: as a page of them, and as a stream."""
 
+import uuid
+from collections.abc import Callable
 from http import HTTPStatus
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import URLPattern, path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_safe
 
 from engine import api
 from webapp.jobs.notices import listeners
@@ -12,6 +17,24 @@ from webapp.user_errors import error_answer
 
 MOST_EVENTS_A_PAGE = 2000
 LARGEST_SEQ = 2**63 - 1
+
+
+def event_paths(address: str, source_of: Callable[[uuid.UUID], Source]) -> list[URLPattern]:
+    """`events.json` and `events` below `address` and an id, of the source of that id."""
+
+    @require_safe
+    @never_cache
+    def events_json(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+        return events_page(request, source_of(job_id))
+
+    @require_GET
+    async def stream(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
+        return await event_stream(request, source_of(job_id))
+
+    return [
+        path(f"{address}<uuid:job_id>/events.json", events_json, name="events"),
+        path(f"{address}<uuid:job_id>/events", stream, name="stream"),
+    ]
 
 
 def events_page(request: HttpRequest, source: Source) -> HttpResponse:

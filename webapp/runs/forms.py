@@ -12,6 +12,7 @@ from django.utils.text import Truncator
 from engine import api
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.offered import offered_policies, words_on_a_cut
+from webapp.runs.method_labels import method_labels
 from webapp.user_errors import add_to_form
 
 GIBIBYTE = 1024**3
@@ -190,7 +191,7 @@ class RunForm(ProblemForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         methods = api.methods()
-        self._choices("method", [(method.name, method.label) for method in methods])
+        self._choices("method", list(method_labels().items()))
         self._attributes("method", {method.name: _method_attributes(method) for method in methods})
         presets = dict.fromkeys(preset for method in methods for preset in method.presets)
         self.fields["preset"].widget = forms.Select(choices=[("", "default"), *((name, name) for name in presets)])

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 from django.db import models
 
-from engine import api
 from webapp.graphs.models import Graph
 from webapp.jobs.job import JobWithEvents
 from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
+from webapp.runs.method_labels import method_labels
 
 
 class Run(JobWithEvents):
@@ -66,8 +66,7 @@ class Run(JobWithEvents):
     @property
     def method_label(self) -> str:
         """The method for people; its name where the registry no longer has it."""
-        labels = {method.name: method.label for method in api.methods()}
-        return labels.get(self.method, self.method)
+        return method_labels().get(self.method, self.method)
 
 
 class Answer(models.Model):

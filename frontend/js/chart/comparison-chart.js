@@ -48,7 +48,7 @@ export class ComparisonChart {
     const { series } = model;
     return [
       ...axes(plot, countAxis(plot, "evaluations, log scale", true), stepTimeAxis(plot, false)),
-      ...oneDevice(plot, model.oneDeviceUs),
+      ...singleDevice(plot, model.singleDeviceUs),
       ...series.map((one) => svg("path", { class: `series-band is-series-${one.index}`, d: bandPath(plot, one) })),
       ...series.map((one) => svg("path", { class: `series-line is-series-${one.index}`, d: linePath(plot, one) })),
       ...series.map((one) => svg("path", { class: `series-line is-tail is-series-${one.index}`, d: tailPath(plot, one) })),
@@ -115,7 +115,7 @@ function nameOf(plot, { index, label: name, lastUs }) {
  * @param {number | null} us
  * @returns {SVGElement[]}
  */
-function oneDevice(plot, us) {
+function singleDevice(plot, us) {
   if (us === null || us > plot.y.domain[1] || us < plot.y.domain[0]) {
     return [];
   }

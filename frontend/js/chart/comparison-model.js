@@ -16,7 +16,7 @@ import { extent } from "./scale.js";
  * @property {Series[]} series of the methods that have something to show
  * @property {readonly [number, number]} evaluations
  * @property {readonly [number, number]} rangeUs
- * @property {number | null} oneDeviceUs
+ * @property {number | null} singleDeviceUs
  */
 
 /** Lines slower than this many times the best are named at the edge: in the range they would flatten all others. */
@@ -47,7 +47,7 @@ export function comparisonModel(state) {
     series,
     evaluations: [Math.max(1, first), Math.max(2, last)],
     rangeUs: [Math.max(0, best - margin), high + margin],
-    oneDeviceUs: state.one_device_us,
+    singleDeviceUs: state.one_device_us,
   };
 }
 

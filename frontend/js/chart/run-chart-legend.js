@@ -4,26 +4,21 @@ import { MEAN_WINDOW } from "./run-chart-drawing.js";
 import { element } from "../ui/dom.js";
 import { formatTime, NOTHING } from "../ui/format.js";
 
-const LABELS = new Map([
-  ["single_device", "Single device"],
-  ["cpu_only", "CPU only"],
-  ["random", "Random"],
-]);
-
 /** @type {WeakMap<Element, string>} */
 const written = new WeakMap();
 
 /**
  * @param {HTMLElement} host a list
  * @param {import("../run/run-state.js").RunState} state
+ * @param {Record<string, string>} methodLabels method → label
  */
-export function chartLegend(host, state) {
+export function chartLegend(host, state, methodLabels) {
   const entries = [
     ["episode", "Episode", ""],
     ...(state.episodes.whole().some(({ feasible }) => !feasible) ? [["infeasible", "Does not fit in memory", ""]] : []),
     ["best", "Best so far", ""],
     ["mean", `Mean of ${MEAN_WINDOW}`, ""],
-    ...state.baselines.map((baseline) => [baseline.method, label(baseline), value(baseline)]),
+    ...state.baselines.map((baseline) => [baseline.method, methodLabels[baseline.method] ?? baseline.method, value(baseline)]),
     ...(state.started ? [["lower_bound", "Lower bound", formatTime(state.started.lower_bound_us)]] : []),
   ];
   const text = JSON.stringify(entries);
@@ -35,11 +30,6 @@ export function chartLegend(host, state) {
       ),
     );
   }
-}
-
-/** @param {import("../ui/contracts.js").BaselineEvent} baseline */
-function label({ method }) {
-  return LABELS.get(method) ?? method;
 }
 
 /** @param {import("../ui/contracts.js").BaselineEvent} baseline */

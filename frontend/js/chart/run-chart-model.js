@@ -22,19 +22,15 @@ const NEAR = 3;
 const LEAST_SHARE = 0.45;
 const LEAST_SPREAD = 0.35;
 const MARGIN = 0.06;
-const BASELINES = [
-  { key: "single_device", label: "Single device" },
-  { key: "cpu_only", label: "CPU only" },
-  { key: "random", label: "Best of random" },
-];
 
 /**
  * @param {import("../run/run-state.js").RunState} state
  * @param {boolean} logarithmic
+ * @param {Record<string, string>} methodLabels method → label
  * @returns {ChartModel | null} null where there is nothing to show
  */
-export function chartModel(state, logarithmic) {
-  const lines = candidateLines(state);
+export function chartModel(state, logarithmic, methodLabels) {
+  const lines = candidateLines(state, methodLabels);
   const episodes = state.episodes.whole();
   const times = episodes.map(({ stepTimeUs }) => stepTimeUs).filter((time) => isNumber(time) && time > 0);
   const best = state.episodes.last?.bestStepTimeUs;
@@ -95,13 +91,13 @@ export function placeOf(valueUs, [low, high]) {
 
 /**
  * @param {import("../run/run-state.js").RunState} state
+ * @param {Record<string, string>} methodLabels
  * @returns {{ key: string, label: string, valueUs: number }[]}
  */
-function candidateLines(state) {
-  const lines = BASELINES.flatMap(({ key, label }) => {
-    const valueUs = state.baselines.find(({ method }) => method === key)?.step_time_us;
-    return isNumber(valueUs) && valueUs > 0 ? [{ key, label, valueUs }] : [];
-  });
+function candidateLines(state, methodLabels) {
+  const lines = state.baselines.flatMap(({ method, step_time_us: valueUs }) =>
+    isNumber(valueUs) && valueUs > 0 ? [{ key: method, label: methodLabels[method] ?? method, valueUs }] : [],
+  );
   const bound = state.started?.lower_bound_us;
   return isNumber(bound) && bound > 0 ? [...lines, { key: "lower_bound", label: "Lower bound", valueUs: bound }] : lines;
 }

@@ -23,6 +23,7 @@ const KEY_STEPS = new Map([
 
 export class RunChart {
   #host;
+  #methodLabels;
   #onSeek;
   #canvas = element("canvas", { "aria-hidden": "true" });
   #shownMark = svg("g");
@@ -38,10 +39,12 @@ export class RunChart {
 
   /**
    * @param {HTMLElement} host
+   * @param {Record<string, string>} methodLabels method → label
    * @param {(index: number) => void} onSeek asked for by a click or a key
    */
-  constructor(host, onSeek) {
+  constructor(host, methodLabels, onSeek) {
     this.#host = host;
+    this.#methodLabels = methodLabels;
     this.#onSeek = onSeek;
     this.#frame = new ChartFrame(host, (width, height) => this.#draw(width, height));
     host.prepend(this.#canvas);
@@ -81,7 +84,7 @@ export class RunChart {
    * @returns {SVGElement[] | string}
    */
   #draw(width, height) {
-    const model = this.#state && chartModel(this.#state, this.#logarithmic);
+    const model = this.#state && chartModel(this.#state, this.#logarithmic, this.#methodLabels);
     const context = this.#sizeCanvas(width, height);
     if (!this.#state || !model) {
       this.#plot = null;

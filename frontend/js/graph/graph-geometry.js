@@ -1,6 +1,6 @@
 /** How large groups and edges are drawn, in the units of the server's layout. */
 
-/** @typedef {import("../ui/contracts.js").GraphOfGroups} GraphOfGroups */
+/** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */
 
 /**
  * @typedef {object} EdgeLook
@@ -23,7 +23,7 @@ const STRETCH_LIMITS = [0.5, 4];
  * over several layers are bent, so that they do not hide behind the groups between. The layout is stretched sideways as
  * a whole, so that it fills the place it is drawn in.
  *
- * @param {GraphOfGroups} graph
+ * @param {GroupGraph} graph
  * @param {number} aspect width by height of the place where it is drawn
  * @returns {{ stretch: number, room: number, sizes: number[], edges: EdgeLook[] }} `room` between neighbours
  */
@@ -47,7 +47,7 @@ export function geometry(graph, aspect) {
 /**
  * The least distances between neighbours: in a layer, and from layer to layer.
  *
- * @param {GraphOfGroups} graph
+ * @param {GroupGraph} graph
  * @returns {{ across: number, down: number }}
  */
 export function spacing(graph) {
@@ -60,7 +60,7 @@ export function spacing(graph) {
 }
 
 /**
- * @param {GraphOfGroups} graph
+ * @param {GroupGraph} graph
  * @param {number} aspect
  * @returns {number}
  */
@@ -74,7 +74,7 @@ function stretchOf(graph, aspect) {
 }
 
 /**
- * @param {GraphOfGroups} graph
+ * @param {GroupGraph} graph
  * @returns {Map<number, number[]>} the x of the groups at each y
  */
 function layersOf(graph) {

@@ -31,7 +31,7 @@ export class GraphPanel {
 
   /**
    * @param {HTMLElement} root with `[data-part=canvas]`, `[data-part=groups]`, `[data-part=chosen]` and zoom buttons
-   * @param {import("../ui/contracts.js").GraphOfGroups} graph
+   * @param {import("../ui/contracts.js").GroupGraph} graph
    * @param {readonly import("../ui/contracts.js").Device[]} devices none: the graph alone
    * @param {import("./devices.js").DeviceLook[]} looks
    */
@@ -194,7 +194,7 @@ export class GraphPanel {
   }
 }
 
-/** @param {import("../ui/contracts.js").GraphOfGroups} graph */
+/** @param {import("../ui/contracts.js").GroupGraph} graph */
 function countEdges(graph) {
   const inputs = new Array(graph.groups.length).fill(0);
   const outputs = new Array(graph.groups.length).fill(0);

@@ -11,7 +11,7 @@ import { geometry } from "./graph-geometry.js";
 import { EDGES_WITH_ARROWS, graphStyle } from "./graph-style.js";
 import { differences } from "./placement.js";
 
-/** @typedef {import("../ui/contracts.js").GraphOfGroups} GraphOfGroups */
+/** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */
 /** @typedef {import("./devices.js").DeviceLook} DeviceLook */
 
 /** Beyond so many groups a canvas is too slow to pan: the page offers the table first. */
@@ -35,7 +35,7 @@ export class GraphView {
 
   /**
    * @param {HTMLElement} host
-   * @param {GraphOfGroups} graph
+   * @param {GroupGraph} graph
    * @param {DeviceLook[]} looks of the devices that a placement names
    * @param {{ onChoose: (group: number) => void, onHover: (group: number, x: number, y: number) => void }} listeners
    *   called with -1 where there is none
@@ -66,7 +66,7 @@ export class GraphView {
    * @param {object} made
    * @param {HTMLElement} made.host
    * @param {import("../../vendor/cytoscape.esm.min.mjs").default.Core} made.core
-   * @param {GraphOfGroups} made.graph
+   * @param {GroupGraph} made.graph
    * @param {DeviceLook[]} made.looks
    * @param {number} made.room from a group to its neighbour
    * @param {{ onChoose: (group: number) => void, onHover: (group: number, x: number, y: number) => void }} listeners
@@ -274,7 +274,7 @@ function leaveWheelToPage(host) {
 }
 
 /**
- * @param {GraphOfGroups} graph
+ * @param {GroupGraph} graph
  * @param {ReturnType<typeof geometry>} drawn
  * @returns {import("../../vendor/cytoscape.esm.min.mjs").default.ElementDefinition[]}
  */

@@ -13,6 +13,7 @@
 
 import { getJson } from "../ui/server.js";
 import { hasEnded } from "./job-state.js";
+import { deletedWords, UNREACHABLE } from "./words.js";
 
 /** @typedef {"loading" | "live" | "reconnecting" | "unreachable" | "polling" | "paused" | "ended" | "gone"} Connection */
 
@@ -82,10 +83,10 @@ export class JobFeed {
     }
     this.#close();
     if (this.#surroundings.isHidden()) {
-      this.#tell("paused");
+      this.#setConnection("paused");
       return;
     }
-    this.#tell("loading");
+    this.#setConnection("loading");
     this.#loadThen(() => this.#openStream());
   }
 
@@ -93,7 +94,7 @@ export class JobFeed {
   pause() {
     if (!this.#isFinal()) {
       this.#close();
-      this.#tell("paused");
+      this.#setConnection("paused");
     }
   }
 
@@ -111,7 +112,7 @@ export class JobFeed {
     const after = this.#store.state().lastSeq;
     const stream = this.#surroundings.openStream(withQuery(this.#streamUrl, { after }));
     this.#stream = stream;
-    stream.addEventListener("open", () => this.#tell("live"));
+    stream.addEventListener("open", () => this.#setConnection("live"));
     stream.addEventListener("events", (message) => this.#onEvents(stream, message.data));
     stream.addEventListener("status", (message) => this.#onStatus(stream, JSON.parse(message.data)));
     stream.addEventListener("error", () => this.#onStreamLost(stream));
@@ -126,7 +127,7 @@ export class JobFeed {
       return;
     }
     this.#failures = 0;
-    this.#tell("live");
+    this.#setConnection("live");
     this.#store.apply({ type: "events", events: JSON.parse(data) });
     if (this.#store.state().missing) {
       this.#loadThen(() => undefined);
@@ -137,16 +138,16 @@ export class JobFeed {
    * Where the stream says that the job has ended, or was deleted, the pages say the same with all events before it.
    *
    * @param {EventSourceLike} stream
-   * @param {import("./job-state.js").JobStatus | { status: "deleted" }} told
+   * @param {import("./job-state.js").JobStatus | { status: "deleted" }} news
    */
-  #onStatus(stream, told) {
+  #onStatus(stream, news) {
     if (stream !== this.#stream) {
       return;
     }
     this.#failures = 0;
-    if (told.status !== "deleted" && !hasEnded(told.status)) {
-      this.#tell("live");
-      this.#store.apply({ type: "status", ...told });
+    if (news.status !== "deleted" && !hasEnded(news.status)) {
+      this.#setConnection("live");
+      this.#store.apply({ type: "status", ...news });
     } else {
       this.#close();
       this.#loadThen(() => {
@@ -166,14 +167,14 @@ export class JobFeed {
       this.#polls = 0;
       this.#poll();
     } else {
-      this.#tell("reconnecting");
+      this.#setConnection("reconnecting");
       this.#timer = this.#surroundings.later(() => this.#openStream(), this.#waitMilliseconds());
     }
   }
 
   #poll() {
     this.#loadThen(() => {
-      this.#tell("polling");
+      this.#setConnection("polling");
       this.#polls += 1;
       const next = this.#polls >= POLLS_BEFORE_STREAM ? () => this.#openStream() : () => this.#poll();
       this.#timer = this.#surroundings.later(next, POLL_MILLISECONDS);
@@ -193,7 +194,7 @@ export class JobFeed {
       () => {
         if (hasEnded(this.#store.state().status) && !this.#store.state().missing) {
           this.#close();
-          this.#tell("ended");
+          this.#setConnection("ended");
         } else if (!this.#isOver()) {
           next();
         }
@@ -212,11 +213,11 @@ export class JobFeed {
     }
     this.#close();
     if (error instanceof Error && "status" in error && error.status === 404) {
-      this.#tell("gone");
+      this.#setConnection("gone");
       return;
     }
     this.#failures += 1;
-    this.#tell(this.#failures > 1 ? "unreachable" : "reconnecting");
+    this.#setConnection(this.#failures > 1 ? "unreachable" : "reconnecting");
     const again = this.#failures >= FAILURES_BEFORE_POLLING ? () => this.#poll() : () => this.#loadThen(next);
     this.#timer = this.#surroundings.later(again, this.#waitMilliseconds());
   }
@@ -258,7 +259,7 @@ export class JobFeed {
   }
 
   /** @param {Connection} connection */
-  #tell(connection) {
+  #setConnection(connection) {
     if (connection !== this.#connection) {
       this.#connection = connection;
       this.#onConnection(connection);
@@ -286,9 +287,9 @@ function withQuery(url, values) {
 export function connectionWords(connection, what) {
   switch (connection) {
     case "gone":
-      return `This ${what} has been deleted.`;
+      return deletedWords(what);
     case "unreachable":
-      return "The server cannot be reached, trying again…";
+      return UNREACHABLE;
     default:
       return "";
   }

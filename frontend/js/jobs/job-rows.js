@@ -31,7 +31,7 @@ const DELETED = { status: "deleted", stage: "" };
  *   throws, it is called with them again
  * @param {(failures: number, error: unknown) => void} [onFailure] the page tells of an outage itself
  */
-export function watchRows(root, onEnd = () => undefined, onFailure = tellOutage) {
+export function watchRows(root, onEnd = () => undefined, onFailure = showOutage) {
   if (workingRows(root).length > 0) {
     poll(() => refreshRows(root, onEnd), EVERY_MILLISECONDS, onFailure);
   }
@@ -96,9 +96,9 @@ async function statesOf(jobs) {
   /** @type {States} */
   const states = {};
   for (const address of addressesOf(jobs)) {
-    const told = /** @type {States} */ (await getJson(address));
-    for (const [kind, own] of Object.entries(told)) {
-      states[kind] = { ...states[kind], ...own };
+    const answer = /** @type {States} */ (await getJson(address));
+    for (const [kind, ofKind] of Object.entries(answer)) {
+      states[kind] = { ...states[kind], ...ofKind };
     }
   }
   return states;
@@ -117,7 +117,7 @@ export function addressesOf(jobs) {
     for (const { kind, id } of jobs.slice(from, from + MOST_AT_ONCE)) {
       ids.set(kind, [...(ids.get(kind) ?? []), id]);
     }
-    addresses.push(`/states.json?${[...ids].map(([kind, own]) => `${kind}=${own.join(",")}`).join("&")}`);
+    addresses.push(`/states.json?${[...ids].map(([kind, ofKind]) => `${kind}=${ofKind.join(",")}`).join("&")}`);
   }
   return addresses;
 }
@@ -167,8 +167,8 @@ export function rowTexts(state) {
  * @param {number} failures in a row
  * @param {unknown} error
  */
-function tellOutage(failures, error) {
-  const words = failureWords("This page", failures, error);
+function showOutage(failures, error) {
+  const words = failureWords("page", failures, error);
   const shown = document.querySelector("[data-part=outage]");
   if (failures === 0) {
     shown?.remove();

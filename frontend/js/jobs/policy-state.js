@@ -34,7 +34,7 @@ import { stageWords as countedWords } from "./words.js";
  * @property {number} lastSeq
  * @property {boolean} missing whether an event came before one that is not here yet
  * @property {import("../ui/contracts.js").RunStatus} status
- * @property {import("./job-state.js").JobStatus} told what the server last said beside the events
+ * @property {import("./job-state.js").JobStatus} jobStatus the latest that came beside the events
  * @property {boolean} unreadable whether an event had a version that this page does not know
  * @property {string} stage
  * @property {number} done
@@ -49,8 +49,8 @@ import { stageWords as countedWords } from "./words.js";
  */
 export function initialState(status = "queued") {
   const nothing = { lastSeq: 0, missing: false, unreadable: false, stage: "", done: 0, seconds: 0 };
-  const told = Object.freeze({ status, error: "" });
-  return Object.freeze({ ...nothing, status, told, points: Object.freeze([]), heldOut: Object.freeze([]) });
+  const jobStatus = Object.freeze({ status, error: "" });
+  return Object.freeze({ ...nothing, status, jobStatus, points: Object.freeze([]), heldOut: Object.freeze([]) });
 }
 
 /**
@@ -60,9 +60,9 @@ export function initialState(status = "queued") {
  */
 export function reduce(state, action) {
   if (action.type === "status") {
-    const { type: _, ...told } = action;
-    const same = JSON.stringify(told) === JSON.stringify(state.told);
-    return same ? state : Object.freeze({ ...state, status: told.status, told: Object.freeze(told) });
+    const { type: _, ...jobStatus } = action;
+    const same = JSON.stringify(jobStatus) === JSON.stringify(state.jobStatus);
+    return same ? state : Object.freeze({ ...state, status: jobStatus.status, jobStatus: Object.freeze(jobStatus) });
   }
   const { fresh, missing } = following(action.events, state.lastSeq);
   if (fresh.length === 0) {
@@ -140,11 +140,11 @@ export function stageSentence(state, stageWords) {
  * @returns {string}
  */
 export function progressWords(state, stageWords) {
-  const { told } = state;
-  if (told.status === "queued") {
+  const { jobStatus } = state;
+  if (jobStatus.status === "queued") {
     return "Waiting for a free worker.";
   }
-  const words = isBuilding(state) ? countedWords({ ...told }) : stageSentence(state, stageWords) || told.stage;
+  const words = isBuilding(state) ? countedWords({ ...jobStatus }) : stageSentence(state, stageWords) || jobStatus.stage;
   return words || "Loading the graphs…";
 }
 
@@ -152,8 +152,8 @@ export function progressWords(state, stageWords) {
  * @param {PolicyState} state
  * @returns {boolean} whether it prepares a family of graphs, which it reports without events
  */
-export function isBuilding({ told }) {
-  return (told.total ?? 0) > 0;
+export function isBuilding({ jobStatus }) {
+  return (jobStatus.total ?? 0) > 0;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Asking again and again, but not while the tab is hidden, and less often while the server does not answer. */
 
 import { isGone } from "../ui/server.js";
+import { deletedWords, UNREACHABLE } from "./words.js";
 
 const LONGEST_WAIT_MILLISECONDS = 30_000;
 
@@ -41,16 +42,16 @@ export function poll(ask, milliseconds, onFailure = () => undefined) {
 }
 
 /**
- * What to tell of a failure.
+ * A failure in words.
  *
- * @param {string} what is asked for: `This policy`
+ * @param {string} what was asked for: `policy`
  * @param {number} failures in a row
  * @param {unknown} error the last of them
- * @returns {string} empty where nothing is to be told: a single one is soon over
+ * @returns {string} empty after a single failure, which the next answer may end
  */
 export function failureWords(what, failures, error) {
   if (isGone(error)) {
-    return `${what} has been deleted.`;
+    return deletedWords(what);
   }
-  return failures > 1 ? "The server cannot be reached, trying again…" : "";
+  return failures > 1 ? UNREACHABLE : "";
 }

@@ -2,6 +2,8 @@
 
 import { formatCount } from "../ui/format.js";
 
+export const UNREACHABLE = "The server cannot be reached, trying again…";
+
 /** @type {Record<string, string>} */
 const STATUS_WORDS = {
   queued: "Queued",
@@ -20,6 +22,14 @@ const STATUS_WORDS = {
  */
 export function statusWords(status) {
   return STATUS_WORDS[status] ?? status;
+}
+
+/**
+ * @param {string} what has been deleted: `policy`
+ * @returns {string}
+ */
+export function deletedWords(what) {
+  return `This ${what} has been deleted.`;
 }
 
 /**

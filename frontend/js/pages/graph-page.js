@@ -31,7 +31,7 @@ function watchReading(root) {
     },
     EVERY_MILLISECONDS,
     (failures, error) => {
-      setText(words, failureWords("This graph", failures, error) || String(words.textContent));
+      setText(words, failureWords("graph", failures, error) || String(words.textContent));
       bar.hidden = isGone(error);
     },
   );
@@ -40,7 +40,7 @@ function watchReading(root) {
 /** @param {HTMLElement} root */
 async function showGraph(root) {
   try {
-    const graph = /** @type {import("../ui/contracts.js").GraphOfGroups} */ (await getJson(`${root.dataset.address}view.json`));
+    const graph = /** @type {import("../ui/contracts.js").GroupGraph} */ (await getJson(`${root.dataset.address}view.json`));
     const panel = new GraphPanel(root, graph, [], []);
     const kind = find(root, "select[data-part=kind]", HTMLSelectElement);
     kind.addEventListener("change", () => panel.showKind(kind.value));

@@ -86,13 +86,13 @@ class TrainingView {
   }
 
   #showProgress() {
-    const { status, told, lastSeq, done } = this.#state;
+    const { status, jobStatus, lastSeq, done } = this.#state;
     const waiting = status === "queued";
     this.#announcer.say(waiting ? statusWords(status) : stageName(this.#state, this.#stageWords));
     setText(this.#part("stage"), progressWords(this.#state, this.#stageWords));
     const bar = find(this.#root, "[data-part=bar]", HTMLProgressElement);
     const known = { max: 1, value: lastSeq > 0 && !waiting ? done : null };
-    setAttributes(bar, isBuilding(this.#state) ? { max: told.total ?? 0, value: told.done ?? 0 } : known);
+    setAttributes(bar, isBuilding(this.#state) ? { max: jobStatus.total ?? 0, value: jobStatus.done ?? 0 } : known);
   }
 
   /** @param {string} name */

@@ -26,6 +26,7 @@ class RunPage {
   #root;
   #run;
   #graph;
+  #methodLabels;
   #state;
   #header;
   #chart;
@@ -39,16 +40,18 @@ class RunPage {
   /**
    * @param {HTMLElement} root
    * @param {import("../ui/contracts.js").Run} run
-   * @param {import("../ui/contracts.js").GraphOfGroups} graph
+   * @param {import("../ui/contracts.js").GroupGraph} graph
+   * @param {Record<string, string>} methodLabels method → label
    */
-  constructor(root, run, graph) {
+  constructor(root, run, graph, methodLabels) {
     this.#root = root;
     this.#run = run;
     this.#graph = graph;
+    this.#methodLabels = methodLabels;
     this.#state = initialState(run.status, run.error);
     const looks = deviceLooks(run.devices);
     this.#header = new RunHeader(root, run);
-    this.#chart = new RunChart(this.#part("chart"), (index) => this.#player.seek(index));
+    this.#chart = new RunChart(this.#part("chart"), methodLabels, (index) => this.#player.seek(index));
     this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode());
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
     this.#panel = new GraphPanel(root, graph, run.devices, looks);
@@ -92,7 +95,7 @@ class RunPage {
     this.#header.show(this.#state);
     this.#player.update(episodes.length, !hasEnded(status), bestIndex);
     this.#chart.update(this.#state, this.#player.shown);
-    chartLegend(this.#part("chart-legend"), this.#state);
+    chartLegend(this.#part("chart-legend"), this.#state, this.#methodLabels);
   }
 
   #showEpisode() {
@@ -151,10 +154,11 @@ async function main() {
   fillNumbers(document);
   confirmDeletion(document);
   const run = /** @type {import("../ui/contracts.js").Run} */ (JSON.parse(find(document, "#run", HTMLScriptElement).text));
+  const methodLabels = JSON.parse(find(document, "#method-labels", HTMLScriptElement).text);
   setText(find(root, "[data-part=cluster]", HTMLElement), JSON.stringify(run.cluster, null, 1));
   try {
-    const graph = /** @type {import("../ui/contracts.js").GraphOfGroups} */ (await getJson("graph.json"));
-    await new RunPage(root, run, graph).start();
+    const graph = /** @type {import("../ui/contracts.js").GroupGraph} */ (await getJson("graph.json"));
+    await new RunPage(root, run, graph, methodLabels).start();
   } catch (error) {
     showFailure(find(root, "[data-part=chart]", HTMLElement), "The run cannot be shown.", error, () => location.reload());
     throw error;

@@ -4,7 +4,7 @@ import { find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatRatio, formatTime, NOTHING } from "../ui/format.js";
 import { runNumbers } from "./run-numbers.js";
 import { hasEnded } from "../jobs/job-state.js";
-import { statusWords } from "../jobs/words.js";
+import { deletedWords, stageWords, statusWords } from "../jobs/words.js";
 
 /** @typedef {import("./run-state.js").RunState} RunState */
 /** @typedef {import("../jobs/job-feed.js").Connection} Connection */
@@ -18,7 +18,7 @@ const CONNECTION_WORDS = {
   polling: "Live by polling: the stream cannot be kept open",
   paused: "Paused while this tab is hidden",
   ended: "",
-  gone: "This run has been deleted.",
+  gone: deletedWords("run"),
 };
 
 export class RunHeader {
@@ -118,8 +118,7 @@ function messageOf(state) {
     return "Waiting for a free worker. The run starts automatically.";
   }
   if (state.progress && !hasEnded(state.status)) {
-    const { stage, done, total } = state.progress;
-    return total > 0 ? `${stage}: ${formatCount(done)} of ${formatCount(total)}` : stage;
+    return stageWords({ ...state.progress });
   }
   if (state.status === "running" && state.episodes.length === 0) {
     return "The baselines come first: a single device, the CPU alone, random placements.";

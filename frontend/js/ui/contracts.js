@@ -109,7 +109,7 @@
  * @property {number} target
  * @property {number} bytes
  *
- * @typedef {object} GraphOfGroups what `graph.json` and `view.json` say: the grouped graph, laid out
+ * @typedef {object} GroupGraph what `graph.json` and `view.json` say: the grouped graph, laid out
  * @property {Group[]} groups
  * @property {GroupEdge[]} edges
  * @property {number} width

@@ -2,15 +2,16 @@
 
 from django.urls import path
 
+from webapp.comparisons.state import ComparisonEvents
 from webapp.pages.comparisons import views
+from webapp.pages.events import event_paths
 
 app_name = "comparisons"
 urlpatterns = [
     path("graphs/<uuid:graph_id>/compare/", views.create, name="create"),
     path("comparisons/<uuid:comparison_id>/", views.detail, name="detail"),
     path("comparisons/<uuid:comparison_id>/state.json", views.state, name="state"),
-    path("comparisons/<uuid:comparison_id>/events.json", views.events_json, name="events"),
-    path("comparisons/<uuid:comparison_id>/events", views.stream, name="stream"),
+    *event_paths("comparisons/", ComparisonEvents),
     path("comparisons/<uuid:comparison_id>/table.html", views.table_part, name="table-part"),
     path("comparisons/<uuid:comparison_id>/cancel/", views.cancel, name="cancel"),
     path("comparisons/<uuid:comparison_id>/delete/", views.delete, name="delete"),

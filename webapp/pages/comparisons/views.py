@@ -3,21 +3,22 @@
 import json
 import threading
 import uuid
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
 from webapp.comparisons import lifecycle
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
-from webapp.comparisons.state import ComparisonEvents, state_of
+from webapp.comparisons.state import state_of
 from webapp.graphs.models import Graph
 from webapp.pages.comparisons.page import (
     comparison_or_404,
@@ -26,9 +27,8 @@ from webapp.pages.comparisons.page import (
     report_of,
     request_of,
 )
-from webapp.pages.events import event_stream, events_page
 from webapp.pages.graphs.page import graph_or_404
-from webapp.user_errors import conflict, error_answer, form_errors, wants_json
+from webapp.user_errors import conflict, refused_form
 
 FIGURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 _one_drawing = threading.Lock()
@@ -45,9 +45,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
         form.add_error(None, "This graph has not been read yet; methods can be compared once it is ready.")
     if form.is_valid():
         return redirect("comparisons:detail", comparison_id=lifecycle.start(graph, form.request, form.policy_row).id)
-    if wants_json(request):
-        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-    return _form_page(request, graph, form, HTTPStatus.BAD_REQUEST)
+    return refused_form(request, form, partial(_form_page, request, graph, form))
 
 
 def _form_page(
@@ -71,19 +69,6 @@ def state(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
     """The same for scripts."""
     runs = lifecycle.runs_of(comparison_or_404(comparison_id))
     return JsonResponse(state_of(runs, [outcome_of(run) for run in runs]))
-
-
-@require_safe
-@never_cache
-def events_json(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
-    """The same as an event, where it is another than number `after`."""
-    return events_page(request, ComparisonEvents(comparison_id))
-
-
-@require_GET
-async def stream(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
-    """The same whenever it is another one."""
-    return await event_stream(request, ComparisonEvents(comparison_id))
 
 
 @require_safe

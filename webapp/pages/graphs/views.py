@@ -1,7 +1,7 @@
 """Graphs: upload, sample, page, progress, view, delete."""
 
 import uuid
-from http import HTTPStatus
+from functools import partial
 
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -17,8 +17,7 @@ from webapp.graphs.models import Graph, PreparedBlob
 from webapp.graphs.uploads import accept_sample, accept_upload, read_again
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.projects.page import project_or_404, project_page
-from webapp.projects.models import Project
-from webapp.user_errors import add_to_form, error_answer, form_errors, status_of, wants_json
+from webapp.user_errors import add_to_form, refused_form, status_of
 
 
 @require_POST
@@ -26,22 +25,17 @@ def upload(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """A file becomes a graph that a worker will read."""
     project = project_or_404(project_id)
     form = UploadForm(request.POST, request.FILES)
+    page = partial(project_page, request, project, upload_form=form)
     if not form.is_valid():
-        return _refused_upload(request, project, form, HTTPStatus.BAD_REQUEST)
+        return refused_form(request, form, page)
     file = form.cleaned_data["file"]
     assert isinstance(file, IncomingFile)
     try:
         graph = accept_upload(project, file, form.options, form.times_file)
     except api.PlacetoError as error:
         add_to_form(form, error, "file")
-        return _refused_upload(request, project, form, status_of(error))
+        return refused_form(request, form, page, status_of(error))
     return redirect("graphs:detail", graph_id=graph.id)
-
-
-def _refused_upload(request: HttpRequest, project: Project, form: UploadForm, status: HTTPStatus) -> HttpResponse:
-    if wants_json(request):
-        return error_answer(request, status, form_errors(form))
-    return project_page(request, project, upload_form=form, status=status)
 
 
 @require_POST
@@ -49,21 +43,16 @@ def again(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """The same file becomes another graph, read with other options."""
     graph = graph_or_404(graph_id)
     form = AgainForm(graph, request.POST, request.FILES)
+    page = partial(graph_page, request, graph, again_form=form)
     if not form.is_valid():
-        return _refused_again(request, graph, form, HTTPStatus.BAD_REQUEST)
+        return refused_form(request, form, page)
     kept = graph.times_path if form.cleaned_data.get("keep_times") else None
     try:
         new = read_again(graph, form.options, form.times_file or kept, graph.times_name)
     except api.PlacetoError as error:
         add_to_form(form, error, "run_metadata")
-        return _refused_again(request, graph, form, status_of(error))
+        return refused_form(request, form, page, status_of(error))
     return redirect("graphs:detail", graph_id=new.id)
-
-
-def _refused_again(request: HttpRequest, graph: Graph, form: AgainForm, status: HTTPStatus) -> HttpResponse:
-    if wants_json(request):
-        return error_answer(request, status, form_errors(form))
-    return graph_page(request, graph, again_form=form, status=status)
 
 
 @require_POST
@@ -73,9 +62,7 @@ def sample(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     form = SampleForm(request.POST)
     if form.is_valid():
         return redirect("graphs:detail", graph_id=accept_sample(project, form.cleaned_data["sample"]).id)
-    if wants_json(request):
-        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-    return project_page(request, project, sample_form=form, status=HTTPStatus.BAD_REQUEST)
+    return refused_form(request, form, partial(project_page, request, project, sample_form=form))
 
 
 @require_safe

@@ -2,7 +2,10 @@
 
 from django.urls import path
 
+from webapp.jobs.stream import JobEvents
+from webapp.pages.events import event_paths
 from webapp.pages.policies import views
+from webapp.policies.models import Policy
 
 app_name = "policies"
 urlpatterns = [
@@ -10,8 +13,7 @@ urlpatterns = [
     path("policies/upload/", views.upload, name="upload"),
     path("policies/train/", views.train, name="train"),
     path("policies/<uuid:policy_id>/", views.detail, name="detail"),
-    path("policies/<uuid:policy_id>/events.json", views.events_json, name="events"),
-    path("policies/<uuid:policy_id>/events", views.stream, name="stream"),
+    *event_paths("policies/", lambda job_id: JobEvents(Policy, job_id, "policy")),
     path("policies/<uuid:policy_id>/cancel/", views.cancel, name="cancel"),
     path("policies/<uuid:policy_id>/policy.safetensors", views.download, name="download"),
     path("policies/<uuid:policy_id>/delete/", views.delete, name="delete"),

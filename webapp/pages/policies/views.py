@@ -1,20 +1,19 @@
 """Policies: list, upload, train, page, events, state, cancel, download, delete."""
 
 import uuid
+from functools import partial
 from http import HTTPStatus
 
 from django.contrib import messages as notices
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
 from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.cancelling import cancel as cancel_job
-from webapp.jobs.stream import JobEvents
-from webapp.pages.events import event_stream, events_page
 from webapp.pages.policies.page import (
     policies_page,
     policy_or_404,
@@ -30,7 +29,7 @@ from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.training_store import STAGE_WORDS
 from webapp.projects.models import Project
-from webapp.user_errors import add_to_form, conflict, error_answer, form_errors, status_of, wants_json
+from webapp.user_errors import add_to_form, conflict, refused_form, status_of
 
 IN_USE = "A run that has not ended uses this policy; it can be deleted once that has ended or is cancelled."
 OF_THE_RELEASE = "This policy came with the release; it cannot be deleted."
@@ -62,9 +61,7 @@ def upload(request: HttpRequest) -> HttpResponse:
             if not is_new:
                 notices.info(request, THERE_ALREADY)
             return redirect("policies:detail", policy_id=policy.id)
-    if wants_json(request):
-        return error_answer(request, status, form_errors(form))
-    return policies_page(request, form, status)
+    return refused_form(request, form, partial(policies_page, request, form), status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -82,9 +79,7 @@ def train(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         policy = lifecycle.start_training(form.cleaned_data["name"], form.plan)
         return redirect("policies:detail", policy_id=policy.id)
-    if wants_json(request):
-        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-    return train_page(request, project, form, HTTPStatus.BAD_REQUEST)
+    return refused_form(request, form, partial(train_page, request, project, form))
 
 
 def _project_of(request: HttpRequest) -> Project | None:
@@ -107,19 +102,6 @@ def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
         "stage_words": STAGE_WORDS,
     }
     return render(request, "policies/detail.html", context)
-
-
-@require_safe
-@never_cache
-def events_json(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """A page of events after number `after`, live and afterwards."""
-    return events_page(request, JobEvents(Policy, policy_id, "policy"))
-
-
-@require_GET
-async def stream(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
-    """The events as they come, from after Last-Event-ID (or `after`)."""
-    return await event_stream(request, JobEvents(Policy, policy_id, "policy"))
 
 
 @require_POST

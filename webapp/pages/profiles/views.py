@@ -1,7 +1,7 @@
 """Profiles: start, progress, cancel, download, use."""
 
 import uuid
-from http import HTTPStatus
+from functools import partial
 from pathlib import Path
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,7 +16,7 @@ from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.profiles import lifecycle
 from webapp.profiles.forms import ProfileForm
 from webapp.profiles.models import Profile
-from webapp.user_errors import conflict, error_answer, form_errors, row_or_404, wants_json
+from webapp.user_errors import conflict, refused_form, row_or_404
 
 NOT_READY = "This graph has not been read yet; it can be measured once it is ready."
 NOT_TENSORFLOW = "This graph was uploaded as {}, which TensorFlow cannot run; there is nothing to measure."
@@ -35,9 +35,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     elif not graph.format.is_tensorflow:
         form.add_error(None, NOT_TENSORFLOW.format(graph.format.words))
     if not form.is_valid():
-        if wants_json(request):
-            return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-        return graph_page(request, graph, profile_form=form, status=HTTPStatus.BAD_REQUEST)
+        return refused_form(request, form, partial(graph_page, request, graph, profile_form=form))
     if lifecycle.start(graph) is None:
         return conflict(request, UNDER_WAY, _back(graph))
     return _back(graph)

@@ -1,7 +1,7 @@
 """Projects: list, create, rename, delete."""
 
 import uuid
-from http import HTTPStatus
+from functools import partial
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +12,7 @@ from webapp.graphs.deletion import delete_graphs
 from webapp.pages.projects.page import project_list_page, project_or_404, project_page
 from webapp.projects.forms import ProjectForm
 from webapp.projects.models import Project
-from webapp.user_errors import error_answer, form_errors, wants_json
+from webapp.user_errors import refused_form
 
 
 @require_safe
@@ -27,9 +27,7 @@ def create(request: HttpRequest) -> HttpResponse:
     form = ProjectForm(request.POST)
     if form.is_valid():
         return redirect("projects:detail", project_id=form.save().id)
-    if wants_json(request):
-        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-    return project_list_page(request, form, HTTPStatus.BAD_REQUEST)
+    return refused_form(request, form, partial(project_list_page, request, form))
 
 
 @require_safe
@@ -46,9 +44,7 @@ def rename(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     if form.is_valid():
         form.save()
         return redirect("projects:detail", project_id=project_id)
-    if wants_json(request):
-        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-    return project_page(request, project_or_404(project_id), rename_form=form, status=HTTPStatus.BAD_REQUEST)
+    return refused_form(request, form, partial(project_page, request, project_or_404(project_id), rename_form=form))
 
 
 @require_POST

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -30,20 +31,6 @@ NO_GRAPHDEF = "This graph was uploaded as {}, so there is no GraphDef to write; 
 """with the format's words"""
 NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none to write; download the placed GraphDef."
 LACKS_VARIABLES = f"There is no placed SavedModel: {api.NO_VARIABLES}."
-
-
-class DownloadName:
-    """Path converter: one of `NAMES`."""
-
-    regex = r"placed\.pb|placed\.zip|placed\.pbtxt|placement\.json|report\.json"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        if value not in NAMES:
-            raise ValueError(value)
-        return value
 
 
 @require_safe
@@ -159,3 +146,17 @@ NAMES: dict[str, tuple[str, Callable[[Answer, str], bytes | AsyncIterator[bytes]
     "report.json": ("application/json", _report),
 }
 """name → (content type, maker)"""
+
+
+class DownloadName:
+    """Path converter: one of `NAMES`."""
+
+    regex = "|".join(map(re.escape, NAMES))
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        if value not in NAMES:
+            raise ValueError(value)
+        return value

@@ -2,8 +2,11 @@
 
 from django.urls import path, register_converter
 
+from webapp.jobs.stream import JobEvents
+from webapp.pages.events import event_paths
 from webapp.pages.runs import views
 from webapp.pages.runs.downloads import DownloadName, download
+from webapp.runs.models import Run
 
 register_converter(DownloadName, "download_name")
 
@@ -13,8 +16,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/", views.detail, name="detail"),
     path("runs/<uuid:run_id>/run.json", views.run_json, name="json"),
     path("runs/<uuid:run_id>/graph.json", views.graph_json, name="graph"),
-    path("runs/<uuid:run_id>/events.json", views.events_json, name="events"),
-    path("runs/<uuid:run_id>/events", views.stream, name="stream"),
+    *event_paths("runs/", lambda job_id: JobEvents(Run, job_id, "run")),
     path("runs/<uuid:run_id>/cancel/", views.cancel, name="cancel"),
     path("runs/<uuid:run_id>/delete/", views.delete, name="delete"),
     path("runs/<uuid:run_id>/<download_name:name>", download, name="download"),

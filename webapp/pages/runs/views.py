@@ -1,24 +1,23 @@
 """Runs: start, page, state, events, stream, cancel, delete."""
 
 import uuid
-from http import HTTPStatus
+from functools import partial
 
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from webapp.jobs.cancelling import cancel as cancel_job
-from webapp.jobs.stream import JobEvents
-from webapp.pages.events import event_stream, events_page
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.graphs.views import view_answer
 from webapp.pages.runs.downloads import LACKS_VARIABLES
 from webapp.pages.runs.page import policy_fit, run_or_404, run_to_json
 from webapp.runs import lifecycle
 from webapp.runs.forms import RunForm
+from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
-from webapp.user_errors import conflict, error_answer, form_errors, wants_json
+from webapp.user_errors import conflict, refused_form
 
 
 @require_POST
@@ -30,15 +29,15 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
         form.add_error(None, "This graph has not been read yet; a run can be started once it is ready.")
     if form.is_valid():
         return redirect("runs:detail", run_id=lifecycle.start(graph, form.request, form.policy_row).id)
-    if wants_json(request):
-        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
-    return graph_page(request, graph, run_form=form, status=HTTPStatus.BAD_REQUEST)
+    return refused_form(request, form, partial(graph_page, request, graph, run_form=form))
 
 
 @require_safe
 @never_cache
 def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Context: run, graph, project, policy_fit and lacks_variables (in words), run_json (for json_script)."""
+    """Context: run, graph, project, policy_fit and lacks_variables (in words), method_labels, run_json (both for
+    json_script).
+    """
     run = run_or_404(run_id)
     context = {
         "run": run,
@@ -46,6 +45,7 @@ def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
         "project": run.graph.project,
         "policy_fit": policy_fit(run),
         "lacks_variables": LACKS_VARIABLES,
+        "method_labels": method_labels(),
         "run_json": run_to_json(run),
     }
     return render(request, "runs/detail.html", context)
@@ -62,19 +62,6 @@ def run_json(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
 def graph_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Its grouped graph, laid out."""
     return view_answer(run_or_404(run_id).graph)
-
-
-@require_safe
-@never_cache
-def events_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """A page of events after number `after`: for replay, and where streams do not get through."""
-    return events_page(request, JobEvents(Run, run_id, "run"))
-
-
-@require_GET
-async def stream(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
-    """The events as they come, from after Last-Event-ID (or `after`)."""
-    return await event_stream(request, JobEvents(Run, run_id, "run"))
 
 
 @require_POST
