@@ -14,10 +14,10 @@ from engine.clusters.catalogue import CATALOGUE
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
 from engine.clusters.cluster_json import cluster_to_json
 from engine.clusters.parsing import parse_cluster
-from engine.comparing.comparison import Comparison, ComparisonRequest, Standing, TellStanding
+from engine.comparing.child import CLOSE
+from engine.comparing.comparison import Comparison, ComparisonRequest, ReportStanding, Standing
 from engine.comparing.figure_file import figure_file as comparison_figure
 from engine.comparing.listener import Listener as ComparisonListener
-from engine.comparing.member import CLOSE
 from engine.comparing.outcome import Outcome
 from engine.comparing.report import LABELS
 from engine.comparing.report import draw_outcomes as draw_comparison
@@ -75,7 +75,7 @@ from engine.policy_training import (
 )
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
-from engine.run import TRIVIAL, Run, RunRequest
+from engine.run import TRIVIAL_BASELINES, Run, RunRequest
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
 from engine.zoo import ZOO, build_graph
@@ -162,14 +162,18 @@ def zero_shot_evaluations(cluster: Cluster) -> int:
 
 
 def compare(
-    prepared: PreparedGraph, request: ComparisonRequest, folder: Path, tell: TellStanding, processes: int = 0
+    prepared: PreparedGraph,
+    request: ComparisonRequest,
+    folder: Path,
+    report_standing: ReportStanding,
+    processes: int = 0,
 ) -> list[Outcome]:
     """Run methods × seeds in `processes` children at once (0: one a core); what has ended is kept in `folder`.
 
     A second call with the same folder goes on. Raises what no method could carry out, such as an op that no device of
     the cluster can run; what one method cannot do is a reason in its outcome.
     """
-    return Comparison(prepared, request, folder, tell, processes).execute()
+    return Comparison(prepared, request, folder, report_standing, processes).execute()
 
 
 def comparison_summaries(outcomes: Sequence[Outcome]) -> list[MethodSummary]:
@@ -192,7 +196,7 @@ __all__ = [
     "POLICY_VERSION",
     "SIZES_FROM",
     "TRIPS_FROM",
-    "TRIVIAL",
+    "TRIVIAL_BASELINES",
     "Baseline",
     "Budget",
     "Checkpoint",

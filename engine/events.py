@@ -1,4 +1,4 @@
-"""What a run tells while it works, by docs/formats.md: numbered from 1, typed and versioned; JSON is the only form."""
+"""The events that a run emits: numbered from 1, typed, versioned, always as JSON. docs/formats.md describes them."""
 
 import dataclasses
 from collections.abc import Callable

@@ -24,7 +24,7 @@ from engine.policies.family_training import train_policy
 from engine.policies.kept_state import learned_in
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
-from engine.policies.training_problem import TellProgress, TrainingProblem
+from engine.policies.training_problem import ReportTraining, TrainingProblem
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.problem.pins import allowed_devices
@@ -32,7 +32,7 @@ from engine.settings.seeds import require_seed
 
 MOST_PROBLEMS = 2048
 """graphs × clusters: each is held in memory with its simulator"""
-Keep: TypeAlias = Callable[[bytes], None]
+SaveState: TypeAlias = Callable[[bytes], None]
 """gets a state to go on from"""
 
 
@@ -51,7 +51,7 @@ class TrainRequest:
     settings: Mapping[str, Json] = field(default_factory=dict)
     """as in `PolicyTrainingSettings`, over its defaults"""
     families: tuple[str, ...] = ()
-    """names of the families among the graphs, told on the policy's card"""
+    """names of the families among the graphs, shown on the policy's card"""
 
     def __post_init__(self) -> None:
         check_training(self.name, self.seed, self.settings)
@@ -94,12 +94,12 @@ def _check_unseen(held_out: Sequence[PreparedGraph], learned_on: Sequence[Prepar
 
 def train(
     request: TrainRequest,
-    tell: TellProgress,
+    report_training: ReportTraining,
     should_stop: ShouldStop,
     checkpoint: bytes | None = None,
-    keep: Keep | None = None,
+    save_state: SaveState | None = None,
 ) -> bytes:
-    """Train a policy and return its file. With `checkpoint`, a state that `keep` got, it goes on from there.
+    """Train a policy and return its file. With `checkpoint`, a state that `save_state` got, it goes on from there.
 
     Where `should_stop` ends it, the policy is what was learned until then. Raises GraphError where a graph cannot be
     placed on one of the clusters.
@@ -109,10 +109,10 @@ def train(
         problems_of(request.held_out, request.clusters),
         make_training_settings(request.settings),
         request.seed,
-        tell,
+        report_training,
         should_stop,
         checkpoint,
-        keep,
+        save_state,
     )
     return _file_of(policy, request.name, request.families)
 
@@ -152,7 +152,7 @@ def _encoded(value: Json) -> bytes:
 
 
 def learned_until(state: bytes, name: str, families: Sequence[str]) -> bytes | None:
-    """The file of the policy as it was when `keep` got `state`, for a training that will not go on.
+    """The file of the policy as it was when `save_state` got `state`, for a training that will not go on.
 
     None where it had learned nothing yet. Raises SettingsError for a state that is damaged.
     """

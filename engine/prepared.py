@@ -1,4 +1,4 @@
-"""A graph that is ready to be placed, what it tells people, and its form in the database."""
+"""A graph that is ready to be placed, its summary for people, and its form in the database."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.costs.unknown import Unknown
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields, pack, unpack
@@ -57,7 +57,7 @@ class PreparedGraph:
     def summary(self) -> dict[str, Json]:
         """What was read, for people; docs/formats.md describes the keys."""
         graph, costs = self.graph, self.costs
-        unknown = np.flatnonzero(costs.source == Source.UNKNOWN)
+        unknown = np.flatnonzero(costs.source == CostSource.UNKNOWN)
         sources = Counter(costs.source.tolist())
         return {
             "name": graph.name,
@@ -71,8 +71,8 @@ class PreparedGraph:
             "unknown_ops": len(unknown),
             "unknown_types": _most_common([graph.op_types[op] for op in unknown]),
             "unknown": self._unknown(unknown),
-            "sources": {source.name.lower(): sources[source] for source in Source if sources[source]},
-            "bounded_ops": sources[Source.BOUNDED] if len(costs.flops) else None,
+            "sources": {source.name.lower(): sources[source] for source in CostSource if sources[source]},
+            "bounded_ops": sources[CostSource.BOUNDED] if len(costs.flops) else None,
             **self._flops(),
             "time_us": dict(zip(costs.kinds, np.nansum(costs.step_time_us(), axis=1).tolist(), strict=True)),
             "back_edges": len(graph.back_edges),
@@ -95,7 +95,7 @@ class PreparedGraph:
         if not len(costs.flops):
             return {"flops": None, "flops_by_source": None}
         flops = costs.flops.astype(np.float64) * costs.trips_of_op()  # floats: the sum may be more than an int64
-        sums = {source.name.lower(): float(flops[costs.source == source].sum()) for source in Source}
+        sums = {source.name.lower(): float(flops[costs.source == source].sum()) for source in CostSource}
         by_source: dict[str, Json] = {name: total for name, total in sums.items() if total}
         return {"flops": float(flops.sum()), "flops_by_source": by_source}
 
@@ -114,7 +114,7 @@ class PreparedGraph:
             if reason:
                 names.setdefault(reason, []).append(name)
         ordered = sorted(names.items(), key=lambda item: (-len(item[1]), item[0]))
-        reasons: list[Json] = [[reason, len(of_it), of_it[:OPS_NAMED]] for reason, of_it in ordered]
+        reasons: list[Json] = [[reason, len(ops), ops[:OPS_NAMED]] for reason, ops in ordered]
         return {"ops": sum(map(len, names.values())), "reasons": reasons}
 
     def view(self) -> dict[str, Json]:

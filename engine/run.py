@@ -36,7 +36,7 @@ from engine.settings.seeds import require_seed
 from engine.simulator.bound import lower_bound_us
 
 BASELINES = ("single_device", "cpu_only", "random")
-TRIVIAL = ("single_device", "cpu_only")
+TRIVIAL_BASELINES = ("single_device", "cpu_only")
 """who asks for these by name gets just these"""
 MOST_RANDOM_EVALUATIONS = 10_000
 """the random baseline has the run's evaluations, but no more than these: past them its best hardly moves"""
@@ -82,7 +82,13 @@ class Run:
             prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
         )
         self._problem = PlacementProblem(
-            prepared.graph, prepared.costs, prepared.grouping, request.cluster, allowed, request.budget, emit=self._hear
+            prepared.graph,
+            prepared.costs,
+            prepared.grouping,
+            request.cluster,
+            allowed,
+            request.budget,
+            emit=self._emit_from_placer,
         )
         self._lower_bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
         self._seq = 0
@@ -94,8 +100,8 @@ class Run:
         if self._policy is not None:
             load_network()  # seconds that are no part of its budget
         if checkpoint is None:
-            self._tell(self._started())
-            self._tell_baselines()
+            self._emit_event(self._started())
+            self._emit_baselines()
             self._problem.begin()  # they are outside its budget, in seconds too
             self._evaluate_one_device()
         else:
@@ -105,7 +111,7 @@ class Run:
         report = self.report()
         self._check_feasible()
         if not self._stopped:
-            self._tell(Finished(report))
+            self._emit_event(Finished(report))
         return report
 
     def report(self) -> dict[str, Json]:
@@ -150,12 +156,12 @@ class Run:
         """As on the policy's card; None without one."""
         return None if self._policy is None else self._policy.card.name
 
-    def _tell_baselines(self) -> None:
+    def _emit_baselines(self) -> None:
         """Evaluate the baselines, each on a ledger of its own with what `_baseline_budget` gives it."""
         for method in self._request.baselines:
             if self._looked_at_stop():
                 return
-            self._tell(self._baseline(method))
+            self._emit_event(self._baseline(method))
 
     def _baseline(self, method: str) -> Baseline:
         problem = self._problem.with_budget(self._baseline_budget())
@@ -173,7 +179,7 @@ class Run:
     def _baseline_budget(self) -> Budget:
         """The run's evaluations, but a small share of its seconds and no more work than takes a second or two.
 
-        So the random baseline may have fewer evaluations than the method; how many is told with it. It depends on a
+        So the random baseline may have fewer evaluations than the method; the event says how many. It depends on a
         clock only where the run has a budget of seconds.
         """
         graph, budget = self._problem.graph, self._request.budget
@@ -183,22 +189,22 @@ class Run:
 
     def _evaluate_one_device(self) -> None:
         """The trivial placements, charged to the run: its answer is never slower than one device."""
-        if self._request.method not in TRIVIAL:
+        if self._request.method not in TRIVIAL_BASELINES:
             self._problem.evaluate(one_device_placements(self._problem)[: self._problem.ledger.remaining])
 
     def _looked_at_stop(self) -> bool:
         self._stopped = self._stopped or self._should_stop()
         return self._stopped
 
-    def _tell(self, event: Event) -> None:
+    def _emit_event(self, event: Event) -> None:
         self._seq += 1
         self._emit(NumberedEvent(self._seq, event))
 
-    def _hear(self, event: Episode | Progress | PlacerState) -> None:
+    def _emit_from_placer(self, event: Episode | Progress | PlacerState) -> None:
         if isinstance(event, PlacerState):
             self._emit(Checkpoint(self._seq, self._snapshot(event.state)))
         else:
-            self._tell(event)
+            self._emit_event(event)
 
     def _snapshot(self, placer_state: bytes) -> bytes:
         texts: dict[str, Json] = {

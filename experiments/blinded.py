@@ -10,7 +10,7 @@ import torch
 
 from engine.placeto import features
 from engine.placeto.shared_head import SharedHead
-from engine.placeto.shared_head_policy import fresh_network
+from engine.placeto.shared_head_actor import fresh_network
 
 
 @contextmanager

@@ -21,12 +21,12 @@ from engine import VERSION
 from engine.bench.problems import problem_on
 from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
-from engine.placeto.episodes import Plan
+from engine.placeto.actor import Actor
+from engine.placeto.episodes import EpisodePlan
 from engine.placeto.features import GroupGraph, fastest_device_placement, group_graph
-from engine.placeto.policy import Policy
 from engine.placeto.settings import make_settings
 from engine.placeto.torch_threads import torch_threads
-from engine.placeto.training import Training
+from engine.placeto.training import PlacetoTraining
 from engine.placeto.traversals import visiting_orders
 from engine.prepared import PreparedGraph
 from engine.problem import PlacementProblem
@@ -108,7 +108,7 @@ def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Pl
     best_us = np.inf
     for trained in TRAINED:
         trained_problem = problem.with_budget(problem.ledger.budget)
-        training = Training(
+        training = PlacetoTraining(
             trained_problem,
             make_settings({**SETTINGS, "traversal": trained}),
             np.random.default_rng(seed),
@@ -128,10 +128,10 @@ def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Pl
     ]
 
 
-def _ends(policy: Policy, graph: GroupGraph, order: NDArray[np.int32], seed: int) -> NDArray[np.int32]:
+def _ends(policy: Actor, graph: GroupGraph, order: NDArray[np.int32], seed: int) -> NDArray[np.int32]:
     """[1 + SAMPLES, groups] placements from one device, in `order` [steps]; the greedy one first."""
     episodes = 1 + SAMPLES
-    plan = Plan(
+    plan = EpisodePlan(
         starts=np.tile(fastest_device_placement(graph), (episodes, 1)),
         orders=np.tile(order, (episodes, 1)),
         uniforms=np.random.default_rng([seed, 2]).random((episodes, len(order))),

@@ -19,6 +19,7 @@ from tests.borders.rules import (
     import_circles,
     loans_from_tests,
     pickles,
+    types_of_one_name,
     ways_round_the_api,
     web_in_the_engine,
 )
@@ -57,6 +58,10 @@ def test_no_source_breaks_a_rule(rule: Callable[[PythonSource], Iterator[str]], 
     assert [line for source in python_sources(*folders) for line in rule(source)] == []
 
 
+def test_no_two_types_have_one_name() -> None:
+    assert types_of_one_name(python_sources("engine")) == []
+
+
 def test_no_modules_import_each_other() -> None:
     assert import_circles(python_sources("engine", "experiments", "webapp", "setup")) == []
 
@@ -89,7 +94,7 @@ def test_every_module_has_a_floor() -> None:
         (broken_floors, "engine.graphs.graph", "from engine.problem import Budget"),
         (broken_floors, "engine.simulator.tables", "def late():\n    import engine.placers.registry"),
         (broken_floors, "engine.costs.costs", "from engine import api"),
-        (broken_floors, "engine.placeto.policy", "PATH = 'engine.placers.random:RandomPlacer'"),
+        (broken_floors, "engine.placeto.actor", "PATH = 'engine.placers.random:RandomPlacer'"),
         (broken_floors, "engine.errors", "import engine.events"),
         (broken_floors, "engine.api", "from webapp.settings import DEBUG"),
         (broken_floors, "webapp.graphs.forms", "from webapp.runs.models import Run"),

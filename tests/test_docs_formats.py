@@ -12,8 +12,8 @@ import pytest
 from engine import api
 from engine.clusters.cluster import Contention, MemoryModel
 from engine.clusters.cluster_json import cluster_of_json, cluster_to_json
-from engine.comparing.listener import ONE_DEVICE, Listener
-from engine.comparing.member import outcome_of
+from engine.comparing.child import outcome_of
+from engine.comparing.listener import SINGLE_DEVICE, Listener
 from engine.formats.node_link.reader import read_nodelink
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.tensorflow.graphdef_messages import read_messages
@@ -130,7 +130,7 @@ def test_the_report_of_compare(prepared: api.PreparedGraph, cluster: api.Cluster
     told = example("report of compare")
     [row] = told["rows"]
     asked = api.ComparisonRequest(cluster, (row["method"],), api.Budget(told["evaluations"]), told["seeds"])
-    run = api.RunRequest(cluster, row["method"], asked.budget, row["seed"], baselines=(ONE_DEVICE,))
+    run = api.RunRequest(cluster, row["method"], asked.budget, row["seed"], baselines=(SINGLE_DEVICE,))
     report = api.comparison_report(prepared, asked, [outcome_of(prepared, run, Listener())])
     assert comparable(report) == comparable(told)
     for of_report in (told, told["methods"][0], row):

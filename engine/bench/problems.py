@@ -15,13 +15,13 @@ GRAPH = "inception_v3"
 CLUSTER = "2xK80"
 
 
-def prepared_graph(tell: Callable[[str], None]) -> api.PreparedGraph:
+def prepared_graph(report: Callable[[str], None]) -> api.PreparedGraph:
     """The zoo's graph, built, read, costed and grouped."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{GRAPH}.pb"
-        tell(f"building {GRAPH}")
+        report(f"building {GRAPH}")
         api.build(GRAPH, path, lambda *_: None)
-        tell(f"reading, costing and grouping {GRAPH}")
+        report(f"reading, costing and grouping {GRAPH}")
         return api.prepare(path, path.suffix, lambda *_: None, api.Limits())
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.costs.costs import ANY_KIND, Costs, Source
+from engine.costs.costs import ANY_KIND, Costs, CostSource
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import group_ops
 from engine.prepared import PreparedGraph
 
-Edges = list[tuple[int, int]]
+EdgeList = list[tuple[int, int]]
 
 MEDIAN_US = 300.0
 SPREAD = 0.8
@@ -24,7 +24,7 @@ TRANSFER_RATIOS = (0.1, 0.3, 1.0, 2.0)
 """mean transfer over mean op"""
 
 
-def series_parallel(ops: int, rng: np.random.Generator) -> Edges:
+def series_parallel(ops: int, rng: np.random.Generator) -> EdgeList:
     """Grown from one edge: an edge becomes two in a row, or two side by side with an op on each."""
     edges, count = [(0, 1)], 2
     while count < ops:
@@ -36,7 +36,7 @@ def series_parallel(ops: int, rng: np.random.Generator) -> Edges:
     return edges
 
 
-def layered(ops: int, rng: np.random.Generator) -> Edges:
+def layered(ops: int, rng: np.random.Generator) -> EdgeList:
     """Layers of one width; each op takes from one to three ops of the layer before."""
     width = int(rng.integers(3, 9))
     edges = []
@@ -47,12 +47,12 @@ def layered(ops: int, rng: np.random.Generator) -> Edges:
     return edges
 
 
-def tree(ops: int, rng: np.random.Generator) -> Edges:
+def tree(ops: int, rng: np.random.Generator) -> EdgeList:
     """A reduction: every op but the last is taken by one that comes later, not far behind."""
     return [(op, min(ops - 1, op + 1 + int(rng.integers(0, max(1, (ops - op) // 2))))) for op in range(ops - 1)]
 
 
-def butterfly(ops: int, rng: np.random.Generator) -> Edges:
+def butterfly(ops: int, rng: np.random.Generator) -> EdgeList:
     """The flow of a fast Fourier transform, of as many lanes as make about so many ops."""
     del rng
     ranks = max(1, next(log for log in range(1, 20) if (log + 2) << (log + 1) > ops))
@@ -65,7 +65,7 @@ def butterfly(ops: int, rng: np.random.Generator) -> Edges:
     return edges
 
 
-SHAPES: dict[str, Callable[[int, np.random.Generator], Edges]] = {
+SHAPES: dict[str, Callable[[int, np.random.Generator], EdgeList]] = {
     "series-parallel": series_parallel,
     "layered": layered,
     "tree": tree,
@@ -102,5 +102,5 @@ def _costs(ops: int, rng: np.random.Generator) -> Costs:
         output_bytes=(BYTES_PER_US * transfer_us).astype(np.int64),
         persistent_bytes=np.zeros(ops, np.int64),
         temporary_bytes=np.zeros(ops, np.int64),
-        source=np.full(ops, Source.GIVEN, np.uint8),
+        source=np.full(ops, CostSource.GIVEN, np.uint8),
     )

@@ -31,28 +31,28 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
-class Step:
+class ReadingStep:
     """What one step took."""
 
     name: str
     seconds: float
     child_mebibytes: int
-    """the largest of its children, resident; 0 without any, or where the system does not tell"""
+    """the largest of its children, resident; 0 without any, or where the system does not say"""
 
 
 class Watch:
     """Times steps one after the other, and looks at the children's memory meanwhile."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[ReadingStep] = []
         self._since = time.perf_counter()
-        self._running: Step | None = None
+        self._running: ReadingStep | None = None
 
     def begin(self, name: str) -> None:
         """End the step that runs, if it is another one, and begin this one."""
         if self._running is None or self._running.name != name:
             self.end()
-            self._running, self._since = Step(name, 0.0, 0), time.perf_counter()
+            self._running, self._since = ReadingStep(name, 0.0, 0), time.perf_counter()
 
     def end(self) -> None:
         if self._running is not None:
@@ -123,7 +123,7 @@ def _rows(label: str, path: Path) -> list[str]:
         for name, task in (("packing", prepared.to_bytes), ("summary", prepared.summary), ("layout", prepared.view)):
             _take(watch, name, task)
         watch.end()
-    total = Step(
+    total = ReadingStep(
         "**all**", sum(step.seconds for step in watch.steps), max(step.child_mebibytes for step in watch.steps)
     )
     return [

@@ -14,15 +14,15 @@ import numpy as np
 from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on, regrouped
 from engine.events import Episode, Json
 from engine.placers.registry import make_placer
-from engine.placeto.episodes import make_plan
+from engine.placeto.episodes import make_episode_plan
 from engine.placeto.features import group_graph
-from engine.placeto.published import PublishedPolicy
+from engine.placeto.published import PublishedActor
 from engine.placeto.reinforce import Reinforce
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_policy import SharedHeadPolicy
+from engine.placeto.shared_head_actor import SharedHeadActor
 from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.torch_threads import torch_threads
-from engine.placeto.training import make_policy
+from engine.placeto.training import make_actor
 from engine.problem import Budget, PlacementProblem
 from engine.simulator import Simulator
 
@@ -52,14 +52,14 @@ WARM_UP_EVALUATIONS = 40
 PASS_GROUPS = (128, 400)
 PASSES = 5
 PARTS: dict[str, tuple[tuple[type, str], ...]] = {
-    "network": ((SharedHeadPolicy, "sample"), (PublishedPolicy, "sample"), (Reinforce, "update")),
+    "network": ((SharedHeadActor, "sample"), (PublishedActor, "sample"), (Reinforce, "update")),
     "simulator": ((Simulator, "evaluate"), (GroupStartTimes, "of")),
 }
 """what a training spends its time on; everything else is called glue"""
 
 
 @dataclass(slots=True)
-class Shares:
+class TimeShares:
     """Seconds by part, each without what is a part of its own inside it."""
 
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
@@ -108,7 +108,7 @@ def _row(problem: PlacementProblem, run: Measured) -> str:
         "torch_device": "cpu",
     }
     _train(problem.with_budget(Budget(WARM_UP_EVALUATIONS)), settings)  # compiles, or loads what is compiled
-    own, shares = problem.with_budget(Budget(run.evaluations)), Shares()
+    own, shares = problem.with_budget(Budget(run.evaluations)), TimeShares()
     with _watched(shares):
         began = time.perf_counter()
         episodes = _train(own, settings)
@@ -123,7 +123,7 @@ def _row(problem: PlacementProblem, run: Measured) -> str:
 
 
 @contextmanager
-def _watched(shares: Shares) -> Iterator[None]:
+def _watched(shares: TimeShares) -> Iterator[None]:
     """While it lasts, the parts' functions count their time for `shares`."""
     with ExitStack() as stack:
         for part, functions in PARTS.items():
@@ -134,11 +134,11 @@ def _watched(shares: Shares) -> Iterator[None]:
 
 def _train(problem: PlacementProblem, settings: Mapping[str, Json]) -> int:
     """Episodes of one run."""
-    told: list[object] = []
+    emitted: list[object] = []
     rng = np.random.default_rng(0)
-    problem.report_to(told.append)
+    problem.report_to(emitted.append)
     make_placer("placeto", settings).place(problem, rng, lambda: False)
-    return sum(isinstance(event, Episode) for event in told)
+    return sum(isinstance(event, Episode) for event in emitted)
 
 
 def _pass_row(problem: PlacementProblem) -> str:
@@ -150,8 +150,8 @@ def _pass_row(problem: PlacementProblem) -> str:
             rng = np.random.default_rng(0)
             began = time.perf_counter()
             graph = group_graph(problem)
-            policy = make_policy(settings, graph, rng)
-            plan = make_plan(settings, graph, np.zeros(0, np.int32), True, rng)
+            policy = make_actor(settings, graph, rng)
+            plan = make_episode_plan(settings, graph, np.zeros(0, np.int32), True, rng)
             policy.sample(plan, lambda: None)
             seconds.append(time.perf_counter() - began)
     return f"{problem.group_count:5} groups: {float(np.median(seconds[1:])):.3f} s"

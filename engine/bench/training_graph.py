@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.costs.costs import ANY_KIND, Costs, Source
+from engine.costs.costs import ANY_KIND, Costs, CostSource
 from engine.graphs.graph import CONTROL, ComputationGraph
 
 OPS_PER_LAYER = 18
@@ -108,6 +108,6 @@ def _finished(builder: _Builder) -> tuple[ComputationGraph, Costs]:
         output_bytes=np.array([size for sizes in builder.outputs for size in sizes], dtype=np.int64),
         persistent_bytes=np.array(builder.persistent, dtype=np.int64),
         temporary_bytes=np.zeros(count, dtype=np.int64),
-        source=np.full(count, Source.GIVEN, dtype=np.uint8),
+        source=np.full(count, CostSource.GIVEN, dtype=np.uint8),
     )
     return graph, costs

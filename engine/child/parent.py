@@ -1,6 +1,6 @@
 """Work on untrusted files and with TensorFlow, done in a child process with limits: the parent's side.
 
-A child gets its arguments as JSON, tells its progress as JSON lines on a pipe, and leaves its
+A child gets its arguments as JSON, reports its progress as JSON lines on a pipe, and leaves its
 result as files in a private folder that disappears with it. Nothing is ever pickled. It dies with its process group on
 time-out, and with its parent (where the system can do that). `process.py` is the child's side.
 """
@@ -295,7 +295,7 @@ def _follow(
                 stage, done, total = json.loads(line)
                 report_progress(str(stage), int(done), int(total))
             if len(pending) > LONGEST_PROGRESS_LINE:
-                return True  # no line of ours: it is killed, and told as a crash
+                return True  # no line of ours: it is killed, and reported as a crash
     return child.wait(max(0.0, deadline - time.monotonic()))
 
 
@@ -321,9 +321,9 @@ def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> No
     raise ChildError(f"{task} failed: the process ended with {end}", field="file")
 
 
-def _raise_typed(said: dict[str, str]) -> NoReturn:
+def _raise_typed(error: dict[str, str]) -> NoReturn:
     """Raise the typed error that the child has written down."""
-    error_type = getattr(errors, said["type"])
+    error_type = getattr(errors, error["type"])
     assert isinstance(error_type, type)
     assert issubclass(error_type, PlacetoError)
-    raise error_type(said["what"], where=said["where"], allowed=said["allowed"], field=said["field"])
+    raise error_type(error["what"], where=error["where"], allowed=error["allowed"], field=error["field"])

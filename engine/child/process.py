@@ -60,9 +60,9 @@ def _carry_out(order: dict[str, Any]) -> int:
         arrays, texts = _function(order["function"])(order["arguments"], folder, _reporter(order["progress"]))
         _write(folder / RESULT_FILE, pack(arrays, texts))
     except PlacetoError as error:
-        said = {"type": type(error).__name__, "what": error.what, "where": error.where}
-        said |= {"allowed": error.allowed, "field": error.field}
-        _write(folder / ERROR_FILE, json.dumps(said).encode())
+        described = {"type": type(error).__name__, "what": error.what, "where": error.where}
+        described |= {"allowed": error.allowed, "field": error.field}
+        _write(folder / ERROR_FILE, json.dumps(described).encode())
     except MemoryError:
         return MEMORY_EXIT_STATUS
     except OSError as error:
@@ -97,7 +97,7 @@ def _reporter(descriptor: int) -> ReportProgress:
 
 
 def bind_to_parent(parent: int) -> None:
-    """Die when the parent dies, where the system can tell."""
+    """Die when the parent dies, where the system supports it."""
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None, use_errno=True)

@@ -32,7 +32,7 @@ SEVERAL_THREADS_EXIT_STATUS = 3
 
 
 class _Server:
-    """Forks a child for each request, tells how each ended, and ends those that nobody waits for any more."""
+    """Forks a child for each request, reports how each ended, and ends those that nobody waits for."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
@@ -87,7 +87,7 @@ class _Server:
         _kill_group(child)
 
     def _take_ends(self) -> None:
-        """Tell how the children that have ended did so, once nothing of their groups is left."""
+        """Report how children ended, once no process of their groups is left."""
         while (child := _ended_child()) is not None:
             _kill_group(child)
             _, status = os.waitpid(child, 0)

@@ -6,11 +6,10 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
+from engine.cli import Commands
 from engine.errors import SettingsError
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WIDTH = 118
 NAME_WIDTH = 20
 

@@ -3,13 +3,12 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TypeAlias
 
 from engine import api
+from engine.cli import Commands
 from engine.cli.graph_arguments import add_settings, print_progress, settings_of_pairs
 from engine.errors import SettingsError
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 GRAPH_SUFFIX = ".pb"
 
 
@@ -59,6 +58,6 @@ def _build_family(parsed: argparse.Namespace) -> int:
     seed = 0 if parsed.seed is None else parsed.seed
     api.build_family(parsed.name, parsed.out, print_progress, seed, count)
     splits = [member.split for member in api.family_members(parsed.name, seed, count)]
-    told = f"{count} graphs, {splits.count('train')} to train on, {splits.count('test')} to test on"
-    print(f"{parsed.out}: {told}", file=sys.stderr)
+    counts = f"{count} graphs, {splits.count('train')} to train on, {splits.count('test')} to test on"
+    print(f"{parsed.out}: {counts}", file=sys.stderr)
     return 0

@@ -5,9 +5,9 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TypeAlias
 
 from engine import api
+from engine.cli import Commands
 from engine.cli.graph_arguments import (
     DEFAULT_EVALUATIONS,
     add_graph,
@@ -20,7 +20,6 @@ from engine.cli.policy_arguments import add_policy, policy_of
 from engine.errors import SettingsError
 from engine.files.destinations import require_folder, require_writable
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 INFEASIBLE = 3
 NAME = "comparison"
 
@@ -70,7 +69,7 @@ def _compare(parsed: argparse.Namespace) -> int:
     if parsed.report is not None and parsed.report.absolute().parent != folder.absolute():
         require_writable("--report", parsed.report)
     prepared = prepared_graph(parsed)
-    outcomes = api.compare(prepared, request, folder, _Console().hear, parsed.processes)
+    outcomes = api.compare(prepared, request, folder, _Console().show_standing, parsed.processes)
     report = api.comparison_report(prepared, request, outcomes)
     summaries = api.comparison_summaries(outcomes)
     table = api.comparison_markdown(summaries)
@@ -95,19 +94,19 @@ def _settings(pairs: list[str]) -> dict[str, dict[str, api.Json]]:
 
 
 class _Console:
-    """Tells how far a comparison is, in a line at each end and now and then."""
+    """Prints how far a comparison is, in a line at each end and now and then."""
 
     SECONDS_BETWEEN_LINES = 5.0
 
     def __init__(self) -> None:
         self._done = -1
-        self._told_at = 0.0
+        self._printed_at = 0.0
 
-    def hear(self, standing: api.Standing) -> None:
+    def show_standing(self, standing: api.Standing) -> None:
         now = time.monotonic()
-        if standing.done == self._done and now - self._told_at < self.SECONDS_BETWEEN_LINES:
+        if standing.done == self._done and now - self._printed_at < self.SECONDS_BETWEEN_LINES:
             return
-        self._done, self._told_at = standing.done, now
+        self._done, self._printed_at = standing.done, now
         running = [
             f"{method} {seed} ({done}/{total})" for (method, seed), (done, total) in sorted(standing.running.items())
         ]

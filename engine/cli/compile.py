@@ -3,16 +3,15 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import TypeAlias
 
 import numpy as np
 
 from engine import api
 from engine.bench.random_graphs import random_graph
+from engine.cli import Commands
 from engine.policies.family_training import REHEARSAL
 from engine.simulator.compiled import compiled_anew
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 CLUSTER = "2xK80+cpu"
 OPS = 6
 """few enough for the exhaustive search"""

@@ -13,11 +13,11 @@ from engine.errors import ClusterError, SettingsError, shortened
 
 NO_MERGING = "all"
 DEFAULT_EVALUATIONS = 2000
-"""the budget of a method, unless told otherwise"""
+"""the default budget of a method"""
 
 
 def add_graph(parser: argparse.ArgumentParser, *, groups: int | str = api.DEFAULT_GROUPS) -> None:
-    """The graph, its cluster, groups (unless told otherwise so many) and costs; where the report goes."""
+    """The graph, its cluster, groups (this many by default) and costs; where the report goes."""
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     parser.add_argument("--cluster", required=True, help="2xK80, 4xV100+cpu, or a file of cluster JSON")
     add_groups(parser, "", groups)
@@ -79,7 +79,7 @@ def cluster_named(text: str) -> api.Cluster:
 
 
 def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
-    """The graph, read, costed and grouped as the arguments say; what had to be done to it is told."""
+    """The graph, read, costed and grouped as the arguments say; prints what had to be done to it."""
     prepared = read_graph(parsed)
     for line in notes_on(prepared):
         print(line, file=sys.stderr)
@@ -87,7 +87,7 @@ def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
 
 
 def read_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
-    """The same, and nothing is told but the progress."""
+    """The same; prints nothing but the progress."""
     return api.prepare(
         parsed.graph,
         parsed.graph.suffix,

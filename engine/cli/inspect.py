@@ -2,15 +2,13 @@
 
 import argparse
 from pathlib import Path
-from typing import TypeAlias
 
 from engine import api
+from engine.cli import Commands
 from engine.cli.graph_arguments import add_groups, add_measured_times, read_graph, write_report
 from engine.cli.reading_arguments import add_reading_arguments
 from engine.cli.reading_summary import what_was_read
 from engine.files.destinations import require_writable
-
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def add_inspect(commands: Commands) -> None:

@@ -3,12 +3,11 @@
 import argparse
 import json
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from engine import api
+from engine.cli import Commands
 from engine.errors import SettingsError, shortened
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 NAME_WIDTH = 18
 
 

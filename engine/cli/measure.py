@@ -2,14 +2,14 @@
 
 import argparse
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
 from engine import api
+from engine.cli import Commands
 from engine.cli.graph_arguments import cluster_named, print_progress, write_report
 from engine.cli.placement_arguments import read_placements
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 LEFT_OUT_SHOWN = 5
 
 
@@ -40,7 +40,7 @@ def _add_run(parser: argparse.ArgumentParser, usual_threads: str) -> None:
 
 
 def _profile(parsed: argparse.Namespace) -> int:
-    told = api.profile(
+    profile = api.profile(
         parsed.graph,
         parsed.graph.suffix,
         parsed.out,
@@ -50,12 +50,12 @@ def _profile(parsed: argparse.Namespace) -> int:
         steps=parsed.steps,
         threads=parsed.threads,
     )
-    for device_class, step_time_us in cast(dict[str, float], told["step_time_us"]).items():
+    for device_class, step_time_us in cast(dict[str, float], profile["step_time_us"]).items():
         print(f"{device_class}: {step_time_us / 1e6:.6f} s a step, ops one at a time")
-    print(f"{told['measured_ops']} of {told['ops']} ops are measured: {parsed.out}")
-    for note in cast(list[str], told["notes"]):
+    print(f"{profile['measured_ops']} of {profile['ops']} ops are measured: {parsed.out}")
+    for note in cast(list[str], profile["notes"]):
         print(note)
-    for name, why in cast(list[list[str]], told["left_out"])[:LEFT_OUT_SHOWN]:
+    for name, why in cast(list[list[str]], profile["left_out"])[:LEFT_OUT_SHOWN]:
         print(f"not run: {name}: {why}")
     return 0
 

@@ -4,9 +4,9 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TypeAlias
 
 from engine import api
+from engine.cli import Commands
 from engine.cli.graph_arguments import (
     DEFAULT_EVALUATIONS,
     add_graph,
@@ -24,11 +24,10 @@ from engine.cli.placement_arguments import (
     require_placed_name,
     require_variables,
 )
-from engine.cli.policy_arguments import add_policy, policy_of, tell_fit
+from engine.cli.policy_arguments import add_policy, policy_of, print_fit
 from engine.cli.reading_arguments import reading_options
 from engine.files.destinations import require_writable
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WITH_A_POLICY = "placeto"
 """the method that a policy is for, unless another one is named"""
 
@@ -73,8 +72,8 @@ def _place(parsed: argparse.Namespace) -> int:
     _check_destination(parsed)
     prepared = prepared_graph(parsed)
     require_variables(parsed.out, prepared)
-    tell_fit(request.policy, prepared.graph.name, cluster)
-    report = api.place(prepared, request, _Console(budget).hear, lambda: False)
+    print_fit(request.policy, prepared.graph.name, cluster)
+    report = api.place(prepared, request, _Console(budget).show, lambda: False)
     placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
     del report["device_of_group"]
     write_report(parsed.report, report | {"placement": dict(placement)})
@@ -109,7 +108,7 @@ def _check_destination(parsed: argparse.Namespace) -> None:
 
 
 class _Console:
-    """Tells a run's events in a line now and then."""
+    """Prints a run's events in a line now and then."""
 
     SECONDS_BETWEEN_LINES = 2.0
 
@@ -117,12 +116,12 @@ class _Console:
         self._budget = budget
         self._last_line_seconds = 0.0
 
-    def hear(self, item: api.NumberedEvent | api.Checkpoint) -> None:
+    def show(self, item: api.NumberedEvent | api.Checkpoint) -> None:
         event = item.event if isinstance(item, api.NumberedEvent) else None
         if isinstance(event, api.Baseline):
-            told = _seconds(event.step_time_us) if event.step_time_us is not None else event.note
+            shown = _seconds(event.step_time_us) if event.step_time_us is not None else event.note
             mean = f" (mean {_seconds(event.mean_step_time_us)})" if event.method == "random" else ""
-            print(f"{event.method}: {told}{mean}", file=sys.stderr)
+            print(f"{event.method}: {shown}{mean}", file=sys.stderr)
         elif isinstance(event, api.Episode) and self._is_time(event):
             self._last_line_seconds = event.elapsed_seconds
             print(

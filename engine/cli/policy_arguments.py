@@ -24,7 +24,7 @@ def policy_of(parsed: argparse.Namespace) -> bytes | None:
     return blob
 
 
-def tell_fit(policy: bytes | None, graph_name: str, cluster: api.Cluster) -> None:
+def print_fit(policy: bytes | None, graph_name: str, cluster: api.Cluster) -> None:
     """Say on stderr how near the training of `policy` is to what it is asked for."""
     if policy is not None:
         print(api.policy_fit(api.read_policy(policy, "policy").card, graph_name, cluster).sentences, file=sys.stderr)

@@ -75,14 +75,14 @@ def _flops(summary: Summary) -> Iterator[str]:
 def _read_as(summary: Summary) -> Iterator[str]:
     """The format, and the options that were other than usual."""
     options = summary["options"]
-    told = [f"signature {shortened(options['signature'])}"] if options.get("signature") else []
+    given = [f"signature {shortened(options['signature'])}"] if options.get("signature") else []
     if options.get("batch_size") is not None:
-        told.append(f"batch size {options['batch_size']}")
+        given.append(f"batch size {options['batch_size']}")
     shapes = {name: ",".join(map(str, shape)) for name, shape in (options.get("input_shapes") or {}).items()}
     counts = ("input shape", shapes), ("trips", options.get("trips")), ("size", options.get("sizes"))
-    told += [f"{word} {shortened(name)}={value}" for word, named in counts for name, value in (named or {}).items()]
-    if summary["format"] or told:
-        yield f"Read as: {', '.join(filter(None, [summary['format'], *told]))}"
+    given += [f"{word} {shortened(name)}={value}" for word, named in counts for name, value in (named or {}).items()]
+    if summary["format"] or given:
+        yield f"Read as: {', '.join(filter(None, [summary['format'], *given]))}"
 
 
 def _loops(summary: Summary) -> Iterator[str]:

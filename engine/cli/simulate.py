@@ -3,16 +3,14 @@
 import argparse
 import json
 from pathlib import Path
-from typing import TypeAlias
 
 from engine import api
+from engine.cli import Commands
 from engine.cli.graph_arguments import NO_MERGING, add_graph, cluster_of, prepared_graph, write_report
 from engine.cli.placement_arguments import PLACED_FORMATS, PLACED_HELP, read_placements, require_placed_name
 from engine.cli.reading_arguments import add_reading_arguments, reading_options
 from engine.errors import SettingsError
 from engine.files.destinations import require_writable
-
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def add_simulate(commands: Commands) -> None:

@@ -6,11 +6,11 @@ import time
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
 from engine import api
+from engine.cli import Commands
 from engine.cli.graph_arguments import (
     add_groups,
     add_seed,
@@ -64,7 +64,6 @@ class TrainingState:
         return SettingsError(what, where=shortened(self.path.name), allowed=allowed, field="out")
 
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 INTERRUPTED = 130
 
 
@@ -135,7 +134,7 @@ def _carried_out(request: api.TrainRequest, out: Path) -> int:
     if checkpoint is not None:
         print(f"goes on from {kept.path}", file=sys.stderr)
     try:
-        blob = api.train(request, _Console().hear, lambda: False, checkpoint, kept.write)
+        blob = api.train(request, _Console().show_progress, lambda: False, checkpoint, kept.write)
     except KeyboardInterrupt:
         if kept.path.exists():
             print(f"stopped; the same command goes on from {kept.path}", file=sys.stderr)
@@ -181,7 +180,7 @@ def _prepared(
 
 
 def _read(path: Path, groups: int | None, options: api.ReadingOptions) -> api.PreparedGraph:
-    """What had to be done to the graph is told."""
+    """What had to be done to the graph is parts."""
     prepared = api.prepare(path, path.suffix, print_progress, api.Limits(), groups, options=options)
     for line in notes_on(prepared):
         print(f"{shortened(path.name)}: {line}", file=sys.stderr)
@@ -201,28 +200,28 @@ def _summary(card: api.PolicyCard, out: Path) -> str:
     if not card.held_out:
         return f"{trained}; nothing was held out"
     greedy = "the greedy pass"
-    told = [f"{greedy} does not fit on {card.misfits} of {len(card.held_out)}"] * (card.misfits > 0)
+    parts = [f"{greedy} does not fit on {card.misfits} of {len(card.held_out)}"] * (card.misfits > 0)
     if card.mean_gap is not None:
-        told.append(f"{greedy} is {card.mean_gap:+.1%} from the search on average, {card.worst_gap:+.1%} at worst")
+        parts.append(f"{greedy} is {card.mean_gap:+.1%} from the search on average, {card.worst_gap:+.1%} at worst")
     if card.mean_best_of_gap is not None:
-        told.append(f"the best of its passes {card.mean_best_of_gap:+.1%}")
-    return f"{trained}; held out: {'; '.join(told)}"
+        parts.append(f"the best of its passes {card.mean_best_of_gap:+.1%}")
+    return f"{trained}; held out: {'; '.join(parts)}"
 
 
 class _Console:
-    """Tells how far a training is, in a line now and then."""
+    """Prints how far a training is, in a line now and then."""
 
     SECONDS_BETWEEN_LINES = 5.0
 
     def __init__(self) -> None:
         self._stage = ""
-        self._told_at = 0.0
+        self._printed_at = 0.0
 
-    def hear(self, progress: api.TrainingProgress) -> None:
+    def show_progress(self, progress: api.TrainingProgress) -> None:
         now = time.monotonic()
-        if progress.stage == self._stage and now - self._told_at < self.SECONDS_BETWEEN_LINES:
+        if progress.stage == self._stage and now - self._printed_at < self.SECONDS_BETWEEN_LINES:
             return
-        self._stage, self._told_at = progress.stage, now
+        self._stage, self._printed_at = progress.stage, now
         gap = "" if progress.mean_gap is None else f", gap {progress.mean_gap:+.1%}"
         rows = f", {len(progress.held_out)} held out" if progress.held_out else ""
         print(f"{progress.stage} {progress.done:.0%}, {progress.seconds:.0f} s{gap}{rows}", file=sys.stderr)

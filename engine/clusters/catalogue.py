@@ -1,4 +1,4 @@
-"""The device kinds that can be modelled: what their makers say of them, and how TensorFlow's estimator is told of it.
+"""The device kinds that can be modelled: their makers' figures, and how TensorFlow's estimator gets them.
 
 Grappler's analytic estimator (tensorflow/core/grappler/costs/op_level_cost_estimator.cc, GetDeviceInfo) knows a device
 by two figures only, which it works out of DeviceProperties:

@@ -10,6 +10,8 @@ from engine.clusters.catalogue import KINDS, class_of_kind
 from engine.errors import ClusterError, shortened
 
 MOST_DEVICES = 64
+NO_DEVICE = -1
+"""in the place of a device's index"""
 MOST_MEMORY_BYTES = 10**15
 SMALLEST_BANDWIDTH_BYTES_PER_US = 1e-6
 """a byte a second: below it a transfer's time would leave the range of the numbers"""
@@ -27,6 +29,11 @@ class Contention(StrEnum):
     """one FIFO channel an ordered pair of devices"""
     NONE = "none"
     """transfers are independent"""
+
+
+BUS_CODE, PAIR_CODE, NONE_CODE = 0, 1, 2
+CONTENTION_CODES = {Contention.BUS: BUS_CODE, Contention.PAIR: PAIR_CODE, Contention.NONE: NONE_CODE}
+"""`Contention` as a number, for compiled code"""
 
 
 class MemoryModel(StrEnum):

@@ -11,7 +11,7 @@ OTHERWISE = " (own links or memory)"
 
 
 def name_of_cluster(cluster: Cluster) -> str:
-    """Such as `2xK80+CPU`; what the shorthand does not say, such as slower links, is told after it."""
+    """Such as `2xK80+CPU`; the rest, such as slower links, follows it."""
     runs = [(kind, len(list(run))) for kind, run in groupby(device.kind for device in cluster.devices)]
     name = "+".join(kind if count == 1 else f"{count}x{kind}" for kind, count in runs)
     usual = parse_cluster(name)

@@ -90,7 +90,7 @@ class Standing:
     """method and seed → evaluations used, evaluations in all"""
 
 
-TellStanding: TypeAlias = Callable[[Standing], None]
+ReportStanding: TypeAlias = Callable[[Standing], None]
 """called at each end and now and then between, never twice at once"""
 
 
@@ -102,10 +102,15 @@ class Comparison:
     """Carries out one `ComparisonRequest`. Made, started once by `execute`, then thrown away."""
 
     def __init__(
-        self, prepared: PreparedGraph, request: ComparisonRequest, folder: Path, tell: TellStanding, processes: int = 0
+        self,
+        prepared: PreparedGraph,
+        request: ComparisonRequest,
+        folder: Path,
+        report_standing: ReportStanding,
+        processes: int = 0,
     ) -> None:
         """`processes` at once; 0: as many as there are cores. Raises GraphError for what no method could place."""
-        self._request, self._tell = request, tell
+        self._request, self._report_standing = request, report_standing
         allowed_devices(
             prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
         )  # refuses what no method could place, before any work
@@ -115,7 +120,7 @@ class Comparison:
         self._policy = None if request.policy is None else self._work.keep_policy(request.policy)
         self._standing = Standing(0, len(request.members()))
         self._guard = threading.Lock()
-        """of `_standing` and `_tell`"""
+        """of `_standing` and `_report_standing`"""
         self._ends = threading.Event()
 
     def execute(self) -> list[Outcome]:
@@ -152,31 +157,31 @@ class Comparison:
         }
 
     def _carry_out(self, method: str, seed: int) -> Outcome:
-        def hear(_stage: str, done: int, total: int) -> None:
+        def report_progress(_stage: str, done: int, total: int) -> None:
             if self._ends.is_set():
                 raise _EndedError
             with self._guard:
                 self._standing.running[method, seed] = (done, total)
-                self._tell(self._standing)
+                self._report_standing(self._standing)
 
         arguments = self._arguments(method, seed)
-        hear(method, 0, self._request.budget.evaluations)
+        report_progress(method, 0, self._request.budget.evaluations)
         try:
             _, texts = run_in_child(
-                "engine.comparing.member:carry_out",
+                "engine.comparing.child:carry_out",
                 arguments,
                 BUDGETED_LIMITS,
                 task=f"{method} with seed {seed}",
-                report_progress=hear,
+                report_progress=report_progress,
             )
         except (ChildError, LimitError) as error:  # not kept, so tried again
             outcome = Outcome(method, seed, reason=str(error))
         else:
-            said: Any = texts["outcome"]
-            outcome = outcome_from_json(said)
+            stored: Any = texts["outcome"]
+            outcome = outcome_from_json(stored)
             self._work.keep(arguments, outcome)
         with self._guard:
             del self._standing.running[method, seed]
             self._standing.done += 1
-            self._tell(self._standing)
+            self._report_standing(self._standing)
         return outcome

@@ -15,7 +15,7 @@ MOST_POINTS = 200
 
 @dataclass(slots=True)
 class BestSoFar:
-    """A curve while it grows: told of every episode, it keeps the improvements."""
+    """A curve while it grows: it gets every episode and keeps the improvements."""
 
     improvements: list[Point] = field(default_factory=list)
     evaluations: int = 0

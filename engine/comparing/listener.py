@@ -7,14 +7,14 @@ from typing import Any
 
 from engine.comparing.curve import BestSoFar
 from engine.events import Baseline, Checkpoint, Episode, Json, NumberedEvent, Started
-from engine.run import TRIVIAL
+from engine.run import TRIVIAL_BASELINES
 
-ONE_DEVICE = "single_device"
+SINGLE_DEVICE = "single_device"
 
 
 @dataclass(slots=True)
 class Listener:
-    """What has been heard of one run so far."""
+    """What one run has emitted so far."""
 
     curve: BestSoFar = field(default_factory=BestSoFar)
     method: str = ""
@@ -24,7 +24,7 @@ class Listener:
     one_device_us: float | None = None
     """what the best single device gives; None where none has room, or while that is not known"""
     own_best_us: float | None = None
-    """the best feasible placement that the method itself has told of, the trivial ones at the beginning left out"""
+    """the best feasible placement that the method itself found, the trivial ones at the beginning left out"""
     elapsed_seconds: float = 0.0
     settings: dict[str, Json] = field(default_factory=dict)
     engine_version: str = ""
@@ -41,21 +41,21 @@ class Listener:
         improvements = [(int(evaluations), float(best_us)) for evaluations, best_us in curve["improvements"]]
         return Listener(**{**values, "curve": BestSoFar(improvements, curve["evaluations"])})
 
-    def hear(self, item: NumberedEvent | Checkpoint) -> None:
+    def add(self, item: NumberedEvent | Checkpoint) -> None:
         """For `Run` as its `emit`."""
         if isinstance(item, NumberedEvent):
-            self.hear_json(item.to_json())
+            self.add_json(item.to_json())
 
-    def hear_json(self, event: Mapping[str, Any]) -> None:
+    def add_json(self, event: Mapping[str, Any]) -> None:
         """An event as JSON, as `NumberedEvent.to_json` gives it."""
         kind = event["type"]
         if kind == Started.type:
             self.method, self.evaluations = event["method"], event["evaluations"]
             self.lower_bound_us = event["lower_bound_us"]
             self.settings, self.engine_version = event["settings"], event["engine_version"]
-        elif kind == Baseline.type and event["method"] == ONE_DEVICE:
+        elif kind == Baseline.type and event["method"] == SINGLE_DEVICE:
             self.one_device_us = event["step_time_us"]
-            if self.method not in TRIVIAL:  # all others evaluate these themselves, at their beginning
+            if self.method not in TRIVIAL_BASELINES:  # all others evaluate these themselves, at their beginning
                 self.curve.note(min(event["evaluations"], self.evaluations), self.one_device_us)
         elif kind == Episode.type:
             self.curve.note(event["evaluations"], event["best_step_time_us"])

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from engine.comparing.child import CLOSE
 from engine.comparing.curve import Band, band_of
-from engine.comparing.member import CLOSE
 from engine.comparing.outcome import Outcome
 from engine.events import Json
 from engine.placers.registry import PLACERS
 
 UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))
-NOTHING = "–"
+NO_FIGURE = "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def markdown_of(summaries: Sequence[MethodSummary]) -> str:
 
 def _cells(summary: MethodSummary, divisor: float) -> list[str]:
     def time(value_us: float | None) -> str:
-        return NOTHING if value_us is None else f"{value_us / divisor:.4f}"
+        return NO_FIGURE if value_us is None else f"{value_us / divisor:.4f}"
 
     same = summary.least_us == summary.greatest_us
     return [
@@ -157,9 +157,9 @@ def _cells(summary: MethodSummary, divisor: float) -> list[str]:
         time(summary.least_us) if same else f"{time(summary.least_us)} to {time(summary.greatest_us)}",
         time(summary.least_us),
         time(summary.own_mean_us),
-        NOTHING if summary.of_one_device is None else f"{summary.of_one_device:.3f}",
-        NOTHING if summary.above_bound is None else f"{summary.above_bound:.1%}",
-        NOTHING if summary.evaluations_to_best is None else f"{summary.evaluations_to_best:.0f}",
+        NO_FIGURE if summary.of_one_device is None else f"{summary.of_one_device:.3f}",
+        NO_FIGURE if summary.above_bound is None else f"{summary.above_bound:.1%}",
+        NO_FIGURE if summary.evaluations_to_best is None else f"{summary.evaluations_to_best:.0f}",
         f"{summary.evaluations:.0f}",
         f"{summary.wall_seconds:.2f}",
         summary.feasible_words,

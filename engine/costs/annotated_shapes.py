@@ -20,7 +20,7 @@ NEXT_ITERATION = "NextIteration"
 
 
 def add_annotated_shapes(to_cost: GraphToCost, properties: Properties) -> AnnotatedShapes:
-    """Change the graph so that the shapes in the file help; empty where they tell nothing new."""
+    """Change the graph so that the shapes in the file help; empty where they add nothing."""
     annotated: dict[str, dict[int, str]] = {}
     taken = {node.name for node in to_cost.graph.node}
     for index, node in enumerate(to_cost.nodes):
@@ -28,8 +28,8 @@ def add_annotated_shapes(to_cost: GraphToCost, properties: Properties) -> Annota
             continue
         shapes = node.attr["_output_shapes"].list.shape
         for position, (shape, found) in enumerate(zip(shapes, properties.get(node.name, []), strict=False)):
-            if found.dtype < REFS_FROM and found.dtype not in HANDLES and _tells_more(shape, found.shape):
-                name = free_name(f"{node.name}/told_shape_{position}", taken)
+            if found.dtype < REFS_FROM and found.dtype not in HANDLES and _is_more_precise(shape, found.shape):
+                name = free_name(f"{node.name}/annotated_shape_{position}", taken)
                 annotated.setdefault(node.name, {})[position] = name
     if annotated:
         _let_consumers_take(to_cost.graph, annotated)
@@ -42,7 +42,7 @@ def is_known(shape: Message) -> bool:
     return not shape.unknown_rank and all(dimension.size >= 0 for dimension in shape.dim)
 
 
-def _tells_more(shape: Message, found: Message) -> bool:
+def _is_more_precise(shape: Message, found: Message) -> bool:
     """Whether the file's whole `shape` agrees with what has been `found`, which is not whole."""
     if not is_known(shape) or is_known(found):
         return False

@@ -12,7 +12,7 @@ from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 
-Rows: TypeAlias = tuple[Mapping[str, Json], ...]
+OpRows: TypeAlias = tuple[Mapping[str, Json], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class CostedGraph:
     """The costs of a graph, and what was found on the way to them, as `Origin` has it."""
 
     costs: Costs
-    loops: Rows | None = None
-    branches: Rows | None = None
-    sizes: Rows | None = None
+    loops: OpRows | None = None
+    branches: OpRows | None = None
+    sizes: OpRows | None = None
     batch_helps: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     """what people should know of the costs, a sentence each"""

@@ -15,11 +15,11 @@ ANY_KIND = "*"
 """the kind of a time that holds on every device"""
 
 
-class Source(IntEnum):
+class CostSource(IntEnum):
     """Where an op's time comes from."""
 
     UNKNOWN = 0
-    """no estimate could be had: counted, listed and told, never silently free"""
+    """there is no estimate: counted, listed and shown, never silently free"""
     GIVEN = 1
     """written in the file (node-link JSON)"""
     ESTIMATED = 2
@@ -60,7 +60,7 @@ class Costs:
     temporary_bytes: NDArray[np.int64]
     """[ops] held while the op runs"""
     source: NDArray[np.uint8]
-    """[ops] a `Source`"""
+    """[ops] a `CostSource`"""
     unknown: NDArray[np.uint8] = field(default_factory=no_reasons)
     """[ops] an `Unknown`: why there is no estimate where the source is unknown; or [0], where nobody says"""
     flops: NDArray[np.int64] = field(default_factory=no_counts)

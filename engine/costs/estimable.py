@@ -3,16 +3,12 @@
 from collections.abc import Set
 
 from engine.costs.unknown import Unknown
-from engine.graphs.tensorflow.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
+from engine.graphs.tensorflow.op_types import RUN_FUNCTIONS
 
-CALLS = (
-    FUNCTION_CALLS
-    | FUNCTIONAL_CONTROL_FLOW
-    | {
-        *("RemoteCall", "SymbolicGradient", "BatchFunction", "XlaLaunch", "For", "_While", "_If"),
-        *("PyFunc", "PyFuncStateless", "EagerPyFunc", "MapDefun"),
-    }
-)
+OPAQUE_CALLS = RUN_FUNCTIONS | {
+    *("RemoteCall", "SymbolicGradient", "BatchFunction", "XlaLaunch", "For", "_While", "_If"),
+    *("PyFunc", "PyFuncStateless", "EagerPyFunc", "MapDefun"),
+}
 """ops whose work is in functions that the estimator does not look into"""
 OF_UNKNOWN_ARITHMETIC = frozenset(
     {
@@ -35,6 +31,6 @@ def why_type_is_unknown(op_type: str, known_types: Set[str], functions: Set[str]
     """Why the estimator does not know what ops of the type do, or `Unknown.NOT_SAID`."""
     if op_type not in known_types:
         return Unknown.TYPE
-    if op_type in CALLS or op_type in functions:
+    if op_type in OPAQUE_CALLS or op_type in functions:
         return Unknown.FUNCTION
     return Unknown.ARITHMETIC if op_type in OF_UNKNOWN_ARITHMETIC else Unknown.NOT_SAID

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.child.parent import ReportProgress, no_progress
 from engine.clusters.catalogue import CATALOGUE
-from engine.costs.cost_model import CostedGraph, GraphWithShapes, Rows
+from engine.costs.cost_model import CostedGraph, GraphWithShapes, OpRows
 from engine.costs.costs import Costs
 from engine.errors import CostError, shortened
 from engine.events import Json
@@ -36,7 +36,7 @@ class EstimatedCosts:
 
     Every output counts as memory of its own: an over-estimate for what TensorFlow passes on without a copy (`Identity`,
     `ReadVariableOp`, `Reshape`), since an output has one number of bytes, which a transfer needs in any case. The
-    estimator tells of no temporary memory for most ops, the workspace of a convolution among them: it is then 0. An op
+    estimator reports no temporary memory for most ops, the workspace of a convolution among them: it is then 0. An op
     in a while loop has the loop's trips; where these are not known one is counted, and a note says so.
     """
 
@@ -82,7 +82,7 @@ def _costs(arrays: Mapping[str, NDArray[np.generic]], kinds: Sequence[str]) -> C
     )
 
 
-def _notes(loops: Rows, lost_shapes: int) -> Iterator[str]:
+def _notes(loops: OpRows, lost_shapes: int) -> Iterator[str]:
     """What people should know of the estimates."""
     if lost_shapes:
         is_one = lost_shapes == 1

@@ -19,7 +19,7 @@ from engine.clusters.catalogue import CATALOGUE
 from engine.costs.annotated_shapes import AnnotatedShapes, Properties, add_annotated_shapes
 from engine.costs.arithmetic import OURS
 from engine.costs.correcting import correct_operations
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.costs.evaluation.asking import ShapeFunctions
 from engine.costs.evaluation.branches import Branch, branches_of, sides_of_ops
 from engine.costs.evaluation.known import Items, Known, shape_of_message
@@ -88,7 +88,7 @@ def estimate(
     _require_names(options, found, messages)
     _add_captured(persistent_bytes, to_cost, found)
     unknown, work = found.unknown, found.work
-    source = np.where(found.bounded, Source.BOUNDED, Source.ESTIMATED)
+    source = np.where(found.bounded, CostSource.BOUNDED, CostSource.ESTIMATED)
     report_progress(STAGE, STEPS, STEPS)
     arrays: dict[str, NDArray[np.generic]] = {
         "time_us": np.array([work.time_us(CATALOGUE[kind]) for kind in kinds]),
@@ -96,7 +96,7 @@ def estimate(
         "output_bytes": found.shapes.bytes,
         "persistent_bytes": persistent_bytes,
         "temporary_bytes": work.temporary_bytes,
-        "source": np.where(unknown > 0, Source.UNKNOWN, source).astype(np.uint8),
+        "source": np.where(unknown > 0, CostSource.UNKNOWN, source).astype(np.uint8),
         "unknown": unknown,
         "flops": np.where(unknown > 0, 0, work.operations),
         "trips": found.trips,
@@ -114,25 +114,25 @@ def _checked(messages: GraphMessages, options: ReadingOptions, report_progress: 
 
 
 def _by_estimator(to_cost: GraphToCost, report_progress: ReportProgress) -> Estimate:
-    """What TensorFlow's estimator says, with the file's help where that tells more of shapes.
+    """The estimate of TensorFlow's estimator, with the shapes in the file where these are more precise.
 
-    An estimator that refuses the whole graph, for one op that is too large, say, tells nothing of any op.
+    An estimator that refuses the whole graph, for one op that is too large, say, reports nothing of any op.
     """
     report_progress(STAGE, 3, STEPS)
     properties: Properties = {}
-    told: AnnotatedShapes = {}
+    annotated: AnnotatedShapes = {}
     names = [node.name for node in to_cost.nodes]
     work = nothing_known(len(names))
     with suppress(CostError):
         item = item_of(to_cost.meta_graph)
         properties = asked_tensorflow(item.GetOpProperties)
-        told = add_annotated_shapes(to_cost, properties)
-        if told:
+        annotated = add_annotated_shapes(to_cost, properties)
+        if annotated:
             item = item_of(to_cost.meta_graph)
             properties = asked_tensorflow(item.GetOpProperties)
         report_progress(STAGE, 4, STEPS)
         work = work_of(item, names)
-    outputs = inferred_outputs(to_cost, properties, told)
+    outputs = inferred_outputs(to_cost, properties, annotated)
     correct_operations(to_cost.nodes, outputs, work)
     shapes = output_shapes(to_cost.nodes, outputs)
     reasons = (to_cost.unknown, work.unknown, shapes.unknown)
@@ -142,7 +142,7 @@ def _by_estimator(to_cost: GraphToCost, report_progress: ReportProgress) -> Esti
 
 
 def _needs_evaluation(messages: GraphMessages, estimate: Estimate) -> bool:
-    """Whether an evaluation may tell more than the estimator."""
+    """Whether an evaluation may find more than the estimator."""
     more = (Unknown.NOT_SAID, Unknown.TEXT, Unknown.TYPE)
     if np.any(~np.isin(estimate.unknown, more)):
         return True
@@ -156,9 +156,9 @@ def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOpt
     asked = ShapeFunctions()
     functions = {function.signature.name: function for function in messages.rest.library.function}
     calls = Calls(functions, messages.rest.library, asked)
-    told = _told(messages, options)
+    inputs = _known_inputs(messages, options)
     before = estimate.unknown > 0
-    evaluation = evaluate(nodes, types, told, estimate.outputs, options, asked, calls.outputs)
+    evaluation = evaluate(nodes, types, inputs, estimate.outputs, options, asked, calls.outputs)
     estimate.evaluation, estimate.outputs = evaluation, evaluation.outputs
     estimate.shapes = output_shapes(nodes, evaluation.outputs)
     _cost_one_by_one(nodes, to_cost, calls, estimate)
@@ -166,10 +166,19 @@ def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOpt
     _leave_out_bookkeeping(estimate)
     estimate.trips = np.array([evaluation.trips(op, nodes) for op in range(len(nodes))], dtype=np.int64)
     _leave_out_branches(nodes, estimate)
-    if options.batch_size is None and (tried := _told(messages, ReadingOptions(batch_size=TRIED_BATCH))) != told:
+    if (
+        options.batch_size is None
+        and (tried := _known_inputs(messages, ReadingOptions(batch_size=TRIED_BATCH))) != inputs
+    ):
         hints = [[] if op in tried else of_op for op, of_op in enumerate(evaluation.outputs)]
         again = evaluate(
-            nodes, types, tried | {op: told[op] for op in told if op not in tried}, hints, options, asked, calls.outputs
+            nodes,
+            types,
+            tried | {op: inputs[op] for op in inputs if op not in tried},
+            hints,
+            options,
+            asked,
+            calls.outputs,
         )
         estimate.batch_helps = _helped(nodes, estimate, again, before)
 
@@ -184,10 +193,10 @@ def _helped(
     return (helped, int(np.count_nonzero(estimate.unknown))) if helped else None
 
 
-def _told(messages: GraphMessages, options: ReadingOptions) -> dict[int, list[Known]]:
+def _known_inputs(messages: GraphMessages, options: ReadingOptions) -> dict[int, list[Known]]:
     """Input op → its outputs, as the file or a person has them."""
     given = given_shapes(messages, options)
-    told: dict[int, list[Known]] = {}
+    inputs: dict[int, list[Known]] = {}
     producer = messages.rest.versions.producer
     for op, node in enumerate(messages.nodes):
         if node.op in INPUTS and (op in given or node.op != "PlaceholderWithDefault"):
@@ -195,13 +204,13 @@ def _told(messages: GraphMessages, options: ReadingOptions) -> dict[int, list[Kn
             shape = given[op][0] if op in given else declared_shape(node, producer)
             if number == types_pb2.DT_RESOURCE:
                 items = Items(0, shape_of_message(shape)) if op in given else None
-                told[op] = [Known(number, (), None, items)]
+                inputs[op] = [Known(number, (), None, items)]
             else:
-                told[op] = [Known(number, shape_of_message(shape))]
+                inputs[op] = [Known(number, shape_of_message(shape))]
         elif op in given and node.op in ITERATORS:
             numbers = node.attr["output_types"].list.type
-            told[op] = [Known(n, shape_of_message(each)) for n, each in zip(numbers, given[op], strict=False)]
-    return told
+            inputs[op] = [Known(n, shape_of_message(each)) for n, each in zip(numbers, given[op], strict=False)]
+    return inputs
 
 
 def _cost_one_by_one(nodes: Sequence[Message], to_cost: GraphToCost, calls: Calls, estimate: Estimate) -> None:
@@ -371,7 +380,7 @@ def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
 
 
 def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, estimate: Estimate) -> None:
-    """Add the variables that a function has captured: their handles are fed, so that only who reads them tells."""
+    """Add the variables that a function captures: their handles are fed, so only their readers show what they are."""
     captured = {
         node.name: index
         for index, node in enumerate(to_cost.nodes)

@@ -51,13 +51,13 @@ def declared_shape(node: Message, producer: int) -> Message:
         shape.CopyFrom(node.attr["shape"].shape)
     if node.op == "Placeholder" and producer <= LAST_PRODUCER_OF_UNKNOWN_SCALARS and not shape.dim:
         shape.unknown_rank = True
-    told = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else []
-    if len(told) != 1 or told[0].unknown_rank:
+    annotated = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else []
+    if len(annotated) != 1 or annotated[0].unknown_rank:
         return shape
     if shape.unknown_rank:
-        shape.CopyFrom(told[0])
-    elif len(shape.dim) == len(told[0].dim):
-        for own, other in zip(shape.dim, told[0].dim, strict=True):
+        shape.CopyFrom(annotated[0])
+    elif len(shape.dim) == len(annotated[0].dim):
+        for own, other in zip(shape.dim, annotated[0].dim, strict=True):
             own.size = other.size if own.size < 0 else own.size
     return shape
 

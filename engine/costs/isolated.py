@@ -13,7 +13,7 @@ from tensorflow.core.protobuf import meta_graph_pb2
 
 from engine.costs import grappler
 from engine.costs.arithmetic import COUNTS, HEAVY, OURS, moved_bytes_of, operations_of
-from engine.costs.estimable import CALLS, OF_UNKNOWN_ARITHMETIC
+from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC, OPAQUE_CALLS
 from engine.costs.evaluation.asking import stand_in, write_shape
 from engine.costs.evaluation.known import Known
 from engine.costs.evaluation.queries import Query, tensor_of
@@ -74,7 +74,7 @@ def _own(query: Query) -> OpWork | None:
         return OpWork()
     if op_type not in registered_ops():
         return OpWork(unknown=Unknown.TYPE)
-    if op_type in CALLS:
+    if op_type in OPAQUE_CALLS:
         return OpWork(unknown=Unknown.FUNCTION)
     has_lists = any(each.number == types_pb2.DT_VARIANT for each in (*query.inputs, *query.outputs))
     if op_type in OURS or op_type in OF_UNKNOWN_ARITHMETIC or has_lists or (op_type in COUNTS and op_type in HEAVY):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.child.parent import ReportProgress
 from engine.clusters.catalogue import CATALOGUE, DEVICE_CLASSES, class_of_kind
 from engine.costs.cost_model import CostedGraph, CostModel, GraphWithShapes
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.costs.step_stats import devices_of, rows_of
 from engine.errors import CostError, GraphError, shortened
 from engine.graphs.graph import ComputationGraph
@@ -103,7 +103,7 @@ def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind:
         time_us=time_us,
         output_bytes=_output_bytes(costs, stats, op_of_row),
         temporary_bytes=_temporary_bytes(costs, stats, op_of_row),
-        source=np.where(measured, np.uint8(Source.MEASURED), costs.source),
+        source=np.where(measured, np.uint8(CostSource.MEASURED), costs.source),
     )
 
 
@@ -119,7 +119,7 @@ def notes_on_measured(costs: Costs, graph: ComputationGraph, stats: StepStats) -
     ]
     for other in DEVICE_CLASSES:
         here = measured.get(other, np.zeros(graph.op_count, dtype=bool))
-        lost = np.count_nonzero(anywhere & ~here & (costs.source == Source.UNKNOWN))
+        lost = np.count_nonzero(anywhere & ~here & (costs.source == CostSource.UNKNOWN))
         if lost:
             notes.append(
                 f"{lost} ops could not be estimated and are not measured on {other}: their times there are low."

@@ -1,6 +1,6 @@
 """The graph that the estimator sees: the uploaded one, with placeholders for what it cannot take. Runs in a child.
 
-- Ops that TensorFlow does not know: one placeholder for each output that is used, of the shape that the file tells.
+- Ops that TensorFlow does not know: one placeholder for each output that is used, of the shape in the file.
 - Inputs whose shapes a person gives: a placeholder of that shape; a variable's handle, where it is one.
 - Constants that are no shapes or axes: their bytes do not matter; a placeholder, too.
 - Devices are dropped: everything is on the one device of the virtual cluster. So are `_output_shapes`, which need not
@@ -167,7 +167,7 @@ def _placeholders(messages: GraphMessages, unknown: Set[int]) -> dict[int, list[
 
 
 def _types_of_outputs(messages: GraphMessages, unknown: Set[int]) -> dict[int, dict[int, int]]:
-    """DataType by output of each `unknown` op, as its consumers take it; float where they do not tell."""
+    """DataType by output of each `unknown` op, as its consumers take it; float where they do not say."""
     index_of_name = {messages.nodes[index].name: index for index in unknown}
     types: dict[int, dict[int, int]] = {index: {0: types_pb2.DT_FLOAT} for index in unknown}
     inputs = NodeTypes(messages.nodes, messages.rest.library).inputs

@@ -32,13 +32,13 @@ class OutputShapes:
     """[ops] why the shapes of its inputs and outputs are not all known, or `Unknown.NOT_SAID`"""
 
 
-def inferred_outputs(to_cost: GraphToCost, properties: Properties, told: AnnotatedShapes) -> list[list[Known]]:
+def inferred_outputs(to_cost: GraphToCost, properties: Properties, annotated: AnnotatedShapes) -> list[list[Known]]:
     """[ops] the outputs, from the `properties` that the estimator has inferred."""
     outputs: list[list[Known]] = []
     for index, node in enumerate(to_cost.nodes):
         sources = to_cost.names_of_outputs.get(index, [node.name])
         found = [each for source in sources for each in properties.get(source, [])]
-        for position, name in told.get(node.name, {}).items():
+        for position, name in annotated.get(node.name, {}).items():
             found[position] = properties[name][0]
         outputs.append([_inferred(node, position, each) for position, each in enumerate(found)])
     return outputs

@@ -205,7 +205,7 @@ def _time_us(message: Message) -> float:
 
 
 def _output_bytes(tensor: Message) -> int | None:
-    """Bytes of one output; None where the stats do not tell, and for handles."""
+    """Bytes of one output; None where the stats do not say, and for handles."""
     number = tensor.dtype % REFS_FROM
     if number in HANDLES:
         return None

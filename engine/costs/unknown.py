@@ -7,7 +7,7 @@ class Unknown(IntEnum):
     """Why there is no estimate. The numbers are stored: new reasons get new ones."""
 
     NOT_SAID = 0
-    """the cost is known, or nobody has said why it is not"""
+    """the cost is known, or unknown without a reason"""
     TYPE = 1
     FUNCTION = 2
     ARITHMETIC = 3

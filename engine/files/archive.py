@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _TEXTS = "texts"
-Part = TypeVar("Part", bound="DataclassInstance")
+ArchivePart = TypeVar("ArchivePart", bound="DataclassInstance")
 
 
 def pack(arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> bytes:
@@ -45,7 +45,9 @@ def fields_of(part: "DataclassInstance") -> tuple[dict[str, NDArray[np.generic]]
     return arrays, {key: value for key, value in values.items() if key not in arrays}
 
 
-def from_fields(part: type[Part], arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> Part:
+def from_fields(
+    part: type[ArchivePart], arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]
+) -> ArchivePart:
     """The inverse of `fields_of`; lists come back as tuples.
 
     A field that an earlier version did not write yet keeps its default.

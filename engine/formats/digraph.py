@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.graphs.graph import CONTROL
 from engine.prepared import PreparedGraph
 
@@ -38,7 +38,7 @@ def digraph(prepared: PreparedGraph) -> "networkx.DiGraph[str]":
             output_bytes=costs.output_bytes[start:end].tolist(),
             persistent_bytes=int(costs.persistent_bytes[op]),
             temporary_bytes=int(costs.temporary_bytes[op]),
-            source=Source(int(costs.source[op])).name.lower(),
+            source=CostSource(int(costs.source[op])).name.lower(),
         )
     names = graph.op_names
     rows = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_output.tolist(), strict=True)

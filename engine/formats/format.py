@@ -35,7 +35,7 @@ class Format:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A file that a child reads."""
 
     path: Path

@@ -12,7 +12,7 @@ from engine.child.parent import ReportProgress
 from engine.costs.cost_model import GraphWithShapes
 from engine.costs.estimated import EstimatedCosts
 from engine.errors import GraphError, LimitError, SettingsError, shortened
-from engine.formats.format import PLACED_FILE, Placing, ReadFile, Source
+from engine.formats.format import PLACED_FILE, Placing, ReadFile, SourceFile
 from engine.graphs.origin import Origin
 from engine.graphs.tensorflow.function_calls import calls_of, require_callable
 from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages, read_messages
@@ -27,7 +27,7 @@ INLINING = "inlining the functions"
 
 @dataclass(frozen=True, slots=True)
 class OpenedGraph:
-    """The GraphDef of a file, and what its container said of it."""
+    """The GraphDef of a file, and what its container says of it."""
 
     messages: GraphMessages
     origin: Origin = field(default_factory=Origin)
@@ -36,18 +36,18 @@ class OpenedGraph:
     """as in `ReadFile`"""
 
 
-def check(source: Source, report_progress: ReportProgress) -> None:
+def check(source: SourceFile, report_progress: ReportProgress) -> None:
     """Read the whole graph; its functions are not looked at. Raises GraphError."""
     report_progress(READING, 0, 0)
     check_messages(read_messages(source.path.read_bytes(), source.suffix), source)
 
 
-def check_messages(messages: GraphMessages, source: Source) -> None:
+def check_messages(messages: GraphMessages, source: SourceFile) -> None:
     """The same of a graph that was in some container."""
     graph_of_messages(messages, source.path.stem)
 
 
-def opened(source: Source, report_progress: ReportProgress) -> OpenedGraph:
+def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
     """The file's messages. Raises GraphError; SettingsError for a signature, of which a GraphDef has none."""
     if source.options.signature:
         what = f"a GraphDef has no signature {shortened(source.options.signature)}"
@@ -57,12 +57,12 @@ def opened(source: Source, report_progress: ReportProgress) -> OpenedGraph:
     return OpenedGraph(read_messages(content, source.suffix), content=content)
 
 
-def read(source: Source, report_progress: ReportProgress) -> ReadFile:
+def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """The graph and its estimated costs. Raises GraphError, LimitError, SettingsError."""
     return read_opened(opened(source, report_progress), source, report_progress)
 
 
-def read_opened(graph: OpenedGraph, source: Source, report_progress: ReportProgress) -> ReadFile:
+def read_opened(graph: OpenedGraph, source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """The same of a graph that was in some container."""
     graph = inlined(graph, source, report_progress)
     report_progress(READING, 0, 0)
@@ -72,7 +72,7 @@ def read_opened(graph: OpenedGraph, source: Source, report_progress: ReportProgr
     return ReadFile(with_shapes, EstimatedCosts(), origin, graph.content)
 
 
-def inlined(graph: OpenedGraph, source: Source, report_progress: ReportProgress) -> OpenedGraph:
+def inlined(graph: OpenedGraph, source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
     """The graph with the ops of its functions in the place of their calls; the same where it calls none.
 
     Raises GraphError, LimitError.
@@ -90,7 +90,7 @@ def inlined(graph: OpenedGraph, source: Source, report_progress: ReportProgress)
 
 
 def require_inlinable(messages: GraphMessages) -> None:
-    """What is wrong with the graph is said before TensorFlow sees it, whose sentences name no op.
+    """Errors of the graph are raised before TensorFlow sees it, since its sentences name no op.
 
     Raises GraphError, LimitError.
     """
@@ -98,7 +98,7 @@ def require_inlinable(messages: GraphMessages) -> None:
     require_callable(messages)
 
 
-def _require_bounded(messages: GraphMessages, source: Source) -> None:
+def _require_bounded(messages: GraphMessages, source: SourceFile) -> None:
     """What the inliner has made is no larger than a file may be."""
     if len(messages.nodes) > MOST_OPS:
         raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
@@ -108,7 +108,7 @@ def _require_bounded(messages: GraphMessages, source: Source) -> None:
         raise LimitError(what, allowed=f"at most {source.most_bytes} bytes", field="file")
 
 
-def write(source: Source, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
+def write(source: SourceFile, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
     """The graph with its devices. Raises PlacementError, GraphError, LimitError."""
     (folder / PLACED_FILE).write_bytes(placed(read(source, report_progress), source.suffix, placing))
 

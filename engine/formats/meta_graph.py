@@ -12,7 +12,7 @@ from pathlib import Path
 from engine.child.parent import ReportProgress
 from engine.errors import GraphError, SettingsError, shortened
 from engine.formats import graphdef
-from engine.formats.format import PLACED_FILE, Placing, ReadFile, Source
+from engine.formats.format import PLACED_FILE, Placing, ReadFile, SourceFile
 from engine.formats.graphdef import OPENING, OpenedGraph
 from engine.graphs.origin import Origin
 from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes, read_messages
@@ -48,23 +48,23 @@ class MetaGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepSignature:
     """What a step takes and is run for, as names of ops; no fetches: the whole graph."""
 
     feeds: tuple[str, ...] = ()
     fetches: tuple[str, ...] = ()
-    said_by: str = ""
+    source: str = ""
     """what of the file says so, for people"""
 
 
-def check(source: Source, report_progress: ReportProgress) -> None:
+def check(source: SourceFile, report_progress: ReportProgress) -> None:
     """Read the whole graph, whichever part of it a step would run. Raises GraphError."""
     report_progress(OPENING, 0, 0)
     meta_graph = meta_graph_of_file(source.path.read_bytes())
     graphdef.check_messages(read_messages(meta_graph.graph, ".pb"), source)
 
 
-def opened(source: Source, report_progress: ReportProgress) -> OpenedGraph:
+def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
     """What the collections say a step is run for, or the signature that is asked for."""
     report_progress(OPENING, 0, 0)
     meta_graph = meta_graph_of_file(source.path.read_bytes())
@@ -73,26 +73,26 @@ def opened(source: Source, report_progress: ReportProgress) -> OpenedGraph:
     return of_step(meta_graph, step_of_collections(meta_graph))
 
 
-def of_step(meta_graph: MetaGraph, step: Step) -> OpenedGraph:
+def of_step(meta_graph: MetaGraph, step: StepSignature) -> OpenedGraph:
     """The part of the graph that `step` runs; all of it where the step does not say."""
     messages = read_messages(meta_graph.graph, ".pb")
     notes: tuple[str, ...] = ()
     if step.fetches:
         before = len(messages.nodes)
         messages = pruned(messages, step.fetches)
-        notes = (f"Of the file's {before} ops those {len(messages.nodes)} were read that {step.said_by} needs.",)
+        notes = (f"Of the file's {before} ops those {len(messages.nodes)} were read that {step.source} needs.",)
     ops = {node.name for node in messages.nodes}
     feeds = tuple(name for name in step.feeds if name in ops)
     origin = Origin(feeds=feeds, fetches=step.fetches, signatures=signatures_of(meta_graph), notes=notes)
     return OpenedGraph(messages, origin)
 
 
-def read(source: Source, report_progress: ReportProgress) -> ReadFile:
+def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """The step's graph and its estimated costs. Raises GraphError, LimitError, SettingsError."""
     return graphdef.read_opened(opened(source, report_progress), source, report_progress)
 
 
-def write(source: Source, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
+def write(source: SourceFile, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
     """The step's GraphDef with its devices. Raises PlacementError, GraphError, LimitError."""
     (folder / PLACED_FILE).write_bytes(graphdef.placed(read(source, report_progress), source.suffix, placing))
 
@@ -157,21 +157,21 @@ def chosen_signature(meta_graph: MetaGraph, wanted: str) -> str:
     return chosen
 
 
-def step_of_signature(meta_graph: MetaGraph, wanted: str) -> Step:
+def step_of_signature(meta_graph: MetaGraph, wanted: str) -> StepSignature:
     """What the signature `wanted`, as in `chosen_signature`, takes and gives. Raises SettingsError."""
     chosen = chosen_signature(meta_graph, wanted)
     signature = meta_graph.rest.signature_def[chosen]
     feeds, fetches = ops_of(signature.inputs.values()), ops_of(signature.outputs.values())
-    return Step(tuple(sorted(set(feeds))), tuple(sorted(set(fetches))), f"signature {shortened(chosen)}")
+    return StepSignature(tuple(sorted(set(feeds))), tuple(sorted(set(fetches))), f"signature {shortened(chosen)}")
 
 
-def step_of_collections(meta_graph: MetaGraph) -> Step:
+def step_of_collections(meta_graph: MetaGraph) -> StepSignature:
     """What the collections say a step is run for, if they do."""
     for name in STEP_COLLECTIONS:
         listed = meta_graph.rest.collection_def[name].node_list.value if name in meta_graph.rest.collection_def else ()
         if listed:
-            return Step((), tuple(sorted({op_of(text) for text in listed})), f"collection {name}")
-    return Step()
+            return StepSignature((), tuple(sorted({op_of(text) for text in listed})), f"collection {name}")
+    return StepSignature()
 
 
 def ops_of(tensors: Iterable[Message]) -> Sequence[str]:

@@ -23,7 +23,7 @@ from engine.costs.measured import MeasuredCosts, step_stats_of
 from engine.errors import CostError, GraphError, SettingsError, shortened
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields
-from engine.formats.format import ReadFile, Source
+from engine.formats.format import ReadFile, SourceFile
 from engine.formats.registry import FORMATS, format_of, function
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import group_ops
@@ -48,7 +48,7 @@ STEPS = 4
 
 
 def keep_warm() -> None:
-    """Keep a process from which `prepare` forks its child, so that no reading waits until TensorFlow is loaded.
+    """Keep a process from which `prepare` forks its child, so that no reading waits for TensorFlow to load.
 
     For a process that reads many files: it ends with the caller's thread. A later call starts it again where it has
     ended, which does no reading harm; without it each reading starts a child on its own.
@@ -110,7 +110,7 @@ def prepare(
 
 
 def order_of(path: Path, suffix: str, options: ReadingOptions, limits: Limits) -> dict[str, Json]:
-    """What `source_of` makes a `Source` of in the child."""
+    """What `source_of` makes a `SourceFile` of in the child."""
     return {
         "path": str(path.absolute()),
         "suffix": suffix,
@@ -139,13 +139,15 @@ def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str 
         raise CostError("no such device kind", where=shortened(profile_kind), allowed=allowed, field="profile_kind")
 
 
-def source_of(order: Mapping[str, Json]) -> Source:
+def source_of(order: Mapping[str, Json]) -> SourceFile:
     """The file that an order is about. In the child, as all that follows."""
     options = ReadingOptions.from_json(cast(dict[str, Json], order["options"]))
-    return Source(Path(cast(str, order["path"])), cast(str, order["suffix"]), cast(int, order["most_bytes"]), options)
+    return SourceFile(
+        Path(cast(str, order["path"])), cast(str, order["suffix"]), cast(int, order["most_bytes"]), options
+    )
 
 
-def read_file(source: Source, report_progress: ReportProgress) -> ReadFile:
+def read_file(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """What the row of the file's format reads. Raises GraphError, CostError, LimitError, SettingsError."""
     file: ReadFile = function(FORMATS[source.suffix].read)(source, report_progress)
     return file

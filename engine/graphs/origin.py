@@ -32,7 +32,7 @@ NO_VARIABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a graph's file said beside its ops; empty where that is not known, as for graphs that nobody uploaded."""
+    """What a graph's file says beside its ops; empty where that is unknown, as for graphs that nobody uploaded."""
 
     format: str = ""
     """the file's suffix"""

@@ -48,14 +48,14 @@ def _consumers(nodes: Sequence[Message]) -> dict[str, list[Message]]:
 
 
 def _type_read(name: str, consumers: Mapping[str, Sequence[Message]]) -> int:
-    """The DataType that is read from the handle `name`, through ops that pass it on; float where nobody tells."""
+    """The DataType that is read from the handle `name`, through ops that pass it on; float where nobody says."""
     waiting, seen = [name], {name}
     while waiting:
         for node in consumers.get(waiting.pop(), ()):
             numbers = [int(node.attr[key].type) for key in TYPE_ATTRIBUTES if key in node.attr]
-            told = [number for number in numbers if number not in (types_pb2.DT_RESOURCE, types_pb2.DT_INVALID)]
-            if told:
-                return told[0]
+            known = [number for number in numbers if number not in (types_pb2.DT_RESOURCE, types_pb2.DT_INVALID)]
+            if known:
+                return known[0]
             if node.name not in seen:
                 seen.add(node.name)
                 waiting.append(node.name)

@@ -54,9 +54,9 @@ def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: Rep
         with v1.Session(config=settings) as session:
             run(session, start, {})
             ran = _executed(session, targets, feeds)
-            tell = Steps(report_progress, STAGE, 0, WARM_UP_STEPS + steps)
-            timed(session, targets, feeds, WARM_UP_STEPS, tell)
-            times = timed(session, targets, feeds, steps, tell)
+            progress = Steps(report_progress, STAGE, 0, WARM_UP_STEPS + steps)
+            timed(session, targets, feeds, WARM_UP_STEPS, progress)
+            times = timed(session, targets, feeds, steps, progress)
     texts: dict[str, Json] = {
         "devices": dict(real_name),
         "virtual": virtual,

@@ -49,10 +49,10 @@ def profile_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
     step_time_us: dict[str, Json] = {}
     processor_us: dict[str, Json] = {}
     for number, device_class in enumerate(classes):
-        tell = Steps(
+        progress = Steps(
             report_progress, STAGE, number * (WARM_UP_STEPS + 2 * steps), len(classes) * (WARM_UP_STEPS + 2 * steps)
         )
-        traced, times = _pass(runnable, device_class, steps, threads, tell)
+        traced, times = _pass(runnable, device_class, steps, threads, progress)
         stats.dev_stats.extend(each for each in traced.dev_stats if f"{device_class}:0" in each.device.upper())
         step_time_us[device_class] = median(times.wall_us)
         processor_us[device_class] = median(times.processor_us)
@@ -72,7 +72,7 @@ def profile_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
 
 
 def _pass(
-    runnable: RunnableGraph, device_class: str, steps: int, threads: int, tell: Steps
+    runnable: RunnableGraph, device_class: str, steps: int, threads: int, progress: Steps
 ) -> tuple[Message, StepTimes]:
     """The step stats of the median traced step on one device, and the times of untraced steps."""
     placed = type(runnable.graph)()
@@ -89,16 +89,16 @@ def _pass(
         with v1.Session(config=settings) as session:
             run(session, start, {})
             for _ in range(WARM_UP_STEPS):
-                tell.next()
+                progress.next()
                 run(session, targets, feeds)
-            times = timed(session, targets, feeds, steps, tell)
-            traced = [_traced(session, targets, feeds, tell.next) for _ in range(steps)]
+            times = timed(session, targets, feeds, steps, progress)
+            traced = [_traced(session, targets, feeds, progress.next) for _ in range(steps)]
     return median_step(traced), times
 
 
-def _traced(session: Any, targets: Sequence[Any], feeds: dict[Any, Any], tell: Callable[[], None]) -> Message:
+def _traced(session: Any, targets: Sequence[Any], feeds: dict[Any, Any], progress: Callable[[], None]) -> Message:
     """The step stats of one step."""
-    tell()
+    progress()
     metadata = config_pb2.RunMetadata()
     tracing = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
     run(session, targets, feeds, options=tracing, run_metadata=metadata)

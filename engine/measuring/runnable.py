@@ -17,7 +17,7 @@ from tensorflow.python.client import pywrap_tf_session
 from engine.errors import GraphError, shortened
 from engine.graphs.tensorflow.graphdef_messages import GraphMessages
 from engine.graphs.tensorflow.messages import Message
-from engine.graphs.tensorflow.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
+from engine.graphs.tensorflow.op_types import RUN_FUNCTIONS
 
 HARMLESS_TEXTS = frozenset(
     {
@@ -28,8 +28,6 @@ HARMLESS_TEXTS = frozenset(
     }
 )
 """attributes of text that name a way to compute, or a place inside of the step"""
-CALLS = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
-"""ops that run functions of the graph's library"""
 TEXTS = frozenset(
     {
         *("AsString", "StringJoin", "StringFormat", "ScalarSummary", "HistogramSummary", "TensorSummary"),
@@ -37,7 +35,7 @@ TEXTS = frozenset(
     }
 )
 """ops that make texts of numbers and texts in memory"""
-STATEFUL = CALLS | {
+STATEFUL = RUN_FUNCTIONS | {
     *("VarHandleOp", "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"),
     *("VarIsInitializedOp", "VariableShape", "Variable", "VariableV2", "TemporaryVariable", "DisableCopyOnRead"),
     *("ResourceGather", "ResourceGatherNd", "ResourceStridedSliceAssign", "ResourceCountUpTo"),
@@ -82,7 +80,7 @@ def require_runnable(nodes: Iterable[Message], messages: GraphMessages) -> bool:
     calls = False
     for node in nodes:
         _require(node, functions, "")
-        calls |= node.op in CALLS or node.op in functions
+        calls |= node.op in RUN_FUNCTIONS or node.op in functions
     if calls:
         for name, function in functions.items():
             for node in function.node_def:

@@ -85,7 +85,7 @@ def _clear_private(message: Message) -> None:
 
 
 def _shapes_of_inputs(messages: GraphMessages, needed: frozenset[str], options: ReadingOptions) -> dict[str, Message]:
-    """By name, the shape of each input that is needed and gets a value: TensorShapeProto. None for an untold handle."""
+    """TensorShapeProto by name of each input that is needed and gets a value; None for a handle of unknown content."""
     given = given_shapes(messages, options)
     shapes: dict[str, Message] = {}
     for index, node in enumerate(messages.nodes):
@@ -182,7 +182,7 @@ def session_settings(threads: int, parallel_ops: int, cpu_devices: int = 1) -> M
 
 @dataclass(slots=True)
 class Steps:
-    """Tells the steps of a run one by one."""
+    """Reports the steps of a run one by one."""
 
     report_progress: ReportProgress
     stage: str
@@ -219,11 +219,11 @@ class StepTimes:
     """of all threads together: what a step takes when nothing else keeps the processors busy, if it has one thread"""
 
 
-def timed(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], steps: int, tell: Steps) -> StepTimes:
+def timed(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], steps: int, progress: Steps) -> StepTimes:
     """Run so many steps."""
     wall_us, processor_us = [], []
     for _ in range(steps):
-        tell.next()
+        progress.next()
         wall, processor = time.perf_counter(), time.process_time()
         run(session, fetches, feeds)
         wall_us.append((time.perf_counter() - wall) * 1e6)

@@ -18,7 +18,7 @@ import numpy as np
 from engine.events import Json, ShouldStop
 from engine.files.archive import pack, unpack
 from engine.placers.exhaustive import Exhaustive
-from engine.placers.local_search import LocalSearch
+from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.placer import ResumablePlacer
 from engine.placers.policy_passes import evaluate_passes
 from engine.placers.quick_starts import LIST_METHODS, best_start, evaluate_methods, evaluate_one_device, start_of
@@ -134,7 +134,7 @@ class Auto:
     def _search(self, name: str) -> ResumablePlacer:
         if name == "exhaustive":
             return Exhaustive(checkpoint_seconds=self.settings.checkpoint_seconds)
-        return LocalSearch(checkpoint_seconds=self.settings.checkpoint_seconds, list_starts=False)
+        return LocalSearchPlacer(checkpoint_seconds=self.settings.checkpoint_seconds, list_starts=False)
 
 
 def _methods(problem: PlacementProblem) -> list[str]:

@@ -68,7 +68,7 @@ def offspring(
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class GenerationShares:
     """How a generation is made up."""
 
     population: int
@@ -84,7 +84,7 @@ class Shares:
 
 
 def next_generation(
-    keys: NDArray[np.float64], proposals: Proposals, shares: Shares, rng: np.random.Generator
+    keys: NDArray[np.float64], proposals: Proposals, shares: GenerationShares, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """[population − elite, groups, devices] the new ones from `keys` [population, groups, devices], the best first."""
     elite, others = keys[: shares.elite], keys[shares.elite :]
@@ -122,27 +122,27 @@ def breed(
     problem: PlacementProblem,
     scorer: Scorer,
     proposals: Proposals,
-    shares: Shares,
+    shares: GenerationShares,
     evaluations: int,
     rng: np.random.Generator,
 ) -> float:
     """One search from a fresh population for so many `evaluations`; the best score that it came upon."""
     last = scorer.room(evaluations)
     keys = newcomers(proposals, min(shares.population, last), rng)
-    scorerd = scorer.evaluate(decoded(keys, problem.allowed))
+    scored = scorer.evaluate(decoded(keys, problem.allowed))
     used = len(keys)
     while used < last and not scorer.over():
-        order = scorerd.order()
-        keys, scorerd = keys[order], scorerd.taken(order)
+        order = scored.order()
+        keys, scored = keys[order], scored.taken(order)
         born = next_generation(keys, proposals, shares, rng)[: last - used]
         worth = scorer.evaluate(decoded(born, problem.allowed))
         used += len(born)
         keys = np.concatenate([keys[: shares.elite], born])
-        scorerd = scorerd.taken(np.arange(shares.elite)).followed_by(worth)
-    return float(scorerd.scores[scorerd.order()[0]])
+        scored = scored.taken(np.arange(shares.elite)).followed_by(worth)
+    return float(scored.scores[scored.order()[0]])
 
 
-def shares_of(method: str, population: int, elite_share: float, mutant_share: float) -> Shares:
+def shares_of(method: str, population: int, elite_share: float, mutant_share: float) -> GenerationShares:
     """Integers of a population; at least one elite and one other. Raises SettingsError."""
     elite, mutants = max(1, round(elite_share * population)), round(mutant_share * population)
     if elite + mutants >= population:
@@ -152,4 +152,4 @@ def shares_of(method: str, population: int, elite_share: float, mutant_share: fl
             allowed="together less than 1",
             field="settings",
         )
-    return Shares(population, elite, mutants)
+    return GenerationShares(population, elite, mutants)

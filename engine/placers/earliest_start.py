@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.search.tasks import BUS, NONE, NOWHERE, Tasks, find_candidates, occupy, rest_time, transfer_time
+from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE
+from engine.search.tasks import Tasks, find_candidates, occupy, rest_time, transfer_time
 from engine.simulator.compiled import compiled, inlined
 
 SIZE = 1
@@ -46,16 +47,16 @@ def pop(heap: NDArray[np.int64], count: NDArray[np.int64]) -> int:
     return int(smallest)
 
 
-NOTHING = -1
+NO_TASK = -1
 
 
-class Schedule(NamedTuple):
+class EarliestStartSchedule(NamedTuple):
     """What has been placed so far, for compiled code."""
 
     group_device: NDArray[np.int32]
-    """[groups] or `NOWHERE`"""
+    """[groups] or `NO_DEVICE`"""
     device: NDArray[np.int32]
-    """[tasks] or `NOWHERE`"""
+    """[tasks] or `NO_DEVICE`"""
     end_us: NDArray[np.float64]
     """[tasks] that are placed"""
     left_bytes: NDArray[np.float64]
@@ -63,7 +64,7 @@ class Schedule(NamedTuple):
     free_us: NDArray[np.float64]
     """[devices] when the last task there ends"""
     last: NDArray[np.int64]
-    """[devices] the last task there, or `NOTHING`"""
+    """[devices] the last task there, or `NO_TASK`"""
     arrival_us: NDArray[np.float64]
     """[flows, devices] when a flow that has been sent arrives; NaN before"""
     sent_us: NDArray[np.float64]
@@ -99,7 +100,7 @@ def schedule_earliest_start(
     if it started so much later (which changes nothing on equal devices); of equals the task with the higher `priority`
     [tasks], the lower task, the lower device. Only devices with room are looked at, `capacity_bytes` [devices].
 
-    `favourite` [tasks]: each task's favourite child, or `NOTHING`. A device waits for the favourite child of its last
+    `favourite` [tasks]: each task's favourite child, or `NO_TASK`. A device waits for the favourite child of its last
     task once that is ready and can start nowhere earlier; until then it takes only tasks that could start on any
     device.
     """
@@ -131,7 +132,7 @@ def _schedule(
     for task in range(count):
         if ready.pending[task] == 0:
             _wait(ready, task)
-    awaited = np.full(devices, NOTHING)
+    awaited = np.full(devices, NO_TASK)
     while ready.counts[0] + ready.counts[1] > 0:
         for device in range(devices):
             awaited[device] = _awaited(tasks, schedule, ready, favourite, device)
@@ -150,7 +151,7 @@ def _wait(ready: Ready, task: int) -> None:
 @inlined
 def _next(
     tasks: Tasks,
-    schedule: Schedule,
+    schedule: EarliestStartSchedule,
     ready: Ready,
     awaited: NDArray[np.int64],
     order: NDArray[np.int64],
@@ -165,7 +166,7 @@ def _next(
             break
         pop(ready.anywhere, ready.counts)
         _wait(ready, first)
-    best_us, best_place, best_device, place = np.inf, NOTHING, NOWHERE, 0
+    best_us, best_place, best_device, place = np.inf, NO_TASK, NO_DEVICE, 0
     while place < ready.counts[0]:
         task = ready.waiting[place]
         start_us, device = _best_start(tasks, schedule, ready, awaited, task)
@@ -215,16 +216,16 @@ def _release(tasks: Tasks, ready: Ready, task: int) -> None:
 
 
 @inlined
-def _empty_schedule(tasks: Tasks, capacity_bytes: NDArray[np.float64]) -> Schedule:
+def _empty_schedule(tasks: Tasks, capacity_bytes: NDArray[np.float64]) -> EarliestStartSchedule:
     count, devices = tasks.time_us.shape
     flows = len(tasks.flow_bytes)
-    return Schedule(
-        np.full(len(tasks.memory_bytes), NOWHERE, np.int32),
-        np.full(count, NOWHERE, np.int32),
+    return EarliestStartSchedule(
+        np.full(len(tasks.memory_bytes), NO_DEVICE, np.int32),
+        np.full(count, NO_DEVICE, np.int32),
         np.zeros(count),
         capacity_bytes.copy(),
         np.zeros(devices),
-        np.full(devices, NOTHING),
+        np.full(devices, NO_TASK),
         np.full((flows, devices), np.nan),
         np.full(flows, np.nan),
         np.zeros((devices, devices)),
@@ -233,7 +234,7 @@ def _empty_schedule(tasks: Tasks, capacity_bytes: NDArray[np.float64]) -> Schedu
 
 @inlined
 def _best_start(
-    tasks: Tasks, schedule: Schedule, ready: Ready, awaited: NDArray[np.int64], task: int
+    tasks: Tasks, schedule: EarliestStartSchedule, ready: Ready, awaited: NDArray[np.int64], task: int
 ) -> tuple[float, int]:
     """The task's earliest start, with what a slower device adds, and the device."""
     devices = len(awaited)
@@ -244,10 +245,10 @@ def _best_start(
             fastest_us = min(fastest_us, tasks.time_us[task, device])
             ready.data_us[device] = _data_us(tasks, schedule, task, device)
             anywhere_us = max(anywhere_us, ready.data_us[device])
-    best_us, best = np.inf, NOWHERE
+    best_us, best = np.inf, NO_DEVICE
     for device in range(devices):
         if ready.candidates[device]:
-            waits = awaited[device] != NOTHING and awaited[device] != task
+            waits = awaited[device] != NO_TASK and awaited[device] != task
             data_us = anywhere_us if waits else ready.data_us[device]
             start_us = max(schedule.free_us[device], data_us) + (tasks.time_us[task, device] - fastest_us)
             if start_us < best_us:
@@ -256,7 +257,7 @@ def _best_start(
 
 
 @inlined
-def _data_us(tasks: Tasks, schedule: Schedule, task: int, device: int) -> float:
+def _data_us(tasks: Tasks, schedule: EarliestStartSchedule, task: int, device: int) -> float:
     """When all that the task takes can be on the device."""
     latest_us = 0.0
     for place in range(tasks.input_first[task], tasks.input_first[task + 1]):
@@ -265,7 +266,7 @@ def _data_us(tasks: Tasks, schedule: Schedule, task: int, device: int) -> float:
 
 
 @inlined
-def _arrival_us(tasks: Tasks, schedule: Schedule, flow: int, device: int) -> float:
+def _arrival_us(tasks: Tasks, schedule: EarliestStartSchedule, flow: int, device: int) -> float:
     """When the flow is on the device: it is made there, has been sent there, or would be sent next."""
     producer = tasks.flow_producer[flow]
     source = schedule.device[producer]
@@ -279,12 +280,12 @@ def _arrival_us(tasks: Tasks, schedule: Schedule, flow: int, device: int) -> flo
 
 
 @inlined
-def _send_start_us(tasks: Tasks, schedule: Schedule, flow: int, source: int, device: int) -> float:
+def _send_start_us(tasks: Tasks, schedule: EarliestStartSchedule, flow: int, source: int, device: int) -> float:
     """When the flow starts on its way: on a bus one transfer serves all devices."""
     end_us = schedule.end_us[tasks.flow_producer[flow]]
-    if tasks.links.contention == NONE:
+    if tasks.links.contention == NONE_CODE:
         return float(end_us)
-    if tasks.links.contention == BUS:
+    if tasks.links.contention == BUS_CODE:
         if not np.isnan(schedule.sent_us[flow]):
             return float(schedule.sent_us[flow])
         return float(max(end_us, schedule.channel_free_us[source, 0]))
@@ -292,7 +293,7 @@ def _send_start_us(tasks: Tasks, schedule: Schedule, flow: int, source: int, dev
 
 
 @inlined
-def _place(tasks: Tasks, schedule: Schedule, task: int, device: int) -> None:
+def _place(tasks: Tasks, schedule: EarliestStartSchedule, task: int, device: int) -> None:
     """The task goes to the device, and what it takes is sent there, in the order in which it was made."""
     start_us = schedule.free_us[device]
     flows = tasks.input_flow[tasks.input_first[task] : tasks.input_first[task + 1]]
@@ -304,7 +305,7 @@ def _place(tasks: Tasks, schedule: Schedule, task: int, device: int) -> None:
         if source != device and np.isnan(schedule.arrival_us[flow, device]):
             schedule.sent_us[flow] = _send_start_us(tasks, schedule, flow, source, device)
             schedule.arrival_us[flow, device] = arrival_us
-            column = 0 if tasks.links.contention == BUS else device
+            column = 0 if tasks.links.contention == BUS_CODE else device
             rested_us = arrival_us + rest_time(tasks, flow)
             schedule.channel_free_us[source, column] = max(schedule.channel_free_us[source, column], rested_us)
     occupy(tasks, schedule.group_device, schedule.left_bytes, task, device)
@@ -314,13 +315,15 @@ def _place(tasks: Tasks, schedule: Schedule, task: int, device: int) -> None:
 
 
 @inlined
-def _awaited(tasks: Tasks, schedule: Schedule, ready: Ready, favourite: NDArray[np.int64], device: int) -> int:
-    """The task for which the device waits, or `NOTHING`."""
-    if schedule.last[device] == NOTHING:
-        return NOTHING
+def _awaited(
+    tasks: Tasks, schedule: EarliestStartSchedule, ready: Ready, favourite: NDArray[np.int64], device: int
+) -> int:
+    """The task for which the device waits, or `NO_TASK`."""
+    if schedule.last[device] == NO_TASK:
+        return NO_TASK
     child = favourite[schedule.last[device]]
-    if child == NOTHING or schedule.device[child] != NOWHERE or ready.pending[child] > 0:
-        return NOTHING
+    if child == NO_TASK or schedule.device[child] != NO_DEVICE or ready.pending[child] > 0:
+        return NO_TASK
     find_candidates(tasks, schedule.group_device, schedule.left_bytes, child, ready.candidates)
     earliest_us, own_us = np.inf, np.inf
     for other in range(len(ready.candidates)):
@@ -329,4 +332,4 @@ def _awaited(tasks: Tasks, schedule: Schedule, ready: Ready, favourite: NDArray[
             earliest_us = min(earliest_us, start_us)
             if other == device:
                 own_us = start_us
-    return int(child) if own_us == earliest_us and own_us < np.inf else NOTHING
+    return int(child) if own_us == earliest_us and own_us < np.inf else NO_TASK

@@ -12,6 +12,7 @@ import numpy as np
 from engine.errors import SettingsError
 from engine.events import Json, ShouldStop
 from engine.problem import MOST_EVALUATIONS, ChunkBest, PlacementProblem
+from engine.search.chunk_result import chunk_best, chunk_size, new_chunk_result
 from engine.search.enumeration import (
     MOST_COUNTED,
     Odometer,
@@ -20,7 +21,6 @@ from engine.search.enumeration import (
     enumerate_placements,
     first_placement,
 )
-from engine.search.found import chunk_best, chunk_size, new_found
 from engine.search.symmetry import interchangeable_devices
 from engine.settings import machine
 from engine.settings.fields import require_allowed
@@ -61,7 +61,7 @@ class _Enumeration:
     """All placements of a problem, in chunks."""
 
     def __init__(self, problem: PlacementProblem, state: bytes | None) -> None:
-        """At the first placement, or where `state` was told. Raises SettingsError where there are too many."""
+        """At the first placement, or where `state` says. Raises SettingsError where there are too many."""
         self._problem = problem
         class_of_device = interchangeable_devices(problem)
         self.left = count_placements(problem.allowed, class_of_device)
@@ -73,7 +73,7 @@ class _Enumeration:
         if self.left > problem.ledger.remaining:
             raise _too_many(self.left, problem)
         self._scratch = problem.simulator.new_scratch()
-        self._found = new_found(problem.group_count)
+        self._found = new_chunk_result(problem.group_count)
 
     def evaluate(self, count: int) -> ChunkBest:
         enumerate_placements(
@@ -93,7 +93,7 @@ class _Enumeration:
 
 def _too_many(count: int, problem: PlacementProblem) -> SettingsError:
     ledger = problem.ledger
-    told = f"{count}" if count < MOST_COUNTED else f"more than {MOST_COUNTED:.0e}"
+    shown = f"{count}" if count < MOST_COUNTED else f"more than {MOST_COUNTED:.0e}"
     needed = ledger.used + count
     allowed = (
         f"at least {needed} evaluations, of which {ledger.used} are spent already"
@@ -101,7 +101,7 @@ def _too_many(count: int, problem: PlacementProblem) -> SettingsError:
         else f"at most {MOST_EVALUATIONS - ledger.used} placements: fewer groups or devices, or another method"
     )
     return SettingsError(
-        f"there are {told} placements and {ledger.remaining} evaluations left",
+        f"there are {shown} placements and {ledger.remaining} evaluations left",
         where="exhaustive",
         allowed=allowed,
         field="evaluations",

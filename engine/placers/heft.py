@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
-from engine.placers.list_plans import Plan, evaluate_plans
+from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
 from engine.search.earliest_finish import schedule_earliest_finish
 from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ranks
@@ -23,17 +23,17 @@ from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ran
 
 @dataclass(frozen=True, slots=True)
 class Heft:
-    """Makes its plan for ops, and for groups."""
+    """Schedules ops, then groups."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        plans = [_plan(tasks_of_ops(problem)), _plan(tasks_of_groups(problem))]
-        evaluate_plans(problem, plans, should_stop)
+        schedulers = [_scheduler(tasks_of_ops(problem)), _scheduler(tasks_of_groups(problem))]
+        evaluate_schedules(problem, schedulers, should_stop)
 
 
-def _plan(tasks: Tasks) -> Plan:
+def _scheduler(tasks: Tasks) -> ListScheduler:
     order = np.argsort(-upward_ranks(tasks), kind="stable")
 
-    def plan(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
+    def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
         return schedule_earliest_finish(tasks, order, room_bytes)[0]
 
-    return plan
+    return schedule

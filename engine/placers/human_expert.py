@@ -70,7 +70,7 @@ class Branches:
 
 
 def read_layers(graph: ComputationGraph) -> Layers | None:
-    """The layers of a recurrent network; None where no name tells of one."""
+    """The layers of a recurrent network; None where no name shows one."""
     names = [own_name(name) for name in graph.op_names]
     unrolled = any(_UNROLLED_LAYER.search(name) for name in names)
     number_of_op = [_layer_number(name, unrolled) for name in names]
@@ -89,7 +89,7 @@ def read_layers(graph: ComputationGraph) -> Layers | None:
 
 
 def read_branches(graph: ComputationGraph) -> Branches | None:
-    """The branches of blocks that have at least two; None where no name tells of one."""
+    """The branches of blocks that have at least two; None where no name shows one."""
     found = [_BRANCH.search(own_name(name)) for name in graph.op_names]
     keys = [(match.string[: match.start()], match[1].lower()) if match else None for match in found]
     branches = sorted({key for key in keys if key is not None})
@@ -109,7 +109,7 @@ def own_name(name: str) -> str:
 
 
 def _layer_number(name: str, unrolled: bool) -> int | None:
-    """The number of the layer that a name tells. `unrolled`: the graph has layers with steps, so `layer_1` is one."""
+    """The number of the layer in a name. `unrolled`: the graph has layers with steps, so `layer_1` is one."""
     if unrolled:
         found = _NUMBERED_LAYER.search(name)
         return int(found[1]) if found else None
@@ -162,7 +162,7 @@ LEAST_TIME_US = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class HumanExpert:
-    """One placement. Raises InfeasibleError for a graph whose names tell of neither layers nor branches."""
+    """One placement. Raises InfeasibleError for a graph whose names show neither layers nor branches."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         is_cpu = np.array([device.is_cpu for device in problem.cluster.devices])
@@ -182,7 +182,7 @@ def _number_of_op(problem: PlacementProblem, devices: int) -> NDArray[np.int64]:
     if branches is not None:
         return _devices_of_branches(branches, time_of_op(problem), devices)
     raise InfeasibleError(
-        "no rule for a graph whose names tell of neither LSTM layers nor branches of a block",
+        "no rule for a graph whose names show neither LSTM layers nor branches of a block",
         where="human_expert",
         allowed="names such as layer_0/step_1, lstm_1, multi_rnn_cell/cell_1, or mixed_0/branch_1",
     )

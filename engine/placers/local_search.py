@@ -14,12 +14,11 @@ import numpy as np
 from engine.events import Json, ShouldStop
 from engine.placers.quick_starts import LIST_METHODS, evaluate_methods, evaluate_one_device
 from engine.problem import PlacementProblem
-from engine.search.local_search import LocalSearch as Search
-from engine.search.local_search import LocalSearchSettings
+from engine.search.local_search import LocalSearch, LocalSearchSettings
 from engine.settings.making import make_settings
 
 
-class LocalSearch:
+class LocalSearchPlacer:
     """Anneals until the budget is spent, or until its answer is proven to be the optimum."""
 
     def __init__(self, **settings: Json) -> None:
@@ -38,7 +37,7 @@ class LocalSearch:
             if self.settings.list_starts:
                 evaluate_methods(problem, LIST_METHODS, rng, should_stop)
         if not problem.ledger.spent:
-            search = Search(problem, self.settings, rng, should_stop)
+            search = LocalSearch(problem, self.settings, rng, should_stop)
             if self._state is not None:
                 search.restore(self._state)
             search.run()

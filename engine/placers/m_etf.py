@@ -6,7 +6,7 @@ SoCC 2020, section 3.2; the method without memory: Hwang, Chow, Anger, Lee, SIAM
 Deviations: what moves together is placed together, read in both ways of `engine/search/tasks.py`, both
 evaluated; of equal starts the op with the higher upward rank goes first, which the paper leaves open; on unequal
 devices, of which the paper has none, a device counts as if it started later by what it needs longer than the op's
-fastest; where no device has room the one with most room left is taken, and the plan is made again with less room where
+fastest; where no device has room the one with most room left is taken, and the method runs again with less room where
 the simulator finds a device too full.
 """
 
@@ -16,25 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
-from engine.placers.earliest_start import NOTHING, schedule_earliest_start
-from engine.placers.list_plans import Plan, evaluate_plans
+from engine.placers.earliest_start import NO_TASK, schedule_earliest_start
+from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
 from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ranks
 
 
 @dataclass(frozen=True, slots=True)
 class MEtf:
-    """Makes its plan for ops, and for groups."""
+    """Schedules ops, then groups."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        plans = [_plan(tasks_of_ops(problem)), _plan(tasks_of_groups(problem))]
-        evaluate_plans(problem, plans, should_stop)
+        schedulers = [_scheduler(tasks_of_ops(problem)), _scheduler(tasks_of_groups(problem))]
+        evaluate_schedules(problem, schedulers, should_stop)
 
 
-def _plan(tasks: Tasks) -> Plan:
-    ranks, no_favourites = upward_ranks(tasks), np.full(len(tasks.group), NOTHING)
+def _scheduler(tasks: Tasks) -> ListScheduler:
+    ranks, no_favourites = upward_ranks(tasks), np.full(len(tasks.group), NO_TASK)
 
-    def plan(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
+    def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
         return schedule_earliest_start(tasks, ranks, no_favourites, room_bytes)[0]
 
-    return plan
+    return schedule

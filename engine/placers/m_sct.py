@@ -4,7 +4,7 @@ Source: Jeon, Cai, Srivastava, Jiang, Ke, Meng, Xie, Gupta: Baechi: fast device 
 SoCC 2020, section 3.3; the method without memory: Hanen, Munier (1995).
 
 Deviations: those of m-ETF; the relaxation is solved by HiGHS instead of Mosek, at the time of each op on its fastest
-device and the mean link; a solver that needs more than `iterations` is told as an event, and what follows is m-ETF.
+device and the mean link; a solver that needs more than `iterations` is reported as an event, and m-ETF takes over.
 
 Favourite children by a linear relaxation: which consumer of each task should share its device.
 
@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
-from engine.placers.earliest_start import NOTHING, schedule_earliest_start
-from engine.placers.list_plans import Plan, evaluate_plans
+from engine.placers.earliest_start import NO_TASK, schedule_earliest_start
+from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
 from engine.search.tasks import Tasks, mean_link, tasks_of_groups, tasks_of_ops, upward_ranks
 from engine.settings.fields import number, require_allowed, whole
@@ -34,7 +34,7 @@ ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class TaskPairs:
     """Pairs of tasks, each once, sorted."""
 
     producer: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Relaxation:
     makespan_us: float
 
 
-def edges_of(tasks: Tasks) -> Edges:
+def edges_of(tasks: Tasks) -> TaskPairs:
     """Which tasks take from which, and how long that takes to send."""
     count = len(tasks.group)
     flow = np.repeat(np.arange(len(tasks.flow_bytes)), np.diff(tasks.consumer_first))
@@ -63,10 +63,10 @@ def edges_of(tasks: Tasks) -> Edges:
     np.add.at(sent_bytes, edge, tasks.flow_bytes[flow] * tasks.flow_trips[flow])
     np.maximum.at(trips, edge, tasks.flow_trips[flow])
     latency_us, bandwidth_bytes_per_us = mean_link(tasks.links)
-    return Edges(pair // count, pair % count, latency_us * trips + sent_bytes / bandwidth_bytes_per_us)
+    return TaskPairs(pair // count, pair % count, latency_us * trips + sent_bytes / bandwidth_bytes_per_us)
 
 
-def solve_relaxation(edges: Edges, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
+def solve_relaxation(edges: TaskPairs, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
     """The relaxation for tasks that take `time_us` [tasks]; None where the solver needs more than `iterations`.
 
     Where a task's only consumer takes from it alone nothing is sent in some best solution: such chains count as one
@@ -76,7 +76,7 @@ def solve_relaxation(edges: Edges, time_us: NDArray[np.float64], iterations: int
     heads, number = np.unique(head, return_inverse=True)
     chain_us = np.zeros(len(heads))
     np.add.at(chain_us, number, time_us)
-    between = Edges(number[edges.producer[~inside]], number[edges.consumer[~inside]], edges.transfer_us[~inside])
+    between = TaskPairs(number[edges.producer[~inside]], number[edges.consumer[~inside]], edges.transfer_us[~inside])
     solution = _solved(between, chain_us, iterations)
     if solution is None:
         return None
@@ -85,7 +85,7 @@ def solve_relaxation(edges: Edges, time_us: NDArray[np.float64], iterations: int
     return Relaxation(x, solution.makespan_us)
 
 
-def _chains(edges: Edges, tasks: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _chains(edges: TaskPairs, tasks: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """[tasks] the first task of the chain in which each is, and [edges] whether an edge lies within a chain."""
     given = np.bincount(edges.producer, minlength=tasks)
     taken = np.bincount(edges.consumer, minlength=tasks)
@@ -97,7 +97,7 @@ def _chains(edges: Edges, tasks: int) -> tuple[NDArray[np.int64], NDArray[np.boo
     return head, inside
 
 
-def _solved(edges: Edges, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
+def _solved(edges: TaskPairs, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
     from scipy.optimize import linprog  # takes a moment to load
     from scipy.sparse import coo_matrix
 
@@ -118,7 +118,7 @@ def _solved(edges: Edges, time_us: NDArray[np.float64], iterations: int) -> Rela
 
 
 def _constraints(
-    edges: Edges, time: NDArray[np.float64], transfer: NDArray[np.float64]
+    edges: TaskPairs, time: NDArray[np.float64], transfer: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Rows, columns, values of a matrix, and limits: matrix · (x [edges], start [tasks], makespan) ≤ limits."""
     count, tasks = len(edges.producer), len(time)
@@ -132,18 +132,18 @@ def _constraints(
     for owner in (edges.producer, edges.consumer):  # all but one are sent
         degree = np.bincount(owner, minlength=tasks)
         several = np.flatnonzero(degree > 1)
-        row_of = np.full(tasks, NOTHING)
+        row_of = np.full(tasks, NO_TASK)
         row_of[several] = height + np.arange(len(several))
-        counted = row_of[owner] != NOTHING
+        counted = row_of[owner] != NO_TASK
         rows, columns = [*rows, row_of[owner[counted]]], [*columns, edge[counted]]
         values.append(-np.ones(int(counted.sum())))
         limits, height = [*limits, (1 - degree[several]).astype(np.float64)], height + len(several)
     return np.concatenate(rows), np.concatenate(columns), np.concatenate(values), np.concatenate(limits)
 
 
-def favourites(edges: Edges, x: NDArray[np.float64], tasks: int, threshold: float) -> NDArray[np.int64]:
-    """[tasks] each task's favourite child, or `NOTHING`: the consumer whose x lies below `threshold`, at most 0.5."""
-    favourite = np.full(tasks, NOTHING)
+def favourites(edges: TaskPairs, x: NDArray[np.float64], tasks: int, threshold: float) -> NDArray[np.int64]:
+    """[tasks] each task's favourite child, or `NO_TASK`: the consumer whose x lies below `threshold`, at most 0.5."""
+    favourite = np.full(tasks, NO_TASK)
     chosen = x < threshold - ROUNDING
     favourite[edges.producer[chosen]] = edges.consumer[chosen]
     return favourite
@@ -151,7 +151,7 @@ def favourites(edges: Edges, x: NDArray[np.float64], tasks: int, threshold: floa
 
 @dataclass(frozen=True, slots=True)
 class MSct:
-    """Makes its plan for ops, and for groups."""
+    """Schedules ops, then groups."""
 
     threshold: float = number(0.5, 0.0, 0.5, "an edge whose x lies below is one to a favourite child")
     iterations: int = whole(50_000, 1, 10**9, "of the simplex method, at most")
@@ -160,24 +160,27 @@ class MSct:
         require_allowed(self, "m_sct")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        plans = [self._plan(problem, tasks_of_ops(problem)), self._plan(problem, tasks_of_groups(problem))]
-        evaluate_plans(problem, plans, should_stop)
+        schedulers = [
+            self._scheduler(problem, tasks_of_ops(problem)),
+            self._scheduler(problem, tasks_of_groups(problem)),
+        ]
+        evaluate_schedules(problem, schedulers, should_stop)
 
-    def _plan(self, problem: PlacementProblem, tasks: Tasks) -> Plan:
+    def _scheduler(self, problem: PlacementProblem, tasks: Tasks) -> ListScheduler:
         ranks, favourite = upward_ranks(tasks), self._favourites(problem, tasks)
 
-        def plan(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
+        def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
             return schedule_earliest_start(tasks, ranks, favourite, room_bytes)[0]
 
-        return plan
+        return schedule
 
     def _favourites(self, problem: PlacementProblem, tasks: Tasks) -> NDArray[np.int64]:
-        """[tasks] each task's favourite child; none where the relaxation is not solved, which is told."""
+        """[tasks] each task's favourite child; none where the relaxation is not solved, which it reports."""
         count, edges = len(tasks.group), edges_of(tasks)
         relaxation = solve_relaxation(edges, tasks.time_us.min(axis=1), self.iterations)
         if relaxation is None:
             problem.progress(f"no favourite children: not solved within {self.iterations} iterations", 0, count)
-            return np.full(count, NOTHING)
+            return np.full(count, NO_TASK)
         favourite = favourites(edges, relaxation.x, count, self.threshold)
-        problem.progress("favourite children found", int((favourite != NOTHING).sum()), count)
+        problem.progress("favourite children found", int((favourite != NO_TASK).sum()), count)
         return favourite

@@ -6,7 +6,7 @@ op's.
 
 Deviations: groups in the place of ops; the cap is never above the device's memory; CPUs of a cluster that has other
 devices are not filled, and get only what may go nowhere else: the paper's devices are equal; where no device has room
-the one with most room left is taken, and the plan is made again with less room where the simulator finds a device too
+the one with most room left is taken, and it runs again with less room where the simulator finds a device too
 full.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.events import ShouldStop
-from engine.placers.list_plans import evaluate_plans
+from engine.placers.list_schedules import evaluate_schedules
 from engine.problem import PlacementProblem
 from engine.search.tasks import memory_of_groups
 from engine.simulator.compiled import compiled
@@ -73,7 +73,7 @@ def _roomiest(allowed: NDArray[np.bool_], left_bytes: NDArray[np.float64], devic
 
 @dataclass(frozen=True, slots=True)
 class MTopo:
-    """Makes one plan."""
+    """Schedules once."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         memory_bytes, allowed = memory_of_groups(problem), np.ascontiguousarray(problem.allowed)
@@ -81,7 +81,7 @@ class MTopo:
         filled = np.flatnonzero(~is_cpu) if not is_cpu.all() else np.arange(len(is_cpu))
         cap_bytes = memory_bytes.sum() / len(filled) + memory_bytes.max()
 
-        def plan(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
+        def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
             return fill(allowed, memory_bytes, filled, np.minimum(room_bytes, cap_bytes))
 
-        evaluate_plans(problem, [plan], should_stop)
+        evaluate_schedules(problem, [schedule], should_stop)

@@ -35,7 +35,7 @@ class Placeto:
         self._state = state
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        from engine.placeto.training import Training  # torch takes seconds to load
+        from engine.placeto.training import PlacetoTraining  # torch takes seconds to load
 
         passes = None
         if self._policy is not None and self._state is None:
@@ -43,7 +43,7 @@ class Placeto:
             if problem.ledger.spent or should_stop():
                 return
         weights = None if self._policy is None else self._policy.weights
-        training = Training(problem, self.settings, rng, should_stop, weights)
+        training = PlacetoTraining(problem, self.settings, rng, should_stop, weights)
         if self._state is not None:
             training.restore(self._state)
         elif passes is not None:

@@ -135,14 +135,14 @@ class Post:
 
     def _run_round(self, batches: int, scorer: Scorer, choices: IndependentChoices, rng: np.random.Generator) -> None:
         """The placements from one minimisation of the cross entropy to the next."""
-        sampled, scorerd = [], None
+        sampled, scored = [], None
         for batch in range(batches):
             if scorer.over():
                 return
             placements = choices.sample(scorer.room(self.ppo_samples), rng)
             worth = scorer.evaluate(placements)
             sampled.append(placements)
-            scorerd = worth if scorerd is None else scorerd.followed_by(worth)
+            scored = worth if scored is None else scored.followed_by(worth)
             if batch < batches - 1:
                 spread = worth.scores.std()
                 advantages = (worth.scores.mean() - worth.scores) / (spread if spread > 0 else 1.0)
@@ -153,6 +153,6 @@ class Post:
                     learning_rate=self.learning_rate,
                     kl_aim=self.kl_aim,
                 )
-        assert scorerd is not None
-        count = max(1, round(self.best_share * len(scorerd.scores)))
-        choices.minimise_cross_entropy(np.concatenate(sampled)[scorerd.order()[:count]], self.exploration)
+        assert scored is not None
+        count = max(1, round(self.best_share * len(scored.scores)))
+        choices.minimise_cross_entropy(np.concatenate(sampled)[scored.order()[:count]], self.exploration)

@@ -64,7 +64,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.sequence.hierarchical:Hierarchical",
             presets_of(HierarchicalSettings),
         ),
-        Method("local_search", "Local search", "engine.placers.local_search:LocalSearch"),
+        Method("local_search", "Local search", "engine.placers.local_search:LocalSearchPlacer"),
         Method("exhaustive", "Exhaustive", "engine.placers.exhaustive:Exhaustive", deterministic=True),
     )
 }

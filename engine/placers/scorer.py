@@ -1,4 +1,4 @@
-"""Evaluations for methods that learn from scores: charged, told as episodes, and scorerd on one scale.
+"""Evaluations for methods that learn from scores: charged, emitted as episodes, and scored on one scale.
 
 A score is the step time as a share of the reference time (all groups on the fastest device, without transfers), with
 `memory_penalty` times the missing share of the fullest device's memory on top, and at most `penalised_cap`: Placeto's

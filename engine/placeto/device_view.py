@@ -6,7 +6,8 @@ The view treats devices alike: renumbering equal devices renumbers its rows and 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.placeto.episode_state import NOWHERE, EpisodeState
+from engine.clusters.cluster import NO_DEVICE
+from engine.placeto.episode_state import EpisodeState
 from engine.placeto.list_schedule import earliest_start
 from engine.placeto.view_graph import DeviceViewGraph
 from engine.simulator.compiled import compiled
@@ -77,12 +78,12 @@ def _look_at_relatives(
     per_device = devices / groups
     for member in range(graph.parent_offset[group], graph.parent_offset[group + 1]):
         other = graph.parent_index[member]
-        if placement[other] == NOWHERE:
+        if placement[other] == NO_DEVICE:
             continue
         view[placement[other], PARENT_TIME] += graph.time[other, placement[other]] * per_device
     for member in range(graph.child_offset[group], graph.child_offset[group + 1]):
         other = graph.child_index[member]
-        if placement[other] == NOWHERE:
+        if placement[other] == NO_DEVICE:
             continue
         view[placement[other], CHILD_TIME] += graph.time[other, placement[other]] * per_device
 
@@ -97,7 +98,7 @@ def _look_at_neighbours(
     for edge in range(graph.in_offset[group], graph.in_offset[group + 1]):
         home = placement[graph.in_source[edge]]
         bytes_in += graph.in_bytes[edge]
-        if home == NOWHERE:
+        if home == NO_DEVICE:
             continue
         view[home, PARENT_SHARE] += graph.in_bytes[edge]
         for device in range(devices):
@@ -105,7 +106,7 @@ def _look_at_neighbours(
     for edge in range(graph.out_offset[group], graph.out_offset[group + 1]):
         home = placement[graph.out_target[edge]]
         bytes_out += graph.out_bytes[edge]
-        if home == NOWHERE:
+        if home == NO_DEVICE:
             continue
         view[home, CHILD_SHARE] += graph.out_bytes[edge]
         for device in range(devices):
@@ -127,7 +128,7 @@ def _look_at_feedback_edges(
     for edge in range(graph.feedback_offset[group], graph.feedback_offset[group + 1]):
         home = placement[graph.feedback_index[edge]]
         feedback_bytes_of_group += graph.feedback_bytes[edge]
-        if home == NOWHERE:
+        if home == NO_DEVICE:
             continue
         view[home, FEEDBACK_SHARE] += graph.feedback_bytes[edge]
         for device in range(devices):

@@ -5,19 +5,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.list_schedule import ListSchedule, clear_schedule, commit, empty_schedule
 from engine.placeto.view_graph import DeviceViewGraph
 from engine.simulator.compiled import compiled
-
-NOWHERE = -1
-"""in a placement: the group has no device yet"""
 
 
 class EpisodeState(NamedTuple):
     """Where an episode is. Changed in place."""
 
     placement: NDArray[np.int32]
-    """[groups] or NOWHERE"""
+    """[groups] or NO_DEVICE"""
     load: NDArray[np.float64]
     """[devices] time of the groups that are there, decided or not"""
     fill: NDArray[np.float64]
@@ -35,7 +33,7 @@ def begin_episode(graph: DeviceViewGraph, start: NDArray[np.int32]) -> EpisodeSt
     groups, devices = graph.time.shape
     load, fill = np.zeros(devices), np.zeros(devices)
     for group in range(groups):
-        if start[group] != NOWHERE:
+        if start[group] != NO_DEVICE:
             load[start[group]] += graph.time[group, start[group]]
             fill[start[group]] += graph.memory[group, start[group]]
     return EpisodeState(
@@ -60,7 +58,7 @@ def begin_pass(state: EpisodeState) -> None:
 def decide(graph: DeviceViewGraph, state: EpisodeState, group: int, device: int) -> None:
     """Put `group` on `device`."""
     here, time = state.placement[group], graph.time[group, device]
-    if here != NOWHERE:
+    if here != NO_DEVICE:
         state.load[here] -= graph.time[group, here]
         state.fill[here] -= graph.memory[group, here]
     state.load[device] += time

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.placeto.episode_state import NOWHERE
+from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.features import GroupGraph, fastest_device_placement
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.traversals import visiting_orders
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EpisodePlan:
     """What is fixed of a batch of episodes before anything is decided."""
 
     starts: NDArray[np.int32]
-    """[batch, groups] or NOWHERE"""
+    """[batch, groups] or NO_DEVICE"""
     orders: NDArray[np.int32]
     """[batch, steps] the group of each step"""
     uniforms: NDArray[np.float64]
@@ -45,14 +45,16 @@ class Plan:
 class Episodes:
     """A plan and what was decided."""
 
-    plan: Plan
+    plan: EpisodePlan
     actions: NDArray[np.int32]
     """[batch, steps]"""
 
     def first(self, count: int) -> "Episodes":
         """The first `count` episodes."""
         plan = self.plan
-        kept = Plan(plan.starts[:count], plan.orders[:count], plan.uniforms[:count], plan.greedy[:count], plan.explore)
+        kept = EpisodePlan(
+            plan.starts[:count], plan.orders[:count], plan.uniforms[:count], plan.greedy[:count], plan.explore
+        )
         return Episodes(kept, self.actions[:count])
 
     def before(self) -> NDArray[np.int32]:
@@ -81,9 +83,9 @@ class Episodes:
         return states
 
 
-def make_plan(
+def make_episode_plan(
     settings: PlacetoSettings, graph: GroupGraph, best: NDArray[np.int32], greedy: bool, rng: np.random.Generator
-) -> Plan:
+) -> EpisodePlan:
     """Draw a batch's plan; `best` [groups] is the best placement so far, `greedy` makes the first episode greedy."""
     batch, groups = settings.batch_episodes, graph.group_count
     visits = visiting_orders(settings.traversal, graph, batch * settings.passes, rng, settings.traversal_seed)
@@ -91,14 +93,14 @@ def make_plan(
     if settings.start == "random":
         starts = random_placements(graph.allowed, batch, rng)
     elif settings.start == "nowhere":
-        starts = np.full((batch, groups), NOWHERE, dtype=np.int32)
+        starts = np.full((batch, groups), NO_DEVICE, dtype=np.int32)
     else:
         start = best if settings.start == "best" else fastest_device_placement(graph)
         starts = np.tile(start, (batch, 1))
     first = np.zeros(batch, dtype=np.bool_)
     first[0] = greedy
     explore = min(1.0, settings.exploration / groups)
-    return Plan(starts, orders, rng.random(orders.shape), first, explore)
+    return EpisodePlan(starts, orders, rng.random(orders.shape), first, explore)
 
 
 def random_placements(allowed: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.placeto.episodes import Episodes
-from engine.placeto.interruption import LOOK_SECONDS, Check
+from engine.placeto.interruption import LOOK_SECONDS, RaiseIfOver
 from engine.placeto.rewards import StepTimePenalty, intermediate_returns, terminal_returns
 from engine.problem import PlacementProblem
 
@@ -14,7 +14,7 @@ MOST_ROWS_A_CALL = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvaluatedEpisodes:
     """What a batch of episodes came to; arrays over the episodes that the budget allowed."""
 
     episodes: Episodes
@@ -27,29 +27,31 @@ class Outcome:
 class Evaluator:
     """Evaluates episodes of one problem within its budget."""
 
-    def __init__(self, problem: PlacementProblem, penalty: StepTimePenalty, reward: str, check: Check) -> None:
-        self._problem, self._penalty, self._reward, self._check = problem, penalty, reward, check
+    def __init__(
+        self, problem: PlacementProblem, penalty: StepTimePenalty, reward: str, raise_if_over: RaiseIfOver
+    ) -> None:
+        self._problem, self._penalty, self._reward, self._raise_if_over = problem, penalty, reward, raise_if_over
         self._rows_a_call = 16
 
     def value_of(self, placement: NDArray[np.int32]) -> float:
         """ρ' of one placement [groups]; costs one evaluation."""
         return float(self._evaluate(placement[None, :]).penalised[0])
 
-    def evaluate(self, episodes: Episodes) -> Outcome:
+    def evaluate(self, episodes: Episodes) -> EvaluatedEpisodes:
         """Evaluate as many of `episodes` as the budget allows; at least one evaluation must be left."""
         if self._reward == "terminal":
             return self._evaluate_ends(episodes, counts=True)
         return self._evaluate_states(episodes)
 
-    def _evaluate_ends(self, episodes: Episodes, *, counts: bool) -> Outcome:
+    def _evaluate_ends(self, episodes: Episodes, *, counts: bool) -> EvaluatedEpisodes:
         """One evaluation an episode. `counts`: whether the ends are all that the reward asks for."""
         episodes = episodes.first(self._problem.ledger.remaining)
         ends = episodes.ends()
         seen = self._evaluate(ends, are_episodes=True)
         returns = terminal_returns(seen.penalised, episodes.plan.steps) if counts else None
-        return Outcome(episodes, returns, _least(seen.penalised, ends))
+        return EvaluatedEpisodes(episodes, returns, _least(seen.penalised, ends))
 
-    def _evaluate_states(self, episodes: Episodes) -> Outcome:
+    def _evaluate_states(self, episodes: Episodes) -> EvaluatedEpisodes:
         """One evaluation for each start (equal ones once) and each step that moves a group; at least one an episode.
 
         Where the budget ends before the first episode does, the rest of it goes to the ends of the episodes.
@@ -71,7 +73,7 @@ class Evaluator:
             state = np.concatenate(([0], np.cumsum(moved[index])))
             values[index] = seen.penalised[state]
             self._problem.episode(ends[index], float(seen.step_time_us[-1]), feasible=bool(seen.feasible[-1]))
-        return Outcome(episodes, intermediate_returns(values), _least(values[:, -1], ends))
+        return EvaluatedEpisodes(episodes, intermediate_returns(values), _least(values[:, -1], ends))
 
     def _evaluate(self, placements: NDArray[np.int32], *, are_episodes: bool = False) -> "_Seen":
         """Evaluate `placements` [rows, groups], some at a time, so that a stop is seen soon."""
@@ -90,7 +92,7 @@ class Evaluator:
             )
             parts.append(_Seen(penalised, evaluations.step_time_us, self._problem.feasible(evaluations)))
             done += len(rows)
-            self._check()
+            self._raise_if_over()
         return _Seen.joined(parts)
 
     def _adapt_rows(self, rows: int, seconds: float) -> None:

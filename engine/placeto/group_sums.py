@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from engine.placeto.episode_state import NOWHERE
+from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.rows import add_row, take_row
 from engine.simulator.compiled import compiled
 
@@ -95,11 +95,11 @@ def _sum_groups(own: Floats, more: Floats, parallel: Floats, indices: _Indices) 
     for episode in range(batch):
         placed[:] = 0.0
         for group in range(starts.shape[1]):
-            if starts[episode, group] != NOWHERE:
+            if starts[episode, group] != NO_DEVICE:
                 add_row(placed[starts[episode, group]], parallel[group])
         for step in range(steps):
             group = orders[episode, step]
-            if before[episode, step] != NOWHERE:
+            if before[episode, step] != NO_DEVICE:
                 take_row(placed[before[episode, step]], parallel[group])
             for device in range(devices):
                 row = sums[episode, step, device]
@@ -137,10 +137,10 @@ def _spread_groups(
                 bag = (episode * steps + step) * devices + device
                 for member in range(member_offset[bag], member_offset[bag + 1]):
                     add_row(more[member_index[member]], row)
-            if before[episode, step] != NOWHERE:
+            if before[episode, step] != NO_DEVICE:
                 take_row(parallel[group], later[before[episode, step]])
         for group in range(groups):
-            if starts[episode, group] != NOWHERE:
+            if starts[episode, group] != NO_DEVICE:
                 add_row(parallel[group], later[starts[episode, group]])
     return own, more, parallel
 
@@ -166,5 +166,5 @@ def _parallel(parallel: Tensor, decisions: Decisions, devices: int) -> Tensor:
 
 
 def _one_hot(index: Tensor, devices: int, like: Tensor) -> Tensor:
-    """[..., devices] of the type of `like`; all zero where `index` is NOWHERE."""
+    """[..., devices] of the type of `like`; all zero where `index` is NO_DEVICE."""
     return functional.one_hot(index + 1, devices + 1)[..., 1:].to(like.dtype)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from engine.events import ShouldStop
 from engine.problem import PlacementProblem
 
-Check = Callable[[], None]
+RaiseIfOver = Callable[[], None]
 """raises InterruptedTrainingError when it is time to end"""
 
 
@@ -17,15 +17,15 @@ class InterruptedTrainingError(Exception):
     """Training was asked to stop, or its time is over, in the middle of a batch. Not a user's mistake."""
 
 
-def make_check(problem: PlacementProblem, should_stop: ShouldStop) -> Check:
-    """A check that asks `should_stop` and the clock at most every LOOK_SECONDS."""
+def make_raise_if_over(problem: PlacementProblem, should_stop: ShouldStop) -> RaiseIfOver:
+    """Asks `should_stop` and the clock at most every LOOK_SECONDS."""
     looked = problem.ledger.clock()
 
-    def check() -> None:
+    def raise_if_over() -> None:
         nonlocal looked
         if problem.ledger.clock() - looked >= LOOK_SECONDS:
             looked = problem.ledger.clock()
             if should_stop() or (problem.ledger.remaining > 0 and problem.ledger.spent):
                 raise InterruptedTrainingError
 
-    return check
+    return raise_if_over

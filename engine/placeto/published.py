@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from engine.errors import SettingsError
+from engine.placeto.actor import Actor, ScoredDecisions
 from engine.placeto.choices import choose, index_tensor, log_probabilities
-from engine.placeto.episodes import Episodes, Plan
+from engine.placeto.episodes import EpisodePlan, Episodes
 from engine.placeto.features import GroupGraph
-from engine.placeto.interruption import Check
+from engine.placeto.interruption import RaiseIfOver
 from engine.placeto.message_passing import arriving, data_of, ending
-from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.reachability import reachability
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.start_times import GroupStartTimes
@@ -193,7 +193,7 @@ class SeenEpisodes(Episodes):
         return SeenEpisodes(kept.plan, kept.actions, self.start_us[:count])
 
 
-class States(NamedTuple):
+class DecisionStates(NamedTuple):
     """States before some decisions, as tensors."""
 
     placements: Tensor
@@ -206,7 +206,7 @@ class States(NamedTuple):
     """[rows, groups] when each group starts; None where no state is evaluated on the way"""
 
 
-class PublishedPolicy(Policy):
+class PublishedActor(Actor):
     """The published network, or one of the simpler ones, on one problem."""
 
     def __init__(
@@ -241,7 +241,7 @@ class PublishedPolicy(Policy):
         self._allowed = torch.from_numpy(graph.allowed).to(torch_device)
         self._rows_a_part = max(1, _NUMBERS_A_PART // (groups * (FIXED_FEATURES + devices)))
 
-    def sample(self, plan: Plan, check: Check) -> SeenEpisodes:
+    def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SeenEpisodes:
         """Decide step by step, all episodes of the batch at once."""
         batch, groups = plan.starts.shape
         starts = _RunningStarts(self._start_times, plan)
@@ -251,11 +251,11 @@ class PublishedPolicy(Policy):
         rows = torch.arange(batch, device=self.torch_device)
         actions = np.empty(plan.orders.shape, dtype=np.int32)
         for step in range(plan.steps):
-            check()
+            raise_if_over()
             if step % groups == 0:
                 decided = torch.zeros_like(decided)
             current = orders[:, step]
-            states = States(placements, decided, current, self._on_device(starts.before(step)))
+            states = DecisionStates(placements, decided, current, self._on_device(starts.before(step)))
             with torch.no_grad():
                 scored = self._log_probabilities(states, plan.explore)
             chosen = choose(scored.cpu().numpy().astype(np.float64), plan.uniforms[:, step], plan.greedy)
@@ -265,21 +265,21 @@ class PublishedPolicy(Policy):
             decided[rows, current] = True
         return SeenEpisodes(plan, actions, starts.seen)
 
-    def score(self, episodes: Episodes, check: Check) -> Iterator[ScoredDecisions]:
+    def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
         """Parts of some steps of all episodes, so many that the gradient fits the memory."""
         assert isinstance(episodes, SeenEpisodes), "episodes of another policy"
         batch = episodes.plan.batch
         steps_a_part = max(1, self._rows_a_part // batch)
         placements = episodes.plan.starts.copy()
         for first in range(0, episodes.plan.steps, steps_a_part):
-            check()
+            raise_if_over()
             steps = slice(first, min(first + steps_a_part, episodes.plan.steps))
             states = self.states(episodes, placements, steps)
             scored = self._log_probabilities(states, episodes.plan.explore)
             by_step = scored.reshape(steps.stop - first, batch, -1).transpose(0, 1)
             yield ScoredDecisions(by_step, slice(0, batch), steps)
 
-    def states(self, episodes: SeenEpisodes, placements: NDArray[np.int32], steps: slice) -> States:
+    def states(self, episodes: SeenEpisodes, placements: NDArray[np.int32], steps: slice) -> DecisionStates:
         """The states before `steps`, step after step all episodes.
 
         `placements` [batch, groups] are those before the first of them, and are moved on to the end of the last.
@@ -294,7 +294,7 @@ class PublishedPolicy(Policy):
             pass_start = step - step % groups
             decided[index, rows[:, None], orders[:, pass_start:step]] = True
             placements[rows, orders[:, step]] = episodes.actions[:, step]
-        return States(
+        return DecisionStates(
             index_tensor(seen.reshape(-1, groups), self.torch_device),
             torch.from_numpy(decided.reshape(-1, groups)).to(self.torch_device),
             index_tensor(orders[:, steps].T.reshape(-1), self.torch_device),
@@ -304,12 +304,12 @@ class PublishedPolicy(Policy):
     def _on_device(self, start_us: NDArray[np.float32]) -> Tensor | None:
         return torch.from_numpy(start_us).to(self.torch_device) if self._start_times is not None else None
 
-    def _log_probabilities(self, states: States, explore: float) -> Tensor:
+    def _log_probabilities(self, states: DecisionStates, explore: float) -> Tensor:
         """[rows, devices] of the current group's devices; the lowest number where it may not go."""
         scores = self.network(self.features(states), self._edges, states.current, self._sets[:, :, states.current])
         return log_probabilities(scores, self._allowed[states.current], explore)
 
-    def features(self, states: States) -> Tensor:
+    def features(self, states: DecisionStates) -> Tensor:
         """[groups, rows, 5 + devices], times and bytes as shares of the greatest in the graph."""
         placements = states.placements.T
         devices = self._time.shape[1]
@@ -326,7 +326,7 @@ class PublishedPolicy(Policy):
 class _RunningStarts:
     """Start times along the episodes of a plan: simulated anew for an episode only where a group has moved."""
 
-    def __init__(self, start_times: GroupStartTimes | None, plan: Plan) -> None:
+    def __init__(self, start_times: GroupStartTimes | None, plan: EpisodePlan) -> None:
         self._start_times = start_times
         self._placements = plan.starts.copy()
         self._moved = np.ones(plan.batch, dtype=np.bool_)
@@ -358,7 +358,7 @@ def _network(settings: PlacetoSettings, devices: int) -> nn.Module:
     return PublishedNetwork(devices, settings.message_rounds)
 
 
-def _starts_from_current(states: States, like: Tensor) -> Tensor:
+def _starts_from_current(states: DecisionStates, like: Tensor) -> Tensor:
     """[groups, rows] start times from the current group's, as shares of the greatest distance from it in the graph."""
     if states.start_us is None:
         return torch.zeros_like(like)

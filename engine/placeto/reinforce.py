@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from engine.placeto.actor import Actor, ScoredDecisions
 from engine.placeto.choices import index_tensor
 from engine.placeto.episodes import Episodes
-from engine.placeto.interruption import Check
+from engine.placeto.interruption import RaiseIfOver
 from engine.placeto.optimiser import Optimiser
-from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.settings import PlacetoSettings
 
 
@@ -28,12 +28,14 @@ def falling(start: float, end: float, progress: float) -> float:
 class Reinforce:
     """Learns from the episodes of one policy."""
 
-    def __init__(self, policy: Policy, settings: PlacetoSettings, optimiser: Optimiser | None = None) -> None:
+    def __init__(self, policy: Actor, settings: PlacetoSettings, optimiser: Optimiser | None = None) -> None:
         """`optimiser` of the policy's network, where it is shared with other problems; else a fresh one."""
-        self._policy, self._settings = policy, settings
+        self._actor, self._settings = policy, settings
         self._optimiser = optimiser or Optimiser(policy.network, settings.learning_rate)
 
-    def update(self, episodes: Episodes, advantages: NDArray[np.float64], progress: float, check: Check) -> None:
+    def update(
+        self, episodes: Episodes, advantages: NDArray[np.float64], progress: float, raise_if_over: RaiseIfOver
+    ) -> None:
         """Learn from a batch and its `advantages` [batch, steps]; greedy episodes do not count.
 
         `progress` in [0, 1] is the share of the budget that is spent. Raises SettingsError if the gradient is no longer
@@ -46,11 +48,11 @@ class Reinforce:
             advantages,
             falling(settings.entropy_weight, settings.entropy_weight_end, progress),
             settings,
-            self._policy.torch_device,
+            self._actor.torch_device,
         )
         for _ in range(settings.epochs):
             self._optimiser.begin()
-            for part in self._policy.score(episodes, check):
+            for part in self._actor.score(episodes, raise_if_over):
                 batch.loss(part).backward()  # type: ignore[no-untyped-call]  # torch's own
             self._optimiser.step(learning_rate, settings.gradient_norm)
             batch.close_epoch()

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.device_view import DEVICE_FEATURES, look
-from engine.placeto.episode_state import NOWHERE, begin_episode, begin_pass, decide
+from engine.placeto.episode_state import begin_episode, begin_pass, decide
 from engine.placeto.rows import add_row, take_row
 from engine.placeto.view_graph import DeviceViewGraph
 from engine.simulator.compiled import compiled
@@ -50,7 +51,7 @@ def sample_episodes(
     """(actions [batch, steps], views [batch, steps, devices, DEVICE_FEATURES]) from `starts` [batch, groups].
 
     `orders` [batch, steps] is the traversal, `uniforms` [batch, steps] in [0, 1) choose, `greedy` [batch] takes the
-    most probable device instead. All actions are NOWHERE if scores are no finite numbers.
+    most probable device instead. All actions are NO_DEVICE if scores are no finite numbers.
     """
     batch, steps = orders.shape
     groups, devices = graph.time.shape
@@ -68,10 +69,10 @@ def sample_episodes(
             look(graph, state, group, (step % groups) / groups, view)
             _score(graph, head, state.placement, on_device, group, view, scores)
             device = choose_device(graph.allowed[group], scores, uniforms[episode, step], greedy[episode], explore)
-            if device == NOWHERE:
-                actions[:] = NOWHERE
+            if device == NO_DEVICE:
+                actions[:] = NO_DEVICE
                 return actions, views
-            if state.placement[group] != NOWHERE:
+            if state.placement[group] != NO_DEVICE:
                 take_row(on_device[state.placement[group]], head.parallel[group])
             add_row(on_device[device], head.parallel[group])
             decide(graph, state, group, device)
@@ -103,7 +104,7 @@ def _on_device(head: HeadArrays, placement: NDArray[np.int32], devices: int) -> 
     """[devices, hidden] the sum of `head.parallel` over the groups on each device."""
     sums = np.zeros((devices, head.parallel.shape[1]), dtype=np.float32)
     for group in range(len(placement)):
-        if placement[group] != NOWHERE:
+        if placement[group] != NO_DEVICE:
             add_row(sums[placement[group]], head.parallel[group])
     return sums
 
@@ -163,15 +164,15 @@ def _add_relatives(
     first: NDArray[np.float32],
 ) -> None:
     """To `first` [devices, hidden], where all groups count as parallel: the group itself less, its relatives more."""
-    if placement[group] != NOWHERE:
+    if placement[group] != NO_DEVICE:
         take_row(first[placement[group]], head.parallel[group])
     for member in range(graph.parent_offset[group], graph.parent_offset[group + 1]):
         other = graph.parent_index[member]
-        if placement[other] != NOWHERE:
+        if placement[other] != NO_DEVICE:
             add_row(first[placement[other]], head.parent_more[other])
     for member in range(graph.child_offset[group], graph.child_offset[group + 1]):
         other = graph.child_index[member]
-        if placement[other] != NOWHERE:
+        if placement[other] != NO_DEVICE:
             add_row(first[placement[other]], head.child_more[other])
 
 
@@ -181,11 +182,11 @@ def choose_device(
 ) -> int:
     """A device by the softmax of `scores` over the allowed ones, mixed with uniform; or the most probable one.
 
-    NOWHERE if one of these scores is no finite number.
+    NO_DEVICE if one of these scores is no finite number.
     """
     for device in range(len(scores)):
         if allowed[device] and not np.isfinite(scores[device]):
-            return NOWHERE
+            return NO_DEVICE
     return _most_probable(allowed, scores) if greedy else _drawn(allowed, scores, uniform, explore)
 
 

@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from engine.errors import SettingsError
 from engine.events import Json, ShouldStop
+from engine.placeto.actor import Actor
 from engine.placeto.checkpoints import set_weights, weights_of
 from engine.placeto.choices import chosen_device
-from engine.placeto.episodes import Episodes, make_plan
+from engine.placeto.episodes import Episodes, make_episode_plan
 from engine.placeto.evaluation import Evaluator
 from engine.placeto.features import GroupGraph, fastest_device_placement, group_graph
-from engine.placeto.interruption import InterruptedTrainingError, make_check
-from engine.placeto.policy import Policy
-from engine.placeto.published import PublishedPolicy
+from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_over
+from engine.placeto.published import PublishedActor
 from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty
 from engine.placeto.settings import PlacetoSettings
-from engine.placeto.shared_head_policy import SharedHeadPolicy, fresh_network, trained_network
+from engine.placeto.shared_head_actor import SharedHeadActor, fresh_network, trained_network
 from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
@@ -30,13 +30,13 @@ from engine.simulator import Evaluations
 STATE_VERSION = 1
 
 
-def make_policy(
+def make_actor(
     settings: PlacetoSettings,
     graph: GroupGraph,
     rng: np.random.Generator,
     weights: Mapping[str, NDArray[np.generic]] | None = None,
     start_times: GroupStartTimes | None = None,
-) -> Policy:
+) -> Actor:
     """The policy that `settings` name, on `graph`, with `weights` (of the shared head), else fresh ones from `rng`.
 
     `start_times`, where they are asked for, are a feature of the published networks.
@@ -44,12 +44,12 @@ def make_policy(
     torch_device = chosen_device(settings.torch_device)
     if settings.network != "shared_head":
         assert weights is None, "weights of another network"
-        return PublishedPolicy(settings, graph, rng, torch_device, start_times)
+        return PublishedActor(settings, graph, rng, torch_device, start_times)
     if weights is None:
         network = fresh_network(settings, rng, torch_device)
     else:
         network = trained_network(settings, weights, torch_device)
-    return SharedHeadPolicy(settings, graph, network, torch_device)
+    return SharedHeadActor(settings, graph, network, torch_device)
 
 
 def start_times_for(settings: PlacetoSettings, problem: PlacementProblem) -> GroupStartTimes | None:
@@ -65,7 +65,7 @@ def step_time_penalty(settings: PlacetoSettings, graph: GroupGraph) -> StepTimeP
     return StepTimePenalty(unit_us, settings.memory_penalty, settings.penalised_cap, per_device_memory=by_reference)
 
 
-class Training:
+class PlacetoTraining:
     """One training: made, perhaps given an earlier state by `restore`, then run once."""
 
     def __init__(
@@ -80,11 +80,11 @@ class Training:
         graph = group_graph(problem)
         self._problem, self._settings, self._graph, self._rng = problem, settings, graph, rng
         self._should_stop = should_stop
-        self._check = make_check(problem, should_stop)
+        self._raise_if_over = make_raise_if_over(problem, should_stop)
         self._penalty = step_time_penalty(settings, graph)
-        self._evaluator = Evaluator(problem, self._penalty, settings.reward, self._check)
-        self._policy = make_policy(settings, graph, rng, weights, start_times=start_times_for(settings, problem))
-        self._reinforce = Reinforce(self._policy, settings)
+        self._evaluator = Evaluator(problem, self._penalty, settings.reward, self._raise_if_over)
+        self._actor = make_actor(settings, graph, rng, weights, start_times=start_times_for(settings, problem))
+        self._reinforce = Reinforce(self._actor, settings)
         self._baseline = ReturnBaseline(settings.return_baseline_episodes, graph.group_count * settings.passes)
         self._best_value = np.inf
         """ρ' of `_best`; infinite until something was evaluated"""
@@ -109,9 +109,9 @@ class Training:
         self._start_value, self._start = self._best_value, self._best
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> Actor:
         """What is trained, with the weights as they are now."""
-        return self._policy
+        return self._actor
 
     def run(self) -> None:
         """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
@@ -128,8 +128,8 @@ class Training:
     def _run_batch(self) -> None:
         settings, progress = self._settings, self._problem.ledger.share_spent
         greedy = bool(settings.greedy_every_batches) and self._batches % settings.greedy_every_batches == 0
-        plan = make_plan(settings, self._graph, self._start, greedy, self._rng)
-        outcome = self._evaluator.evaluate(self._policy.sample(plan, self._check))
+        plan = make_episode_plan(settings, self._graph, self._start, greedy, self._rng)
+        outcome = self._evaluator.evaluate(self._actor.sample(plan, self._raise_if_over))
         self._take_best(outcome.best_end, progress)
         if outcome.returns is not None:
             self._learn(outcome.episodes, outcome.returns, progress)
@@ -142,7 +142,7 @@ class Training:
             return
         advantages = np.zeros_like(returns)
         advantages[teach] = self._baseline.advantages(returns[teach], normalise=self._settings.normalise_advantages)
-        self._reinforce.update(episodes, advantages, progress, self._check)
+        self._reinforce.update(episodes, advantages, progress, self._raise_if_over)
         self._baseline.add(returns[teach])
 
     def _take_best(self, end: tuple[float, NDArray[np.int32]], progress: float) -> None:
@@ -157,7 +157,7 @@ class Training:
 
     def state(self) -> bytes:
         """Everything that the next batch depends on, but for the problem and its ledger."""
-        arrays = {f"weights.{name}": array for name, array in weights_of(self._policy.network).items()}
+        arrays = {f"weights.{name}": array for name, array in weights_of(self._actor.network).items()}
         arrays |= {f"optimiser.{name}": array for name, array in self._reinforce.arrays().items()}
         arrays |= {"return_baseline": self._baseline.window, "best": self._best, "start": self._start}
         texts: dict[str, Json] = {
@@ -181,7 +181,7 @@ class Training:
                 allowed=f"version {texts['version']} with {texts['settings']}",
                 field="settings",
             )
-        set_weights(self._policy.network, under("weights.", arrays), "placeto's state")
+        set_weights(self._actor.network, under("weights.", arrays), "placeto's state")
         self._reinforce.restore(under("optimiser.", arrays))
         self._baseline.window = arrays["return_baseline"].astype(np.float64)
         self._best, self._start = arrays["best"].astype(np.int32), arrays["start"].astype(np.int32)

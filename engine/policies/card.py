@@ -35,7 +35,7 @@ class HeldOut:
     search_seconds: float
     """what the search was given; 0 where it was given evaluations instead"""
     search_evaluations: int
-    """what the search has made of it; 0 where the file does not tell"""
+    """the search's step time; 0 where the file has none"""
 
     @property
     def gap(self) -> float | None:
@@ -55,7 +55,7 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True)
 class PolicyCard:
-    """Everything told of a policy. `to_json` has the gaps too."""
+    """What the page shows of a policy. `to_json` has the gaps too."""
 
     name: str
     engine_version: str

@@ -10,7 +10,7 @@ from engine.policies.card import PolicyCard
 from engine.policies.held_out import measure_held_out
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.trained_policy import TrainedPolicy
-from engine.policies.training_problem import TellProgress, TrainingProblem, TrainingProgress
+from engine.policies.training_problem import ReportTraining, TrainingProblem, TrainingProgress
 
 if TYPE_CHECKING:
     from engine.policies.learner import Learner
@@ -21,7 +21,7 @@ def train_policy(
     held_out: Sequence[TrainingProblem],
     settings: PolicyTrainingSettings,
     seed: int,
-    tell: TellProgress,
+    report_training: ReportTraining,
     should_stop: ShouldStop,
     checkpoint: bytes | None = None,
     keep: Callable[[bytes], None] | None = None,
@@ -38,19 +38,19 @@ def train_policy(
     learner = Learner(problems, settings, seed, should_stop)
     if checkpoint is not None:
         learner.restore(checkpoint)
-    told = kept = time.monotonic()
+    reported = kept = time.monotonic()
     while learner.done < 1.0 and not should_stop():
         learner.step()
         now = time.monotonic()
-        if now - told >= SECONDS_BETWEEN_SIGNS and learner.stage != "done":
-            told = now
-            tell(TrainingProgress(learner.stage, learner.done, learner.seconds, learner.mean_gap))
+        if now - reported >= SECONDS_BETWEEN_SIGNS and learner.stage != "done":
+            reported = now
+            report_training(TrainingProgress(learner.stage, learner.done, learner.seconds, learner.mean_gap))
         interrupted = should_stop()  # perhaps in the middle of a teacher's search: nothing to go on from
         if keep is not None and not interrupted and now - kept >= settings.checkpoint_seconds:
             kept = now
             keep(learner.state(_learned(problems, seed, learner).texts()))
     policy = _learned(problems, seed, learner)
-    rows = measure_held_out(policy, held_out, settings, seed, tell, learner.seconds, should_stop)
+    rows = measure_held_out(policy, held_out, settings, seed, report_training, learner.seconds, should_stop)
     return dataclasses.replace(policy, card=dataclasses.replace(policy.card, held_out=rows))
 
 

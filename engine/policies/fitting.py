@@ -1,7 +1,7 @@
 """How near a policy's training is to a graph and a cluster: it fits any, but was trained on some.
 
 The shared head scores device by device and group by group, so a policy that could be read can place any graph on any
-cluster. How far from its training that is, people are told, no more precisely than its card knows: the names of its
+cluster. The sentence says how far that is from its training, no more precisely than its card knows: the names of its
 training graphs, and of its clusters the kinds and numbers of devices and whether links and memory are the usual ones.
 """
 
@@ -65,7 +65,7 @@ class PolicyFit:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a cluster's name tells."""
+    """What a cluster's name says."""
 
     kinds: Counter[str]
     """kind → how many devices"""

@@ -10,7 +10,7 @@ from engine.policies.proposals import proposals
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement
 from engine.policies.trained_policy import TrainedPolicy
-from engine.policies.training_problem import TellProgress, TrainingProblem, TrainingProgress
+from engine.policies.training_problem import ReportTraining, TrainingProblem, TrainingProgress
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 
 
@@ -19,7 +19,7 @@ def measure_held_out(
     held_out: Sequence[TrainingProblem],
     settings: PolicyTrainingSettings,
     seed: int,
-    tell: TellProgress,
+    report_training: ReportTraining,
     seconds: float,
     should_stop: ShouldStop,
 ) -> tuple[HeldOut, ...]:
@@ -35,7 +35,7 @@ def measure_held_out(
         row = _row(policy, problem, settings, rng, should_stop)
         if row is not None:
             rows.append(row)
-        tell(TrainingProgress("held_out", 1.0, seconds, held_out=tuple(rows)))
+        report_training(TrainingProgress("held_out", 1.0, seconds, held_out=tuple(rows)))
     return tuple(rows)
 
 

@@ -25,11 +25,11 @@ from engine.placeto.choices import chosen_device
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.reinforce import falling
 from engine.placeto.settings import PlacetoSettings, make_settings
-from engine.placeto.shared_head_policy import fresh_network
+from engine.placeto.shared_head_actor import fresh_network
 from engine.placeto.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
-from engine.policies.bound_problem import BoundProblem
 from engine.policies.kept_state import STATE, WEIGHTS
+from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement
 from engine.policies.training_problem import TrainingProblem
@@ -51,7 +51,7 @@ class Learner:
         self._network = fresh_network(self.placeto_settings, self._rng, chosen_device(settings.torch_device))
         self._optimiser = Optimiser(self._network, settings.learning_rate)
         self._bound = [
-            BoundProblem(training.problem, self.placeto_settings, self._network, self._optimiser)
+            ProblemLearner(training.problem, self.placeto_settings, self._network, self._optimiser)
             for training in problems
         ]
         self._turns: list[int] = []
@@ -152,7 +152,7 @@ class Learner:
             bound.imitate((order,), falling(settings.learning_rate, settings.learning_rate_end, progress), self._rng)
         self.batches += 1
 
-    def _next(self) -> BoundProblem:
+    def _next(self) -> ProblemLearner:
         if not self._turns:
             self._turns = self._rng.permutation(len(self._bound)).tolist()
         return self._bound[self._turns.pop()]

@@ -13,16 +13,16 @@ def proposals(
     policy: TrainedPolicy, problem: PlacementProblem, rng: np.random.Generator, samples: int
 ) -> NDArray[np.int32]:
     """[1 + samples, groups] placements, the greedy pass first; nothing is evaluated."""
-    from engine.placeto.episodes import make_plan  # torch takes seconds to load
+    from engine.placeto.episodes import make_episode_plan  # torch takes seconds to load
     from engine.placeto.features import group_graph
     from engine.placeto.torch_threads import torch_threads
-    from engine.placeto.training import make_policy
+    from engine.placeto.training import make_actor
 
     graph = group_graph(problem)
     settings = dataclasses.replace(
         policy.settings, start="nowhere", traversal="topological", exploration=0.0, batch_episodes=1 + samples
     )
-    bound = make_policy(settings, graph, rng, policy.weights)
-    plan = make_plan(settings, graph, np.zeros(0, np.int32), True, rng)
+    bound = make_actor(settings, graph, rng, policy.weights)
+    plan = make_episode_plan(settings, graph, np.zeros(0, np.int32), True, rng)
     with torch_threads(settings.torch_threads):
         return bound.sample(plan, lambda: None).ends()

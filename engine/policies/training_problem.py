@@ -1,4 +1,4 @@
-"""What a policy is trained on, and what its training tells."""
+"""What a policy is trained on, and what its training reports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,4 +50,4 @@ class TrainingProgress:
         }
 
 
-TellProgress: TypeAlias = Callable[[TrainingProgress], None]
+ReportTraining: TypeAlias = Callable[[TrainingProgress], None]

@@ -119,7 +119,7 @@ class Ledger:
         self._keep(placements[index], float(step_time_us[index]), int(missing_bytes[index]), sum_us)
 
     def note_chunk(self, best: "ChunkBest") -> None:
-        """The same for what compiled code has evaluated, of which it tells the best alone."""
+        """The same for evaluations by compiled code, which reports the best one alone."""
         self._keep(best.placement, best.step_time_us, best.missing_bytes, best.sum_us)
 
     def _keep(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int, sum_us: float) -> None:
@@ -166,7 +166,7 @@ class LedgerSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ChunkBest:
-    """What compiled code tells of a chunk of evaluations that it has made: the first of its best, and the sum."""
+    """What compiled code reports of a chunk of its evaluations: the first of its best, and the sum."""
 
     placement: NDArray[np.int32]
     """[groups]"""

@@ -9,7 +9,7 @@ from engine.events import Json
 from engine.files.archive import pack, unpack
 from engine.problem import ChunkBest, PlacementProblem
 from engine.search.annealing import WALK, Walk, anneal
-from engine.search.found import chunk_best, new_found
+from engine.search.chunk_result import chunk_best, new_chunk_result
 from engine.search.moves import KINDS, Trial
 from engine.search.neighbourhood import make_neighbourhood
 from engine.search.random_numbers import new_random_state
@@ -31,7 +31,7 @@ class Annealer:
         groups, ops = problem.group_count, problem.graph.op_count
         self._problem = problem
         self._neighbourhood = make_neighbourhood(problem)
-        self._scratch, self._found = problem.simulator.new_scratch(), new_found(groups)
+        self._scratch, self._found = problem.simulator.new_scratch(), new_chunk_result(groups)
         self._walk = Walk(
             numbers=records_of(1, WALK),
             trial=Trial(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.search.found import Found, clear, missing_on_worst, note
+from engine.search.chunk_result import ChunkResult, clear, missing_on_worst, note
 from engine.search.moves import Trial, propose
 from engine.search.neighbourhood import Neighbourhood
 from engine.search.random_numbers import uniform
@@ -129,7 +129,7 @@ def anneal(
     scratch: Scratch,
     neighbourhood: Neighbourhood,
     walk: Walk,
-    found: Found,
+    found: ChunkResult,
     evaluations: int,
     first_heat_us: float,
     last_heat_us: float,

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.search.tasks import BUS, NONE, NOWHERE, Tasks, find_candidates, occupy, rest_time, transfer_time
+from engine.clusters.cluster import BUS_CODE, NO_DEVICE, NONE_CODE
+from engine.search.tasks import Tasks, find_candidates, occupy, rest_time, transfer_time
 from engine.simulator.compiled import compiled, inlined
 
 FIRST_ROOM = 64
@@ -76,13 +77,13 @@ def book(timelines: Timelines, row: int, start_us: float, end_us: float) -> Time
     return timelines
 
 
-class Plan(NamedTuple):
+class EarliestFinishSchedule(NamedTuple):
     """What has been placed so far, for compiled code."""
 
     group_device: NDArray[np.int32]
-    """[groups] or `NOWHERE`"""
+    """[groups] or `NO_DEVICE`"""
     device: NDArray[np.int32]
-    """[tasks] or `NOWHERE`"""
+    """[tasks] or `NO_DEVICE`"""
     end_us: NDArray[np.float64]
     """[tasks] that are placed"""
     left_bytes: NDArray[np.float64]
@@ -104,9 +105,9 @@ def schedule_earliest_finish(
     """
     count, devices = tasks.time_us.shape
     flows = len(tasks.flow_bytes)
-    plan = Plan(
-        np.full(len(tasks.memory_bytes), NOWHERE, np.int32),
-        np.full(count, NOWHERE, np.int32),
+    schedule = EarliestFinishSchedule(
+        np.full(len(tasks.memory_bytes), NO_DEVICE, np.int32),
+        np.full(count, NO_DEVICE, np.int32),
         np.zeros(count),
         capacity_bytes.copy(),
         np.full((flows, devices), np.nan),
@@ -116,66 +117,69 @@ def schedule_earliest_finish(
     busy = empty_timelines(devices)
     channels = empty_timelines(devices * devices)
     for task in order:
-        find_candidates(tasks, plan.group_device, plan.left_bytes, task, candidates)
-        best_us, best = np.inf, NOWHERE
+        find_candidates(tasks, schedule.group_device, schedule.left_bytes, task, candidates)
+        best_us, best = np.inf, NO_DEVICE
         for device in range(devices):
             if candidates[device]:
-                ready_us = _data_us(tasks, plan, channels, task, device)
+                ready_us = _data_us(tasks, schedule, channels, task, device)
                 time_us = tasks.time_us[task, device]
                 finish_us = gap(busy, device, ready_us, time_us) + time_us
                 if finish_us < best_us:
                     best_us, best = finish_us, device
         flows_taken = tasks.input_flow[tasks.input_first[task] : tasks.input_first[task + 1]]
-        for index in np.argsort(plan.end_us[tasks.flow_producer[flows_taken]], kind="mergesort"):
-            channels = _send(tasks, plan, channels, flows_taken[index], best)
+        for index in np.argsort(schedule.end_us[tasks.flow_producer[flows_taken]], kind="mergesort"):
+            channels = _send(tasks, schedule, channels, flows_taken[index], best)
         time_us = tasks.time_us[task, best]
-        start_us = gap(busy, best, _data_us(tasks, plan, channels, task, best), time_us)
+        start_us = gap(busy, best, _data_us(tasks, schedule, channels, task, best), time_us)
         busy = book(busy, best, start_us, start_us + time_us)
-        occupy(tasks, plan.group_device, plan.left_bytes, task, best)
-        plan.device[task], plan.end_us[task] = best, start_us + time_us
-    return plan.group_device, plan.end_us
+        occupy(tasks, schedule.group_device, schedule.left_bytes, task, best)
+        schedule.device[task], schedule.end_us[task] = best, start_us + time_us
+    return schedule.group_device, schedule.end_us
 
 
 @compiled
-def _data_us(tasks: Tasks, plan: Plan, channels: Timelines, task: int, device: int) -> float:
+def _data_us(tasks: Tasks, schedule: EarliestFinishSchedule, channels: Timelines, task: int, device: int) -> float:
     """When all that the task takes can be on the device."""
     latest_us = 0.0
     for place in range(tasks.input_first[task], tasks.input_first[task + 1]):
         flow = tasks.input_flow[place]
         producer = tasks.flow_producer[flow]
-        if plan.device[producer] == device:
-            arrival_us = plan.end_us[producer]
-        elif not np.isnan(plan.arrival_us[flow, device]):
-            arrival_us = plan.arrival_us[flow, device]
+        if schedule.device[producer] == device:
+            arrival_us = schedule.end_us[producer]
+        elif not np.isnan(schedule.arrival_us[flow, device]):
+            arrival_us = schedule.arrival_us[flow, device]
         else:
-            arrival_us = _sending(tasks, plan, channels, flow, device)[1]
+            arrival_us = _sending(tasks, schedule, channels, flow, device)[1]
         latest_us = max(latest_us, arrival_us)
     return latest_us
 
 
 @compiled
-def _sending(tasks: Tasks, plan: Plan, channels: Timelines, flow: int, device: int) -> tuple[float, float]:
+def _sending(
+    tasks: Tasks, schedule: EarliestFinishSchedule, channels: Timelines, flow: int, device: int
+) -> tuple[float, float]:
     """Start and arrival of the flow if it is sent to the device now: on a bus one transfer serves all devices."""
     producer = tasks.flow_producer[flow]
-    source, links = plan.device[producer], tasks.links
+    source, links = schedule.device[producer], tasks.links
     transfer_us = transfer_time(tasks, flow, source, device)
-    start_us = plan.end_us[producer]
-    if links.contention == BUS and not np.isnan(plan.sent_us[flow]):
-        start_us = plan.sent_us[flow]
-    elif links.contention != NONE:
+    start_us = schedule.end_us[producer]
+    if links.contention == BUS_CODE and not np.isnan(schedule.sent_us[flow]):
+        start_us = schedule.sent_us[flow]
+    elif links.contention != NONE_CODE:
         start_us = gap(channels, _row(tasks, source, device), start_us, transfer_us + rest_time(tasks, flow))
     return float(start_us), float(start_us + transfer_us)
 
 
 @compiled
-def _send(tasks: Tasks, plan: Plan, channels: Timelines, flow: int, device: int) -> Timelines:
+def _send(tasks: Tasks, schedule: EarliestFinishSchedule, channels: Timelines, flow: int, device: int) -> Timelines:
     """The flow is sent to the device if it must be, and its bus or channel is taken; the timelines of those."""
-    source = plan.device[tasks.flow_producer[flow]]
-    if source == device or not np.isnan(plan.arrival_us[flow, device]):
+    source = schedule.device[tasks.flow_producer[flow]]
+    if source == device or not np.isnan(schedule.arrival_us[flow, device]):
         return channels
-    start_us, arrival_us = _sending(tasks, plan, channels, flow, device)
-    taken = tasks.links.contention == NONE or (tasks.links.contention == BUS and not np.isnan(plan.sent_us[flow]))
-    plan.sent_us[flow], plan.arrival_us[flow, device] = start_us, arrival_us
+    start_us, arrival_us = _sending(tasks, schedule, channels, flow, device)
+    kind = tasks.links.contention
+    taken = kind == NONE_CODE or (kind == BUS_CODE and not np.isnan(schedule.sent_us[flow]))
+    schedule.sent_us[flow], schedule.arrival_us[flow, device] = start_us, arrival_us
     if taken:
         return channels
     return book(channels, _row(tasks, source, device), start_us, arrival_us + rest_time(tasks, flow))
@@ -184,4 +188,4 @@ def _send(tasks: Tasks, plan: Plan, channels: Timelines, flow: int, device: int)
 @inlined
 def _row(tasks: Tasks, source: int, device: int) -> int:
     """The bus of the source, or the channel of the pair."""
-    return int(source if tasks.links.contention == BUS else source * len(tasks.links.latency_us) + device)
+    return int(source if tasks.links.contention == BUS_CODE else source * len(tasks.links.latency_us) + device)

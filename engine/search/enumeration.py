@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.search.found import Found, clear, missing_on_worst, note
+from engine.search.chunk_result import ChunkResult, clear, missing_on_worst, note
 from engine.simulator.compiled import compiled, inlined
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Scratch, Tables
@@ -79,7 +79,7 @@ def enumerate_placements(
     scratch: Scratch,
     memory_bytes: NDArray[np.int64],
     odometer: Odometer,
-    found: Found,
+    found: ChunkResult,
     evaluations: int,
 ) -> None:
     """Evaluate the placement at hand and those that follow, `evaluations` in all; the odometer is left at the next."""

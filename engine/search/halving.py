@@ -1,6 +1,6 @@
 """Successive halving: short walks from several starts, the better half goes on, until one is left.
 
-The start that is a little faster is not always the better place to search from; a short walk tells more. All walks
+The start that is a little faster is not always the better place to search from; a short walk shows more. All walks
 together get a small share of the budget. Where that would be too few evaluations for each, there are fewer starts.
 
 Source: Jamieson, Talwalkar: Non-stochastic best arm identification and hyperparameter optimization, AISTATS 2016.
@@ -17,16 +17,16 @@ from engine.events import Json, ShouldStop
 from engine.files.archive import pack, unpack
 from engine.problem import PlacementProblem
 from engine.search.annealer import Annealer
-from engine.search.found import chunk_size
+from engine.search.chunk_result import chunk_size
+from engine.search.cooling import CoolingSchedule, cycles_for
 from engine.search.local_search import CHUNKS, LocalSearchSettings, is_proven, planned_evaluations
-from engine.search.schedule import Schedule, cycles_for
 from engine.simulator.bound import lower_bound_us
 
 SHARE = 0.3
 """of the budget, for all rounds"""
 MOST_STARTS = 4
 LEAST_MOVES = 0.5
-"""evaluations of a walk in the first round, in moves of one group that there are; with less, a walk tells nothing"""
+"""evaluations of a walk in the first round, in moves of one group that there are; with fewer, a walk shows nothing"""
 MOST_MOVES = 48.0
 """of any walk; a large budget is better spent on the winner"""
 
@@ -138,9 +138,9 @@ class Halving:
             start.placement = best.placement.copy()
             start.missing_bytes, start.step_time_us = best.missing_bytes, best.step_time_us
 
-    def _schedule(self, length: int) -> Schedule:
+    def _schedule(self, length: int) -> CoolingSchedule:
         shortest = self._settings.moves_of_shortest_cycle * max(1, self._annealer.moves)
-        return Schedule(cycles_for(length, shortest), self._settings.hot, self._settings.cold, length / shortest)
+        return CoolingSchedule(cycles_for(length, shortest), self._settings.hot, self._settings.cold, length / shortest)
 
     def state(self) -> bytes:
         """For a checkpoint."""

@@ -7,8 +7,8 @@ import numpy as np
 from engine.events import Json, ShouldStop
 from engine.problem import Ledger, PlacementProblem
 from engine.search.annealer import Annealer
-from engine.search.found import chunk_size
-from engine.search.schedule import Schedule, cycles_for
+from engine.search.chunk_result import chunk_size
+from engine.search.cooling import CoolingSchedule, cycles_for
 from engine.settings import machine
 from engine.settings.fields import number, refused, require_allowed, switch
 from engine.simulator.bound import lower_bound_us
@@ -95,7 +95,7 @@ class LocalSearch:
             self._run_chunk(schedule)
             self._problem.save(self.state, self._settings.checkpoint_seconds)
 
-    def _run_chunk(self, schedule: Schedule) -> None:
+    def _run_chunk(self, schedule: CoolingSchedule) -> None:
         """The next chunk; a chunk never reaches beyond its cycle's evaluations."""
         ledger = self._problem.ledger
         answer = ledger.answer()
@@ -112,11 +112,11 @@ class LocalSearch:
         self._problem.evaluate_compiled(count, lambda charged: self._annealer.evaluate(charged, first, last))
         self._chunk_seconds = self._problem.ledger.clock() - begin
 
-    def _schedule(self) -> Schedule:
+    def _schedule(self) -> CoolingSchedule:
         planned = planned_evaluations(self._problem, self._begin_used, self._begin_seconds)
         shortest = self._settings.moves_of_shortest_cycle * max(1, self._annealer.moves)
         cycles = cycles_for(planned, shortest)
-        return Schedule(cycles, self._settings.hot, self._settings.cold, planned / shortest)
+        return CoolingSchedule(cycles, self._settings.hot, self._settings.cold, planned / shortest)
 
     def _evaluations(self) -> int:
         """Of the whole search."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, Contention
+from engine.clusters.cluster import CONTENTION_CODES, NO_DEVICE, Cluster
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import CONTROL
 from engine.problem import PlacementProblem
@@ -25,9 +25,6 @@ from engine.simulator.executed import executed_part
 from engine.simulator.tables import first_of_each
 from engine.simulator.topology import topological_order
 
-BUS, PAIR, NONE = 0, 1, 2
-"""`Contention` as a number"""
-CODES = {Contention.BUS: BUS, Contention.PAIR: PAIR, Contention.NONE: NONE}
 MOST_FILLED = 0.9
 """of all memory, where the outputs of a whole step would not fit at once: they are freed during it"""
 
@@ -42,7 +39,7 @@ class Links(NamedTuple):
     rest_us: float
     """a bus or channel rests this long after each transfer, each time that it is made"""
     contention: int
-    """`BUS`, `PAIR` or `NONE`"""
+    """`BUS_CODE`, `PAIR_CODE` or `NONE_CODE`"""
 
 
 class Tasks(NamedTuple):
@@ -123,7 +120,7 @@ def make_links(cluster: Cluster) -> Links:
         cluster.bandwidth_bytes_per_us.astype(np.float64),
         cluster.latency_us.astype(np.float64),
         float(cluster.link_rest_us),
-        CODES[cluster.contention],
+        CONTENTION_CODES[cluster.contention],
     )
 
 
@@ -166,9 +163,6 @@ def rest_time(tasks: Tasks, flow: int) -> float:
     return float(tasks.flow_trips[flow] * tasks.links.rest_us)
 
 
-NOWHERE = -1
-
-
 @inlined
 def find_candidates(
     tasks: Tasks,
@@ -183,16 +177,16 @@ def find_candidates(
     where none has room the one with most room left, of equals the lowest.
     """
     group = tasks.group[task]
-    fixed, roomiest, any_room = group_device[group], NOWHERE, False
+    fixed, roomiest, any_room = group_device[group], NO_DEVICE, False
     for device in range(len(left_bytes)):
         possible = tasks.time_us[task, device] < np.inf
-        candidates[device] = possible and (device == fixed or fixed == NOWHERE)
-        if fixed == NOWHERE and possible:
+        candidates[device] = possible and (device == fixed or fixed == NO_DEVICE)
+        if fixed == NO_DEVICE and possible:
             candidates[device] = left_bytes[device] >= tasks.memory_bytes[group]
             any_room = any_room or candidates[device]
-            if roomiest == NOWHERE or left_bytes[device] > left_bytes[roomiest]:
+            if roomiest == NO_DEVICE or left_bytes[device] > left_bytes[roomiest]:
                 roomiest = device
-    if fixed == NOWHERE and not any_room:
+    if fixed == NO_DEVICE and not any_room:
         candidates[roomiest] = True
 
 
@@ -202,7 +196,7 @@ def occupy(
 ) -> None:
     """The task goes to the device, and its group with it."""
     group = tasks.group[task]
-    if group_device[group] == NOWHERE:
+    if group_device[group] == NO_DEVICE:
         group_device[group] = device
         left_bytes[device] -= tasks.memory_bytes[group]
 

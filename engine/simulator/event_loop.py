@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.simulator.compiled import borrowed, compiled, inlined
+from engine.simulator.event_queue import next_slot, set_event, time_of
 from engine.simulator.held_memory import free_after_op
-from engine.simulator.records import NOTHING, Scratch, Tables, borrow_scratch, borrow_tables, entries_of
-from engine.simulator.schedule import next_slot, set_event, time_of
+from engine.simulator.records import NO_INDEX, Scratch, Tables, borrow_scratch, borrow_tables, entries_of
 from engine.simulator.transfers import DEVICE_EVENT, end_transfer, send, start_op, take_from_queue
 
 MOST_DIGIT_BITS = 11
@@ -108,14 +108,14 @@ def _reset(tables: Tables, scratch: Scratch) -> None:
         state = scratch.devices[device]
         state.running = False
         state.op_count = 0
-        state.copy = NOTHING
+        state.copy = NO_INDEX
         state.free_us = state.changed_us = 0.0
         state.starting_us = np.inf
         state.level_bytes = 0
     scratch.flow_holders[:] = tables.flow_sizes
     for channel in range(len(scratch.channels)):
         scratch.channels[channel].busy = False
-        scratch.channels[channel].head = NOTHING
+        scratch.channels[channel].head = NO_INDEX
         scratch.channels[channel].free_us = 0.0
 
 

@@ -11,7 +11,7 @@ from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator.timeline import MemoryCurve, Transfers
 
 
-class Step(Protocol):
+class ExecutedStep(Protocol):
     """What the curves need to know of a step."""
 
     graph: ComputationGraph
@@ -55,7 +55,7 @@ class _Holdings:
         return tuple(curves)
 
 
-def full_curves(step: Step) -> tuple[MemoryCurve, ...]:
+def full_curves(step: ExecutedStep) -> tuple[MemoryCurve, ...]:
     """[devices] of the model `full`."""
     ops = step.graph.op_count
     device = step.device_of_op.astype(np.int64)
@@ -69,7 +69,7 @@ def full_curves(step: Step) -> tuple[MemoryCurve, ...]:
     return holdings.curves(step.cluster.device_count)
 
 
-def _outputs_until(step: Step, owner: NDArray[np.int64]) -> NDArray[np.float64]:
+def _outputs_until(step: ExecutedStep, owner: NDArray[np.int64]) -> NDArray[np.float64]:
     """[all outputs] when the op, its last consumer on its device and its last transfer have ended."""
     until = step.end_us[owner]
     data = step.graph.edge_output != CONTROL
@@ -81,7 +81,7 @@ def _outputs_until(step: Step, owner: NDArray[np.int64]) -> NDArray[np.float64]:
     return until
 
 
-def _add_copies(step: Step, holdings: _Holdings) -> None:
+def _add_copies(step: ExecutedStep, holdings: _Holdings) -> None:
     """A copy is on its device from arrival until the last consumer there has ended."""
     sent = np.flatnonzero(step.transfer_of_edge >= 0)
     transfer, target = step.transfer_of_edge[sent], step.graph.edge_target[sent]
@@ -91,7 +91,7 @@ def _add_copies(step: Step, holdings: _Holdings) -> None:
     holdings.add(copies[1], step.transfers.end_us[copies[0]], until, step.transfers.bytes[copies[0]])
 
 
-def published_curves(step: Step) -> tuple[MemoryCurve, ...]:
+def published_curves(step: ExecutedStep) -> tuple[MemoryCurve, ...]:
     """[devices] of the model `outputs`, in whole µs: see published_memory.py."""
     first = np.trunc(step.start_us)
     last = first.copy()

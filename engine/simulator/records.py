@@ -18,9 +18,7 @@ from engine.simulator.compiled import borrowed, inlined
 
 Records: TypeAlias = np.recarray[tuple[int], np.dtype[np.record]]
 
-BUS_CODE, PAIR_CODE, NONE_CODE = 0, 1, 2
-"""`Contention` as a number"""
-NOTHING = 2**32 - 1
+NO_INDEX = 2**32 - 1
 """in the place of an index"""
 SIGNED = 0
 """added to an unsigned index, makes compiled code take it for a signed one: mixed, the two would become floats"""
@@ -62,7 +60,7 @@ ENTRY = np.dtype(
     [
         ("consumer", "u4"),
         ("flow", "u4"),
-        ("shared", "u4"),  # the shared input that it is, or NOTHING
+        ("shared", "u4"),  # the shared input that it is, or NO_INDEX
         ("by_file", "u4"),  # place by place, the entries of an op in the order of the file
     ],
     align=True,
@@ -103,9 +101,9 @@ ENTRY_STATE = np.dtype(
     [
         ("transfer", "u4"),  # that brings it
         ("copy", "u4"),  # that it takes
-        ("next_served", "u4"),  # next entry of its transfer, NOTHING behind the last
+        ("next_served", "u4"),  # next entry of its transfer, NO_INDEX behind the last
         ("holders", "i4"),  # of a copy: consumers that still need it
-        ("next_transfer", "u4"),  # of a transfer: the next in the channel's queue, NOTHING behind the last
+        ("next_transfer", "u4"),  # of a transfer: the next in the channel's queue, NO_INDEX behind the last
         ("time_us", "f8"),  # of a transfer: how long it takes
         ("start_us", "f8"),  # of a transfer
     ],

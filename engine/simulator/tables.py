@@ -5,15 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, Contention, MemoryModel
+from engine.clusters.cluster import CONTENTION_CODES, Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.edge_trips import trips_of_edges
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.simulator import records as kinds_of
-from engine.simulator.records import BUS_CODE, NONE_CODE, NOTHING, PAIR_CODE, Records, Scratch, Tables, records_of
+from engine.simulator.records import NO_INDEX, Records, Scratch, Tables, records_of
 from engine.simulator.topology import topological_order
 
-CONTENTION_CODES = {Contention.BUS: BUS_CODE, Contention.PAIR: PAIR_CODE, Contention.NONE: NONE_CODE}
 OWN_END = CONTROL - 1
 """in the place of an output: what is local arrives before what was sent"""
 
@@ -152,7 +151,7 @@ def _entry_records(flat: _Flat) -> Records:
     records = records_of(len(flat.entries), kinds_of.ENTRY)
     records.consumer = flat.target[flat.entries]
     records.flow, records.by_file = flat.flow_of_entry, flat.by_file
-    shared = np.full(len(records), NOTHING)
+    shared = np.full(len(records), NO_INDEX)
     shared[flat.entry_of_edge[flat.shared_edges]] = np.arange(len(flat.shared_edges))
     records.shared = shared
     return records

@@ -2,14 +2,13 @@
 
 import numpy as np
 
+from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE
 from engine.simulator.compiled import inlined
+from engine.simulator.event_queue import fly, land, set_event
 from engine.simulator.held_memory import change_memory, take_at_start
 from engine.simulator.records import (
-    BUS_CODE,
-    NONE_CODE,
+    NO_INDEX,
     NOT_QUEUED,
-    NOTHING,
-    PAIR_CODE,
     SIGNED,
     Scratch,
     Tables,
@@ -17,7 +16,6 @@ from engine.simulator.records import (
     entries_of_flow,
     flows_of,
 )
-from engine.simulator.schedule import fly, land, set_event
 
 LINK_EVENT = 1 << 30
 """above the order of all arrivals"""
@@ -60,9 +58,9 @@ def send(tables: Tables, scratch: Scratch, op: int, device: int, now: float) -> 
         if transfers > 1:
             entry = tables.entries[place].by_file
             remote = scratch.ops[tables.entries[entry].consumer].device != device
-            transfer = scratch.entries[entry].transfer if remote else NOTHING
-        if transfer != NOTHING and scratch.entries[transfer].next_transfer == NOT_QUEUED:
-            scratch.entries[transfer].next_transfer = NOTHING
+            transfer = scratch.entries[entry].transfer if remote else NO_INDEX
+        if transfer != NO_INDEX and scratch.entries[transfer].next_transfer == NOT_QUEUED:
+            scratch.entries[transfer].next_transfer = NO_INDEX
             _queue_transfer(tables, scratch, transfer, device, now)
         place = place + 1 if transfers > 1 else beyond
 
@@ -79,7 +77,7 @@ def _sort(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int
     if beyond - first == 1:
         return _sort_alone(tables, scratch, flow, device, first)
     one_for_all = tables.model[0].contention == BUS_CODE
-    holders, transfers, transfer, last = 0, 0, NOTHING, NOTHING
+    holders, transfers, transfer, last = 0, 0, NO_INDEX, NO_INDEX
     for entry in range(first, beyond):
         destination = scratch.ops[tables.entries[entry].consumer].device
         if destination == device:
@@ -92,9 +90,9 @@ def _sort(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int
             scratch.devices[destination].copy = entry
             scratch.entries[entry].holders = 0
         if not one_for_all:
-            transfer = NOTHING if first_here else copy
+            transfer = NO_INDEX if first_here else copy
             last = scratch.devices[destination].last_served + SIGNED
-        if transfer == NOTHING:
+        if transfer == NO_INDEX:
             transfer = entry
             transfers += 1
             scratch.entries[entry].time_us = 0.0
@@ -107,9 +105,9 @@ def _sort(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int
         last = entry
         scratch.devices[destination].last_served = entry
         state = scratch.entries[entry]
-        state.transfer, state.copy, state.next_served = transfer, copy, NOTHING
+        state.transfer, state.copy, state.next_served = transfer, copy, NO_INDEX
         scratch.entries[copy].holders += 1
-        if tables.entries[entry].shared != NOTHING:
+        if tables.entries[entry].shared != NO_INDEX:
             scratch.copy_of_shared[tables.entries[entry].shared] = copy
     scratch.flow_holders[flow] = holders + transfers
     return transfers, transfer
@@ -124,7 +122,7 @@ def _sort_alone(tables: Tables, scratch: Scratch, flow: int, device: int, entry:
     state = scratch.entries[entry]
     state.time_us = _transfer_us(tables, scratch, flow, device, destination)
     state.transfer = state.copy = entry
-    state.next_served, state.next_transfer = NOTHING, NOT_QUEUED
+    state.next_served, state.next_transfer = NO_INDEX, NOT_QUEUED
     return 1, entry
 
 
@@ -163,7 +161,7 @@ def _queue_transfer(tables: Tables, scratch: Scratch, transfer: int, device: int
         end_us, order = _start_transfer(tables, scratch, transfer, channel, max(now, state.free_us))
         set_event(scratch, len(scratch.devices) + channel, end_us, order, transfer)
         return
-    if state.head == NOTHING:
+    if state.head == NO_INDEX:
         state.head = transfer
     else:
         scratch.entries[state.tail].next_transfer = transfer
@@ -203,7 +201,7 @@ def end_transfer(tables: Tables, scratch: Scratch, transfer: int, now: float) ->
     flow = tables.entries[transfer].flow
     device = scratch.ops[tables.flows[flow].producer].device
     entry = transfer
-    while entry != NOTHING:
+    while entry != NO_INDEX:
         _arrive(tables, scratch, entry, now)
         entry = scratch.entries[entry].next_served
     if tables.model[0].full_memory:
@@ -220,7 +218,7 @@ def end_transfer(tables: Tables, scratch: Scratch, transfer: int, now: float) ->
     rested_us = now + rest_us
     following = scratch.channels[channel].head
     end_us, order = np.inf, 0
-    if following != NOTHING:
+    if following != NO_INDEX:
         scratch.channels[channel].head = scratch.entries[following].next_transfer
         end_us, order = _start_transfer(tables, scratch, following, channel, rested_us)
     else:

@@ -27,7 +27,7 @@ INPUTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class CellNode:
     """A node of a recurrent cell."""
 
     previous: int
@@ -60,14 +60,14 @@ def loose_ends(blocks: tuple[Block, ...]) -> tuple[int, ...]:
     return tuple(state for state in range(INPUTS + len(blocks)) if state not in taken)
 
 
-def recurrent_cell(name: str, text: str) -> tuple[Node, ...]:
+def recurrent_cell(name: str, text: str) -> tuple[CellNode, ...]:
     """The nodes that setting `name` says. Raises SettingsError."""
     words = text.split()
     if not 1 <= len(words) <= MOST_NODES:
         raise refused(name, text, RECURRENT_CELL)
-    first = Node(-1, _one_of(words[0], ACTIVATIONS, name))
+    first = CellNode(-1, _one_of(words[0], ACTIVATIONS, name))
     rest = [_taken(word, index, ACTIVATIONS, name) for index, word in enumerate(words[1:], 1)]
-    return (first, *(Node(previous, activation) for previous, activation in rest))
+    return (first, *(CellNode(previous, activation) for previous, activation in rest))
 
 
 def convolution_cell(name: str, text: str) -> Cell:
@@ -79,7 +79,7 @@ def convolution_cell(name: str, text: str) -> Cell:
     return Cell(blocks, loose_ends(blocks))
 
 
-def written_recurrent(nodes: tuple[Node, ...]) -> str:
+def written_recurrent(nodes: tuple[CellNode, ...]) -> str:
     """The inverse of `recurrent_cell`."""
     return " ".join(node.activation if node.previous < 0 else f"{node.previous}:{node.activation}" for node in nodes)
 

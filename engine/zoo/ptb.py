@@ -21,7 +21,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from engine.zoo.cells import Node, recurrent_cell
+from engine.zoo.cells import CellNode, recurrent_cell
 from engine.zoo.enas_settings import PtbSettings
 from engine.zoo.layers import Tensor, for_inference, v1
 from engine.zoo.lstm import inside, started_weights
@@ -67,7 +67,7 @@ class RecurrentCell:
 
     PATH = "cell"
 
-    def __init__(self, nodes: tuple[Node, ...], units: int) -> None:
+    def __init__(self, nodes: tuple[CellNode, ...], units: int) -> None:
         self._nodes = nodes
         taken = {node.previous for node in nodes}
         self._ends = [index for index in range(len(nodes)) if index not in taken]

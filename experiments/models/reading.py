@@ -12,7 +12,7 @@ import numpy as np
 from engine import api
 from engine.clusters.parsing import parse_cluster
 from engine.costs.arithmetic import HEAVY
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.events import Json
 from engine.simulator import Simulator
 from experiments.models.model import FROZEN, SuiteModel
@@ -76,7 +76,7 @@ def heavy_ops(prepared: api.PreparedGraph) -> dict[str, Json]:
     """How many there are, how many of them have no cost, and why."""
     graph, costs = prepared.graph, prepared.costs
     heavy = [op for op, op_type in enumerate(graph.op_types) if op_type in HEAVY]
-    unknown = [op for op in heavy if costs.source[op] == Source.UNKNOWN]
+    unknown = [op for op in heavy if costs.source[op] == CostSource.UNKNOWN]
     why = Counter((graph.op_types[op], costs.why_unknown(op)) for op in unknown)
     return {
         "heavy_ops": len(heavy),

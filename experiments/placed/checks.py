@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from engine.child.parent import Limits, no_progress
 from engine.events import Json
 from engine.formats import graphdef
-from engine.formats.format import PLACED_FILE, Placing, Source
+from engine.formats.format import PLACED_FILE, Placing, SourceFile
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.tensorflow.graphdef_messages import NODE, read_messages
@@ -135,7 +135,7 @@ class PlacedGraph:
     def _written(self, placement: dict[str, str]) -> Path:
         """By the writer itself."""
         suffix = self._source.suffix
-        source = Source(self._source, suffix, Limits().file_bytes)
+        source = SourceFile(self._source, suffix, Limits().file_bytes)
         graphdef.write(source, Placing(placement, suffix, short=False, keep_pins=True), self._folder, no_progress)
         return (self._folder / PLACED_FILE).rename(self._folder / f"placed{suffix}")
 

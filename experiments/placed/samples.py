@@ -10,7 +10,7 @@ from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 from engine.child.parent import Limits, no_progress
 from engine.events import Json
-from engine.formats.format import PLACED_FILE, Placing, Source
+from engine.formats.format import PLACED_FILE, Placing, SourceFile
 from engine.formats.graphdef import serialized
 from engine.formats.reading import read_file
 from engine.formats.saved_model import saved_model
@@ -76,7 +76,7 @@ def write_placed_saved_model_here(
 ) -> None:
     """Write the zipped SavedModel in `path`, every co-location class of a signature on a random CPU device."""
     folder.mkdir()
-    source = Source(path, path.suffix, Limits().file_bytes, ReadingOptions(signature))
+    source = SourceFile(path, path.suffix, Limits().file_bytes, ReadingOptions(signature))
     graph = read_file(source, no_progress).graph.graph
     chosen = random_devices(graph, colocation_classes(graph), devices, np.random.default_rng(seed)).tolist()
     names = [f"/device:CPU:{device}" for device in chosen]
@@ -87,7 +87,7 @@ def write_placed_saved_model_here(
 
 def opened_here(path: Path, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """The plain GraphDef of what is read, in a file, and the fetches' names."""
-    file = read_file(Source(path, path.suffix, Limits().file_bytes), no_progress)
+    file = read_file(SourceFile(path, path.suffix, Limits().file_bytes), no_progress)
     if file.content:
         return path, file.origin.fetches
     folder.mkdir(parents=True)

@@ -15,7 +15,7 @@ from engine.events import ShouldStop
 from engine.placers.sequence.model import RnnModel, Vocabulary
 from engine.placers.sequence.network import SequenceNetwork
 from engine.placers.sequence.settings import RnnSettings
-from engine.placers.sequence.training import Training
+from engine.placers.sequence.training import SequenceTraining
 from engine.placeto.interruption import InterruptedTrainingError
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.torch_threads import torch_threads
@@ -39,7 +39,7 @@ class RnnFamily:
         """A batch a problem, in turn, until all budgets are spent or `should_stop`."""
         optimiser = Optimiser(self._models[0].network, self._settings.learning_rate)
         trainings = [
-            Training(problem, model, self._settings, self._rng, should_stop, optimiser)
+            SequenceTraining(problem, model, self._settings, self._rng, should_stop, optimiser)
             for problem, model in zip(self._problems, self._models, strict=True)
         ]
         with torch_threads(self._settings.torch_threads):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+_CAMEL_CASE = re.compile(r"[A-Z]\w*[a-z]\w*")
 _DOTTED_PATH = re.compile(r"(?P<module>(?:engine|experiments|webapp)(?:\.\w+)+)(?::\w+)?")
 
 
@@ -75,6 +76,23 @@ class PythonSource:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.keyword) and node.arg == name:
                 yield node.value, node.value.lineno
+
+    def types(self) -> Iterator[str]:
+        """The public classes and type aliases of the module: names in CamelCase; type variables stand for any type."""
+        for node in self.tree.body:
+            if isinstance(node, ast.ClassDef):
+                names = [node.name]
+            elif isinstance(node, ast.Assign) and not _is_type_variable(node.value):
+                names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                names = [node.target.id]
+            else:
+                continue
+            yield from (name for name in names if _CAMEL_CASE.fullmatch(name))
+
+
+def _is_type_variable(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and _dotted(node.func) in ("TypeVar", "ParamSpec")
 
 
 def _dotted(node: ast.expr) -> str:

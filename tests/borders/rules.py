@@ -124,6 +124,32 @@ def import_circles(sources: Sequence[PythonSource]) -> list[list[str]]:
     return [sorted(circle) for circle in networkx.strongly_connected_components(imports) if len(circle) > 1]
 
 
+_FRAMEWORK_NAMES = ("Migration", "Command")
+"""that Django looks for by name"""
+
+
+def types_of_one_name(sources: Sequence[PythonSource]) -> list[str]:
+    """Names that two modules give to types: a word means one thing.
+
+    A model of the database may have the name of what it stores: `Run` is a run in the engine and its row.
+    """
+    modules_by_name: dict[str, list[str]] = {}
+    for source in sources:
+        for name in source.types():
+            modules_by_name.setdefault(name, []).append(source.module)
+    for name, modules in modules_by_name.items():
+        if any(module.startswith("engine.") for module in modules):
+            modules_by_name[name] = [module for module in modules if not _MODELS.fullmatch(module)]
+    return [
+        f"{name}: {', '.join(modules)}"
+        for name, modules in sorted(modules_by_name.items())
+        if len(modules) > 1 and name not in _FRAMEWORK_NAMES
+    ]
+
+
+_MODELS = re.compile(r"webapp\.\w+\.models")
+
+
 def loans_from_tests(source: PythonSource) -> Iterator[str]:
     """Imports from a file of tests: what several files need stands in a module of its own."""
     for reach in source.imports():

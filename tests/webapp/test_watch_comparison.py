@@ -114,7 +114,7 @@ def test_what_a_run_that_went_on_has_said_is_heard_once(run: Run) -> None:
     second.write()
     listener = api.ComparisonListener()
     for item in told:
-        listener.hear(item)
+        listener.add(item)
     run = Run.objects.select_related("summary").get()
     assert run.summary.seq == 8
     assert run_summary.summary_of(run) == listener

@@ -21,7 +21,7 @@ class RunStore(EventStore[Run]):
         super().__init__(claim, run.last_seq)
         self._best_step_time_us = math.inf if run.best_step_time_us is None else run.best_step_time_us
         self._evaluations_used = run.evaluations_used
-        self._takes_trivial = run.method not in api.TRIVIAL
+        self._takes_trivial = run.method not in api.TRIVIAL_BASELINES
         """who asks for a trivial placement by name gets just that"""
         self._summary = summary_of(run)
 
@@ -38,7 +38,7 @@ class RunStore(EventStore[Run]):
             if item.seq > self._last_seq or isinstance(item.event, api.Finished):
                 event = item.to_json()
                 self._remember(item.event.type, event)
-                self._summary.hear_json(event)
+                self._summary.add_json(event)
 
     def end_with(self, status: str, report: Mapping[str, api.Json] | None = None) -> None:
         """Write the rest, the report and the run's last status in one transaction."""
@@ -61,7 +61,7 @@ class RunStore(EventStore[Run]):
         elif (
             self._takes_trivial
             and isinstance(event, api.Baseline)
-            and event.method in api.TRIVIAL  # what the random baseline finds is not the run's
+            and event.method in api.TRIVIAL_BASELINES  # what the random baseline finds is not the run's
             and event.step_time_us is not None
             and event.placement is not None
         ):

@@ -22,7 +22,7 @@ def summary_of(run: Run) -> api.ComparisonListener:
         return listener
     while rows := events_after(run.id, seq, EVENTS_AT_ONCE):
         for number, text in rows:
-            listener.hear_json(json.loads(text))
+            listener.add_json(json.loads(text))
             seq = number
     store_summary(run.id, seq, listener.to_json())
     return listener

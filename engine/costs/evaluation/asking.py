@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.core.framework import node_def_pb2
 from tensorflow.python.framework import ops as tensorflow_ops
 
-from engine.costs.evaluation.known import OPEN, Known, Shape, Value
+from engine.costs.evaluation.known import OPEN, Known, KnownShape, KnownValue
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import HANDLES, INVALID, REFS_FROM
 
@@ -44,9 +44,9 @@ class ShapeFunctions:
     def __init__(self) -> None:
         self._graph = tf.Graph()
         self._tensors: dict[Key, Any] = {}
-        self._answers: dict[Key, list[tuple[int, Shape]] | None] = {}
+        self._answers: dict[Key, list[tuple[int, KnownShape]] | None] = {}
 
-    def outputs(self, clean: Message, content: bytes, inputs: Sequence[Known]) -> list[tuple[int, Shape]] | None:
+    def outputs(self, clean: Message, content: bytes, inputs: Sequence[Known]) -> list[tuple[int, KnownShape]] | None:
         """[outputs] type and shape of a `cleaned` node's outputs; None where TensorFlow refuses it.
 
         `content` are the bytes by which the node is known.
@@ -57,7 +57,7 @@ class ShapeFunctions:
             self._answers[key] = self._ask(clean, keys, inputs)
         return self._answers[key]
 
-    def _ask(self, clean: Message, keys: Sequence[Key], inputs: Sequence[Known]) -> list[tuple[int, Shape]] | None:
+    def _ask(self, clean: Message, keys: Sequence[Key], inputs: Sequence[Known]) -> list[tuple[int, KnownShape]] | None:
         try:
             tensors = [self._tensor(key, known) for key, known in zip(keys, inputs, strict=True)]
             return [
@@ -83,7 +83,7 @@ class ShapeFunctions:
         return self._tensors[key]
 
 
-def stand_in(number: int, shape: Shape, value: Value | None) -> Message:
+def stand_in(number: int, shape: KnownShape, value: KnownValue | None) -> Message:
     """A nameless NodeDef: a constant where there is a value, else a placeholder."""
     node = node_def_pb2.NodeDef(op="Placeholder" if value is None else "Const")
     node.attr["dtype"].type = number
@@ -97,14 +97,14 @@ def stand_in(number: int, shape: Shape, value: Value | None) -> Message:
     return node
 
 
-def write_shape(message: Message, shape: Shape) -> None:
+def write_shape(message: Message, shape: KnownShape) -> None:
     """Into a TensorShapeProto."""
     message.unknown_rank = shape is None
     for length in shape or ():
         message.dim.add(size=length)
 
 
-def _shape(output: Any) -> Shape:
+def _shape(output: Any) -> KnownShape:
     if output.shape.rank is None:
         return None
     return tuple(OPEN if length is None else int(length) for length in output.shape.as_list())

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from engine.costs.evaluation.known import OPEN, Known, Shape, is_known
+from engine.costs.evaluation.known import OPEN, Known, KnownShape, is_known
 from engine.graphs.tensorflow.messages import Message
 
-Bound: TypeAlias = Callable[[Message, Sequence[Known]], int]
+BoundOpenLength: TypeAlias = Callable[[Message, Sequence[Known]], int]
 """the largest length of the open dimensions of an op's outputs, or OPEN"""
 
 
@@ -46,16 +46,16 @@ def _closed(known: Known, length: int) -> Known:
     return replace(known, shape=tuple(length if each < 0 else each for each in known.shape), bounded=True)
 
 
-def _elements(shape: Shape) -> int:
+def _elements(shape: KnownShape) -> int:
     return math.prod(shape) if shape is not None and is_known(shape) else OPEN
 
 
-def _all_of(index: int) -> Bound:
+def _all_of(index: int) -> BoundOpenLength:
     """As many as input `index` has elements."""
     return lambda _node, inputs: _elements(inputs[index].shape)
 
 
-def _length_of(index: int, axis: int) -> Bound:
+def _length_of(index: int, axis: int) -> BoundOpenLength:
     """As long as input `index` is along `axis`."""
 
     def bound(_node: Message, inputs: Sequence[Known]) -> int:
@@ -65,7 +65,7 @@ def _length_of(index: int, axis: int) -> Bound:
     return bound
 
 
-def _of_whole_data(bound: Bound) -> Bound:
+def _of_whole_data(bound: BoundOpenLength) -> BoundOpenLength:
     """The same where input 0 is known whole: its open lengths would be those of the output, too."""
     return lambda node, inputs: bound(node, inputs) if is_known(inputs[0].shape) else OPEN
 
@@ -100,7 +100,7 @@ def _unique(_node: Message, inputs: Sequence[Known]) -> int:
 
 
 UNIQUES = frozenset({"UniqueV2", "UniqueWithCountsV2"})
-BOUNDS: Mapping[str, Bound] = {
+BOUNDS: Mapping[str, BoundOpenLength] = {
     "Where": _all_of(0),
     **dict.fromkeys(("Unique", "UniqueWithCounts", "ListDiff"), _all_of(0)),
     **dict.fromkeys(UNIQUES, _unique),

@@ -19,9 +19,9 @@ Sides: TypeAlias = frozenset[tuple[int, int]]
 """(the op that gives the condition, the output of the Switch) of all conditions that an op is behind"""
 MANY_WAYS = "_SwitchN"
 HANDED_ON = frozenset({"Identity", "StopGradient", "Snapshot"})
-NOWHERE: Sides = frozenset()
+NO_SIDES: Sides = frozenset()
 DEEPEST = 64
-"""conditions inside conditions that are told apart"""
+"""conditions inside conditions that are distinguished"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def sides_of_ops(
     A loop's own Switch picks nothing: `inputs` of a loop's Merge has no back edge, and its Switch's condition is a
     LoopCond.
     """
-    sides: list[Sides] = [NOWHERE] * len(nodes)
+    sides: list[Sides] = [NO_SIDES] * len(nodes)
     conditions = conditions_of(nodes, inputs)
     for op in order:
         node = nodes[op]
@@ -58,7 +58,7 @@ def sides_of_ops(
 
 
 def _all_of(around: Sequence[Sides]) -> Sides:
-    """Of an op that waits for inputs behind these; no more than are told apart."""
+    """Of an op that waits for inputs behind these; no more than are distinguished."""
     if all(each == around[0] for each in around):
         return around[0]
     together = frozenset[tuple[int, int]]().union(*around)

@@ -12,11 +12,11 @@ from tensorflow.core.framework import node_def_pb2, types_pb2
 from tensorflow.python.framework import op_def_registry
 
 from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.op_types import CASES, FUNCTION_CALLS, IFS, LOOPS
 
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "XlaLaunch", "RemoteCall", "BatchFunction"})
-CONDITIONS = frozenset({"If", "StatelessIf", "_If"})
-CASES = frozenset({"Case", "StatelessCase"})
-LOOPS = frozenset({"While", "StatelessWhile", "_While"})
+EVALUATED_CALLS = FUNCTION_CALLS | {"XlaLaunch", "RemoteCall", "BatchFunction"}
+EVALUATED_IFS = IFS | {"_If"}
+EVALUATED_LOOPS = LOOPS | {"_While"}
 BOOL = types_pb2.DT_BOOL
 DEEPEST = 32
 """calls inside calls"""
@@ -43,7 +43,7 @@ class Expanded:
 
 def is_call(node: Message, functions: Mapping[str, Message]) -> bool:
     """Whether the op's work is in functions that can be taken apart."""
-    return node.op in CALLS | CONDITIONS | CASES | LOOPS or node.op in functions
+    return node.op in EVALUATED_CALLS | EVALUATED_IFS | CASES | EVALUATED_LOOPS or node.op in functions
 
 
 def expanded(call: Message, functions: Mapping[str, Message], types: Sequence[int], most: int) -> Expanded:
@@ -96,13 +96,13 @@ class _Expansion:
         self._charge(1)
         if depth > DEEPEST:
             raise CannotExpandError("calls inside calls")
-        if node.op in CONDITIONS:
+        if node.op in EVALUATED_IFS:
             sides = [_function(node, key) for key in ("else_branch", "then_branch")]
             return self._condition(sides, inputs, prefix, depth, "Switch")
         if node.op in CASES:
             sides = [each.name for each in node.attr["branches"].list.func]
             return self._condition(sides, inputs, prefix, depth, "_SwitchN")
-        if node.op in LOOPS:
+        if node.op in EVALUATED_LOOPS:
             return self._loop(node, inputs, prefix, depth)
         name = node.op if node.op in self._functions else _function(node, "f" if node.op != "XlaLaunch" else "function")
         return self._body(name, inputs[1:] if node.op == "RemoteCall" else inputs, depth)

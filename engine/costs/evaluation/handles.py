@@ -15,7 +15,7 @@ from engine.costs.evaluation.known import (
     OPEN,
     Items,
     Known,
-    Shape,
+    KnownShape,
     agreed,
     is_known,
     longest,
@@ -59,12 +59,12 @@ def _scalar(known: Known) -> int:
     return OPEN if known.value is None or known.value.size != 1 else max(OPEN, int(known.value.reshape(())))
 
 
-def _element_shape(known: Known) -> Shape:
+def _element_shape(known: Known) -> KnownShape:
     """The shape that an `element_shape` input says; a scalar -1 leaves all open."""
     return shape_of_value(known.value)
 
 
-def _tensor(items: Items, shape: Shape, bounded: bool) -> Known:
+def _tensor(items: Items, shape: KnownShape, bounded: bool) -> Known:
     return Known(items.number, shape, None, None, bounded)
 
 
@@ -82,7 +82,7 @@ def _from_tensor(node: Message, inputs: Sequence[Known]) -> Outputs:
     return [a_list(Items(_number(node), inner, OPEN if not shape else shape[0]), inputs[0].bounded)]
 
 
-def _with(items: Items, element: Shape) -> tuple[Shape, bool]:
+def _with(items: Items, element: KnownShape) -> tuple[KnownShape, bool]:
     """The shape of a list's elements when one of shape `element` joins them; whether it is that of the largest."""
     if items.count == 0 or element is None or items.shape is None or len(element) != len(items.shape):
         return agreed(element, items.shape), False
@@ -192,7 +192,7 @@ def _scatter_more(node: Message, inputs: Sequence[Known]) -> Outputs:
 def _split(node: Message, inputs: Sequence[Known]) -> Outputs:
     """The elements are as long as the longest of them."""
     shape, lengths = inputs[0].shape, inputs[2]
-    inner: Shape = None
+    inner: KnownShape = None
     alike = True
     if shape and lengths.value is not None and lengths.value.size:
         inner = (int(lengths.value.max()), *shape[1:])

@@ -14,9 +14,9 @@ from tensorflow.python.framework import tensor_util
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import HANDLES, INVALID, REFS_FROM
 
-Shape: TypeAlias = tuple[int, ...] | None
+KnownShape: TypeAlias = tuple[int, ...] | None
 """lengths, `OPEN` for one that is not known; None: the rank is not known either"""
-Value: TypeAlias = NDArray[Any]
+KnownValue: TypeAlias = NDArray[Any]
 OPEN = -1
 MOST_ELEMENTS = 1024
 """of a value that is kept: what lengths, axes and masks are computed from is small"""
@@ -30,7 +30,7 @@ class Items:
 
     number: int
     """DataType"""
-    shape: Shape
+    shape: KnownShape
     """of one element"""
     count: int = 1
     """elements, or `OPEN`"""
@@ -52,8 +52,8 @@ class Known:
 
     number: int
     """DataType, a ref's taken off; `INVALID` where it is not known"""
-    shape: Shape = None
-    value: Value | None = None
+    shape: KnownShape = None
+    value: KnownValue | None = None
     """of a small tensor whose value does not depend on what is fed; its shape is then `shape`"""
     items: Items | None = None
     """of a handle or list: what it leads to"""
@@ -87,30 +87,30 @@ class Known:
 UNKNOWN = Known(INVALID)
 
 
-def is_known(shape: Shape) -> bool:
+def is_known(shape: KnownShape) -> bool:
     """Whether all lengths are."""
     return shape is not None and all(length >= 0 for length in shape)
 
 
-def of_value(value: Value, number: int, bounded: bool = False) -> Known:
+def of_value(value: KnownValue, number: int, bounded: bool = False) -> Known:
     """A tensor that holds `value`."""
     shape = tuple(value.shape)
     return Known(number, shape, value if value.size <= MOST_ELEMENTS else None, bounded=bounded)
 
 
-def shape_of_message(shape: Message) -> Shape:
+def shape_of_message(shape: Message) -> KnownShape:
     """Of a TensorShapeProto."""
     return None if shape.unknown_rank else tuple(max(OPEN, dimension.size) for dimension in shape.dim)
 
 
-def shape_of_value(value: Value | None) -> Shape:
+def shape_of_value(value: KnownValue | None) -> KnownShape:
     """The shape that a shape tensor holds; what is below 0 is open, and so is what is no vector."""
     if value is None or value.ndim != 1:
         return None
     return tuple(max(OPEN, int(length)) for length in value)
 
 
-def agreed(one: Shape, other: Shape) -> Shape:
+def agreed(one: KnownShape, other: KnownShape) -> KnownShape:
     """What two views of one shape say together; where they differ `one` counts."""
     if one is None or other is None or len(one) != len(other):
         return other if one is None else one
@@ -142,7 +142,7 @@ def largest(tensors: Sequence[Known]) -> Known:
     return Known(first.number, shape, None, _largest_items(items) if items else None, bounded=True)
 
 
-def longest(shapes: Sequence[Shape]) -> Shape:
+def longest(shapes: Sequence[KnownShape]) -> KnownShape:
     """As long as any of `shapes` in each dimension; None where their ranks differ, open where one is."""
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes) or len({len(shape) for shape in known}) != 1:
@@ -157,7 +157,7 @@ def _largest_items(items: Sequence[Items]) -> Items:
     return Items(items[0].number, shape, OPEN if min(counts) < 0 else max(counts), value)
 
 
-def value_of_constant(node: Message) -> list[Value | None] | None:
+def value_of_constant(node: Message) -> list[KnownValue | None] | None:
     """The value of a small constant of numbers."""
     content = node.attr["value"].tensor if "value" in node.attr else None
     if content is None or content.ByteSize() > MOST_CONSTANT_BYTES:

@@ -125,23 +125,23 @@ class Trips:
         self._nodes, self._index_of_name, self._outputs = nodes, index_of_name, outputs
 
     def count(self, loop: Loop) -> None:
-        """Set the loop's `trips` and `source`, which stays empty where its condition does not tell."""
+        """Set the loop's `trips` and `source`, which stays empty where its condition does not say."""
         if loop.condition < 0 or not self._nodes[loop.condition].input:
             return
         tests, is_all = self._tests(self._nodes[loop.condition].input[0])
         found = [self._of_test(op, loop) for op in tests]
-        told = [each for each in found if each is not None]
-        if not told:
+        counted = [each for each in found if each is not None]
+        if not counted:
             return
-        trips = min(count for count, _, _ in told)
+        trips = min(count for count, _, _ in counted)
         if trips > MOST_TRIPS:
             loop.too_many = True
             return
         loop.trips = trips
-        if len(told) < len(found) or not is_all or any(bounded for _, _, bounded in told):
+        if len(counted) < len(found) or not is_all or any(bounded for _, _, bounded in counted):
             loop.source = "at most"
         else:
-            loop.source = "constant" if all(constant for _, constant, _ in told) else "length"
+            loop.source = "constant" if all(constant for _, constant, _ in counted) else "length"
 
     def at_the_end(self, merge: int, loop: Loop) -> int | None:
         """The number that a loop's variable holds when it is left, where that is known."""

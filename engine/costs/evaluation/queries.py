@@ -130,10 +130,10 @@ class Calls:
             return None
         self._left -= len(ops.nodes)
         index_of_name = {each.name: index for index, each in enumerate(ops.nodes)}
-        told = {index_of_name[name]: [known] for name, known in _arguments(ops, inputs).items()}
+        arguments = {index_of_name[name]: [known] for name, known in _arguments(ops, inputs).items()}
         types = NodeTypes(ops.nodes, self._library)
         hints: list[list[Known]] = [[] for _ in ops.nodes]
-        evaluation = evaluate(ops.nodes, types, told, hints, ReadingOptions(), self._asked, None)
+        evaluation = evaluate(ops.nodes, types, arguments, hints, ReadingOptions(), self._asked, None)
         results = []
         for text in ops.results:
             name, _, output = text.partition(":")
@@ -144,14 +144,14 @@ class Calls:
 
 def _arguments(ops: Expanded, inputs: Sequence[Known]) -> dict[str, Known]:
     """A call's inputs by name; a variable known by its handle alone has the shape that the file says is read."""
-    told = dict(zip(ops.arguments, inputs, strict=True))
+    arguments = dict(zip(ops.arguments, inputs, strict=True))
     for node in ops.nodes:
-        handle = told.get(node.input[0]) if node.op == READS and node.input else None
+        handle = arguments.get(node.input[0]) if node.op == READS and node.input else None
         shapes = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else []
         if handle is not None and handle.number == types_pb2.DT_RESOURCE and handle.items is None and len(shapes) == 1:
             items = Items(node.attr["dtype"].type, shape_of_message(shapes[0]))
-            told[node.input[0]] = replace(handle, items=items)
-    return told
+            arguments[node.input[0]] = replace(handle, items=items)
+    return arguments
 
 
 def _not_taken(nodes: Sequence[Message], evaluation: Evaluation) -> set[int]:

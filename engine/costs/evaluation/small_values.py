@@ -1,6 +1,6 @@
 """The values of small tensors that shapes, axes and conditions are computed from, evaluated with numpy.
 
-Each function gets the node and what is known of its inputs and gives its outputs' values, or None where it cannot tell.
+Each function gets the node and what is known of its inputs. It returns its outputs' values, None where unknown.
 Nothing larger than `MOST_ELEMENTS` is made: lengths are looked at before anything is built, since they may come from a
 hostile file. Integers have TensorFlow's widths and wrap as TensorFlow's do. Fractions are left alone where TensorFlow
 may round otherwise than numpy, and so is what TensorFlow does not define.
@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.costs.evaluation.known import MOST_ELEMENTS, Known, Value, is_known, numpy_type
+from engine.costs.evaluation.known import MOST_ELEMENTS, Known, KnownValue, is_known, numpy_type
 from engine.graphs.tensorflow.messages import Message
 
-Values: TypeAlias = Sequence[Value | None] | None
+Values: TypeAlias = Sequence[KnownValue | None] | None
 Evaluate: TypeAlias = Callable[[Message, Sequence[Known]], Values]
 FAULTS = (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError, AttributeError, MemoryError)
 """what numpy raises for inputs that do not fit each other, which no graph of TensorFlow's has"""
@@ -54,7 +54,7 @@ def _type(node: Message, key: str, default: int) -> np.dtype[Any]:
     return found
 
 
-def _known(inputs: Sequence[Known]) -> list[Value]:
+def _known(inputs: Sequence[Known]) -> list[KnownValue]:
     """The inputs' values, all of them."""
     values = [each.value for each in inputs]
     if any(value is None for value in values):
@@ -74,7 +74,7 @@ def _require_small(lengths: Sequence[int]) -> None:
         raise ValueError("too large")
 
 
-def _of_values(function: Callable[..., Value | np.generic]) -> Evaluate:
+def _of_values(function: Callable[..., KnownValue | np.generic]) -> Evaluate:
     """Of an op that computes elementwise, or of few inputs, and keeps the type of the first."""
 
     def evaluate(_node: Message, inputs: Sequence[Known]) -> Values:
@@ -85,7 +85,7 @@ def _of_values(function: Callable[..., Value | np.generic]) -> Evaluate:
     return evaluate
 
 
-def _tests(function: Callable[..., Value | np.generic]) -> Evaluate:
+def _tests(function: Callable[..., KnownValue | np.generic]) -> Evaluate:
     """Of an op that gives truth values."""
 
     def evaluate(_node: Message, inputs: Sequence[Known]) -> Values:
@@ -108,12 +108,12 @@ def _size(node: Message, inputs: Sequence[Known]) -> Values:
     return [np.array(math.prod(_whole(inputs[0])), dtype=_type(node, "out_type", 3))]
 
 
-def _require_few(parts: Sequence[Value]) -> None:
+def _require_few(parts: Sequence[KnownValue]) -> None:
     """Before they are put together."""
     _require_small([sum(part.size for part in parts)])
 
 
-def _require_exact(*values: Value) -> None:
+def _require_exact(*values: KnownValue) -> None:
     """Raise ValueError for fractions and large floats: sums and powers of them depend on the order of the steps."""
     for value in values:
         if value.dtype.kind == "f" and not np.all((np.abs(value) <= MOST_EXACT) & (value == np.rint(value))):
@@ -149,7 +149,7 @@ def _strided_slice(node: Message, inputs: Sequence[Known]) -> Values:
     return [np.asarray(value[sliced(node, begin, end, strides)])]
 
 
-def sliced(node: Message, begin: Value, end: Value, strides: Value) -> tuple[Any, ...]:
+def sliced(node: Message, begin: KnownValue, end: KnownValue, strides: KnownValue) -> tuple[Any, ...]:
     """The index that a StridedSlice's masks and numbers stand for."""
     masks = {key: _attribute(node, f"{key}_mask") for key in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
     index: list[Any] = []
@@ -278,7 +278,7 @@ def _reverse(_node: Message, inputs: Sequence[Known]) -> Values:
     return [np.flip(value, tuple(int(axis) for axis in axes))]
 
 
-def _cumulative(function: Callable[..., Value]) -> Evaluate:
+def _cumulative(function: Callable[..., KnownValue]) -> Evaluate:
     def evaluate(node: Message, inputs: Sequence[Known]) -> Values:
         if _flag(node, "exclusive") or _flag(node, "reverse"):
             return None
@@ -375,11 +375,11 @@ def _scatter_update(_node: Message, inputs: Sequence[Known]) -> Values:
     return [changed]
 
 
-def _floor_divided(one: Value, other: Value) -> Value:
+def _floor_divided(one: KnownValue, other: KnownValue) -> KnownValue:
     return np.asarray(np.floor(one / other) if one.dtype.kind == "f" else np.floor_divide(one, other))
 
 
-def _divided(one: Value, other: Value) -> Value:
+def _divided(one: KnownValue, other: KnownValue) -> KnownValue:
     """Towards zero where the numbers are whole; one divided by zero is no number."""
     if one.dtype.kind == "f":
         return np.asarray(one / other)
@@ -389,13 +389,13 @@ def _divided(one: Value, other: Value) -> Value:
     return np.asarray(quotient + ((quotient < 0) & (quotient * other != one)))
 
 
-def _power(one: Value, other: Value) -> Value:
+def _power(one: KnownValue, other: KnownValue) -> KnownValue:
     found = np.asarray(np.power(one, other))
     _require_exact(one, other, found)
     return found
 
 
-def _rounded(value: Value) -> Value:
+def _rounded(value: KnownValue) -> KnownValue:
     if value.dtype.kind != "f":
         raise TypeError("TensorFlow makes zeros of integers")
     return np.asarray(np.rint(value))

@@ -1,6 +1,6 @@
 """The evaluation of a whole graph: what is known of every output, op by op in topological order.
 
-Per op: what the file's reader was told of an input; what lists and handles hold; small values; TensorFlow's shape
+Per op: the reading options for an input; what lists and handles hold; small values; TensorFlow's shape
 function; the bound of a length that depends on data. What Grappler has inferred beforehand fills what is still open.
 Loops are walked through once. A variable of a loop has the shape with which it comes in; where the body makes it
 larger by the same length in each trip, it has the largest that it becomes, and the graph is walked once more. Where it
@@ -22,7 +22,7 @@ from engine.costs.evaluation.known import (
     UNKNOWN,
     Items,
     Known,
-    Shape,
+    KnownShape,
     agreed,
     is_known,
     largest,
@@ -98,7 +98,7 @@ class Evaluation:
 def evaluate(
     nodes: Sequence[Message],
     types: NodeTypes,
-    told: Mapping[int, Sequence[Known]],
+    arguments: Mapping[int, Sequence[Known]],
     hints: Sequence[Sequence[Known]],
     options: ReadingOptions,
     asked: ShapeFunctions,
@@ -106,10 +106,10 @@ def evaluate(
 ) -> Evaluation:
     """Walk through the graph.
 
-    `told`: op → its outputs, for inputs. `hints` [ops]: what is known of each op's outputs beforehand. `called` says
+    `arguments`: op → its outputs, for inputs. `hints` [ops]: what is known of each op's outputs before. `called` says
     what comes out of a call that stays one op, None for any other op.
     """
-    walk = Walk(nodes, types, told, hints, options, asked, called)
+    walk = GraphWalk(nodes, types, arguments, hints, options, asked, called)
     for walked in range(MOST_ROUNDS):
         walk.run()
         if not walk.widen(give_up=walked + 2 >= MOST_ROUNDS):
@@ -117,20 +117,20 @@ def evaluate(
     return walk.evaluation
 
 
-class Walk:
+class GraphWalk:
     """One graph on its way through the evaluation."""
 
     def __init__(
         self,
         nodes: Sequence[Message],
         types: NodeTypes,
-        told: Mapping[int, Sequence[Known]],
+        arguments: Mapping[int, Sequence[Known]],
         hints: Sequence[Sequence[Known]],
         options: ReadingOptions,
         asked: ShapeFunctions,
         called: "Called | None",
     ) -> None:
-        self._nodes, self._types, self._told, self._hints = nodes, types, told, hints
+        self._nodes, self._types, self._arguments, self._hints = nodes, types, arguments, hints
         self._options, self._asked, self._called = options, asked, called
         index_of_name = {node.name: index for index, node in enumerate(nodes)}
         inputs, order, frames, loops = plan_of(nodes, index_of_name)
@@ -202,8 +202,8 @@ class Walk:
         """What is known of the op's outputs."""
         node = self._nodes[op]
         inputs = self.evaluation.inputs_of(op)
-        if op in self._told:
-            return self._with_hints(op, self._told[op])
+        if op in self._arguments:
+            return self._with_hints(op, self._arguments[op])
         if node.op in MERGES:
             return self._merged(op, inputs)
         if node.op in EXITS:
@@ -314,7 +314,7 @@ class Walk:
             known = replace(known, shape=self._widened(op, known.shape), bounded=True)
         return [known, index]
 
-    def _widened(self, merge: int, shape: Shape) -> Shape:
+    def _widened(self, merge: int, shape: KnownShape) -> KnownShape:
         """The largest that a loop's variable of `shape` becomes."""
         growth, trips = self._growth[merge], self._loop_of_merge[merge].trips
         if growth is None or shape is None or len(growth) != len(shape):

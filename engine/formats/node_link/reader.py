@@ -7,7 +7,7 @@
 
 Of a node `id`, `time_us` and `output_bytes` are required; other keys are ignored. An edge
 without `output` takes output 0. Edges are sorted by consumer in the order of the nodes, then as the file has them. An
-op that lists its `devices` has no time on other kinds. `trips` is how often a step executes the op, once if not said.
+op that lists its `devices` has no time on other kinds. `trips` is how often a step executes the op, 1 by default.
 """
 
 from collections.abc import Mapping
@@ -19,16 +19,15 @@ from numpy.typing import NDArray
 from engine.child.parent import ReportProgress
 from engine.clusters.catalogue import KINDS, class_of_kind
 from engine.costs.cost_model import GivenCosts, GraphWithShapes
-from engine.costs.costs import ANY_KIND, Costs, no_counts
-from engine.costs.costs import Source as CostSource
+from engine.costs.costs import ANY_KIND, Costs, CostSource, no_counts
 from engine.errors import CostError, GraphError, shortened
 from engine.events import Json
 from engine.files.json_text import read_json
-from engine.formats.format import ReadFile, Source
+from engine.formats.format import ReadFile, SourceFile
 from engine.formats.graphdef import READING
 from engine.formats.node_link.values import (
     MOST_BYTES_IN_ALL,
-    Node,
+    NodeJson,
     optional_text,
     place_of,
     read_bytes,
@@ -64,13 +63,13 @@ class _Op:
     device: str
 
 
-def check(source: Source, report_progress: ReportProgress) -> None:
+def check(source: SourceFile, report_progress: ReportProgress) -> None:
     """Read it. Raises GraphError, CostError."""
     report_progress(READING, 0, 0)
     read_nodelink(source.path.read_bytes())
 
 
-def read(source: Source, report_progress: ReportProgress) -> ReadFile:
+def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """The graph and its own costs. Raises GraphError, CostError."""
     report_progress(READING, 0, 0)
     graph, costs = read_nodelink(source.path.read_bytes())
@@ -145,7 +144,7 @@ def _read_op(node: Json, index: int) -> _Op:
     )
 
 
-def _times_on_its_devices(node: Node, where: str) -> dict[str, float]:
+def _times_on_its_devices(node: NodeJson, where: str) -> dict[str, float]:
     """Kind → time, for no kinds but those that `devices` lists, or their members."""
     times_us = read_times_us(node, where)
     kinds = read_kinds(node, where)
@@ -195,7 +194,7 @@ def _read_edges(edges: list[Json], ops: list[_Op], index_of_name: Mapping[str, i
     return columns[np.argsort(columns[:, 1], kind="stable")]
 
 
-def _end(edge: Node, where: str, key: str, index_of_name: Mapping[str, int]) -> int:
+def _end(edge: NodeJson, where: str, key: str, index_of_name: Mapping[str, int]) -> int:
     name = read_id(edge.get(key), f"{where}, {key}")
     if name not in index_of_name:
         what = f"{shortened(name)} is not in the graph"

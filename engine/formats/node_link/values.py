@@ -9,7 +9,7 @@ from engine.events import Json
 from engine.files.json_text import shown
 from engine.graphs.reading_options import MOST_TRIPS
 
-Node: TypeAlias = dict[str, Json]
+NodeJson: TypeAlias = dict[str, Json]
 
 LONGEST_NAME = 4096
 LONGEST_TIME_US = 1e12
@@ -38,7 +38,7 @@ def read_id(value: Json, where: str) -> str:
     return _clean(value, where)
 
 
-def optional_text(fields: Node, where: str, key: str) -> str:
+def optional_text(fields: NodeJson, where: str, key: str) -> str:
     """The text under `key`; empty where there is none."""
     value = fields.get(key)
     if value is None:
@@ -57,7 +57,7 @@ def _clean(text: str, where: str) -> str:
     return text
 
 
-def read_times_us(node: Node, where: str) -> dict[str, float]:
+def read_times_us(node: NodeJson, where: str) -> dict[str, float]:
     """Kind → time; a bare number is the time on every kind."""
     value = node.get("time_us")
     where = f"{where}, time_us"
@@ -74,7 +74,7 @@ def _time_us(value: Json, where: str) -> float:
     return float(value)
 
 
-def read_kinds(node: Node, where: str) -> list[str]:
+def read_kinds(node: NodeJson, where: str) -> list[str]:
     """The kinds on which the op can run; empty where the file does not say."""
     value = node.get("devices")
     where = f"{where}, devices"
@@ -94,7 +94,7 @@ def _kind(value: Json, where: str) -> str:
     return value
 
 
-def read_output_bytes(node: Node, where: str) -> list[int]:
+def read_output_bytes(node: NodeJson, where: str) -> list[int]:
     """Bytes of each output."""
     value = node.get("output_bytes")
     where = f"{where}, output_bytes"

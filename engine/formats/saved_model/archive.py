@@ -75,7 +75,7 @@ class SavedModelArchive:
         source = self._entries[name]
         entry = new_entry(source.filename, source.compress_type)
         pieces = self._pieces(source, MOST_UNPACKED_BYTES)
-        first = next(pieces, b"")  # what is wrong with the entry is told before the other has one
+        first = next(pieces, b"")  # an error of the entry is raised before the other has one
         entry.file_size = source.file_size
         with target.open(entry, "w", force_zip64=source.file_size > MOST_BYTES_OF_ZIP32) as sink:
             sink.write(first)

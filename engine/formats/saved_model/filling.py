@@ -32,7 +32,7 @@ MUST_BE_FILLED = frozenset({"VarHandleOp", "VariableV2", "Variable", "HashTable"
 PASSING = frozenset({"Identity", "RefIdentity"})
 ALLOWED = "a SavedModel that restores its variables and initialises its tables"
 Resource = tuple[object, ...]
-"""what tells one resource from another: its shared name, or the name of its op"""
+"""what distinguishes resources: its shared name, or the name of its op"""
 
 
 @dataclass(frozen=True, slots=True)

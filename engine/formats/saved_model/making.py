@@ -22,8 +22,8 @@ from engine.graphs.tensorflow.graphdef_messages import GraphMessages, read_messa
 from engine.graphs.tensorflow.messages import Message, load_messages
 
 WRITING = "writing the placed SavedModel"
-ASSETS, VARIABLES = ("assets/", "assets.extra/"), "variables/"
-"""folders whose files are copied; what else there is tells of the graph that was, as fingerprint.pb does"""
+ASSETS_FOLDERS, VARIABLES_FOLDER = ("assets/", "assets.extra/"), "variables/"
+"""folders whose files are copied; the others, such as fingerprint.pb, describe the original graph"""
 INIT_SIGNATURE = "__saved_model_init_op"
 MAIN_OP = "saved_model_main_op"
 INIT_COLLECTIONS = (MAIN_OP, "legacy_init_op")
@@ -49,7 +49,7 @@ def write_placed_saved_model(
     making = _Making(meta_graph, signature, read_messages(placed, ".pb"))
     with opened_archive(source) as archive:
         require_stored(making.filling.nodes, archive, target.parent)
-        copied = ASSETS + (VARIABLES,) * bool(making.filling.restores)
+        copied = ASSETS_FOLDERS + (VARIABLES_FOLDER,) * bool(making.filling.restores)
         _write(target, making.saved_model(), archive, copied, report_progress)
 
 

@@ -16,11 +16,11 @@ from engine.formats.saved_model.captured_variables import RESTORE, text_constant
 from engine.graphs.origin import NO_VARIABLES
 from engine.graphs.tensorflow.messages import Message
 
-VARIABLES = VARIABLES_INDEX.removesuffix(".index")
+VARIABLES_PREFIX = VARIABLES_INDEX.removesuffix(".index")
 """what the names of the files begin with"""
 MOST_INDEX_BYTES = 64 * 1024**2
 ALLOWED = "the files of variables that TensorFlow wrote, all of them"
-_DATA = re.compile(rf"{VARIABLES}\.data-(\d{{5}})-of-(\d{{5}})")
+_DATA = re.compile(rf"{VARIABLES_PREFIX}\.data-(\d{{5}})-of-(\d{{5}})")
 
 
 def trim_restores(nodes: Sequence[Message]) -> list[Message]:
@@ -70,7 +70,7 @@ def _texts(constant: Message | None, restore: Message) -> list[bytes]:
 def require_stored(nodes: Iterable[Message], archive: SavedModelArchive, folder: Path) -> None:
     """Raise GraphError unless the archive's files hold what the RestoreV2 of `nodes` read.
 
-    Leaves the index in `folder`. Nobody looks whether the other files' bytes are those that the index tells of.
+    Leaves the index in `folder`. Does not check the other files' bytes against the index.
     """
     asked = dict(_asked(nodes))
     if not asked:
@@ -79,7 +79,7 @@ def require_stored(nodes: Iterable[Message], archive: SavedModelArchive, folder:
     (folder / VARIABLES_INDEX).parent.mkdir()
     (folder / VARIABLES_INDEX).write_bytes(archive.read(VARIABLES_INDEX, MOST_INDEX_BYTES))
     try:
-        reader = py_checkpoint_reader.NewCheckpointReader(str(folder / VARIABLES))
+        reader = py_checkpoint_reader.NewCheckpointReader(str(folder / VARIABLES_PREFIX))
         types = reader.get_variable_to_dtype_map()
     except (errors_impl.OpError, RuntimeError, ValueError) as refusal:
         what = f"TensorFlow cannot read it: {shortened(str(refusal).strip(), 200)}"

@@ -6,7 +6,7 @@ from pathlib import Path
 from engine.child.parent import ReportProgress
 from engine.errors import GraphError
 from engine.formats import graphdef
-from engine.formats.format import PLACED_FILE, Placing, ReadFile, Source
+from engine.formats.format import PLACED_FILE, Placing, ReadFile, SourceFile
 from engine.formats.graphdef import OPENING, OpenedGraph
 from engine.formats.meta_graph import MetaGraph, meta_graph_of_saved_model, of_step, step_of_signature
 from engine.formats.saved_model.archive import VARIABLES_INDEX, opened_archive
@@ -18,14 +18,14 @@ from engine.graphs.tensorflow.op_types import VARIABLES
 SUFFIX = ".zip"
 
 
-def check(source: Source, report_progress: ReportProgress) -> None:
+def check(source: SourceFile, report_progress: ReportProgress) -> None:
     """Read the whole graph, whichever signature would be run. Raises GraphError, LimitError."""
     report_progress(OPENING, 0, 0)
     meta_graph, _, _ = _meta_graph(source)
     graphdef.check_messages(read_messages(meta_graph.graph, ".pb"), source)
 
 
-def opened(source: Source, report_progress: ReportProgress) -> OpenedGraph:
+def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
     """The signature's part of the graph. Raises GraphError, LimitError, SettingsError."""
     report_progress(OPENING, 0, 0)
     meta_graph, has_variables, choice = _meta_graph(source)
@@ -36,12 +36,12 @@ def opened(source: Source, report_progress: ReportProgress) -> OpenedGraph:
     return OpenedGraph(graph.messages, origin)
 
 
-def read(source: Source, report_progress: ReportProgress) -> ReadFile:
+def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
     """The signature's graph and its estimated costs. Raises GraphError, LimitError, SettingsError."""
     return graphdef.read_opened(opened(source, report_progress), source, report_progress)
 
 
-def write(source: Source, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
+def write(source: SourceFile, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
     """The signature's GraphDef with its devices, or a SavedModel of it with the upload's variables.
 
     Raises GraphError for an upload without its variables, and as `read` does; PlacementError, LimitError.
@@ -61,7 +61,7 @@ def write(source: Source, placing: Placing, folder: Path, report_progress: Repor
     )
 
 
-def _meta_graph(source: Source) -> tuple[MetaGraph, bool, tuple[str, ...]]:
+def _meta_graph(source: SourceFile) -> tuple[MetaGraph, bool, tuple[str, ...]]:
     """The file's graph, whether the files of variables are beside it, and a sentence if there was a choice."""
     with opened_archive(source.path) as archive:
         content, has_variables = archive.saved_model_bytes(source.most_bytes), VARIABLES_INDEX in archive.names

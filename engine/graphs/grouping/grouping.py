@@ -37,7 +37,7 @@ class Grouping:
     """
 
     names: tuple[str, ...]
-    """[groups] the name of the group's most telling op; unique"""
+    """[groups] the name of the group's most representative op; unique"""
     group_of_op: NDArray[np.int32]
     """[ops]"""
     edge_source: NDArray[np.int32]
@@ -99,10 +99,10 @@ def group_ops(
     class_of_op = colocation_classes(graph)
     devices_of_classes(graph, class_of_op)
     rank, weight = rank_of_ops(graph), _weights(costs)
-    telling = _telling(graph, costs, weight, rank)
+    representative = _by_representation(graph, costs, weight, rank)
     if groups is None:
         position = positions_of_classes(graph, class_of_op, rank)
-        return _grouping(graph, costs, position[class_of_op].astype(np.int32), telling)
+        return _grouping(graph, costs, position[class_of_op].astype(np.int32), representative)
     equal_share, order = int(weight.sum()) // groups, np.argsort(rank)
     class_of_op = join_gradients(
         class_of_op,
@@ -116,7 +116,7 @@ def group_ops(
     contraction = _contraction(graph, costs, node_of_op, weight)
     join(contraction, only_consumers(graph), node_of_op, order, equal_share)
     merge(contraction, groups, threshold_bytes, equal_share)
-    return _grouping(graph, costs, contraction.numbered()[node_of_op], telling)
+    return _grouping(graph, costs, contraction.numbered()[node_of_op], representative)
 
 
 def _contraction(
@@ -186,22 +186,22 @@ def _edges_between(
     return pairs, sizes
 
 
-def _telling(
+def _by_representation(
     graph: ComputationGraph, costs: OpCosts, weight: NDArray[np.int64], rank: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """[ops] the ops, the most telling first: forward ops, of these the one with most time, then most bytes."""
+    """[ops] the ops, the most representative first: forward ops, of these the one with most time, then most bytes."""
     return np.lexsort((rank, -costs.bytes_of_op(), -weight, are_gradients(graph.op_names)))
 
 
 def _grouping(
-    graph: ComputationGraph, costs: OpCosts, group_of_op: NDArray[np.int32], telling: NDArray[np.int64]
+    graph: ComputationGraph, costs: OpCosts, group_of_op: NDArray[np.int32], representative: NDArray[np.int64]
 ) -> Grouping:
     """The group graph; an edge against the numbers of the groups is a feedback edge."""
-    _, first = np.unique(group_of_op[telling], return_index=True)
+    _, first = np.unique(group_of_op[representative], return_index=True)
     pairs, sizes = _edges_between(graph, costs, group_of_op)
     forward = pairs[:, 0] < pairs[:, 1]
     return Grouping(
-        names=tuple(graph.op_names[op] for op in telling[first].tolist()),
+        names=tuple(graph.op_names[op] for op in representative[first].tolist()),
         group_of_op=group_of_op,
         edge_source=pairs[forward, 0].astype(np.int32),
         edge_target=pairs[forward, 1].astype(np.int32),

@@ -30,7 +30,7 @@ DOUBLINGS_BEFORE_COLLECTING = 2
 """neighbours alone are merged until the bound is four equal shares"""
 
 
-class Bound(NamedTuple):
+class WeightBound(NamedTuple):
     """What may be merged in one round."""
 
     group_weight: int
@@ -53,16 +53,16 @@ def merge(contraction: Contraction, groups: int, threshold_bytes: int | None, eq
             _Round(contraction, groups, threshold_bytes, bound).run()
 
 
-def _bounds(total: int, equal_share: int) -> Iterator[Bound]:
+def _bounds(total: int, equal_share: int) -> Iterator[WeightBound]:
     """The bound of each round; in the last one everything is light enough."""
-    yield Bound(equal_share // NEGLIGIBLE_PART, equal_share, collects=False)
+    yield WeightBound(equal_share // NEGLIGIBLE_PART, equal_share, collects=False)
     for doubling in range(DOUBLINGS_BEFORE_COLLECTING + 1):
-        yield Bound(total, equal_share << doubling, collects=False)
+        yield WeightBound(total, equal_share << doubling, collects=False)
     most_weight = max(equal_share, 1)
     while most_weight < total:
-        yield Bound(total, most_weight, collects=True)
+        yield WeightBound(total, most_weight, collects=True)
         most_weight *= 2
-    yield Bound(total, total, collects=True)
+    yield WeightBound(total, total, collects=True)
 
 
 def _collect_constants(contraction: Contraction, groups: int, negligible: int) -> None:
@@ -83,7 +83,7 @@ class _Round:
     contraction: Contraction
     groups: int
     threshold_bytes: int | None
-    bound: Bound
+    bound: WeightBound
     collected: dict[tuple[int, int | None, int | None], int] = field(default_factory=dict)
     """(site, latest predecessor, earliest successor or None) → the group into which such groups are collected"""
 

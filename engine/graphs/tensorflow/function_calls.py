@@ -12,7 +12,7 @@ from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages
 from engine.graphs.tensorflow.graphdef_nodes import place_of
 from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_table import registered_ops
-from engine.graphs.tensorflow.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
+from engine.graphs.tensorflow.op_types import RUN_FUNCTIONS
 from engine.graphs.tensorflow.pruning import functions_of
 
 CYCLE_SHOWN = 5
@@ -20,7 +20,7 @@ CYCLE_SHOWN = 5
 
 def is_call(node: Message, functions: Mapping[str, Message]) -> bool:
     """Whether TensorFlow's inliner replaces `node` by ops."""
-    if node.op not in FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW and node.op not in functions:
+    if node.op not in RUN_FUNCTIONS and node.op not in functions:
         return False
     return bool(functions_of(node, functions)) and not is_compiled_as_one(node)
 
@@ -76,7 +76,7 @@ def _functions(messages: GraphMessages) -> dict[str, Message]:
 
 def _missing(node: Message, functions: Mapping[str, Message]) -> str | None:
     """A function that a call names and that is not there."""
-    if node.op not in FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW:
+    if node.op not in RUN_FUNCTIONS:
         return None
     for value in node.attr.values():
         for named in [value.func] if value.HasField("func") else value.list.func:

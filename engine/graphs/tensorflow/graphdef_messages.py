@@ -133,7 +133,7 @@ def _parse_node(content: bytes, field: Field, index: int) -> Message:
 
 def _parse_rest(content: bytes, found: Mapping[int, Sequence[Field]]) -> Message:
     """All but the nodes; several libraries are one, as protobuf has it."""
-    parts = (content[field.start : field.end] for number, of_it in found.items() if number != NODE for field in of_it)
+    parts = (content[field.start : field.end] for number, fields in found.items() if number != NODE for field in fields)
     rest = parsed("tensorflow.core.framework.graph_pb2", "GraphDef", b"".join(parts))
     if rest is None:
         what = f"the function library is damaged or nested deeper than {MOST_LEVELS} levels"
@@ -181,15 +181,15 @@ def _read_text(content: bytes) -> GraphMessages:
         text_format.Parse(text, graph)
     except text_format.ParseError as fault:
         place = f"line {fault.GetLine()}, column {fault.GetColumn()}" if fault.GetLine() is not None else ""
-        said = str(fault).split(" : ", 1)[-1]
-        what = f"the text is not a GraphDef, or it is cut short: {shortened(said, 200)}"
+        reason = str(fault).split(" : ", 1)[-1]
+        what = f"the text is not a GraphDef, or it is cut short: {shortened(reason, 200)}"
         raise GraphError(what, where=place, allowed=_allowed(".pbtxt"), field="file") from None
     rest = graph_pb2.GraphDef(library=graph.library, versions=graph.versions)
     return GraphMessages(list(graph.node), rest)
 
 
 def _read_large_text(text: str) -> GraphMessages | None:
-    """Let TensorFlow parse the text; None where it cannot, so that the reason can be told."""
+    """Let TensorFlow parse the text; None where it cannot, so that the caller finds the reason."""
     parts = parts_of_text(text)
     if parts is None:
         return None

@@ -18,7 +18,10 @@ SWITCHES = frozenset({"Switch", "RefSwitch"})
 NEXT_ITERATIONS = frozenset({"NextIteration", "RefNextIteration"})
 
 FUNCTION_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-CONDITIONS = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+IFS = frozenset({"If", "StatelessIf"})
+CASES = frozenset({"Case", "StatelessCase"})
 LOOPS = frozenset({"While", "StatelessWhile"})
-FUNCTIONAL_CONTROL_FLOW = CONDITIONS | LOOPS
+FUNCTIONAL_CONTROL_FLOW = IFS | CASES | LOOPS
 """conditions and loops as one op, whose sides and bodies are functions"""
+RUN_FUNCTIONS = FUNCTION_CALLS | FUNCTIONAL_CONTROL_FLOW
+"""ops that run functions of the graph's library"""

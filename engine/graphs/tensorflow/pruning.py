@@ -11,8 +11,8 @@ from engine.graphs.tensorflow.messages import Message
 def pruned(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
     """The ops that `fetches` need, in the order of the file; the functions that are left over, left out.
 
-    Ops that were told to stay with one that is gone stay together still. Raises GraphError for a fetch that is not
-    there; an input that is not there is the reader's to tell.
+    Ops that must stay with one that is gone still stay together. Raises GraphError for a fetch that is not
+    there; the reader refuses an input that is not there.
     """
     node_of_name = {node.name: node for node in messages.nodes}
     for name in fetches:

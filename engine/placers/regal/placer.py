@@ -58,7 +58,7 @@ class Regal:
 
         Of fewer, where the training's share of the seconds is over before.
         """
-        from engine.placers.regal.policy import ProposalPolicy
+        from engine.placers.regal.actor import ProposalActor
         from engine.placeto.torch_threads import torch_threads  # torch takes seconds to load
 
         spent = problem.ledger.share_spent
@@ -66,7 +66,7 @@ class Regal:
         plain = plain_choices(problem.group_count, problem.device_count)
         scores = [self._search(plain, self.episode_evaluations, problem, scorer, rng)]
         with torch_threads(self.torch_threads):
-            policy = ProposalPolicy(
+            actor = ProposalActor(
                 scorer.graph,
                 rng,
                 width=self.width,
@@ -76,11 +76,11 @@ class Regal:
             for _ in range(episodes - 1):
                 if scorer.over() or problem.ledger.share_spent >= enough:
                     break
-                choices = policy.sample(rng)
+                choices = actor.sample(rng)
                 score = self._search(choices, self.episode_evaluations, problem, scorer, rng)
-                policy.learn(choices, advantage_of(score, scores))
+                actor.learn(choices, advantage_of(score, scores))
                 scores.append(score)
-            return policy.most_probable()
+            return actor.most_probable()
 
     def _search(
         self, choices: Choices, evaluations: int, problem: PlacementProblem, scorer: Scorer, rng: np.random.Generator

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from engine.errors import SettingsError
-from engine.placers.sequence.model import Check, Sampled, SequenceModel, check_size, draw
+from engine.placers.sequence.model import Sampled, SequenceModel, check_size, draw
 from engine.placers.sequence.network import (
     SequenceNetwork,
     drawn,
@@ -27,6 +27,7 @@ from engine.placers.sequence.network import (
 )
 from engine.placers.sequence.settings import HierarchicalSettings
 from engine.placeto.choices import chosen_device, log_probabilities
+from engine.placeto.interruption import RaiseIfOver
 from engine.problem import PlacementProblem
 
 MOST_BY_ITSELF = 256
@@ -75,7 +76,7 @@ class HierarchicalModel(SequenceModel):
             for array in (features, seen.contents, seen.adjacency, may_join, allowed)
         )
 
-    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, check: Check) -> Sampled:
+    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, raise_if_over: RaiseIfOver) -> Sampled:
         groups, super_groups = self._may_join.shape
         of_groups = draw(batch, groups, super_groups, noisy=noisy, rng=rng, torch_device=self._device)
         of_devices = draw(batch, *self._allowed.shape, noisy=noisy, rng=rng, torch_device=self._device)
@@ -83,7 +84,7 @@ class HierarchicalModel(SequenceModel):
         with torch.no_grad():
             scored = self._grouping(batch, of_groups.noise)
             joined = drawn(scored.reshape(-1, super_groups), of_groups.uniforms.reshape(-1)).reshape(batch, groups)
-            devices = sequence.sample(sequence.encode(self.embedding(joined)), self._allowed, of_devices, check)
+            devices = sequence.sample(sequence.encode(self.embedding(joined)), self._allowed, of_devices, raise_if_over)
         placements = devices.gather(1, joined).cpu().numpy().astype(np.int32)
         return Sampled(placements, (joined, devices), (of_groups.noise, of_devices.noise))
 

@@ -23,7 +23,7 @@ class Hierarchical:
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         from engine.placers.sequence.grouper import HierarchicalModel  # torch takes seconds to load
-        from engine.placers.sequence.training import Training
+        from engine.placers.sequence.training import SequenceTraining
 
         model = HierarchicalModel(problem, self.settings, rng)
-        Training(problem, model, self.settings, rng, should_stop).run()
+        SequenceTraining(problem, model, self.settings, rng, should_stop).run()

@@ -1,7 +1,6 @@
 """What training needs of a model: placements drawn from it, and their probabilities with a gradient."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +12,11 @@ from engine.errors import SettingsError
 from engine.placers.sequence.network import Draws, SequenceNetwork, group_contents, group_embedding, initialise
 from engine.placers.sequence.settings import RnnSettings
 from engine.placeto.choices import chosen_device
+from engine.placeto.interruption import RaiseIfOver
 from engine.problem import PlacementProblem
 
 MOST_GROUPS = 4096
 """one decoding step each, and each attends to all the others"""
-
-Check = Callable[[], None]
-"""raises InterruptedTrainingError when it is time to end"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class SequenceModel(ABC):
     network: nn.Module
 
     @abstractmethod
-    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, check: Check) -> Sampled:
+    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, raise_if_over: RaiseIfOver) -> Sampled:
         """Draw `batch` placements, without gradients; all chance comes from `rng`."""
 
     @abstractmethod
@@ -83,18 +80,20 @@ class RnnModel(SequenceModel):
         self._inputs = torch.from_numpy(inputs).to(self._device)[None]
         self._allowed = torch.from_numpy(problem.allowed).to(self._device)
 
-    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, check: Check) -> Sampled:
+    def sample(self, batch: int, noisy: bool, rng: np.random.Generator, raise_if_over: RaiseIfOver) -> Sampled:
         draws = draw(batch, *self._allowed.shape, noisy=noisy, rng=rng, torch_device=self._device)
         with torch.no_grad():
-            chosen = self.network.sample(self.network.encode(self._inputs), self._allowed, draws, check)
+            chosen = self.network.sample(self.network.encode(self._inputs), self._allowed, draws, raise_if_over)
         return Sampled(chosen.cpu().numpy().astype(np.int32), (chosen,), (draws.noise,))
 
-    def greedy_and_sampled(self, samples: int, rng: np.random.Generator, check: Check) -> NDArray[np.int32]:
+    def greedy_and_sampled(
+        self, samples: int, rng: np.random.Generator, raise_if_over: RaiseIfOver
+    ) -> NDArray[np.int32]:
         """[1 + samples, groups] the most probable device group by group, then `samples` drawn placements."""
         draws = draw(1 + samples, *self._allowed.shape, noisy=False, rng=rng, torch_device=self._device)
         with torch.no_grad():
             encoded = self.network.encode(self._inputs)
-            chosen = self.network.sample(encoded, self._allowed, draws, check, greedy=True)
+            chosen = self.network.sample(encoded, self._allowed, draws, raise_if_over, greedy=True)
         return chosen.cpu().numpy().astype(np.int32)
 
     def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ types, both directions of the adjacency, rows divided by their greatest number p
 stand for their shapes, of which costs know nothing; they count by their logarithm, lest they drown the rest.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from torch.utils.checkpoint import checkpoint
 
 from engine.placers.sequence.settings import RnnSettings
 from engine.placeto.choices import choose, log_probabilities
+from engine.placeto.interruption import RaiseIfOver
 from engine.problem import PlacementProblem
 
 MOST_OUTPUTS = 5
@@ -143,7 +144,7 @@ class SequenceNetwork(nn.Module):
         return torch.softmax(self.attention(hidden)[..., 0], dim=-1)
 
     def sample(
-        self, encoded: Encoded, allowed: Tensor, draws: Draws, check: Callable[[], None], *, greedy: bool = False
+        self, encoded: Encoded, allowed: Tensor, draws: Draws, raise_if_over: RaiseIfOver, *, greedy: bool = False
     ) -> Tensor:
         """[batch, places] devices, decided one place after the other; `allowed` is [places, devices].
 
@@ -156,7 +157,7 @@ class SequenceNetwork(nn.Module):
         weights = dict(self.decoder.named_parameters())
         gates = [weights[name] for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")]
         for place in range(places):
-            check()
+            raise_if_over()
             hidden, cell = torch.lstm_cell(self.device_embedding[device], (hidden, cell), *gates)
             scored = self._log_probabilities(
                 hidden[:, None], memory, allowed[place : place + 1], _at(draws.noise, place)

@@ -24,7 +24,7 @@ class Rnn:
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         from engine.placers.sequence.model import RnnModel  # torch takes seconds to load
-        from engine.placers.sequence.training import Training
+        from engine.placers.sequence.training import SequenceTraining
 
         model = RnnModel(problem, self.settings, rng)
-        Training(problem, model, self.settings, rng, should_stop).run()
+        SequenceTraining(problem, model, self.settings, rng, should_stop).run()

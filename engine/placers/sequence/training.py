@@ -12,7 +12,7 @@ from engine.events import ShouldStop
 from engine.placers.sequence.model import Sampled, SequenceModel
 from engine.placers.sequence.settings import RnnSettings
 from engine.placeto.features import fastest_device_placement, group_graph
-from engine.placeto.interruption import InterruptedTrainingError, make_check
+from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_over
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.rewards import US_PER_SECOND
 from engine.placeto.torch_threads import torch_threads
@@ -34,7 +34,7 @@ class MovingAverage:
         self.value = mean if self.value is None else self._decay * self.value + (1.0 - self._decay) * mean
 
 
-class Training:
+class SequenceTraining:
     """One training of one model; made, then run once."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Training:
         self._problem, self._model, self._settings, self._rng = problem, model, settings, rng
         self._should_stop = should_stop
         self._graph = group_graph(problem)
-        self._check = make_check(problem, should_stop)
+        self._raise_if_over = make_raise_if_over(problem, should_stop)
         self._unit_us = US_PER_SECOND if settings.reward_unit == "second" else self._graph.reference_us
         failed = settings.failed_time**0.5
         self._baseline = MovingAverage(settings.baseline_decay, failed if settings.baseline_starts_failed else None)
@@ -73,7 +73,7 @@ class Training:
         settings = self._settings
         batch = min(settings.batch_episodes, self._problem.ledger.remaining)
         noisy = settings.noise > 0 and self._updates <= settings.noise_updates
-        sampled = self._model.sample(batch, noisy, self._rng, self._check)
+        sampled = self._model.sample(batch, noisy, self._rng, self._raise_if_over)
         evaluations = self._problem.evaluate_episodes(sampled.placements)
         if not self._problem.ledger.spent:
             self._learn(sampled, evaluations.step_time_us, self._problem.feasible(evaluations))
@@ -97,7 +97,7 @@ class Training:
         """
         self._optimiser.begin()
         logarithms, entropy = self._model.log_probability(sampled)
-        self._check()
+        self._raise_if_over()
         weight_of_row = torch.from_numpy(weights.astype(np.float32)).to(logarithms.device)
         bonus = self._settings.entropy_weight * (1.0 - self._problem.ledger.share_spent)
         loss: Tensor = (logarithms * weight_of_row).sum() - bonus * entropy

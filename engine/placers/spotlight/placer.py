@@ -53,15 +53,15 @@ class Spotlight:
             self._train(Scorer(problem, should_stop), rng)
 
     def _train(self, scorer: Scorer, rng: np.random.Generator) -> None:
-        from engine.placers.spotlight.policy import Ascent, StagePolicy
+        from engine.placers.spotlight.actor import Ascent, StageActor
 
         ascent = Ascent(self.ppo_steps, self.learning_rate, self.kl_aim, self.gradient_norm)
-        policy = StagePolicy(scorer.graph, rng, width=self.width, ascent=ascent)
+        actor = StageActor(scorer.graph, rng, width=self.width, ascent=ascent)
         while not scorer.over():
-            placements = policy.sample(scorer.room(self.samples), rng, scorer.over)
+            placements = actor.sample(scorer.room(self.samples), rng, scorer.over)
             if placements is None:
                 return
             scores = scorer.evaluate(placements).scores
             spread = scores.std()
             if spread > 0 and not scorer.over():
-                policy.learn(placements, (scores.mean() - scores) / spread)
+                actor.learn(placements, (scores.mean() - scores) / spread)

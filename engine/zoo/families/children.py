@@ -40,7 +40,7 @@ def in_children(
         except BaseException:
             news.stop()
             raise
-    return {name: said for future in running for name, said in future.result().items()}
+    return {name: outcome for future in running for name, outcome in future.result().items()}
 
 
 def _in_child(function: str, share: Sequence[dict[str, Json]], task: str, news: "_News") -> dict[str, Json]:
@@ -52,14 +52,14 @@ def _in_child(function: str, share: Sequence[dict[str, Json]], task: str, news: 
 
 
 def _follow(
-    running: Sequence["Future[dict[str, Json]]"], news: "_News", tell: Callable[[int], None], pulse: Pulse
+    running: Sequence["Future[dict[str, Json]]"], news: "_News", report_done: Callable[[int], None], pulse: Pulse
 ) -> None:
-    """Tell each member that is done, until all children have ended; raises what the first that fails raises."""
+    """Report each member that is done until all children have ended. Raises the first child's error."""
     done = ended = 0
     while ended < len(running):
         if news.wait(pulse):
             done += 1
-            tell(done)
+            report_done(done)
             continue
         ended += 1
         for future in running:
@@ -72,7 +72,7 @@ class _EndedError(Exception):
 
 
 class _News:
-    """What the threads that wait for the children tell the caller's."""
+    """Passes news from the threads that wait for the children to the caller's thread."""
 
     def __init__(self) -> None:
         self._is_member: SimpleQueue[bool] = SimpleQueue()

@@ -11,7 +11,7 @@ from engine.zoo.cells import (
     INPUTS,
     SEARCHED_OPERATIONS,
     Block,
-    Node,
+    CellNode,
     written_convolution,
     written_recurrent,
 )
@@ -42,8 +42,8 @@ def draw_nmt(seed: int, index: int) -> dict[str, Json]:
 def draw_ptb(seed: int, index: int) -> dict[str, Json]:
     """A recurrent cell out of ENAS's search space: each node takes any earlier one and has any activation."""
     rng = _rng("ptb", seed, index)
-    first = Node(-1, _any(ACTIVATIONS, rng))
-    rest = [Node(int(rng.integers(node)), _any(ACTIVATIONS, rng)) for node in range(1, PTB_NODES)]
+    first = CellNode(-1, _any(ACTIVATIONS, rng))
+    rest = [CellNode(int(rng.integers(node)), _any(ACTIVATIONS, rng)) for node in range(1, PTB_NODES)]
     return {"cell": written_recurrent((first, *rest)), "steps": PTB_STEPS}
 
 

@@ -40,7 +40,7 @@ def build_family(
     _make_folder(folder, "out")
     orders = [member_order(row, member, destination=_graph_path(folder, member)) for member in chosen]
     ops = in_children("engine.zoo.families.making:build_in_child", orders, f"building {family}", report_progress)
-    said: dict[str, Json] = {
+    described: dict[str, Json] = {
         "family": family,
         "model": row.model,
         "groups": row.groups,
@@ -56,7 +56,7 @@ def build_family(
             for member in chosen
         ],
     }
-    write_whole(folder / DESCRIPTION, (json.dumps(said, indent=1) + "\n").encode())
+    write_whole(folder / DESCRIPTION, (json.dumps(described, indent=1) + "\n").encode())
     return len(chosen)
 
 
@@ -71,7 +71,7 @@ def prepared_family(
 ) -> PreparedFamily:
     """The members ready to be placed; what `cache` lacks is built, costed, grouped and put there.
 
-    A file of the cache that is damaged or holds something else is built again, and `report_progress` is told so.
+    A file of the cache that is damaged or holds something else is built again, which `report_progress` says.
     `pulse` is called several times a second; what it raises ends the children and reaches the caller.
     Raises SettingsError for an unknown family, a seed, a count or a cache that cannot be.
     """
@@ -95,7 +95,7 @@ def prepared_family(
 
 
 def member_order(row: Family, member: Member, *, destination: Path) -> dict[str, Json]:
-    """What a child is told of a member."""
+    """A child's arguments for a member."""
     return {
         "name": member.name,
         "model": row.model,
@@ -106,7 +106,7 @@ def member_order(row: Family, member: Member, *, destination: Path) -> dict[str,
 
 
 def _read(cache: Path, wanted: Mapping[str, Json], report_progress: ReportProgress) -> PreparedGraph | None:
-    """What the cache has; None, and a sentence told, where its file is of no use."""
+    """What the cache has; None, with a sentence for people, where its file is of no use."""
     try:
         return read_cached(cache_path(cache, wanted), wanted)
     except GraphError as error:

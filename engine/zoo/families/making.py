@@ -51,7 +51,7 @@ def prepare_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
 
 
 def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str], None] = lambda _: None) -> bytes:
-    """The prepared graph; `begin` hears each stage when it begins."""
+    """The prepared graph; `begin` is called with each stage when it begins."""
     begin(LOADING)
     from engine.costs.estimating import estimate  # TensorFlow
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from engine.bench import training as training_speed
-from engine.bench.training import Measured, Shares
-from engine.placeto.episode_state import NOWHERE
-from engine.placeto.episodes import Plan
-from engine.placeto.interruption import Check
-from engine.placeto.shared_head_policy import SampledEpisodes, SharedHeadPolicy
+from engine.bench.training import Measured, TimeShares
+from engine.clusters.cluster import NO_DEVICE
+from engine.placeto.episodes import EpisodePlan
+from engine.placeto.interruption import RaiseIfOver
+from engine.placeto.shared_head_actor import SampledEpisodes, SharedHeadActor
 from tests.engine.placeto.problems import random_problem
 
 
@@ -24,7 +24,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, clock: object) -> None:
 def test_a_part_inside_another_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     set_clock(monkeypatch, lambda: now)
-    shares = Shares()
+    shares = TimeShares()
 
     def simulate() -> None:
         nonlocal now
@@ -52,15 +52,15 @@ def test_a_run_has_its_row(preset: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_pass_from_nowhere_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    plans: list[Plan] = []
-    sample = SharedHeadPolicy.sample
+    plans: list[EpisodePlan] = []
+    sample = SharedHeadActor.sample
 
-    def noted(self: SharedHeadPolicy, plan: Plan, check: Check) -> SampledEpisodes:
+    def noted(self: SharedHeadActor, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SampledEpisodes:
         plans.append(plan)
-        return sample(self, plan, check)
+        return sample(self, plan, raise_if_over)
 
-    monkeypatch.setattr(SharedHeadPolicy, "sample", noted)
+    monkeypatch.setattr(SharedHeadActor, "sample", noted)
     row = training_speed._pass_row(random_problem(1, groups=7))
     assert re.fullmatch(r"    7 groups: \d+\.\d{3} s", row)
     assert len(plans) == 1 + training_speed.PASSES
-    assert all(plan.greedy.all() and np.all(plan.starts == NOWHERE) for plan in plans)
+    assert all(plan.greedy.all() and np.all(plan.starts == NO_DEVICE) for plan in plans)

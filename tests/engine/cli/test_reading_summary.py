@@ -16,7 +16,7 @@ from engine.cli.reading_summary import (
     left_to_people,
     what_was_read,
 )
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
@@ -33,7 +33,7 @@ def loop(name: str, trips: int, source: str, ops: int = 3) -> dict[str, Any]:
 def summary(origin: Origin | None = None, **costs: Any) -> Mapping[str, Any]:
     """Of a chain of four ops; one is estimated, one bounded, one measured, one unknown."""
     graph = make_graph(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("c", "d")])
-    sources = [Source.ESTIMATED, Source.BOUNDED, Source.MEASURED, Source.UNKNOWN]
+    sources = [CostSource.ESTIMATED, CostSource.BOUNDED, CostSource.MEASURED, CostSource.UNKNOWN]
     made = dataclasses.replace(make_costs(4), source=np.array(sources, dtype=np.uint8), **costs)
     return PreparedGraph(graph, made, group_ops(graph, made, None), origin or Origin()).summary()
 

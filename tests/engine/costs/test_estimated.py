@@ -10,8 +10,8 @@ import pytest
 
 from engine.child.parent import Limits, run_in_child
 from engine.clusters.catalogue import CATALOGUE
-from engine.costs.costs import Costs, Source
-from engine.costs.estimable import CALLS, OF_UNKNOWN_ARITHMETIC
+from engine.costs.costs import Costs, CostSource
+from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC, OPAQUE_CALLS
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import ChildError, CostError
 from engine.events import Json
@@ -44,7 +44,7 @@ class Costed:
     def why_unknown(self, name: str) -> Unknown:
         """`NOT_SAID` if and only if it is known."""
         why = Unknown(int(self.costs.unknown[self.op(name)]))
-        assert (why == Unknown.NOT_SAID) == (self.costs.source[self.op(name)] == Source.ESTIMATED)
+        assert (why == Unknown.NOT_SAID) == (self.costs.source[self.op(name)] == CostSource.ESTIMATED)
         return why
 
     def time(self, name: str, kind: str) -> float:
@@ -185,7 +185,7 @@ def test_the_summary_lists_two_hundred_at_most(tmp_path: Path) -> None:
     unknown = np.full(ops, Unknown.TYPE, dtype=np.uint8)
     unknown[count] = Unknown.NOT_SAID
     graph = make_graph([f"op{index:03}" for index in range(ops)])
-    source = np.where(unknown > 0, Source.UNKNOWN, Source.ESTIMATED).astype(np.uint8)
+    source = np.where(unknown > 0, CostSource.UNKNOWN, CostSource.ESTIMATED).astype(np.uint8)
     costs = dataclasses.replace(make_costs(ops), source=source, unknown=unknown)
     summary = PreparedGraph(graph, costs, group_ops(graph, costs, None)).summary()
     assert summary["unknown_ops"] == count
@@ -256,4 +256,4 @@ def test_a_kind_without_figures_is_told(tmp_path: Path) -> None:
 
 
 def test_the_types_that_cannot_be_estimated_are_registered() -> None:
-    assert registered_ops().keys() >= OF_UNKNOWN_ARITHMETIC | CALLS
+    assert registered_ops().keys() >= OF_UNKNOWN_ARITHMETIC | OPAQUE_CALLS

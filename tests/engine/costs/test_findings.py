@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from engine.child.parent import Limits, run_in_child
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.costs.estimated import estimates_of
 from engine.events import Json
 from engine.graphs.origin import Origin
@@ -47,7 +47,7 @@ class Found:
     """of some ops"""
     bytes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """of the outputs of some ops"""
-    sources: Mapping[str, Source] = field(default_factory=dict)
+    sources: Mapping[str, CostSource] = field(default_factory=dict)
     """of some ops"""
     batch_helps: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
@@ -281,7 +281,7 @@ FOUND: Mapping[str, Found] = {
         WHERE,
         sizes=(("where", 15, "bound"),),
         bytes={"where": (15 * 2 * 8,), "cast": (15 * 2 * 4,)},
-        sources={"where": Source.BOUNDED, "cast": Source.BOUNDED},
+        sources={"where": CostSource.BOUNDED, "cast": CostSource.BOUNDED},
     ),
     "a filter of which a person knows more": Found(
         WHERE,
@@ -294,7 +294,7 @@ FOUND: Mapping[str, Found] = {
         SLICED,
         sizes=(("slice", 4, "bound"),),
         bytes={"slice": (128,)},
-        sources={"slice": Source.BOUNDED, "relu": Source.BOUNDED},
+        sources={"slice": CostSource.BOUNDED, "relu": CostSource.BOUNDED},
     ),
     "a slice of which a person knows more": Found(
         SLICED, ReadingOptions(sizes={"slice": 2}), sizes=(("slice", 2, "given"),), bytes={"slice": (64,)}
@@ -306,20 +306,20 @@ FOUND: Mapping[str, Found] = {
         bytes={"unique": (36, 36), "different": (120, 24)},
     ),
     "a length of which nobody knows": Found(
-        DECODED, sizes=(("filled", None, "unknown"),), sources={"filled": Source.UNKNOWN}
+        DECODED, sizes=(("filled", None, "unknown"),), sources={"filled": CostSource.UNKNOWN}
     ),
     "a length of which a person knows": Found(
         DECODED, ReadingOptions(sizes={"filled": 5}), sizes=(("filled", 5, "given"),), bytes={"filled": (100,)}
     ),
     "an open batch is no size that depends on data": Found(
-        OPEN_BATCH, bytes={"top": (12, 12)}, sources={"top": Source.UNKNOWN}, batch_helps=(2, 2)
+        OPEN_BATCH, bytes={"top": (12, 12)}, sources={"top": CostSource.UNKNOWN}, batch_helps=(2, 2)
     ),
     "a batch size is given": Found(
-        OPEN_BATCH, ReadingOptions(batch_size=2), bytes={"top": (24, 24)}, sources={"top": Source.ESTIMATED}
+        OPEN_BATCH, ReadingOptions(batch_size=2), bytes={"top": (24, 24)}, sources={"top": CostSource.ESTIMATED}
     ),
     "a batch size does not help": Found(DECODED, sizes=(("filled", None, "unknown"),)),
     "shapes that are lost": Found(
-        READS, notes=("The file lacks the shape of a variable",), sources={"read": Source.UNKNOWN}
+        READS, notes=("The file lacks the shape of a variable",), sources={"read": CostSource.UNKNOWN}
     ),
 }
 REFUSED: Mapping[str, tuple[str, ReadingOptions, str]] = {
@@ -381,7 +381,7 @@ def test_what_is_found(name: str, answers: tuple[dict[str, Any], dict[str, Any]]
     for each, sizes in expected.bytes.items():
         start, end = own["output_offset"][names.index(each) : names.index(each) + 2]
         assert tuple(own["output_bytes"][start:end].tolist()) == sizes
-    assert {op: Source(int(own["source"][names.index(op)])) for op in expected.sources} == dict(expected.sources)
+    assert {op: CostSource(int(own["source"][names.index(op)])) for op in expected.sources} == dict(expected.sources)
     kinds = [f"kind{index}" for index in range(len(own["time_us"]))]
     notes = estimates_of(own, cast(Mapping[str, Json], said), kinds).notes
     assert len(notes) == len(expected.notes)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.child.parent import Limits
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.costs.measured import notes_on_measured, with_measured
 from engine.errors import CostError, GraphError, PlacetoError, SettingsError
 from engine.formats.reading import prepare
@@ -46,7 +46,9 @@ def estimates() -> Costs:
         output_bytes=np.full(4, 7),
         persistent_bytes=np.zeros(4, dtype=np.int64),
         temporary_bytes=np.zeros(4, dtype=np.int64),
-        source=np.array([Source.ESTIMATED, Source.ESTIMATED, Source.UNKNOWN, Source.ESTIMATED], dtype=np.uint8),
+        source=np.array(
+            [CostSource.ESTIMATED, CostSource.ESTIMATED, CostSource.UNKNOWN, CostSource.ESTIMATED], dtype=np.uint8
+        ),
     )
 
 
@@ -60,7 +62,7 @@ def test_a_cpu_measures_cpus_alone_and_what_did_not_run_keeps_its_estimate(tmp_p
     own = device(CPU, stats("_SOURCE", 5), stats("a", 3), stats("conv", 20, 4), stats("loop/add", 1))
     costs = measured(tmp_path, own)
     assert costs.time_us.tolist() == [[100] * 4, [100] * 4, [3, 16, 1, 100]]
-    assert costs.source.tolist() == [Source.MEASURED] * 3 + [Source.ESTIMATED]
+    assert costs.source.tolist() == [CostSource.MEASURED] * 3 + [CostSource.ESTIMATED]
 
 
 def test_the_executions_of_a_loop_add_up(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.errors import CostError, GraphError, PlacetoError
 from engine.events import Json
 from engine.formats.node_link.reader import read_nodelink
@@ -63,7 +63,7 @@ def test_everything_is_read() -> None:
     assert costs.output_bytes.tolist() == [8, 0, 4]
     assert costs.persistent_bytes.tolist() == [100, 0, 0]
     assert costs.temporary_bytes.tolist() == [0, 1000, 0]
-    assert costs.source.tolist() == [Source.GIVEN] * 3
+    assert costs.source.tolist() == [CostSource.GIVEN] * 3
 
 
 def test_networkx_writes_links_and_numbers_for_names() -> None:

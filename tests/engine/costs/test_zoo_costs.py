@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.child.parent import run_in_child
 from engine.clusters.catalogue import CATALOGUE
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.events import Json
 from engine.zoo import BUILD_LIMITS, ZOO
 
@@ -85,7 +85,7 @@ def test_the_estimator_asked_about_each_kind_says_the_same(estimated: Estimated,
 
 @pytest.mark.parametrize("name", ZOO)
 def test_everything_in_a_zoo_graph_is_known(estimated: Estimated, name: str) -> None:
-    assert set(estimated.array(name, "source").tolist()) == {Source.ESTIMATED}
+    assert set(estimated.array(name, "source").tolist()) == {CostSource.ESTIMATED}
     assert not estimated.array(name, "unknown").any()
     totals = dict(zip(KINDS, estimated.array(name, "time_us").astype(float).sum(axis=1), strict=True))
     assert sorted(totals, key=lambda kind: totals[kind]) == ["H100", "A100", "V100", "P100", "K80", "CPU"]

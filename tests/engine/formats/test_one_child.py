@@ -12,7 +12,7 @@ import pytest
 
 from engine.child import parent, warm
 from engine.child.parent import Limits, ReportProgress, Results, StartedChild, no_progress, run_in_child
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.events import Json
 from engine.formats.reading import (
     check_run_metadata,
@@ -76,7 +76,7 @@ def test_a_graph_with_functions_and_measured_times_is_read_in_one_child(
     prepared = prepare(graph, graph.suffix, no_progress, Limits(), run_metadata=times)
     assert len(started) == 3
     assert "Neg" in prepared.graph.op_types
-    assert np.count_nonzero(prepared.costs.source == Source.MEASURED) == 1
+    assert np.count_nonzero(prepared.costs.source == CostSource.MEASURED) == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every child is started on its own")

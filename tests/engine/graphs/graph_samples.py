@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 
@@ -57,7 +57,7 @@ def make_costs(
         output_bytes=np.array([size for of_op in sizes for size in of_op], dtype=np.int64),
         persistent_bytes=np.zeros(ops, dtype=np.int64),
         temporary_bytes=np.zeros(ops, dtype=np.int64),
-        source=np.full(ops, Source.GIVEN, dtype=np.uint8),
+        source=np.full(ops, CostSource.GIVEN, dtype=np.uint8),
         trips=np.array(trips, dtype=np.int64),
     )
 

@@ -9,7 +9,7 @@ from engine.child.parent import ReportProgress, Results
 from engine.errors import GraphError, LimitError, SettingsError
 from engine.events import Json
 from engine.formats import graphdef, meta_graph
-from engine.formats.format import Source
+from engine.formats.format import SourceFile
 from engine.formats.graphdef import require_inlinable
 from engine.formats.registry import FORMATS, function
 from engine.formats.saved_model import saved_model
@@ -112,7 +112,7 @@ def damage_containers_in_child(order: dict[str, Json], folder: Path, report_prog
 
 def _open(path: Path, suffix: str, report_progress: ReportProgress) -> None:
     """As an upload is checked and then opened."""
-    source = Source(path, suffix, 256 * 1024**2)
+    source = SourceFile(path, suffix, 256 * 1024**2)
     row = FORMATS[suffix]
     if suffix in (".meta", ".zip"):
         function(row.check)(source, report_progress)

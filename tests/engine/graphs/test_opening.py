@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from engine.child.parent import Limits, ReportProgress, Results, run_in_child
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.files.archive import from_fields
@@ -177,7 +177,7 @@ def test_variables_of_a_saved_model_keep_their_shapes(folder: Path) -> None:
     prepared = prepare(path, ".zip", lambda *_: None, Limits(), options=ReadingOptions(batch_size=8))
     graph, costs = prepared.graph, prepared.costs
     for op in [*ops_of(graph, "Conv2D"), *ops_of(graph, "MatMul")]:
-        assert costs.source[op] == Source.ESTIMATED
+        assert costs.source[op] == CostSource.ESTIMATED
         assert (costs.time_us[:, op] > 0).all()
     floats = 3 * 3 * 3 * 4 + 4 + 4 * 4 + 14 * 14 * 4 * 10 + 10
     assert costs.persistent_bytes.sum() == 4 * floats

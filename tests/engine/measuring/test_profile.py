@@ -4,7 +4,7 @@ import numpy as np
 
 from engine import api
 from engine.child.parent import run_in_child
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.costs.measured import with_measured
 from engine.events import Json
 from engine.measuring.profiling import busy_notes
@@ -20,9 +20,9 @@ def test_what_was_run_is_measured_on_the_cpu_and_estimated_elsewhere(
     plain = prepared.costs
     costs = with_measured(plain, prepared.graph, read_step_stats(profiled.path, LIMITS))
     inputs = {"images", "labels"}  # what is fed does not run
-    estimated = np.flatnonzero(costs.source == Source.ESTIMATED)
+    estimated = np.flatnonzero(costs.source == CostSource.ESTIMATED)
     assert {prepared.graph.op_names[op] for op in estimated} == inputs
-    assert np.count_nonzero(costs.source == Source.MEASURED) == prepared.graph.op_count - len(inputs)
+    assert np.count_nonzero(costs.source == CostSource.MEASURED) == prepared.graph.op_count - len(inputs)
     cpu = plain.kinds.index("CPU")
     gpus = [row for row in range(len(plain.kinds)) if row != cpu]
     assert np.array_equal(costs.time_us[gpus], plain.time_us[gpus])

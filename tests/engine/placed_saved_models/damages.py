@@ -21,7 +21,7 @@ Files = dict[str, bytes]
 def refusals_in_child(_order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
     """The sentence for each damage; `""` where the SavedModel was written. Beside them errors of other types."""
     from engine.formats import graphdef
-    from engine.formats.format import Placing, Source
+    from engine.formats.format import Placing, SourceFile
     from engine.formats.reading import read_file
     from engine.formats.saved_model.making import write_placed_saved_model
     from engine.graphs.reading_options import ReadingOptions
@@ -31,7 +31,7 @@ def refusals_in_child(_order: dict[str, Json], folder: Path, _report_progress: R
     (folder / "saved").mkdir()
     tables(folder / "saved" / "model")
     source = zipped(folder, "tables", folder / "saved" / "model")
-    file = read_file(Source(source, ".zip", Limits().file_bytes, ReadingOptions("embed")), no_progress)
+    file = read_file(SourceFile(source, ".zip", Limits().file_bytes, ReadingOptions("embed")), no_progress)
     on_cpu = dict.fromkeys(file.graph.graph.op_names, "/device:CPU:0")
     placed = graphdef.placed(file, ".zip", Placing(on_cpu, ".pb", short=False, keep_pins=True))
     with zipfile.ZipFile(source) as archive:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.problem import Budget, Ledger, PlacementProblem
@@ -49,7 +49,7 @@ def small_graph(rng: np.random.Generator, ops: int) -> tuple[ComputationGraph, C
         output_bytes=rng.integers(0, 4_000_000, ops),
         persistent_bytes=rng.integers(0, 1_000_000, ops),
         temporary_bytes=np.zeros(ops, np.int64),
-        source=np.full(ops, Source.GIVEN, np.uint8),
+        source=np.full(ops, CostSource.GIVEN, np.uint8),
     )
     return graph, costs
 

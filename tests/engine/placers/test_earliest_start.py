@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-from engine.placers.earliest_start import NOTHING, schedule_earliest_start
+from engine.clusters.cluster import BUS_CODE, NONE_CODE, PAIR_CODE
+from engine.placers.earliest_start import NO_TASK, schedule_earliest_start
 from engine.placers.m_sct import edges_of, favourites, solve_relaxation
-from engine.search.tasks import BUS, NONE, PAIR, Tasks, upward_ranks
+from engine.search.tasks import Tasks, upward_ranks
 from tests.engine.search.hand_made import assert_plan_can_be_carried_out, endless, random_tasks, tasks_of
 from tests.engine.search.slow_twins import slow_etf
 
 
 def no_favourites(tasks: Tasks) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.full(len(tasks.group), NOTHING)
+    return np.full(len(tasks.group), NO_TASK)
 
 
 @pytest.mark.parametrize("equal", [True, False])
@@ -33,7 +34,7 @@ def test_many_that_could_start_anywhere_agree_with_the_twin_too(seed: int) -> No
     assert (device.tolist(), end_us.tolist()) == slow_etf(tasks, priority)
 
 
-@pytest.mark.parametrize("contention", [NONE, BUS, PAIR])
+@pytest.mark.parametrize("contention", [NONE_CODE, BUS_CODE, PAIR_CODE])
 @pytest.mark.parametrize("seed", range(10))
 def test_plans_with_favourites_can_be_carried_out(seed: int, contention: int) -> None:
     tasks = random_tasks(seed, count=40, equal=True, contention=contention)
@@ -41,7 +42,7 @@ def test_plans_with_favourites_can_be_carried_out(seed: int, contention: int) ->
     relaxation = solve_relaxation(edges, tasks.time_us.min(axis=1), 10_000)
     assert relaxation is not None
     favourite = favourites(edges, relaxation.x, 40, 0.5)
-    assert (favourite != NOTHING).any()
+    assert (favourite != NO_TASK).any()
     device, end_us = schedule_earliest_start(tasks, upward_ranks(tasks), favourite, endless(tasks))
     assert_plan_can_be_carried_out(tasks, device, end_us)
 
@@ -58,7 +59,7 @@ def test_a_device_waits_for_its_favourite_child() -> None:
     tasks = tasks_of(times, [(0, 2, 9.0), (1, 2, 1.0), (0, 3, 9.0)])
     priority = np.zeros(4)
     _, eager_us = schedule_earliest_start(tasks, priority, no_favourites(tasks), endless(tasks))
-    favourite = np.array([2, NOTHING, NOTHING, NOTHING])
+    favourite = np.array([2, NO_TASK, NO_TASK, NO_TASK])
     device, patient_us = schedule_earliest_start(tasks, priority, favourite, endless(tasks))
     assert eager_us.tolist() == [1.0, 3.0, 8.0, 6.0]
     assert device.tolist() == [0, 1, 0, 0] and patient_us.tolist() == [1.0, 3.0, 6.0, 11.0]
@@ -67,7 +68,7 @@ def test_a_device_waits_for_its_favourite_child() -> None:
 def test_while_it_waits_it_takes_what_could_start_anywhere() -> None:
     times = [[1.0, np.inf], [np.inf, 3.0], [2.0, 2.0], [5.0, 5.0]]
     tasks = tasks_of(times, [(0, 2, 9.0), (1, 2, 1.0)])
-    favourite = np.array([2, NOTHING, NOTHING, NOTHING])
+    favourite = np.array([2, NO_TASK, NO_TASK, NO_TASK])
     priority = np.array([9.0, 9.0, 0.0, 0.0])
     device, end_us = schedule_earliest_start(tasks, priority, favourite, endless(tasks))
     assert device[3] == 0 and end_us[3] == 6.0

@@ -5,17 +5,17 @@ import itertools
 import numpy as np
 import pytest
 
-from engine.placers.earliest_start import NOTHING
-from engine.placers.m_sct import ROUNDING, Edges, edges_of, favourites, solve_relaxation
+from engine.placers.earliest_start import NO_TASK
+from engine.placers.m_sct import ROUNDING, TaskPairs, edges_of, favourites, solve_relaxation
 from tests.engine.search.hand_made import random_tasks, tasks_of
 
 
-def edges(*rows: tuple[int, int, float]) -> Edges:
+def edges(*rows: tuple[int, int, float]) -> TaskPairs:
     producer, consumer, transfer_us = zip(*sorted(rows), strict=True)
-    return Edges(np.array(producer), np.array(consumer), np.array(transfer_us, dtype=np.float64))
+    return TaskPairs(np.array(producer), np.array(consumer), np.array(transfer_us, dtype=np.float64))
 
 
-def makespan_us(graph: Edges, time_us: np.ndarray[tuple[int], np.dtype[np.float64]], x: tuple[int, ...]) -> float:
+def makespan_us(graph: TaskPairs, time_us: np.ndarray[tuple[int], np.dtype[np.float64]], x: tuple[int, ...]) -> float:
     """On endlessly many devices."""
     end_us = time_us.copy()
     for task in range(len(time_us)):
@@ -25,7 +25,7 @@ def makespan_us(graph: Edges, time_us: np.ndarray[tuple[int], np.dtype[np.float6
     return float(end_us.max())
 
 
-def best_of_all(graph: Edges, time_us: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+def best_of_all(graph: TaskPairs, time_us: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     best_us = np.inf
     for x in itertools.product((0, 1), repeat=len(graph.producer)):
         kept = np.array(x) == 0
@@ -66,9 +66,9 @@ def test_a_task_has_one_favourite_and_is_one_parents(seed: int) -> None:
     relaxation = solve_relaxation(graph, tasks.time_us[:, 0], 10_000)
     assert relaxation is not None
     favourite = favourites(graph, relaxation.x, 30, 0.5)
-    assert np.bincount(favourite[favourite != NOTHING]).max() == 1
+    assert np.bincount(favourite[favourite != NO_TASK]).max() == 1
     chosen = relaxation.x < 0.5 - ROUNDING
-    assert (favourite != NOTHING).sum() == chosen.sum() > 0
+    assert (favourite != NO_TASK).sum() == chosen.sum() > 0
 
 
 def test_several_flows_between_two_tasks_are_one_edge() -> None:
@@ -91,12 +91,12 @@ def test_a_graph_without_edges_has_no_favourites() -> None:
     graph = edges_of(tasks_of([[1.0, 1.0]] * 2, []))
     relaxation = solve_relaxation(graph, np.array([1.0, 2.0]), 10)
     assert relaxation is not None and relaxation.makespan_us == pytest.approx(2.0)
-    assert favourites(graph, relaxation.x, 2, 0.5).tolist() == [NOTHING, NOTHING]
+    assert favourites(graph, relaxation.x, 2, 0.5).tolist() == [NO_TASK, NO_TASK]
 
 
 def test_a_long_chain_is_one_task() -> None:
     count = 20_000
-    rows = Edges(np.arange(count - 1), np.arange(1, count), np.full(count - 1, 3.0))
+    rows = TaskPairs(np.arange(count - 1), np.arange(1, count), np.full(count - 1, 3.0))
     relaxation = solve_relaxation(rows, np.full(count, 50.0), 10)
     assert relaxation is not None
     assert not relaxation.x.any() and relaxation.makespan_us == pytest.approx(50.0 * count)

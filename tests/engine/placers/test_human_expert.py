@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.clusters.parsing import parse_cluster
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.errors import InfeasibleError
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
@@ -48,7 +48,7 @@ def devices_of(
         output_bytes=np.full(ops, 1000, np.int64),
         persistent_bytes=np.zeros(ops, np.int64),
         temporary_bytes=np.zeros(ops, np.int64),
-        source=np.full(ops, Source.GIVEN, np.uint8),
+        source=np.full(ops, CostSource.GIVEN, np.uint8),
     )
     grouping = one_group_an_op(graph, costs)
     if groups is not None:
@@ -97,7 +97,7 @@ def test_the_name_of_what_an_op_belongs_to(name: str, own: str) -> None:
         (["encoder/embedding/lookup", "lstm_1/x", "lstm_2/x"], [0, 0, 1]),
     ],
 )
-def test_the_layers_that_names_tell(names: list[str], layers: list[int]) -> None:
+def test_the_layers_in_names(names: list[str], layers: list[int]) -> None:
     read = read_layers(graph_of(names))
     assert read is not None and read.layer_of_op.tolist() == layers
 
@@ -132,7 +132,7 @@ def test_names_that_tell_of_no_layers(names: list[str]) -> None:
         (["branches/x", "branching/y", "x/branch/y"], None),
     ],
 )
-def test_the_branches_that_names_tell(names: list[str], branches: list[int] | None) -> None:
+def test_the_branches_in_names(names: list[str], branches: list[int] | None) -> None:
     read = read_branches(graph_of(names))
     assert (None if read is None else read.branch_of_op.tolist()) == branches
 
@@ -209,7 +209,7 @@ def test_a_graph_of_neither_kind_has_no_rule() -> None:
     with pytest.raises(InfeasibleError) as caught:
         devices_of(graph_of(["matmul", "add"]), "2xK80")
     assert str(caught.value) == (
-        "human_expert: no rule for a graph whose names tell of neither LSTM layers nor branches of a block; "
+        "human_expert: no rule for a graph whose names show neither LSTM layers nor branches of a block; "
         "allowed: names such as layer_0/step_1, lstm_1, multi_rnn_cell/cell_1, or mixed_0/branch_1"
     )
     assert caught.value.exit_status == 3

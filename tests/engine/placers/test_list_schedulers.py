@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.clusters.parsing import parse_cluster
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.errors import SettingsError
 from engine.events import Episode, PlacerState, Progress
 from engine.formats.node_link.reader import read_nodelink
@@ -53,7 +53,7 @@ def chain(ops: int, *, persistent: int, temporary: int, memory: int, output: int
         output_bytes=np.full(ops, output, np.int64),
         persistent_bytes=np.full(ops, persistent, np.int64),
         temporary_bytes=np.full(ops, temporary, np.int64),
-        source=np.full(ops, Source.GIVEN, np.uint8),
+        source=np.full(ops, CostSource.GIVEN, np.uint8),
     )
     cluster = Cluster(
         devices=(Device("/device:GPU:0", "GPU", memory), Device("/device:GPU:1", "GPU", memory)),

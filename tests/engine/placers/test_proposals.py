@@ -7,8 +7,8 @@ import pytest
 
 from engine.events import Episode, PlacerState, Progress
 from engine.placers.brkga import newcomers, uniform_proposals
+from engine.placers.regal.actor import ProposalActor
 from engine.placers.regal.placer import Regal, advantage_of
-from engine.placers.regal.policy import ProposalPolicy
 from engine.placers.regal.proposals import DISTRIBUTIONS, ELITE_BIASES, Choices, plain_choices, proposals_of
 from engine.placers.registry import make_placer
 from engine.placeto.features import group_graph
@@ -37,10 +37,10 @@ def test_half_of_the_budget_is_the_training_s_and_half_the_search_s(
     assert 440 < begun[-1] < 560 and problem.ledger.used >= 1000
 
 
-def make_policy(seed: int = 0, learning_rate: float = 0.01) -> ProposalPolicy:
+def make_policy(seed: int = 0, learning_rate: float = 0.01) -> ProposalActor:
     graph = group_graph(small_problem(1, devices=2, cpu=False))
     rng = np.random.default_rng(seed)
-    return ProposalPolicy(graph, rng, width=8, rounds=2, learning_rate=learning_rate)
+    return ProposalActor(graph, rng, width=8, rounds=2, learning_rate=learning_rate)
 
 
 def test_plain_choices_are_exactly_the_plain_algorithms_proposals() -> None:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from engine.errors import SettingsError
 from engine.events import Json
-from engine.placers.brkga import Proposals, Shares, decoded, newcomers, next_generation, offspring
+from engine.placers.brkga import GenerationShares, Proposals, decoded, newcomers, next_generation, offspring
 from engine.placers.brkga import uniform_proposals as uniform
 from engine.placers.registry import make_placer
 from tests.engine.placeto.problems import two_chains
@@ -51,7 +51,7 @@ def test_every_parent_has_its_turn() -> None:
 def test_a_generation_is_mutants_then_children() -> None:
     """Children of keys above 2 can be told from mutants, which are at most 1."""
     keys: NDArray[np.float64] = 2.0 + np.random.default_rng(0).random((10, 3, 2))
-    born = next_generation(keys, uniform(3, 2, 0.7), Shares(10, 2, 3), np.random.default_rng(1))
+    born = next_generation(keys, uniform(3, 2, 0.7), GenerationShares(10, 2, 3), np.random.default_rng(1))
     assert born.shape == (8, 3, 2)
     assert (born[:3] <= 1).all() and (born[3:] >= 2).all()
     for child in born[3:]:

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.errors import SettingsError
 from engine.graphs.graph import ComputationGraph
 from engine.placers.scotch import Scotch, processor_weights
@@ -42,7 +42,7 @@ def two_cliques(kinds: tuple[str, ...] = ("GPU", "GPU"), allowed: NDArray[np.boo
         output_bytes=np.array([1_000_000, 1_000] * ops, dtype=np.int64),
         persistent_bytes=np.zeros(ops, np.int64),
         temporary_bytes=np.zeros(ops, np.int64),
-        source=np.full(ops, Source.GIVEN, np.uint8),
+        source=np.full(ops, CostSource.GIVEN, np.uint8),
     )
     count = len(kinds)
     numbers = [kinds[:index].count(kind) for index, kind in enumerate(kinds)]

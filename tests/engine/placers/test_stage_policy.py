@@ -7,7 +7,7 @@ import torch
 from engine.errors import SettingsError
 from engine.events import Json
 from engine.placers.registry import make_placer
-from engine.placers.spotlight.policy import Ascent, StagePolicy
+from engine.placers.spotlight.actor import Ascent, StageActor
 from engine.placeto.features import group_graph
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains
@@ -15,18 +15,18 @@ from tests.engine.placeto.problems import two_chains
 ASCENT = Ascent(steps=4, learning_rate=3e-3, kl_aim=0.03, gradient_norm=1.0)
 
 
-def make_policy(ascent: Ascent = ASCENT) -> StagePolicy:
+def make_policy(ascent: Ascent = ASCENT) -> StageActor:
     graph = group_graph(small_problem(1, devices=2, pins=True))
-    return StagePolicy(graph, np.random.default_rng(0), width=8, ascent=ascent)
+    return StageActor(graph, np.random.default_rng(0), width=8, ascent=ascent)
 
 
-def sample(policy: StagePolicy, count: int, seed: int = 1) -> np.ndarray:
+def sample(policy: StageActor, count: int, seed: int = 1) -> np.ndarray:
     placements = policy.sample(count, np.random.default_rng(seed), lambda: False)
     assert placements is not None
     return placements
 
 
-def chosen(policy: StagePolicy, placements: np.ndarray) -> np.ndarray:
+def chosen(policy: StageActor, placements: np.ndarray) -> np.ndarray:
     """[batch, groups] log-probability of each choice."""
     with torch.no_grad():
         logarithms = policy.logarithms(placements).numpy()
@@ -91,7 +91,7 @@ def test_the_weight_of_the_penalty_is_doubled_or_halved(aim: float, expected: fl
 
 def test_sampling_ends_when_it_is_time() -> None:
     graph = group_graph(small_problem(1, ops=70, devices=2))
-    policy = StagePolicy(graph, np.random.default_rng(0), width=4, ascent=ASCENT)
+    policy = StageActor(graph, np.random.default_rng(0), width=4, ascent=ASCENT)
     assert policy.sample(2, np.random.default_rng(0), lambda: True) is None
     assert policy.sample(2, np.random.default_rng(0), lambda: False) is not None
 

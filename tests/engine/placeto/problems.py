@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.problem import Budget, PlacementProblem
@@ -37,7 +37,7 @@ def graph_of(
         output_bytes=np.array(output_bytes, dtype=np.int64),
         persistent_bytes=np.zeros(ops, np.int64),
         temporary_bytes=np.zeros(ops, np.int64),
-        source=np.full(ops, Source.GIVEN, np.uint8),
+        source=np.full(ops, CostSource.GIVEN, np.uint8),
     )
     return graph, costs
 

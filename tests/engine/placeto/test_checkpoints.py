@@ -11,17 +11,17 @@ from engine.placeto.checkpoints import set_weights, weights_of
 from engine.placeto.features import group_graph
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.settings import PlacetoSettings, make_settings
-from engine.placeto.shared_head_policy import network_without_weights
+from engine.placeto.shared_head_actor import network_without_weights
 from engine.placeto.shared_head_shapes import weight_shapes
 from engine.placeto.tensor_file import MOST_HEADER_BYTES, pack_tensors, unpack_tensors
-from engine.placeto.training import make_policy
+from engine.placeto.training import make_actor
 from tests.engine.placeto.problems import random_problem
 
 SETTINGS = make_settings({"torch_device": "cpu", "hidden_width": 8})
 
 
 def weights() -> dict[str, NDArray[np.generic]]:
-    return weights_of(make_policy(SETTINGS, group_graph(random_problem(1)), np.random.default_rng(0)).network)
+    return weights_of(make_actor(SETTINGS, group_graph(random_problem(1)), np.random.default_rng(0)).network)
 
 
 def test_weights_that_were_set_are_the_network_s() -> None:

@@ -5,14 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from engine.placeto.episodes import Episodes, Plan, make_plan, random_placements
+from engine.placeto.episodes import EpisodePlan, Episodes, make_episode_plan, random_placements
 from engine.placeto.features import fastest_device_placement, group_graph
 from engine.placeto.settings import PlacetoSettings
 from tests.engine.placeto.problems import random_problem, two_chains
 
 
 def two_episodes() -> Episodes:
-    plan = Plan(
+    plan = EpisodePlan(
         starts=np.array([[0, 0, 0], [2, 1, 0]], dtype=np.int32),
         orders=np.array([[0, 1, 2, 2, 1, 0], [2, 0, 1, 0, 1, 2]], dtype=np.int32),
         uniforms=np.zeros((2, 6)),
@@ -46,14 +46,14 @@ def test_the_first_episodes_are_kept() -> None:
 def test_topological_traversal_visits_every_group_in_each_pass() -> None:
     graph = group_graph(random_problem(1, groups=5))
     settings = PlacetoSettings(passes=3, batch_episodes=2)
-    plan = make_plan(settings, graph, np.zeros(5, np.int32), False, np.random.default_rng(0))
+    plan = make_episode_plan(settings, graph, np.zeros(5, np.int32), False, np.random.default_rng(0))
     assert plan.orders.tolist() == [[0, 1, 2, 3, 4] * 3] * 2
 
 
 def test_random_traversal_visits_every_group_in_each_pass_in_its_own_order() -> None:
     graph = group_graph(random_problem(1, groups=8))
     settings = PlacetoSettings(passes=2, batch_episodes=3, traversal="random")
-    plan = make_plan(settings, graph, np.zeros(8, np.int32), False, np.random.default_rng(0))
+    plan = make_episode_plan(settings, graph, np.zeros(8, np.int32), False, np.random.default_rng(0))
     passes = plan.orders.reshape(6, 8)
     assert np.array_equal(np.sort(passes, axis=1), np.tile(np.arange(8), (6, 1)))
     assert len(np.unique(passes, axis=0)) == 6
@@ -67,7 +67,7 @@ def test_starts_respect_where_groups_may_go(start: str) -> None:
     graph = group_graph(problem)
     best = np.array([3, 1, 2, 2, 2, 2], dtype=np.int32)
     settings = PlacetoSettings(start=start, batch_episodes=20)
-    starts = make_plan(settings, graph, best, False, np.random.default_rng(0)).starts
+    starts = make_episode_plan(settings, graph, best, False, np.random.default_rng(0)).starts
     assert problem.respects(starts).all()
     if start == "best":
         assert (starts == best).all()
@@ -94,7 +94,9 @@ def test_random_placements_are_uniform_over_the_allowed_devices() -> None:
 
 def test_only_the_first_episode_of_a_greedy_batch_is_greedy() -> None:
     graph = group_graph(two_chains())
-    plan = make_plan(PlacetoSettings(batch_episodes=3), graph, np.zeros(10, np.int32), True, np.random.default_rng(0))
+    plan = make_episode_plan(
+        PlacetoSettings(batch_episodes=3), graph, np.zeros(10, np.int32), True, np.random.default_rng(0)
+    )
     assert plan.greedy.tolist() == [True, False, False]
 
 
@@ -102,5 +104,5 @@ def test_exploration_is_groups_an_episode() -> None:
     graph = group_graph(two_chains(length=5))
     best = np.zeros(10, np.int32)
     for exploration, share in ((1.0, 0.1), (3.0, 0.3), (50.0, 1.0)):
-        plan = make_plan(PlacetoSettings(exploration=exploration), graph, best, False, np.random.default_rng(0))
+        plan = make_episode_plan(PlacetoSettings(exploration=exploration), graph, best, False, np.random.default_rng(0))
         assert plan.explore == pytest.approx(share)

@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.events import Episode
-from engine.placeto.episodes import Episodes, Plan, random_placements
-from engine.placeto.evaluation import Evaluator, Outcome
-from engine.placeto.interruption import InterruptedTrainingError, make_check
+from engine.placeto.episodes import EpisodePlan, Episodes, random_placements
+from engine.placeto.evaluation import EvaluatedEpisodes, Evaluator
+from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_over
 from engine.placeto.rewards import StepTimePenalty
 from engine.problem import PlacementProblem
 from tests.engine.placeto.problems import random_problem, two_chains
@@ -21,11 +21,11 @@ def some_episodes(problem: PlacementProblem, batch: int, *, shared_start: bool, 
     if shared_start:
         starts[:] = starts[0]
     orders = np.tile(np.arange(problem.group_count, dtype=np.int32), (batch, 1))
-    plan = Plan(starts, orders, rng.random(orders.shape), np.zeros(batch, bool), 0.0)
+    plan = EpisodePlan(starts, orders, rng.random(orders.shape), np.zeros(batch, bool), 0.0)
     return Episodes(plan, random_placements(problem.allowed, batch, rng)[np.arange(batch)[:, None], orders])
 
 
-def evaluated(problem: PlacementProblem, reward: str, episodes: Episodes) -> tuple[Outcome, list[Episode]]:
+def evaluated(problem: PlacementProblem, reward: str, episodes: Episodes) -> tuple[EvaluatedEpisodes, list[Episode]]:
     """What they came to, and what was reported of them."""
     heard: list[Episode] = []
     problem.report_to(lambda event: heard.append(event) if isinstance(event, Episode) else None)
@@ -129,19 +129,19 @@ def test_many_states_are_evaluated_in_parts_with_the_same_answer() -> None:
 def test_a_check_asks_and_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.placeto.interruption.LOOK_SECONDS", 0.0)
     problem = random_problem(1)
-    make_check(problem, lambda: False)()
+    make_raise_if_over(problem, lambda: False)()
     with pytest.raises(InterruptedTrainingError):
-        make_check(problem, lambda: True)()
+        make_raise_if_over(problem, lambda: True)()
 
 
 def test_a_check_sees_that_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.placeto.interruption.LOOK_SECONDS", 0.0)
     problem = random_problem(1)
     problem.ledger.earlier_seconds = 1e9
-    make_check(problem, lambda: False)()
+    make_raise_if_over(problem, lambda: False)()
     object.__setattr__(problem.ledger.budget, "seconds", 1.0)
     with pytest.raises(InterruptedTrainingError):
-        make_check(problem, lambda: False)()
+        make_raise_if_over(problem, lambda: False)()
 
 
 def test_an_episode_that_moves_nothing_costs_one_evaluation() -> None:

@@ -7,19 +7,19 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from engine.clusters.cluster import NO_DEVICE
 from engine.errors import SettingsError
 from engine.events import Json
+from engine.placeto.actor import Actor, ScoredDecisions
 from engine.placeto.choices import choose, log_probabilities
-from engine.placeto.episode_state import NOWHERE
-from engine.placeto.episodes import Episodes, Plan, random_placements
+from engine.placeto.episodes import EpisodePlan, Episodes, random_placements
 from engine.placeto.features import GROUP_FEATURES, group_features, group_graph
-from engine.placeto.policy import Policy, ScoredDecisions
-from engine.placeto.published import PublishedPolicy, SeenEpisodes
+from engine.placeto.published import PublishedActor, SeenEpisodes
 from engine.placeto.sampling import choose_device
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_policy import SampledEpisodes, SharedHeadPolicy
+from engine.placeto.shared_head_actor import SampledEpisodes, SharedHeadActor
 from engine.placeto.start_times import GroupStartTimes
-from engine.placeto.training import make_policy, start_times_for
+from engine.placeto.training import make_actor, start_times_for
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import another_topological_order, random_problem, renumbered, reordered, slower
@@ -28,11 +28,11 @@ BOTH = pytest.mark.parametrize("preset", ["fast", "paper"])
 NETWORKS = pytest.mark.parametrize("network", ["shared_head", "published", "simple_partitioner", "simple_aggregator"])
 
 
-def policy_on(problem: PlacementProblem, preset: str, *, explore_deep: bool = True, **settings: Json) -> Policy:
+def policy_on(problem: PlacementProblem, preset: str, *, explore_deep: bool = True, **settings: Json) -> Actor:
     """With untrained weights, but loud ones, so that a decision depends on everything."""
     made = make_settings({"preset": preset, "torch_device": "cpu", "stay_weight": 0.0, **settings})
     starts = start_times_for(made, problem)
-    policy = make_policy(made, group_graph(problem), np.random.default_rng(0), start_times=starts)
+    policy = make_actor(made, group_graph(problem), np.random.default_rng(0), start_times=starts)
     if explore_deep:
         with torch.no_grad():
             for parameter in policy.network.parameters():
@@ -48,17 +48,17 @@ def plan_on(
     explore: float = 0.0,
     seed: int = 1,
     nowhere: bool = False,
-) -> Plan:
+) -> EpisodePlan:
     rng = np.random.default_rng(seed)
     visits = np.tile(np.arange(problem.group_count, dtype=np.int32), (batch * passes, 1))
     orders = rng.permuted(visits, axis=1).reshape(batch, -1)
     starts = random_placements(problem.allowed, batch, rng)
     if nowhere:
-        starts[:] = NOWHERE
-    return Plan(starts, orders, rng.random(orders.shape), np.zeros(batch, bool), explore)
+        starts[:] = NO_DEVICE
+    return EpisodePlan(starts, orders, rng.random(orders.shape), np.zeros(batch, bool), explore)
 
 
-def scored(policy: Policy, episodes: Episodes) -> NDArray[np.float64]:
+def scored(policy: Actor, episodes: Episodes) -> NDArray[np.float64]:
     """[batch, steps, devices] log-probabilities, put together from the parts."""
     devices = None
     for part in policy.score(episodes, lambda: None):
@@ -72,7 +72,7 @@ def scored(policy: Policy, episodes: Episodes) -> NDArray[np.float64]:
     return whole
 
 
-def chosen_again(policy: Policy, episodes: Episodes) -> NDArray[np.int32]:
+def chosen_again(policy: Actor, episodes: Episodes) -> NDArray[np.int32]:
     """What chance chooses by the scored probabilities."""
     logarithms, plan = scored(policy, episodes), episodes.plan
     by_step = [choose(logarithms[:, step], plan.uniforms[:, step], plan.greedy) for step in range(plan.steps)]
@@ -95,13 +95,13 @@ def test_a_start_without_devices_is_scored_as_it_was_decided() -> None:
     plan = plan_on(problem, passes=2, nowhere=True)
     episodes = policy.sample(plan, lambda: None)
     assert np.array_equal(episodes.actions, chosen_again(policy, episodes))
-    assert isinstance(policy, SharedHeadPolicy) and isinstance(episodes, SampledEpisodes)
+    assert isinstance(policy, SharedHeadActor) and isinstance(episodes, SampledEpisodes)
     assert np.array_equal(policy.replay(plan, episodes.actions).views, episodes.views)
 
 
 def test_without_a_start_equal_devices_are_equally_probable_until_one_is_used() -> None:
     policy = policy_on(random_problem(6, groups=10, devices=3), "fast")
-    logarithms = scored(policy, policy.sample(plan_on(random_problem(6, groups=10, devices=3), nowhere=True), no_check))
+    logarithms = scored(policy, policy.sample(plan_on(random_problem(6, groups=10, devices=3), nowhere=True), never))
     assert logarithms[:, 0] == pytest.approx(np.full((4, 3), -np.log(3.0)), abs=1e-6)
     assert (np.ptp(logarithms[:, 1], axis=1) > 1e-3).any()
 
@@ -118,13 +118,13 @@ def test_greedy_takes_equal_devices_together() -> None:
 @pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
 def test_nothing_is_chosen_by_scores_that_are_no_numbers(greedy: bool, score: float) -> None:
     scores = np.array([score, 1.0, 2.0], np.float32)
-    assert choose_device(np.array([True, True, False]), scores, 0.5, greedy, 0.0) == NOWHERE
+    assert choose_device(np.array([True, True, False]), scores, 0.5, greedy, 0.0) == NO_DEVICE
     assert choose_device(np.array([False, True, False]), scores, 0.5, greedy, 0.0) == 1
     with pytest.raises(SettingsError, match="the network: its scores are not finite numbers; allowed: smaller weights"):
         choose(np.array([[-0.5, -0.9, -1.2], [np.nan, -1.0, -2.0]]), np.array([0.5, 0.5]), np.array([greedy] * 2))
 
 
-def no_check() -> None:
+def never() -> None:
     """Nothing interrupts."""
 
 
@@ -158,7 +158,7 @@ def test_scoring_in_parts_gives_the_same_gradient(preset: str, monkeypatch: pyte
     gradients = []
     for numbers in (2**22, 2**10):
         monkeypatch.setattr("engine.placeto.published._NUMBERS_A_PART", numbers)
-        monkeypatch.setattr("engine.placeto.shared_head_policy._NUMBERS_A_PART", numbers)
+        monkeypatch.setattr("engine.placeto.shared_head_actor._NUMBERS_A_PART", numbers)
         problem = random_problem(5, groups=14)
         policy = policy_on(problem, preset)
         episodes = policy.sample(plan_on(problem), lambda: None)
@@ -183,7 +183,7 @@ def test_renaming_and_reordering_groups_changes_nothing(network: str) -> None:
     plan = plan_on(problem)
     starts = np.empty_like(plan.starts)
     starts[:, new_of_old] = plan.starts
-    mapped = Plan(starts, new_of_old[plan.orders].astype(np.int32), plan.uniforms, plan.greedy, 0.0)
+    mapped = EpisodePlan(starts, new_of_old[plan.orders].astype(np.int32), plan.uniforms, plan.greedy, 0.0)
     first, second = policy_on(problem, preset, network=network), policy_on(other, preset, network=network)
     episodes, again = first.sample(plan, lambda: None), second.sample(mapped, lambda: None)
     assert np.array_equal(episodes.actions, again.actions)
@@ -200,24 +200,26 @@ def test_renumbering_devices_changes_nothing_for_the_shared_head(new_of_old: lis
     plan = plan_on(problem, nowhere=nowhere)
     episodes = first.sample(plan, lambda: None)
     starts = plan.starts if nowhere else numbers[plan.starts]
-    mapped = Plan(starts.astype(np.int32), plan.orders, plan.uniforms, plan.greedy, 0.0)
+    mapped = EpisodePlan(starts.astype(np.int32), plan.orders, plan.uniforms, plan.greedy, 0.0)
     # the same decisions, so that the states are the same; a choice by chance goes by the devices' order
     same = replayed(second, mapped, numbers[episodes.actions].astype(np.int32))
     assert scored(first, episodes) == pytest.approx(scored(second, same)[..., numbers], abs=1e-5)
 
 
-def replayed(policy: Policy, plan: Plan, actions: NDArray[np.int32]) -> Episodes:
+def replayed(policy: Actor, plan: EpisodePlan, actions: NDArray[np.int32]) -> Episodes:
     """Episodes that take `actions` [batch, steps] whatever the policy thinks of them."""
     uniforms = plan.uniforms.copy()
     for step in range(plan.steps):
-        episodes = policy.sample(Plan(plan.starts, plan.orders, uniforms, plan.greedy, plan.explore), lambda: None)
+        episodes = policy.sample(
+            EpisodePlan(plan.starts, plan.orders, uniforms, plan.greedy, plan.explore), lambda: None
+        )
         probabilities = np.exp(scored(policy, episodes)[:, step])
         upper = np.cumsum(probabilities, axis=1)
         rows = np.arange(plan.batch)
         taken = actions[:, step]
         uniforms[:, step] = upper[rows, taken] - probabilities[rows, taken] / 2
     assert np.array_equal(episodes.actions[:, :-1], actions[:, :-1])
-    return policy.sample(Plan(plan.starts, plan.orders, uniforms, plan.greedy, plan.explore), lambda: None)
+    return policy.sample(EpisodePlan(plan.starts, plan.orders, uniforms, plan.greedy, plan.explore), lambda: None)
 
 
 def test_the_shared_head_has_the_same_weights_whatever_the_devices() -> None:
@@ -258,10 +260,10 @@ def test_the_published_network_has_the_published_form() -> None:
 def test_the_published_features(reward: str) -> None:
     problem = random_problem(1, groups=3, devices=2)
     policy = policy_on(problem, "paper", reward=reward)
-    assert isinstance(policy, PublishedPolicy)
+    assert isinstance(policy, PublishedActor)
     graph = group_graph(problem)
     orders = np.array([[1, 0, 2]], np.int32)
-    plan = Plan(np.array([[0, 1, 0]], np.int32), orders, np.zeros((1, 3)), np.zeros(1, bool), 0)
+    plan = EpisodePlan(np.array([[0, 1, 0]], np.int32), orders, np.zeros((1, 3)), np.zeros(1, bool), 0)
     passed = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]], np.int32)
     start_us = GroupStartTimes(problem).of(passed)
     episodes = SeenEpisodes(plan, np.array([[0, 1, 1]], np.int32), start_us[None])
@@ -306,7 +308,7 @@ def test_features_are_free_of_the_unit_of_time() -> None:
 def test_a_network_that_has_learned_nothing_tells_groups_apart(seed: int) -> None:
     """With the features as they come it was 0.04; trained, it is about 1."""
     policy = policy_on(random_problem(seed, groups=60), "fast", explore_deep=False)
-    assert isinstance(policy, SharedHeadPolicy)
+    assert isinstance(policy, SharedHeadActor)
     with torch.no_grad():
         own = policy.network.project(policy._data).own
     assert float(own.std(dim=0).mean()) > 0.08
@@ -344,13 +346,13 @@ def test_cuda_scores_like_the_cpu(preset: str) -> None:
     assert torch.allclose(answers[0][2], answers[1][2], rtol=1e-2, atol=1e-3)
 
 
-def _backward(policy: Policy, episodes: Episodes) -> Iterator[ScoredDecisions]:
+def _backward(policy: Actor, episodes: Episodes) -> Iterator[ScoredDecisions]:
     for part in policy.score(episodes, lambda: None):
         part.log_probabilities[..., 0].sum().backward()  # type: ignore[no-untyped-call]  # torch's own
         yield part
 
 
-def _gradients(policy: Policy) -> torch.Tensor:
+def _gradients(policy: Actor) -> torch.Tensor:
     return torch.cat([parameter.grad.flatten().cpu() for parameter in policy.network.parameters()])  # type: ignore[union-attr]
 
 
@@ -372,6 +374,6 @@ def test_chance_never_chooses_what_has_no_probability() -> None:
 def test_the_shared_head_beyond_the_reachable_limit_decides_what_it_scores() -> None:
     problem = random_problem(5, groups=30)
     policy = policy_on(problem, "fast", most_reachable_groups=29)
-    assert isinstance(policy, SharedHeadPolicy)
+    assert isinstance(policy, SharedHeadActor)
     episodes = policy.sample(plan_on(problem), lambda: None)
     assert np.array_equal(episodes.actions, chosen_again(policy, episodes))

@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from engine.placeto.episodes import Episodes, Plan
-from engine.placeto.interruption import Check
-from engine.placeto.policy import Policy, ScoredDecisions
+from engine.placeto.actor import Actor, ScoredDecisions
+from engine.placeto.episodes import EpisodePlan, Episodes
+from engine.placeto.interruption import RaiseIfOver
 from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.settings import make_settings
 
@@ -20,7 +20,7 @@ ACTIONS = [[0, 1, 2, 2], [1, 1, 0, 2]]
 ADVANTAGES = np.array([[1.0, -2.0, 0.5, 3.0], [0.25, 1.0, -1.0, 2.0]])
 
 
-class OneSoftmax(Policy):
+class OneSoftmax(Actor):
     """Scores every decision alike; in parts of one step, so that parts must add up."""
 
     def __init__(self) -> None:
@@ -28,12 +28,12 @@ class OneSoftmax(Policy):
         self._scores = nn.Parameter(torch.tensor(SCORES, dtype=torch.float32))
         self.network = nn.ParameterDict({"scores": self._scores})
 
-    def sample(self, plan: Plan, check: Check) -> Episodes:
-        raise AssertionError(f"nothing is decided here: {plan}, {check}")
+    def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> Episodes:
+        raise AssertionError(f"nothing is decided here: {plan}, {raise_if_over}")
 
-    def score(self, episodes: Episodes, check: Check) -> Iterator[ScoredDecisions]:
+    def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
         for step in range(episodes.plan.steps):
-            check()
+            raise_if_over()
             logarithms = torch.log_softmax(self._scores, dim=0)
             whole = slice(0, episodes.plan.batch)
             yield ScoredDecisions(logarithms.expand(episodes.plan.batch, 1, 3), whole, slice(step, step + 1))
@@ -41,7 +41,7 @@ class OneSoftmax(Policy):
 
 def episodes(*, greedy: tuple[bool, bool] = (False, False)) -> Episodes:
     orders = np.tile(np.arange(4, dtype=np.int32), (2, 1))
-    plan = Plan(np.zeros((2, 4), np.int32), orders, np.zeros((2, 4)), np.array(greedy), 0.0)
+    plan = EpisodePlan(np.zeros((2, 4), np.int32), orders, np.zeros((2, 4)), np.array(greedy), 0.0)
     return Episodes(plan, np.array(ACTIONS, dtype=np.int32))
 
 

@@ -13,7 +13,7 @@ from engine.events import Episode, Json, PlacerState, Progress
 from engine.placers.placeto import Placeto
 from engine.placers.registry import make_placer
 from engine.placeto.episodes import Episodes
-from engine.placeto.evaluation import Evaluator, Outcome
+from engine.placeto.evaluation import EvaluatedEpisodes, Evaluator
 from engine.placeto.rewards import ReturnBaseline
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from tests.engine.placers.small_problems import clock_of_evaluations
@@ -263,7 +263,7 @@ def test_a_greedy_episode_teaches_nothing(
     as_it_was = told(train(random_problem(3, groups=6, evaluations=150), settings))
     evaluate = Evaluator.evaluate
 
-    def spoiled(self: Evaluator, episodes: Episodes) -> Outcome:
+    def spoiled(self: Evaluator, episodes: Episodes) -> EvaluatedEpisodes:
         outcome = evaluate(self, episodes)
         if outcome.returns is not None:
             outcome.returns[outcome.episodes.plan.greedy] += 1000.0

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from engine import api
 from engine.errors import GraphError, SettingsError
-from engine.placeto.shared_head_policy import SampledEpisodes
-from engine.policies.bound_problem import BoundProblem
+from engine.placeto.shared_head_actor import SampledEpisodes
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.family_training import train_policy
 from engine.policies.held_out import measure_held_out
 from engine.policies.learner import Learner
+from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import make_training_settings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.training_problem import STAGES, TrainingProblem, TrainingProgress
@@ -233,12 +233,12 @@ def test_what_takes_long_the_first_time_alone_takes_none_of_a_training_s_seconds
 ) -> None:
     waits = iter([1.0])
 
-    def imitate(self: BoundProblem, *arguments: Any) -> float:
+    def imitate(self: ProblemLearner, *arguments: Any) -> float:
         time.sleep(next(waits, 0.0))  # as where it is compiled
         return earlier(self, *arguments)
 
-    earlier = BoundProblem.imitate
-    monkeypatch.setattr(BoundProblem, "imitate", imitate)
+    earlier = ProblemLearner.imitate
+    monkeypatch.setattr(ProblemLearner, "imitate", imitate)
     in_seconds = {"seconds": 0.9, "imitation_steps": 0, "reinforcement_batches": 0}
     policy = api.read_policy(
         api.train(request(held_out=(), settings=COUNTED | in_seconds), lambda _: None, lambda: False), "quick"

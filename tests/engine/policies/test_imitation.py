@@ -6,8 +6,8 @@ import torch
 
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.settings import make_settings
-from engine.placeto.shared_head_policy import fresh_network
-from engine.policies.bound_problem import BoundProblem, batch_advantages, equal_choices, imitation_loss
+from engine.placeto.shared_head_actor import fresh_network
+from engine.policies.problem_learner import ProblemLearner, batch_advantages, equal_choices, imitation_loss
 from engine.policies.teacher import taught_placement
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import small_problem
@@ -16,12 +16,12 @@ from tests.engine.placeto.problems import two_chains
 CPU = torch.device("cpu")
 
 
-def bound(problem: PlacementProblem, **sizes: int) -> BoundProblem:
+def bound(problem: PlacementProblem, **sizes: int) -> ProblemLearner:
     settings = make_settings(
         {"start": "nowhere", "stay_weight": 0.0, "exploration": 0.0, "torch_device": "cpu", "epochs": 2, **sizes}
     )
     network = fresh_network(settings, np.random.default_rng(0), CPU)
-    return BoundProblem(problem, settings, network, Optimiser(network, 1e-3))
+    return ProblemLearner(problem, settings, network, Optimiser(network, 1e-3))
 
 
 def test_an_empty_device_is_one_choice_with_all_that_are_alike() -> None:

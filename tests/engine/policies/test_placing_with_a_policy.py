@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from engine import api
 from engine.child.parent import Results
-from engine.comparing.member import carry_out
+from engine.comparing.child import carry_out
 from engine.errors import SettingsError
 from engine.events import Checkpoint, Episode, Finished, Json, NumberedEvent, Started
 from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.placers.single_device import one_device_placements
-from engine.placeto.training import Training
+from engine.placeto.training import PlacetoTraining
 from engine.policies.proposals import proposals
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_cluster, small_problem
@@ -262,12 +262,12 @@ def test_learning_that_starts_from_the_best_starts_from_one_device_where_no_pass
     problem.evaluate(one_device_placements(problem))
     starts: list[list[int]] = []
 
-    def begin_from(self: Training, *passes: Any) -> None:
+    def begin_from(self: PlacetoTraining, *passes: Any) -> None:
         earlier(self, *passes)
         starts.append(self._start.tolist())
 
-    earlier = Training.begin_from
-    monkeypatch.setattr(Training, "begin_from", begin_from)
+    earlier = PlacetoTraining.begin_from
+    monkeypatch.setattr(PlacetoTraining, "begin_from", begin_from)
     placer = make_placer("placeto", {**ON_CPU, "start": "best"}, small_policy())
     placer.place(problem, np.random.default_rng(0), lambda: False)
     assert starts == [[0] * 20]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US
-from engine.policies.bound_problem import varied_problem
+from engine.policies.problem_learner import varied_problem
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_problem
 

@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.search.tasks import BUS, NONE, Links, Tasks
+from engine.clusters.cluster import BUS_CODE, NONE_CODE
+from engine.search.tasks import Links, Tasks
 
 ENDLESS = 1e18
 
@@ -17,7 +18,7 @@ def tasks_of(
     *,
     memory_bytes: Sequence[float] | None = None,
     groups: Sequence[int] | None = None,
-    contention: int = NONE,
+    contention: int = NONE_CODE,
     rest_us: float = 0.0,
     trips: Sequence[float] | NDArray[np.float64] | None = None,
 ) -> Tasks:
@@ -46,7 +47,9 @@ def tasks_of(
     )
 
 
-def random_tasks(seed: int, *, count: int = 12, devices: int = 3, equal: bool = False, contention: int = NONE) -> Tasks:
+def random_tasks(
+    seed: int, *, count: int = 12, devices: int = 3, equal: bool = False, contention: int = NONE_CODE
+) -> Tasks:
     """Integers, so that sums are exact and ties happen. With odd seeds some flows are sent several times."""
     rng = np.random.default_rng(seed)
     times = rng.integers(0, 9, (count, devices)).astype(np.float64)
@@ -55,7 +58,7 @@ def random_tasks(seed: int, *, count: int = 12, devices: int = 3, equal: bool = 
     pairs = np.argwhere(np.triu(rng.random((count, count)) < 0.3, k=1))
     edges = [(int(producer), int(consumer), float(rng.integers(0, 9))) for producer, consumer in pairs]
     trips = rng.integers(0, 4, len(edges)).astype(np.float64) if seed % 2 else np.ones(len(edges))
-    return tasks_of(times, edges, contention=contention, rest_us=1.0 if contention != NONE else 0.0, trips=trips)
+    return tasks_of(times, edges, contention=contention, rest_us=1.0 if contention != NONE_CODE else 0.0, trips=trips)
 
 
 def endless(tasks: Tasks) -> NDArray[np.float64]:
@@ -78,7 +81,7 @@ def assert_plan_can_be_carried_out(tasks: Tasks, device: NDArray[np.int32], end_
         spans = sorted((start_us[task], end_us[task]) for task in range(count) if device_of[task] == one)
         lasting = [(start, end) for start, end in spans if end > start]
         assert all(earlier[1] <= later[0] for earlier, later in pairwise(lasting))
-    if tasks.links.contention == BUS:
+    if tasks.links.contention == BUS_CODE:
         _assert_the_buses_are_long_enough(tasks, device_of, start_us)
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from engine.clusters.cluster import BUS_CODE, PAIR_CODE
 from engine.search.earliest_finish import schedule_earliest_finish
-from engine.search.tasks import BUS, PAIR, Tasks, upward_ranks
+from engine.search.tasks import Tasks, upward_ranks
 from tests.engine.search.hand_made import assert_plan_can_be_carried_out, endless, random_tasks, tasks_of
 from tests.engine.search.slow_twins import slow_heft, slow_ranks
 
@@ -70,7 +71,7 @@ def test_it_agrees_with_a_slow_twin(seed: int) -> None:
     assert (device.tolist(), end_us.tolist()) == (slow_device, slow_end_us)
 
 
-@pytest.mark.parametrize("contention", [BUS, PAIR])
+@pytest.mark.parametrize("contention", [BUS_CODE, PAIR_CODE])
 @pytest.mark.parametrize("seed", range(15))
 def test_with_links_that_wait_the_plan_can_be_carried_out(seed: int, contention: int) -> None:
     tasks = random_tasks(seed, count=40, contention=contention)
@@ -89,14 +90,14 @@ def test_a_gap_before_a_later_task_is_used() -> None:
 
 def test_on_a_bus_two_outputs_follow_each_other() -> None:
     times = [[1.0, np.inf], [np.inf, 1.0], [np.inf, 1.0]]
-    tasks = tasks_of(times, [(0, 1, 10.0), (0, 2, 10.0)], contention=BUS, rest_us=5.0)
+    tasks = tasks_of(times, [(0, 1, 10.0), (0, 2, 10.0)], contention=BUS_CODE, rest_us=5.0)
     _, end_us = schedule_earliest_finish(tasks, np.array([0, 1, 2]), endless(tasks))
     assert end_us.tolist() == [1.0, 12.0, 27.0]
 
 
 def test_on_a_bus_an_output_of_a_loop_is_sent_and_the_bus_rests_once_a_trip() -> None:
     times = [[1.0, np.inf], [np.inf, 1.0], [np.inf, 1.0]]
-    tasks = tasks_of(times, [(0, 1, 10.0), (0, 2, 10.0)], contention=BUS, rest_us=5.0, trips=[4.0, 1.0])
+    tasks = tasks_of(times, [(0, 1, 10.0), (0, 2, 10.0)], contention=BUS_CODE, rest_us=5.0, trips=[4.0, 1.0])
     _, end_us = schedule_earliest_finish(tasks, np.array([0, 1, 2]), endless(tasks))
     assert end_us.tolist() == [1.0, 1.0 + 40.0 + 1.0, 1.0 + 40.0 + 20.0 + 10.0 + 1.0]
 

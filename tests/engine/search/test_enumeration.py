@@ -13,6 +13,7 @@ from engine.errors import SettingsError
 from engine.events import Episode, PlacerState, Progress
 from engine.placers.exhaustive import Exhaustive
 from engine.problem import Budget, PlacementProblem
+from engine.search.chunk_result import new_chunk_result
 from engine.search.enumeration import (
     Odometer,
     at_placement,
@@ -20,7 +21,6 @@ from engine.search.enumeration import (
     enumerate_placements,
     first_placement,
 )
-from engine.search.found import new_found
 from engine.search.symmetry import interchangeable_devices
 from tests.engine.placers.small_problems import small_problem
 
@@ -43,7 +43,7 @@ def canonical(placement: tuple[int, ...], classes: list[int]) -> tuple[int, ...]
 
 def come_by(problem: PlacementProblem, odometer: Odometer, count: int) -> list[tuple[int, ...]]:
     """The placements of `count` turns of the odometer."""
-    scratch, found = problem.simulator.new_scratch(), new_found(problem.group_count)
+    scratch, found = problem.simulator.new_scratch(), new_chunk_result(problem.group_count)
     seen = []
     for _ in range(count):
         seen.append(tuple(odometer.placement.tolist()))

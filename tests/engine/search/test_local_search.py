@@ -12,11 +12,11 @@ from engine import api
 from engine.errors import SettingsError
 from engine.events import Episode, PlacerState, Progress
 from engine.placers.exhaustive import Exhaustive
-from engine.placers.local_search import LocalSearch
+from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.random import random_placements
 from engine.problem import Budget, BudgetSpentError, PlacementProblem
 from engine.search.annealer import Annealer
-from engine.search.schedule import Schedule, cycles_for
+from engine.search.cooling import CoolingSchedule, cycles_for
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.search.searches import one_by_one
 
@@ -26,7 +26,7 @@ Heard = list[Episode | Progress | PlacerState]
 
 def search(problem: PlacementProblem, seed: int = 0, **changes: float) -> Heard:
     heard: Heard = []
-    placer = LocalSearch(**changes)
+    placer = LocalSearchPlacer(**changes)
     problem.report_to(heard.append)
     placer.place(problem, np.random.default_rng(seed), lambda: False)
     return heard
@@ -120,7 +120,7 @@ def test_a_search_that_goes_on_gives_the_same_as_one_that_never_stopped(seed: in
         problem.evaluate(np.zeros((1, 25), np.int32))
     uncut = search(whole, seed, moves_of_shortest_cycle=1.0)
     heard: Heard = []
-    first = LocalSearch(moves_of_shortest_cycle=1.0, checkpoint_seconds=0.0)
+    first = LocalSearchPlacer(moves_of_shortest_cycle=1.0, checkpoint_seconds=0.0)
     rng = np.random.default_rng(seed)
     cut.report_to(heard.append)
     first.place(cut, rng, lambda: cut.ledger.used > 1100)
@@ -128,7 +128,7 @@ def test_a_search_that_goes_on_gives_the_same_as_one_that_never_stopped(seed: in
     state = next(event.state for event in reversed(heard) if isinstance(event, PlacerState))
     again = small_problem(7, ops=25, devices=3, evaluations=3000)
     again.ledger.restore(snapshot)
-    second = LocalSearch(moves_of_shortest_cycle=1.0)
+    second = LocalSearchPlacer(moves_of_shortest_cycle=1.0)
     second.resume(state)
     again.report_to(heard.append)
     second.place(again, np.random.default_rng(99), lambda: False)
@@ -161,12 +161,12 @@ def test_a_budget_of_seconds_ends_it() -> None:
 )
 def test_bad_settings_are_refused(changes: dict[str, float | str], message: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        LocalSearch(**changes)
+        LocalSearchPlacer(**changes)
     assert str(caught.value).startswith(message)
 
 
 def test_each_cycle_is_as_long_as_all_before_it() -> None:
-    schedule = Schedule(cycles=4, hot=0.01, cold=0.0001, length=8.0)
+    schedule = CoolingSchedule(cycles=4, hot=0.01, cold=0.0001, length=8.0)
     assert [schedule.end_of(cycle) for cycle in range(4)] == [0.125, 0.25, 0.5, 1.0]
     assert [schedule.cycle_at(progress) for progress in (0, 0.124, 0.125, 0.3, 0.5, 0.99, 1.0)] == [0, 0, 1, 2, 3, 3, 3]
     assert schedule.heat_at(0.0, 0) == schedule.heat_at(0.125, 1) == pytest.approx(0.01)
@@ -177,7 +177,7 @@ def test_each_cycle_is_as_long_as_all_before_it() -> None:
 
 @given(st.integers(1, 10**8), st.floats(1, 1e7))
 def test_the_first_cycle_is_as_long_as_asked(evaluations: int, shortest: float) -> None:
-    first = Schedule(cycles_for(evaluations, shortest), 1.0, 0.1, 1.0).end_of(0) * evaluations
+    first = CoolingSchedule(cycles_for(evaluations, shortest), 1.0, 0.1, 1.0).end_of(0) * evaluations
     assert first >= min(shortest, evaluations) * (1 - 1e-9)
 
 

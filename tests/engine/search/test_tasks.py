@@ -5,13 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
+from engine.clusters.cluster import BUS_CODE
 from engine.clusters.parsing import parse_cluster
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.placers.weighted_groups import weighted_graph
 from engine.problem import Budget, PlacementProblem
-from engine.search.tasks import BUS, Tasks, memory_of_groups, tasks_of_groups, tasks_of_ops
+from engine.search.tasks import Tasks, memory_of_groups, tasks_of_groups, tasks_of_ops
 
 
 def problem() -> PlacementProblem:
@@ -35,7 +36,7 @@ def problem() -> PlacementProblem:
         output_bytes=np.array([100, 200, 300, 400, 500], dtype=np.int64),
         persistent_bytes=np.array([1, 2, 3, 4, 5], dtype=np.int64),
         temporary_bytes=np.zeros(5, np.int64),
-        source=np.full(5, Source.GIVEN, np.uint8),
+        source=np.full(5, CostSource.GIVEN, np.uint8),
     )
     grouping = Grouping(
         names=("a", "b", "c", "d"),
@@ -69,7 +70,7 @@ def test_ops_as_tasks() -> None:
     assert tasks.time_us[:, 0].tolist() == [15.7, 25.7, 0.0, 45.7, 55.7]
     assert tasks.time_us[0, 1] == np.inf and tasks.time_us[1, 1] == 25.7
     assert flows(tasks) == [(0, 0.0, [3]), (0, 100.0, [1, 2]), (2, 300.0, [3]), (3, 400.0, [4])]
-    assert tasks.links.contention == BUS and tasks.links.rest_us == 25.0
+    assert tasks.links.contention == BUS_CODE and tasks.links.rest_us == 25.0
 
 
 def test_groups_as_tasks_leave_feedback_edges_out() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import CONTROL, ComputationGraph
 
 GB = 10**9
@@ -73,7 +73,7 @@ def make_costs(
         output_bytes=np.array([size for sizes in outputs for size in sizes], dtype=np.int64),
         persistent_bytes=np.array([persistent for persistent, _ in held], dtype=np.int64),
         temporary_bytes=np.array([temporary for _, temporary in held], dtype=np.int64),
-        source=np.full(len(outputs), Source.GIVEN, dtype=np.uint8),
+        source=np.full(len(outputs), CostSource.GIVEN, dtype=np.uint8),
         trips=np.array(trips, dtype=np.int64),
     )
 

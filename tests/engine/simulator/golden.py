@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
-from engine.costs.costs import Costs, Source
+from engine.costs.costs import Costs, CostSource
 from engine.graphs.graph import ComputationGraph
 
 FOLDER = Path(__file__).parents[2] / "golden"
@@ -44,7 +44,7 @@ def load(path: Path) -> tuple[ComputationGraph, Costs, Cluster, list[dict[str, A
         output_bytes=np.array([size for op in ops for size in op["output_bytes"]], dtype=np.int64),
         persistent_bytes=np.zeros(count, dtype=np.int64),
         temporary_bytes=np.zeros(count, dtype=np.int64),
-        source=np.full(count, Source.GIVEN, dtype=np.uint8),
+        source=np.full(count, CostSource.GIVEN, dtype=np.uint8),
     )
     return graph, costs, published_cluster(content["devices"]), content["cases"]
 

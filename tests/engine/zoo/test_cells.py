@@ -6,7 +6,7 @@ from engine.errors import SettingsError
 from engine.zoo import ZOO
 from engine.zoo.cells import (
     Block,
-    Node,
+    CellNode,
     convolution_cell,
     recurrent_cell,
     written_convolution,
@@ -19,7 +19,11 @@ OPERATIONS = "identity, separable_3x3, separable_5x5, average_pool, max_pool"
 
 
 def test_a_recurrent_cell_is_read() -> None:
-    assert recurrent_cell("cell", "tanh 0:relu 0:identity") == (Node(-1, "tanh"), Node(0, "relu"), Node(0, "identity"))
+    assert recurrent_cell("cell", "tanh 0:relu 0:identity") == (
+        CellNode(-1, "tanh"),
+        CellNode(0, "relu"),
+        CellNode(0, "identity"),
+    )
 
 
 def test_a_convolutional_cell_joins_what_no_block_takes() -> None:
@@ -39,7 +43,7 @@ def test_the_published_recurrent_cell_is_the_papers() -> None:
     numbers = [0, 0, 0, 1, 1, 2, 1, 2, 0, 2, 0, 5, 1, 1, 0, 6, 1, 8, 1, 8, 1, 8, 1]
     names = ("tanh", "relu", "identity", "sigmoid")
     pairs = [(-1, numbers[0]), *zip(numbers[1::2], numbers[2::2], strict=True)]
-    assert recurrent_cell("cell", PUBLISHED_RECURRENT) == tuple(Node(node, names[kind]) for node, kind in pairs)
+    assert recurrent_cell("cell", PUBLISHED_RECURRENT) == tuple(CellNode(node, names[kind]) for node, kind in pairs)
 
 
 def test_the_published_convolutional_cells_are_the_papers() -> None:

@@ -13,8 +13,8 @@ from engine.settings.making import make_settings
 from tests.engine.placers.small_problems import small_problem
 
 
-def untold() -> None:
-    """A check that never ends anything."""
+def never() -> None:
+    """Ends nothing."""
 
 
 def network_of(places: int = 6, devices: int = 3, seed: int = 0) -> tuple[SequenceNetwork, torch.Tensor]:
@@ -77,7 +77,7 @@ def test_a_sampled_batch_has_the_probabilities_that_it_was_drawn_with(noise: flo
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sequence_network, "drawn", overheard)
-        sampled = model.sample(5, noise > 0, np.random.default_rng(2), untold)
+        sampled = model.sample(5, noise > 0, np.random.default_rng(2), never)
     forced, _ = model.log_probability(sampled)
     assert torch.allclose(torch.stack(seen).sum(dim=0), forced, atol=1e-5)
     assert len(set(forced.tolist())) > 1
@@ -85,7 +85,7 @@ def test_a_sampled_batch_has_the_probabilities_that_it_was_drawn_with(noise: flo
 
 def test_samples_come_as_often_as_their_probability_says() -> None:
     model = model_of(0.0)
-    sampled = model.sample(4000, False, np.random.default_rng(3), untold)
+    sampled = model.sample(4000, False, np.random.default_rng(3), never)
     forced = model.log_probability(sampled)[0].exp().detach().numpy()
     rows, first, counts = np.unique(sampled.placements, axis=0, return_index=True, return_counts=True)
     expected = 4000 * forced[first]
@@ -109,7 +109,7 @@ def test_noise_is_as_large_as_the_scores_of_its_step() -> None:
 
 def test_the_first_placements_are_about_uniform() -> None:
     model = model_of(0.0)
-    placements = model.sample(2000, False, np.random.default_rng(4), untold).placements
+    placements = model.sample(2000, False, np.random.default_rng(4), never).placements
     share = (placements[:, 2:, None] == np.arange(4)).mean(axis=(0, 1))
     assert (np.abs(share - 0.25) < 0.1).all()
 

@@ -8,7 +8,7 @@ import pytest
 
 from engine.child.parent import Limits, no_progress
 from engine.cli.main import main
-from engine.costs.costs import Source
+from engine.costs.costs import CostSource
 from engine.formats.reading import prepare
 from engine.zoo.families import children as parents_side
 from engine.zoo.families.family import build_family, prepared_family
@@ -65,7 +65,7 @@ def test_a_prepared_graph_is_what_its_file_would_be(
     assert family.train[1].to_bytes() == of_file.to_bytes()
     for prepared in family.train:
         assert prepared.grouping.group_count == GROUPS
-        assert set(prepared.costs.source.tolist()) == {Source.ESTIMATED}
+        assert set(prepared.costs.source.tolist()) == {CostSource.ESTIMATED}
 
 
 @pytest.mark.parametrize(

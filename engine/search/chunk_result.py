@@ -9,7 +9,7 @@ from engine.problem import ChunkBest, PlacementProblem
 from engine.simulator.compiled import inlined
 from engine.simulator.records import Records, Scratch, records_of
 
-FOUND = np.dtype(
+CHUNK_RESULT = np.dtype(
     [
         ("missing_bytes", "i8"),  # on the fullest device of the best
         ("step_time_us", "f8"),  # of the best
@@ -20,25 +20,25 @@ FOUND = np.dtype(
     align=True,
 )
 WORK_OF_A_CHUNK = 3_000_000
-"""simulated ops and edges, some tenths of a second: so often a search can be stopped, told of and kept"""
+"""simulated ops and edges, some tenths of a second: after each chunk a search can be stopped, shown and saved"""
 
 
-class Found(NamedTuple):
+class ChunkResult(NamedTuple):
     """The best of a chunk."""
 
     numbers: Records
-    """[1] FOUND"""
+    """[1] CHUNK_RESULT"""
     placement: NDArray[np.int32]
     """[groups]"""
 
 
-def new_found(groups: int) -> Found:
+def new_chunk_result(groups: int) -> ChunkResult:
     """Nothing yet."""
-    return Found(records_of(1, FOUND), np.zeros(groups, np.int32))
+    return ChunkResult(records_of(1, CHUNK_RESULT), np.zeros(groups, np.int32))
 
 
 @inlined
-def clear(found: Found) -> None:
+def clear(found: ChunkResult) -> None:
     """A new chunk begins."""
     number = found.numbers[0]
     number.missing_bytes = 0
@@ -48,7 +48,7 @@ def clear(found: Found) -> None:
 
 
 @inlined
-def note(found: Found, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
+def note(found: ChunkResult, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int) -> None:
     """Count one evaluation and keep it if it is better than all before: less memory missing, then less time."""
     number = found.numbers[0]
     number.evaluations += 1
@@ -70,7 +70,7 @@ def missing_on_worst(scratch: Scratch, memory_bytes: NDArray[np.int64]) -> int:
     return worst
 
 
-def chunk_best(found: Found) -> ChunkBest:
+def chunk_best(found: ChunkResult) -> ChunkBest:
     """For the ledger."""
     number = found.numbers[0]
     return ChunkBest(

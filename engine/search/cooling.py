@@ -12,7 +12,7 @@ HOTTEST = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class CoolingSchedule:
     """Heats are shares of the best step time; progress goes from 0 to 1."""
 
     cycles: int

@@ -34,7 +34,7 @@ class ProposalNetwork(nn.Module):
         return scores
 
 
-class ProposalPolicy:
+class ProposalActor:
     """Choices for one graph; at the start all are equally probable."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How the list schedulers look at memory and evaluate: each plan until it fits, and all ways of reading the graph."""
+"""How list schedulers evaluate: each schedules again with less memory until the simulator finds that it fits."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -10,25 +10,25 @@ from engine.events import ShouldStop
 from engine.problem import PlacementProblem
 from engine.search.tasks import memory_of_groups
 
-Plan: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.int32]]
+ListScheduler: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.int32]]
 """room on each device in bytes [devices] → device of each group [groups]"""
 
 MOST_ATTEMPTS = 8
-"""at a plan that does not fit"""
+"""for a placement that does not fit"""
 
 
-def evaluate_plans(problem: PlacementProblem, plans: Sequence[Plan], should_stop: ShouldStop) -> None:
-    """Evaluate each of `plans`.
+def evaluate_schedules(problem: PlacementProblem, schedulers: Sequence[ListScheduler], should_stop: ShouldStop) -> None:
+    """Evaluate each of `schedulers`.
 
-    A plan only guesses what memory a group takes. Where the simulator finds a device too full, the plan is made again
-    with so much less room there, until it fits, does not change, or has been made `MOST_ATTEMPTS` times.
+    A scheduler only guesses the memory of a group. Where the simulator finds a device too full, it runs again with
+    that much less room there, until the placement fits or does not change, at most `MOST_ATTEMPTS` times.
     """
     memory_bytes = memory_of_groups(problem)
     seen: list[NDArray[np.int32]] = []
-    for plan in plans:
+    for scheduler in schedulers:
         room_bytes = problem.memory_bytes.astype(np.float64)
         for _ in range(MOST_ATTEMPTS):
-            placement = plan(room_bytes)
+            placement = scheduler(room_bytes)
             if any(np.array_equal(placement, earlier) for earlier in seen):
                 break
             if seen and (problem.ledger.spent or should_stop()):

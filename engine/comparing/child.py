@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.child.parent import ReportProgress, Results
 from engine.clusters.parsing import parse_cluster
-from engine.comparing.listener import ONE_DEVICE, Listener
+from engine.comparing.listener import SINGLE_DEVICE, Listener
 from engine.comparing.outcome import Outcome
 from engine.errors import PlacetoError
 from engine.events import Json
@@ -18,22 +18,22 @@ from engine.run import Run, RunRequest
 CLOSE = 0.01
 """a run is there when its best is within this share of its own last best"""
 SECONDS_BETWEEN_SIGNS = 0.5
-"""the parent hears so often of a child, so that it can end it"""
+"""between two signs of a child to its parent, which can then end it"""
 
 
 def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
     """The child's function; `arguments` as `arguments_of` makes them. Its result is an `Outcome` as JSON."""
-    told: dict[str, Any] = dict(arguments)
-    prepared = PreparedGraph.from_bytes(Path(told["graph"]).read_bytes())
+    request_json: dict[str, Any] = dict(arguments)
+    prepared = PreparedGraph.from_bytes(Path(request_json["graph"]).read_bytes())
     request = RunRequest(
-        parse_cluster(told["cluster"]),
-        told["method"],
-        Budget(told["evaluations"], told["seconds"]),
-        told["seed"],
-        told["settings"],
-        told["drop_devices"],
-        (ONE_DEVICE,),
-        Path(told["policy"]).read_bytes() if "policy" in told else None,
+        parse_cluster(request_json["cluster"]),
+        request_json["method"],
+        Budget(request_json["evaluations"], request_json["seconds"]),
+        request_json["seed"],
+        request_json["settings"],
+        request_json["drop_devices"],
+        (SINGLE_DEVICE,),
+        Path(request_json["policy"]).read_bytes() if "policy" in request_json else None,
     )
     listener = Listener()
     ended = threading.Event()
@@ -47,7 +47,7 @@ def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: Report
 
 def outcome_of(prepared: PreparedGraph, request: RunRequest, listener: Listener) -> Outcome:
     """Run it to its end. What the method cannot do is a reason; what no method could do is raised."""
-    run = Run(prepared, request, listener.hear, lambda: False)
+    run = Run(prepared, request, listener.add, lambda: False)
     began = time.monotonic()
     reason = ""
     report: dict[str, Json] | None
@@ -62,11 +62,11 @@ def outcome_of(prepared: PreparedGraph, request: RunRequest, listener: Listener)
 def _outcome(
     request: RunRequest, listener: Listener, report: dict[str, Json] | None, reason: str, seconds: float
 ) -> Outcome:
-    told: dict[str, Any] = report or {}
+    reported: dict[str, Any] = report or {}
     curve = listener.curve
     feasible = not reason
-    step_time_us: float | None = told.get("step_time_us")
-    evaluations: int = told.get("evaluations", 0)
+    step_time_us: float | None = reported.get("step_time_us")
+    evaluations: int = reported.get("evaluations", 0)
     reached = None
     if feasible and step_time_us is not None:
         curve.note(evaluations, step_time_us)
@@ -77,9 +77,9 @@ def _outcome(
         step_time_us=step_time_us,
         feasible=feasible,
         reason=reason,
-        peak_bytes=tuple(told.get("peak_bytes", ())),
+        peak_bytes=tuple(reported.get("peak_bytes", ())),
         evaluations=evaluations,
-        wall_seconds=told.get("wall_seconds", seconds),
+        wall_seconds=reported.get("wall_seconds", seconds),
         lower_bound_us=listener.lower_bound_us,
         one_device_us=listener.one_device_us,
         own_best_us=listener.own_best_us,
@@ -87,13 +87,13 @@ def _outcome(
         curve=tuple(curve.points()) if feasible else (),
         settings=listener.settings,
         engine_version=listener.engine_version,
-        device_of_group=tuple(told.get("device_of_group", ())),
+        device_of_group=tuple(reported.get("device_of_group", ())),
     )
 
 
 def _give_signs(
     listener: Listener, request: RunRequest, report_progress: ReportProgress, ended: threading.Event
 ) -> None:
-    """Tell the parent how far the run is, again and again."""
+    """Report to the parent how far the run is, again and again."""
     while not ended.wait(SECONDS_BETWEEN_SIGNS):
         report_progress(request.method, listener.curve.evaluations, request.budget.evaluations)

@@ -6,7 +6,6 @@ from the policy that sampled.
 Source: Gao, Chen, Li: Spotlight, ICML 2018; Schulman et al. 2017, section 4, for the adapted penalty.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from engine.events import ShouldStop
 from engine.placers.post import ADAPT, WEIGHT_RANGE
 from engine.placeto.choices import choose, index_tensor, log_probabilities
 from engine.placeto.features import GroupGraph, group_features
 from engine.placeto.optimiser import Optimiser
-
-Check = Callable[[], bool]
-"""whether it is time to end"""
 
 
 class StageNetwork(nn.Module):
@@ -65,7 +62,7 @@ class Ascent:
     """the gradient's global norm is clipped to this"""
 
 
-class StagePolicy:
+class StageActor:
     """The network on one graph, and its optimiser."""
 
     def __init__(self, graph: GroupGraph, rng: np.random.Generator, *, width: int, ascent: Ascent) -> None:
@@ -79,8 +76,8 @@ class StagePolicy:
         self.kl_weight = 1.0
         """of the penalty"""
 
-    def sample(self, count: int, rng: np.random.Generator, check: Check) -> NDArray[np.int32] | None:
-        """[count, groups] placements, stage after stage; None if `check` says in between that it is time to end."""
+    def sample(self, count: int, rng: np.random.Generator, should_stop: ShouldStop) -> NDArray[np.int32] | None:
+        """[count, groups] placements, stage after stage; None if `should_stop` answers yes in between."""
         groups = len(self._features)
         uniforms, certain = rng.random((groups, count)), np.zeros(count, dtype=np.bool_)
         placements = np.zeros((count, groups), dtype=np.int32)
@@ -88,7 +85,7 @@ class StagePolicy:
         with torch.no_grad():
             encoded = self._network.encode(self._features)
             for stage in range(groups):
-                if stage % 64 == 63 and check():
+                if stage % 64 == 63 and should_stop():
                     return None
                 scores, state = self._network(encoded, slice(stage, stage + 1), previous, state)
                 logarithms = log_probabilities(scores[:, 0], self._allowed[stage], 0.0).double().numpy()

@@ -15,13 +15,13 @@ from torch import Tensor
 
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, SMALLEST_BANDWIDTH_BYTES_PER_US
 from engine.placeto.choices import chosen_device
-from engine.placeto.episodes import Plan, make_plan
+from engine.placeto.episodes import EpisodePlan, make_episode_plan
 from engine.placeto.features import group_graph
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.reinforce import Reinforce
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head import SharedHead
-from engine.placeto.shared_head_policy import SharedHeadPolicy
+from engine.placeto.shared_head_actor import SharedHeadActor
 from engine.placeto.training import step_time_penalty
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.search.symmetry import interchangeable_devices
@@ -81,7 +81,7 @@ SPREAD_FLOOR = 0.01
 MOST_ADVANTAGE = 4.0
 
 
-class BoundProblem:
+class ProblemLearner:
     """Imitates and explores on its problem. All episodes start nowhere."""
 
     def __init__(
@@ -96,16 +96,16 @@ class BoundProblem:
         """relative gap of the last batch to the best, on average; None before the first"""
         self._graph = group_graph(self.problem)
         self._settings, self._optimiser = settings, optimiser
-        self._policy = SharedHeadPolicy(settings, self._graph, network, chosen_device(settings.torch_device))
-        self._reinforce = Reinforce(self._policy, settings, optimiser)
+        self._actor = SharedHeadActor(settings, self._graph, network, chosen_device(settings.torch_device))
+        self._reinforce = Reinforce(self._actor, settings, optimiser)
         self._penalty = step_time_penalty(settings, self._graph)
         self._classes = interchangeable_devices(self.problem)
 
-    def varied(self, spread: float, rng: np.random.Generator) -> "BoundProblem":
+    def varied(self, spread: float, rng: np.random.Generator) -> "ProblemLearner":
         """The same graph on the same cluster with varied costs; the best known placement is what it begins with."""
         assert self.best is not None, "nothing was taught"
         problem = varied_problem(self.problem, spread, rng)
-        varied = BoundProblem(problem, self._settings, self._policy.network, self._optimiser)
+        varied = ProblemLearner(problem, self._settings, self._actor.network, self._optimiser)
         varied.teach(self.best)
         return varied
 
@@ -120,21 +120,21 @@ class BoundProblem:
         plan = dataclasses.replace(self._plan(traversals[0], len(orders), rng), orders=orders)
         actions = self.best[orders]
         choices = torch.from_numpy(equal_choices(self._classes, self._graph.allowed, orders, actions))
-        choices = choices.to(self._policy.torch_device)
+        choices = choices.to(self._actor.torch_device)
         self._optimiser.begin()
         total = 0.0
-        for part in self._policy.score(self._policy.replay(plan, actions), _never):
+        for part in self._actor.score(self._actor.replay(plan, actions), _never):
             loss = imitation_loss(part.log_probabilities, choices[part.episodes]).sum() / actions.size
             loss.backward()
             total += float(loss.detach())
         self._optimiser.step(learning_rate, self._settings.gradient_norm)
-        self._policy.forget()
+        self._actor.forget()
         return total
 
     def explore(self, traversal: str, progress: float, rng: np.random.Generator) -> int:
         """One batch of reinforcement, all episodes in one kind of order; how many evaluations it took."""
         plan = self._plan(traversal, self._settings.batch_episodes, rng)
-        episodes = self._policy.sample(plan, _never)
+        episodes = self._actor.sample(plan, _never)
         ends = episodes.ends()
         values = self._values(ends)
         least = int(np.argmin(values))
@@ -143,7 +143,7 @@ class BoundProblem:
         self.gap = float(values.mean() / self.best_value - 1)
         advantages = np.repeat(batch_advantages(values)[:, None], plan.steps, axis=1)
         self._reinforce.update(episodes, advantages, progress, _never)
-        self._policy.forget()
+        self._actor.forget()
         return len(ends)
 
     def _values(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -151,9 +151,9 @@ class BoundProblem:
         evaluations = self.problem.simulator.evaluate(placements)
         return self._penalty.penalised(evaluations.step_time_us, evaluations.peak_bytes, self.problem.memory_bytes)
 
-    def _plan(self, traversal: str, batch: int, rng: np.random.Generator) -> Plan:
+    def _plan(self, traversal: str, batch: int, rng: np.random.Generator) -> EpisodePlan:
         settings = dataclasses.replace(self._settings, traversal=traversal, batch_episodes=batch)
-        return make_plan(settings, self._graph, np.zeros(0, np.int32), False, rng)
+        return make_episode_plan(settings, self._graph, np.zeros(0, np.int32), False, rng)
 
 
 def batch_advantages(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,16 +7,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from engine.clusters.cluster import NO_DEVICE
+from engine.placeto.actor import Actor, ScoredDecisions
 from engine.placeto.checkpoints import set_weights
 from engine.placeto.choices import index_tensor, initialise, scores_overflow
 from engine.placeto.device_view import FINISH_LATER, HERE
-from engine.placeto.episode_state import NOWHERE
-from engine.placeto.episodes import Episodes, Plan
+from engine.placeto.episodes import EpisodePlan, Episodes
 from engine.placeto.features import GroupGraph
 from engine.placeto.group_sums import Decisions
-from engine.placeto.interruption import Check
+from engine.placeto.interruption import RaiseIfOver
 from engine.placeto.message_passing import data_of
-from engine.placeto.policy import Policy, ScoredDecisions
 from engine.placeto.reachability import relatives
 from engine.placeto.sampling import members_on_devices, replay_episodes, sample_episodes
 from engine.placeto.settings import PlacetoSettings
@@ -63,7 +63,7 @@ def network_without_weights(settings: PlacetoSettings) -> SharedHead:
         return SharedHead(settings.embedding_width, settings.hidden_width, settings.message_rounds)
 
 
-class SharedHeadPolicy(Policy):
+class SharedHeadActor(Actor):
     """One set of weights for any graph and cluster.
 
     With more groups than `most_reachable_groups`, parents and children are the direct neighbours and all other groups
@@ -91,13 +91,13 @@ class SharedHeadPolicy(Policy):
         self._latest: tuple[SampledEpisodes, slice, Decisions] | None = None
         """what was scored last: with one part a batch, every epoch asks for the same"""
 
-    def sample(self, plan: Plan, check: Check) -> SampledEpisodes:
+    def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SampledEpisodes:
         """Decide episode after episode in compiled code. Raises SettingsError where scores are no finite numbers."""
         with torch.no_grad():
             head = self.network.arrays(self.network.project(self._data))
         actions, views = [], []
         for first in range(0, plan.batch, self._episodes_a_part):
-            check()
+            raise_if_over()
             part = slice(first, first + self._episodes_a_part)
             decided = sample_episodes(
                 self._graph,
@@ -108,24 +108,24 @@ class SharedHeadPolicy(Policy):
                 plan.greedy[part],
                 plan.explore,
             )
-            if np.any(decided[0] == NOWHERE):
+            if np.any(decided[0] == NO_DEVICE):
                 raise scores_overflow()
             actions.append(decided[0])
             views.append(decided[1])
         return SampledEpisodes(plan, np.concatenate(actions), np.concatenate(views))
 
-    def replay(self, plan: Plan, actions: NDArray[np.int32]) -> SampledEpisodes:
+    def replay(self, plan: EpisodePlan, actions: NDArray[np.int32]) -> SampledEpisodes:
         """The episodes of `plan` in which `actions` [batch, steps] were taken, whatever the network says."""
         views = replay_episodes(self._graph, plan.starts, plan.orders, actions)
         return SampledEpisodes(plan, actions, views)
 
-    def score(self, episodes: Episodes, check: Check) -> Iterator[ScoredDecisions]:
+    def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
         """Parts of some whole episodes. The graph is embedded once; its gradient follows after the last part."""
         assert isinstance(episodes, SampledEpisodes), "episodes of another policy"
         projections = self.network.project(self._data)
         leaves = Projections(*(tensor.detach().requires_grad_() for tensor in projections))
         for first in range(0, episodes.plan.batch, self._episodes_a_part):
-            check()
+            raise_if_over()
             part = slice(first, min(first + self._episodes_a_part, episodes.plan.batch))
             scored = self.network.log_probabilities(leaves, self._decisions(episodes, part), episodes.plan.explore)
             yield ScoredDecisions(scored, part, slice(0, episodes.plan.steps))
