@@ -82,7 +82,14 @@ def read_nodelink(data: bytes, name: str = "graph") -> tuple[ComputationGraph, C
     `data` is bounded by the caller; its depth and number of values are bounded here before they are read. Raises
     GraphError, CostError.
     """
-    root = read_json(data, most_values=MOST_VALUES, error=GraphError, field="file")
+    return graph_of(read_json(data, most_values=MOST_VALUES, error=GraphError, field="file"), name)
+
+
+def graph_of(root: Json, name: str = "graph") -> tuple[ComputationGraph, Costs]:
+    """The graph and costs of node-link JSON that has been parsed, or of another format's file put into that form.
+
+    Raises GraphError, CostError.
+    """
     nodes, edges, own_name = _parts(root)
     ops = [_read_op(node, index) for index, node in enumerate(nodes)]
     index_of_name = _index_of_name(ops)
