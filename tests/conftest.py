@@ -17,6 +17,7 @@ TESTS = Path(__file__).parent
 TOGETHER = ("e2e",)
 """folders whose tests share one application and one browser: one after the other, however many run at a time"""
 SLOW = (
+    "contributing",
     "e2e",
     "engine/child",
     "engine/measuring",
@@ -58,7 +59,6 @@ SLOW = (
     "engine/graphs/test_switches.py",
     "engine/placers/test_auto.py",
     "engine/placers/test_contract.py",
-    "engine/placers/test_contributing.py",
     "engine/placers/test_scotch.py",
     "engine/placeto/test_training.py",
     "engine/policies/test_family_training.py",

@@ -1,0 +1,79 @@
+"""The diffs of CONTRIBUTING.md, and copies of the sources with one of them applied."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("engine", "experiments", "frontend/styles", "pyproject.toml", "tests", "webapp")
+FILE = re.compile(r"^--- (?P<old>\S+)\n\+\+\+ b/(?P<new>\S+)\n(?P<lines>(?:(?!--- )[-@+ ].*\n)+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """What a diff does to one file."""
+
+    is_new: bool
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+def diff_of(heading: str) -> str:
+    """The first diff below `heading` in CONTRIBUTING.md."""
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    diff = section.partition("```diff\n")[2].partition("```")[0]
+    assert diff, f"CONTRIBUTING.md has no diff below {heading!r}"
+    return diff
+
+
+def changed_files(heading: str) -> dict[str, ChangedFile]:
+    """File → what the diff below `heading` does to it."""
+    changes = {}
+    for found in FILE.finditer(diff_of(heading)):
+        lines = found["lines"].splitlines()
+        added, removed = (tuple(line[1:] for line in lines if line[0] == sign) for sign in "+-")
+        changes[found["new"]] = ChangedFile(found["old"] == "/dev/null", added, removed)
+    return changes
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of the sources."""
+
+    folder: Path
+    data: Path
+    """a data folder of its own, for the web application"""
+
+    def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run Python with `arguments` in the copy, and return its output and exit status."""
+        environment = os.environ | {"PLACETO_DATA": str(self.data), "DJANGO_SETTINGS_MODULE": "webapp.settings"}
+        command = [sys.executable, *map(str, arguments)]
+        return subprocess.run(command, cwd=self.folder, env=environment, text=True, capture_output=True)
+
+    def output(self, *arguments: str | Path) -> str:
+        """The output of a command that succeeds."""
+        answer = self.run(*arguments)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        return answer.stdout
+
+
+def patched(heading: str, folder: Path) -> Copy:
+    """A copy of the sources in `folder` with the diff below `heading` applied; what the diff changes passes ruff."""
+    copy = Copy(folder / "sources", folder / "data")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy.folder / name)
+        else:
+            shutil.copy2(ROOT / name, copy.folder / name)
+    copy.data.mkdir()
+    command = ["git", "apply", "--whitespace=error-all", "-"]
+    applied = subprocess.run(command, input=diff_of(heading), cwd=copy.folder, text=True, capture_output=True)
+    assert (applied.returncode, applied.stderr) == (0, "")
+    sources = [name for name in changed_files(heading) if name.endswith(".py")]
+    copy.output("-m", "ruff", "check", "--no-cache", *sources)
+    copy.output("-m", "ruff", "format", "--no-cache", "--check", *sources)
+    return copy
