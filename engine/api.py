@@ -10,9 +10,9 @@ from pathlib import Path
 
 from engine.child.parent import Limits, ReportProgress
 from engine.child.warm import end_warm
-from engine.clusters.catalogue import CATALOGUE
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
 from engine.clusters.cluster_json import cluster_to_json
+from engine.clusters.device_kinds import CATALOGUE
 from engine.clusters.parsing import parse_cluster
 from engine.comparing.child import CLOSE
 from engine.comparing.comparison import Comparison, ComparisonRequest, ReportStanding, Standing

@@ -20,8 +20,8 @@ from engine.files.archive import fields_of
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.policies.card import LEAST_US, MOST_CLUSTERS, MOST_TEXT, is_text
+from engine.policies.checkpoint import learned_in
 from engine.policies.family_training import train_policy
-from engine.policies.kept_state import learned_in
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
 from engine.policies.trained_policy import POLICY_VERSION, TrainedPolicy
 from engine.policies.training_problem import ReportTraining, TrainingProblem

@@ -30,7 +30,7 @@ from engine.placers.registry import make_placer, settings_of
 from engine.placers.single_device import one_device_placements
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
-from engine.problem import Budget, LedgerSnapshot, PlacementProblem
+from engine.problem import Budget, LedgerState, PlacementProblem
 from engine.problem.pins import allowed_devices
 from engine.settings.seeds import require_seed
 from engine.simulator.bound import lower_bound_us
@@ -202,14 +202,14 @@ class Run:
 
     def _emit_from_placer(self, event: Episode | Progress | PlacerState) -> None:
         if isinstance(event, PlacerState):
-            self._emit(Checkpoint(self._seq, self._snapshot(event.state)))
+            self._emit(Checkpoint(self._seq, self._checkpoint(event.state)))
         else:
             self._emit_event(event)
 
-    def _snapshot(self, placer_state: bytes) -> bytes:
+    def _checkpoint(self, placer_state: bytes) -> bytes:
         texts: dict[str, Json] = {
             "seq": self._seq,
-            "ledger": dataclasses.asdict(self._problem.ledger.snapshot()),
+            "ledger": dataclasses.asdict(self._problem.ledger.state()),
         }
         return pack({"placer": np.frombuffer(placer_state, np.uint8)}, texts)
 
@@ -218,7 +218,7 @@ class Run:
         seq, ledger = texts["seq"], texts["ledger"]
         assert isinstance(seq, int) and isinstance(ledger, dict)
         self._seq = seq
-        self._problem.ledger.restore(LedgerSnapshot(**ledger))  # type: ignore[arg-type]  # written by `_snapshot`
+        self._problem.ledger.restore(LedgerState(**ledger))  # type: ignore[arg-type]  # written by `_checkpoint`
         resumable(self._placer).resume(arrays["placer"].tobytes())
 
     def _check_feasible(self) -> None:

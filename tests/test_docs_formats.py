@@ -108,12 +108,12 @@ def test_the_report_of_simulate(prepared: api.PreparedGraph, cluster: api.Cluste
 def test_the_report_of_place_and_the_events_of_its_run(prepared: api.PreparedGraph, cluster: api.Cluster) -> None:
     events: list[api.Json] = []
 
-    def hear(item: api.NumberedEvent | api.Checkpoint) -> None:
+    def note(item: api.NumberedEvent | api.Checkpoint) -> None:
         events.extend([item.to_json()] if isinstance(item, api.NumberedEvent) else [])
 
     told = example("report of place")
     started = example("events")[0]
-    report = api.place(prepared, request_in(told, started["evaluations"], cluster), hear, lambda: False)
+    report = api.place(prepared, request_in(told, started["evaluations"], cluster), note, lambda: False)
     placement: dict[str, api.Json] = {**api.placement_to_json(prepared, cluster, api.device_of_group(report))}
     assert comparable(events) == comparable(example("events"))
     del report["device_of_group"]

@@ -6,7 +6,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.catalogue import KINDS, class_of_kind
+from engine.clusters.device_kinds import KINDS, class_of_kind
 from engine.errors import ClusterError, shortened
 
 MOST_DEVICES = 64

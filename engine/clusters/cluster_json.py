@@ -9,7 +9,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.catalogue import canonical_kind, class_of_kind, default_memory_bytes
 from engine.clusters.cluster import (
     LARGEST_BANDWIDTH_BYTES_PER_US,
     LONGEST_US,
@@ -21,6 +20,7 @@ from engine.clusters.cluster import (
     Device,
     MemoryModel,
 )
+from engine.clusters.device_kinds import canonical_kind, class_of_kind, default_memory_bytes
 from engine.errors import ClusterError, shortened
 from engine.events import Json
 from engine.files.json_text import shown

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 
-from engine.clusters.catalogue import canonical_kind, class_of_kind, default_memory_bytes
 from engine.clusters.cluster import MOST_DEVICES, Cluster, Contention, Device, MemoryModel
 from engine.clusters.cluster_json import (
     DEFAULT_BANDWIDTH_BYTES_PER_US,
@@ -13,6 +12,7 @@ from engine.clusters.cluster_json import (
     DEFAULT_OP_REST_US,
     cluster_of_json,
 )
+from engine.clusters.device_kinds import canonical_kind, class_of_kind, default_memory_bytes
 from engine.errors import ClusterError, shortened
 from engine.files.json_text import read_json
 

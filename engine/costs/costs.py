@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.catalogue import class_of_kind
+from engine.clusters.device_kinds import class_of_kind
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 

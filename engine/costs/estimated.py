@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.child.parent import ReportProgress, no_progress
-from engine.clusters.catalogue import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.cost_model import CostedGraph, GraphWithShapes, OpRows
 from engine.costs.costs import Costs
 from engine.errors import CostError, shortened

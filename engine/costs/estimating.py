@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tensorflow.core.framework import types_pb2
 
 from engine.child.parent import ReportProgress, Results
-from engine.clusters.catalogue import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.annotated_shapes import AnnotatedShapes, Properties, add_annotated_shapes
 from engine.costs.arithmetic import OURS
 from engine.costs.correcting import correct_operations

@@ -21,7 +21,7 @@ from tensorflow.python.framework import c_api_util
 from tensorflow.python.grappler import cluster as grappler_cluster
 from tensorflow.python.grappler import item as grappler_item
 
-from engine.clusters.catalogue import DeviceKind
+from engine.clusters.device_kinds import DeviceKind
 from engine.costs.unknown import Unknown
 from engine.errors import CostError, shortened
 from engine.graphs.tensorflow.messages import Message

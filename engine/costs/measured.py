@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.child.parent import ReportProgress
-from engine.clusters.catalogue import CATALOGUE, DEVICE_CLASSES, class_of_kind
+from engine.clusters.device_kinds import CATALOGUE, DEVICE_CLASSES, class_of_kind
 from engine.costs.cost_model import CostedGraph, CostModel, GraphWithShapes
 from engine.costs.costs import Costs, CostSource
 from engine.costs.step_stats import devices_of, rows_of

@@ -17,7 +17,7 @@ from engine.child.parent import (
     require_size,
     run_in_child,
 )
-from engine.clusters.catalogue import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.costs import Costs
 from engine.costs.measured import MeasuredCosts, step_stats_of
 from engine.errors import CostError, GraphError, SettingsError, shortened

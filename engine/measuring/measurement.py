@@ -11,8 +11,8 @@ from typing import cast
 import numpy as np
 
 from engine.child.parent import Limits, ReportProgress, Results, child_results, no_progress, require_size
-from engine.clusters.catalogue import DEVICE_CLASSES, default_memory_bytes
 from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, Cluster, Contention, Device, MemoryModel
+from engine.clusters.device_kinds import DEVICE_CLASSES, default_memory_bytes
 from engine.errors import GraphError, PlacementError, shortened
 from engine.events import Json
 from engine.formats.reading import order_of, prepare

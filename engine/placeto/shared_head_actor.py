@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import NO_DEVICE
 from engine.placeto.actor import Actor, ScoredDecisions
-from engine.placeto.checkpoints import set_weights
 from engine.placeto.choices import index_tensor, initialise, scores_overflow
 from engine.placeto.device_view import FINISH_LATER, HERE
 from engine.placeto.episodes import EpisodePlan, Episodes
@@ -22,6 +21,7 @@ from engine.placeto.sampling import members_on_devices, replay_episodes, sample_
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head import Projections, SharedHead
 from engine.placeto.view_graph import device_view_graph
+from engine.placeto.weights import set_weights
 
 _NUMBERS_A_PART = 2**23
 """members, or decisions · devices · hidden width, sampled or scored at once: bounds the memory to some hundred MB"""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError
 from engine.events import Json, ShouldStop
 from engine.placeto.actor import Actor
-from engine.placeto.checkpoints import set_weights, weights_of
 from engine.placeto.choices import chosen_device
 from engine.placeto.episodes import Episodes, make_episode_plan
 from engine.placeto.evaluation import Evaluator
@@ -24,6 +23,7 @@ from engine.placeto.shared_head_actor import SharedHeadActor, fresh_network, tra
 from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
+from engine.placeto.weights import set_weights, weights_of
 from engine.problem import PlacementProblem
 from engine.simulator import Evaluations
 

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from engine.errors import CostError
 from engine.events import Json, ShouldStop
-from engine.placeto.checkpoints import set_weights, weights_of
 from engine.placeto.choices import chosen_device
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.reinforce import falling
@@ -28,7 +27,8 @@ from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_actor import fresh_network
 from engine.placeto.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
-from engine.policies.kept_state import STATE, WEIGHTS
+from engine.placeto.weights import set_weights, weights_of
+from engine.policies.checkpoint import STATE, WEIGHTS
 from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import PolicyTrainingSettings
 from engine.policies.teacher import taught_placement

@@ -1,6 +1,6 @@
 """A graph with its costs and groups on a cluster, and the ledger of what is evaluated on it."""
 
-from engine.problem.ledger import MOST_EVALUATIONS, Budget, BudgetSpentError, ChunkBest, Clock, Ledger, LedgerSnapshot
+from engine.problem.ledger import MOST_EVALUATIONS, Budget, BudgetSpentError, ChunkBest, Clock, Ledger, LedgerState
 from engine.problem.problem import PlacementProblem
 
 __all__ = [
@@ -10,6 +10,6 @@ __all__ = [
     "ChunkBest",
     "Clock",
     "Ledger",
-    "LedgerSnapshot",
+    "LedgerState",
     "PlacementProblem",
 ]

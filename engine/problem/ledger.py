@@ -138,23 +138,23 @@ class Ledger:
         assert self.best_placement is not None, "nothing was evaluated"
         return self.best_placement
 
-    def snapshot(self) -> "LedgerSnapshot":
+    def state(self) -> "LedgerState":
         """For a checkpoint."""
         placement = None if self.best_placement is None else self.best_placement.tolist()
-        return LedgerSnapshot(self.used, self._best_time_us, self.missing_bytes, placement, self.elapsed_seconds)
+        return LedgerState(self.used, self._best_time_us, self.missing_bytes, placement, self.elapsed_seconds)
 
-    def restore(self, snapshot: "LedgerSnapshot") -> None:
-        """Go on from `snapshot`."""
-        self.used, self.earlier_seconds = snapshot.used, snapshot.elapsed_seconds
+    def restore(self, state: "LedgerState") -> None:
+        """Go on from `state`."""
+        self.used, self.earlier_seconds = state.used, state.elapsed_seconds
         self._started = self.clock()
-        if snapshot.placement is not None:
-            self.best_placement = np.array(snapshot.placement, dtype=np.int32)
-            self.missing_bytes, self._best_time_us = snapshot.missing_bytes, snapshot.best_time_us
-            self.best_step_time_us = snapshot.best_time_us if snapshot.missing_bytes == 0 else None
+        if state.placement is not None:
+            self.best_placement = np.array(state.placement, dtype=np.int32)
+            self.missing_bytes, self._best_time_us = state.missing_bytes, state.best_time_us
+            self.best_step_time_us = state.best_time_us if state.missing_bytes == 0 else None
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerSnapshot:
+class LedgerState:
     """What a ledger knows, without its budget."""
 
     used: int

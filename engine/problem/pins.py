@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.catalogue import class_of_kind
 from engine.clusters.cluster import Cluster
+from engine.clusters.device_kinds import class_of_kind
 from engine.costs.costs import Costs
 from engine.errors import GraphError, shortened
 from engine.graphs.device_string import DeviceString, parse_device_string

@@ -132,11 +132,11 @@ def test_a_name_in_a_graph_is_only_text(page: Page, tmp_path: Path) -> None:
     path.write_text(json.dumps(graph))
     alerts: list[str] = []
 
-    def hear(dialog: Dialog) -> None:
+    def note(dialog: Dialog) -> None:
         alerts.append(dialog.message)
         dialog.dismiss()
 
-    page.on("dialog", hear)
+    page.on("dialog", note)
     create_project(page, HOSTILE)
     upload(page, path)
     start_run(page, evaluations=50, method="random")

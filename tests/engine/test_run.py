@@ -178,12 +178,12 @@ def test_the_baselines_cost_the_run_no_seconds(monkeypatch: pytest.MonkeyPatch) 
     clock = [0.0]
     monkeypatch.setattr("engine.problem.ledger.time.monotonic", lambda: clock[0])
 
-    def hear(item: NumberedEvent | Checkpoint) -> None:
+    def note(item: NumberedEvent | Checkpoint) -> None:
         if isinstance(item, NumberedEvent) and isinstance(item.event, Baseline):
             clock[0] += 1000.0
 
     told = RunRequest(small_cluster(2), "random", Budget(20, seconds=1.0), 0)
-    report = place(prepared_graph(), told, hear, lambda: False)
+    report = place(prepared_graph(), told, note, lambda: False)
     assert report["wall_seconds"] == 0.0
     assert report["evaluations"] == 20
 

@@ -4,7 +4,7 @@ import json
 
 from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.costs.step_stats_samples import CPU, device, run_metadata, stats
-from tests.engine.graphs.graphdef_samples import attribute, identity, node, total, type_attribute
+from tests.engine.formats.graphdef_samples import attribute, identity, node, total, type_attribute
 
 FLOAT = 1
 """TensorFlow's number of float32"""

@@ -10,7 +10,7 @@ from django.test import Client
 
 from engine import api
 from engine.placeto.tensor_file import pack_tensors, unpack_tensors
-from engine.policies.kept_state import WEIGHTS
+from engine.policies.checkpoint import WEIGHTS
 from tests.engine.policies.small_policies import small_card, small_policy
 from webapp.jobs import heartbeat
 from webapp.policies.models import Policy

@@ -11,8 +11,8 @@ from django.test import Client
 
 from engine import api
 from engine.graphs.tensorflow.wire import bytes_field
-from tests.engine.graphs.container_samples import archive, meta_graph, saved_model, signature
-from tests.engine.graphs.graphdef_samples import attribute, node, type_attribute
+from tests.engine.formats.container_samples import archive, meta_graph, saved_model, signature
+from tests.engine.formats.graphdef_samples import attribute, node, type_attribute
 from tests.webapp.graph_files import graphdef
 from webapp.graphs.models import Graph
 from webapp.graphs.reading import read_graph

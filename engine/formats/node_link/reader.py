@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.child.parent import ReportProgress
-from engine.clusters.catalogue import KINDS, class_of_kind
+from engine.clusters.device_kinds import KINDS, class_of_kind
 from engine.costs.cost_model import GivenCosts, GraphWithShapes
 from engine.costs.costs import ANY_KIND, Costs, CostSource, no_counts
 from engine.errors import CostError, GraphError, shortened

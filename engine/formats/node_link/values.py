@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from engine.clusters.catalogue import KINDS
+from engine.clusters.device_kinds import KINDS
 from engine.costs.costs import ANY_KIND
 from engine.errors import CostError, GraphError, shortened
 from engine.events import Json

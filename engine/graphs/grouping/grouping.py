@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.catalogue import KINDS
+from engine.clusters.device_kinds import KINDS
 from engine.errors import SettingsError
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.device_string import DeviceString

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from engine.child.parent import ReportProgress, Results, no_progress, publish
-from engine.clusters.catalogue import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.estimated import estimates_of
 from engine.events import Json
 from engine.graphs.grouping.grouping import group_ops

@@ -7,7 +7,7 @@ import pytest
 from engine.bench import reading as reading_speed
 from engine.child.parent import Limits, run_in_child
 from engine.events import Json
-from tests.engine.graphs.reading import read_graph
+from tests.engine.formats.reading import read_graph
 
 STEPS = ["checking", "reading", "costing", "grouping", "packing", "summary", "layout", "**all**"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
-from tests.engine.graphs.graphdef_samples import colocated_with, constant, devices, identity
+from tests.engine.formats.graphdef_samples import colocated_with, constant, devices, identity
 
 GRAPH = constant("a", device="/job:worker/task:1/gpu:1") + identity("b", "a") + constant("c")
 PLACEMENT = {"a": "/device:GPU:1", "b": "/device:CPU:0", "c": "/gpu:0"}

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from engine.clusters.catalogue import CATALOGUE, KINDS, canonical_kind, class_of_kind, default_memory_bytes
+from engine.clusters.device_kinds import CATALOGUE, KINDS, canonical_kind, class_of_kind, default_memory_bytes
 from engine.errors import ClusterError
 
 

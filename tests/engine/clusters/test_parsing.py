@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.clusters.catalogue import KINDS, class_of_kind
 from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.clusters.cluster_json import cluster_to_json
+from engine.clusters.device_kinds import KINDS, class_of_kind
 from engine.clusters.parsing import parse_cluster
 from engine.errors import ClusterError
 

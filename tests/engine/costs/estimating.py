@@ -10,7 +10,7 @@ from tensorflow.core.protobuf import device_properties_pb2
 from tensorflow.python.grappler import cluster as grappler_cluster
 
 from engine.child.parent import ReportProgress, Results
-from engine.clusters.catalogue import CATALOGUE, DeviceKind
+from engine.clusters.device_kinds import CATALOGUE, DeviceKind
 from engine.costs import estimating, grappler
 from engine.costs.placeholders import graph_to_cost, replace_feeds
 from engine.errors import PlacetoError

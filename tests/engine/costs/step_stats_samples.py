@@ -1,7 +1,7 @@
 """RunMetadata made by hand, from the wire up."""
 
 from engine.graphs.tensorflow.wire import bytes_field
-from tests.engine.graphs.graphdef_samples import text
+from tests.engine.formats.graphdef_samples import text
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"

@@ -8,11 +8,11 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.child.parent import Limits, run_in_child
-from engine.clusters.catalogue import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.unknown import Unknown
 from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions
-from tests.engine.graphs.reading import opened
+from tests.engine.formats.reading import opened
 
 BATCH = 64
 PRODUCTS = {  # floating point operations of each, a multiply-add as two; bytes in and out

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.child.parent import Limits, run_in_child
-from engine.clusters.catalogue import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.costs import Costs, CostSource
 from engine.costs.estimable import OF_UNKNOWN_ARITHMETIC, OPAQUE_CALLS
 from engine.costs.unknown import SENTENCES, Unknown
@@ -21,8 +21,8 @@ from engine.graphs.tensorflow.op_table import registered_ops
 from engine.graphs.tensorflow.wire import bytes_field
 from engine.prepared import PreparedGraph
 from tests.engine.costs.in_child import estimated
+from tests.engine.formats.graphdef_samples import attribute, node, text, total, type_attribute
 from tests.engine.graphs.graph_samples import make_costs, make_graph
-from tests.engine.graphs.graphdef_samples import attribute, node, text, total, type_attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Costed:
     to_binary = folder / "mixed.pbtxt"
     to_binary.write_text(MIXED.replace("FOLDER", str(folder)))
     order: dict[str, Json] = {"path": str(to_binary), "target": str(folder / "mixed.pb")}
-    run_in_child("tests.engine.graphs.reading_in_child:text_to_binary_in_child", order, Limits(), task="writing")
+    run_in_child("tests.engine.formats.reading_in_child:text_to_binary_in_child", order, Limits(), task="writing")
     content = (folder / "mixed.pb").read_bytes() + constant + total("sum", "large")
     return costed(folder / "mixed.pb", content, ("K80", "CPU"))
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.child.parent import Limits, run_in_child
-from engine.clusters.catalogue import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.unknown import Unknown
 from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions

@@ -14,7 +14,7 @@ from engine.graphs.graph import ComputationGraph
 from engine.graphs.tensorflow.wire import bytes_field
 from tests.engine.costs.in_child import read_step_stats
 from tests.engine.costs.step_stats_samples import CPU, GPU, device, number, output, run_metadata, stats, temporary
-from tests.engine.graphs.graphdef_samples import constant, text, total
+from tests.engine.formats.graphdef_samples import constant, text, total
 
 LIMITS = Limits(memory_bytes=2 * 1024**3, seconds=60.0)
 NAMES = ("a", "conv", "loop/add", "never")

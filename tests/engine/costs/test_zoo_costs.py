@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.child.parent import run_in_child
-from engine.clusters.catalogue import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.costs import CostSource
 from engine.events import Json
 from engine.zoo import BUILD_LIMITS, ZOO

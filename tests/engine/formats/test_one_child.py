@@ -24,7 +24,7 @@ from engine.formats.reading import (
 )
 from engine.graphs.reading_options import ReadingOptions
 from tests.engine.costs.step_stats_samples import CPU, device, run_metadata, stats
-from tests.engine.graphs.graphdef_samples import CALL_IN_TEXT
+from tests.engine.formats.graphdef_samples import CALL_IN_TEXT
 
 PARSERS = (
     ("engine.formats.graphdef", "read_messages"),

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 
 from engine.graphs.cycles import a_cycle
-from tests.engine.graphs.digraphs import DIGRAPHS, pairs_of, reachable
+from tests.engine.graphs.grouping.digraphs import DIGRAPHS, pairs_of, reachable
 
 
 @given(DIGRAPHS)

@@ -5,8 +5,8 @@ from hypothesis import given
 
 from engine.graphs.colocation import colocation_classes
 from engine.graphs.ordering import levels, positions_of_classes, rank_of_ops, strong_components
-from tests.engine.graphs.digraphs import DIGRAPHS, pairs_of, reachable
 from tests.engine.graphs.graph_samples import make_graph
+from tests.engine.graphs.grouping.digraphs import DIGRAPHS, pairs_of, reachable
 
 
 @given(DIGRAPHS)

@@ -102,7 +102,7 @@ def test_it_goes_on_as_if_never_stopped(ops: int, stop_at: int, monkeypatch: pyt
     uncut = place(whole, Auto())
     heard = place(cut, Auto(checkpoint_seconds=0.0), stop_at=stop_at)
     state = next(event.state for event in reversed(heard) if isinstance(event, PlacerState))
-    again.ledger.restore(cut.ledger.snapshot())
+    again.ledger.restore(cut.ledger.state())
     placer = Auto()
     placer.resume(state)
     heard += place(again, placer, seed=5)
@@ -175,11 +175,11 @@ def test_in_a_hurry_slower_methods_are_left_out_where_a_policy_is_ahead_of_the_q
 ) -> None:
     asked: list[str] = []
 
-    def hear(problem: PlacementProblem, methods: list[str], *rest: Any) -> list[Start]:
+    def note(problem: PlacementProblem, methods: list[str], *rest: Any) -> list[Start]:
         asked.extend(methods)
         return evaluate_methods(problem, methods, *rest)
 
-    monkeypatch.setattr("engine.placers.auto.evaluate_methods", hear)
+    monkeypatch.setattr("engine.placers.auto.evaluate_methods", note)
     long, problem = small_problem(1, ops=30, evaluations=3000), small_problem(1, ops=30, evaluations=200)
     place(long, Auto())
     best, all_methods = long.ledger.answer(), set(asked)

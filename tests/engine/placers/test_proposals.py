@@ -1,4 +1,4 @@
-"""REGAL's proposals and the policy that chooses them; with plain proposals REGAL is BRKGA."""
+"""REGAL's proposals and the actor that chooses them; with plain proposals REGAL is BRKGA."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_half_of_the_budget_is_the_training_s_and_half_the_search_s(
     assert 440 < begun[-1] < 560 and problem.ledger.used >= 1000
 
 
-def make_policy(seed: int = 0, learning_rate: float = 0.01) -> ProposalActor:
+def make_actor(seed: int = 0, learning_rate: float = 0.01) -> ProposalActor:
     graph = group_graph(small_problem(1, devices=2, cpu=False))
     rng = np.random.default_rng(seed)
     return ProposalActor(graph, rng, width=8, rounds=2, learning_rate=learning_rate)
@@ -60,14 +60,14 @@ def test_every_choice_is_another_distribution_and_all_are_balanced() -> None:
 
 
 def test_the_untrained_policy_chooses_uniformly() -> None:
-    distributions, biases = make_policy().probabilities()
+    distributions, biases = make_actor().probabilities()
     assert np.allclose(distributions, 1 / DISTRIBUTIONS, rtol=0, atol=1e-6)
     assert np.allclose(biases, 1 / len(ELITE_BIASES), rtol=0, atol=1e-6)
 
 
 def test_samples_come_as_often_as_their_probabilities_say() -> None:
-    policy, rng = make_policy(), np.random.default_rng(1)
-    samples = [policy.sample(rng) for _ in range(400)]
+    actor, rng = make_actor(), np.random.default_rng(1)
+    samples = [actor.sample(rng) for _ in range(400)]
     distributions = np.bincount(np.concatenate([choices.distributions.ravel() for choices in samples]))
     biases = np.bincount(np.concatenate([choices.biases for choices in samples]))
     assert np.allclose(distributions / distributions.sum(), 1 / DISTRIBUTIONS, atol=0.015)
@@ -75,40 +75,40 @@ def test_samples_come_as_often_as_their_probabilities_say() -> None:
 
 
 def test_what_was_good_becomes_the_most_probable() -> None:
-    policy = make_policy()
-    choices = policy.sample(np.random.default_rng(2))
+    actor = make_actor()
+    choices = actor.sample(np.random.default_rng(2))
     for _ in range(300):
-        policy.learn(choices, 1.0)
-    most_probable = policy.most_probable()
+        actor.learn(choices, 1.0)
+    most_probable = actor.most_probable()
     assert (most_probable.biases == choices.biases).mean() > 0.5
     assert (most_probable.distributions == choices.distributions).mean() > 0.5
 
 
 @pytest.mark.parametrize("advantage", [1.0, -1.0])
 def test_a_good_choice_becomes_likelier_and_a_bad_one_less_likely(advantage: float) -> None:
-    policy = make_policy()
-    choices = policy.sample(np.random.default_rng(2))
+    actor = make_actor()
+    choices = actor.sample(np.random.default_rng(2))
 
     def logarithm() -> float:
-        distributions, biases = policy.probabilities()
+        distributions, biases = actor.probabilities()
         groups, devices = np.indices(choices.distributions.shape)
         chosen = np.log(distributions[groups, devices, choices.distributions]).sum()
         return float(chosen + np.log(biases[np.arange(len(biases)), choices.biases]).sum())
 
     before = logarithm()
-    policy.learn(choices, advantage)
+    actor.learn(choices, advantage)
     assert (logarithm() - before) * advantage > 0
 
 
 def test_the_policy_learns_a_bandit() -> None:
-    """Reward is the share of groups with the highest bias: a choice that the untrained policy makes rarely."""
-    policy, rng, scores = make_policy(learning_rate=0.05), np.random.default_rng(3), [0.0]
+    """Reward is the share of groups with the highest bias: a choice that the untrained actor makes rarely."""
+    actor, rng, scores = make_actor(learning_rate=0.05), np.random.default_rng(3), [0.0]
     for _ in range(150):
-        choices = policy.sample(rng)
+        choices = actor.sample(rng)
         score = -float((choices.biases == len(ELITE_BIASES) - 1).mean())
-        policy.learn(choices, advantage_of(score, scores))
+        actor.learn(choices, advantage_of(score, scores))
         scores.append(score)
-    assert policy.probabilities()[1][:, -1].mean() > 0.8
+    assert actor.probabilities()[1][:, -1].mean() > 0.8
 
 
 def test_an_advantage_is_in_deviations_from_the_earlier_mean() -> None:
@@ -128,7 +128,7 @@ def test_without_training_it_is_brkga() -> None:
     assert np.array_equal(answers[0], answers[1])
 
 
-def test_a_budget_too_small_to_train_is_told() -> None:
+def test_a_budget_too_small_to_train_is_reported() -> None:
     heard: list[Episode | Progress | PlacerState] = []
     problem = small_problem(1, evaluations=239)
     problem.report_to(heard.append)

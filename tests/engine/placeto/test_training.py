@@ -120,13 +120,13 @@ def test_going_on_from_a_state_equals_never_having_stopped(preset: str, reward: 
     snapshots = []
     heard: Heard = []
 
-    def hear(event: Episode | Progress | PlacerState) -> None:
+    def note(event: Episode | Progress | PlacerState) -> None:
         heard.append(event)
         if isinstance(event, PlacerState):
-            snapshots.append((len(episodes_in(heard)), problem.ledger.snapshot(), event.state))
+            snapshots.append((len(episodes_in(heard)), problem.ledger.state(), event.state))
 
     never = make_placer("placeto", {"torch_device": "cpu", **settings})
-    problem.report_to(hear)
+    problem.report_to(note)
     never.place(problem, np.random.default_rng(3), lambda: False)
     assert len(snapshots) >= 3
     for before, ledger, state in (snapshots[0], snapshots[len(snapshots) // 2]):

@@ -76,8 +76,8 @@ def test_a_restored_ledger_goes_on_as_if_never_stopped() -> None:
     problem = small_problem(2)
     problem.evaluate(np.ones((5, problem.group_count), np.int32))
     other = problem.with_budget(problem.ledger.budget)
-    other.ledger.restore(problem.ledger.snapshot())
+    other.ledger.restore(problem.ledger.state())
     assert other.ledger.used == 5
     assert other.ledger.best_step_time_us == problem.ledger.best_step_time_us
     assert np.array_equal(other.ledger.answer(), problem.ledger.answer())
-    assert other.ledger.elapsed_seconds >= problem.ledger.snapshot().elapsed_seconds - 1
+    assert other.ledger.elapsed_seconds >= problem.ledger.state().elapsed_seconds - 1

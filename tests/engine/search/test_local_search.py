@@ -124,7 +124,7 @@ def test_a_search_that_goes_on_gives_the_same_as_one_that_never_stopped(seed: in
     rng = np.random.default_rng(seed)
     cut.report_to(heard.append)
     first.place(cut, rng, lambda: cut.ledger.used > 1100)
-    snapshot = cut.ledger.snapshot()
+    snapshot = cut.ledger.state()
     state = next(event.state for event in reversed(heard) if isinstance(event, PlacerState))
     again = small_problem(7, ops=25, devices=3, evaluations=3000)
     again.ledger.restore(snapshot)

@@ -9,7 +9,7 @@ import pytest
 
 from engine.child.parent import Limits, run_in_child
 from engine.events import Json
-from tests.engine.graphs.reading import read_graph
+from tests.engine.formats.reading import read_graph
 
 Ops = dict[str, str]
 """name → type"""

@@ -10,7 +10,7 @@ from engine.cli.main import main
 from engine.errors import SettingsError, shortened
 from engine.events import Json
 from engine.zoo import ZOO, build_graph
-from tests.engine.graphs.reading import read_graph
+from tests.engine.formats.reading import read_graph
 
 
 @pytest.mark.parametrize("name", ZOO)

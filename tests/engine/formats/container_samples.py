@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Sequence
 
 from engine.graphs.tensorflow.wire import bytes_field
-from tests.engine.graphs.graphdef_samples import attribute, constant, identity, node, text, total
+from tests.engine.formats.graphdef_samples import attribute, constant, identity, node, text, total
 
 GRAPH = constant("a") + constant("b") + total("sum", "a", "b") + identity("unused", "a")
 LOCAL, CENTRAL = b"PK\x03\x04", b"PK\x01\x02"

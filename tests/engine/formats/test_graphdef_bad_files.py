@@ -10,7 +10,7 @@ from engine.errors import GraphError, LimitError
 from engine.events import Json
 from engine.formats.reading import check_upload
 from engine.graphs.tensorflow.wire import bytes_field
-from tests.engine.graphs.graphdef_samples import (
+from tests.engine.formats.graphdef_samples import (
     attribute,
     colocated_with,
     constant,
@@ -20,7 +20,7 @@ from tests.engine.graphs.graphdef_samples import (
     total,
     type_attribute,
 )
-from tests.engine.graphs.reading import read_graph
+from tests.engine.formats.reading import read_graph
 
 LIMITS = Limits(memory_bytes=2 * 1024**3, seconds=60.0)
 GRAPH = constant("a") + constant("b") + total("c", "a", "b")
@@ -257,7 +257,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         path = folder / f"{index}{suffix}"
         path.write_bytes(content)
         order[name] = [str(path), suffix]
-    _, texts = run_in_child("tests.engine.graphs.reading_in_child:read_all_in_child", order, LIMITS, task="reading")
+    _, texts = run_in_child("tests.engine.formats.reading_in_child:read_all_in_child", order, LIMITS, task="reading")
     return cast(dict[str, str], texts)
 
 
@@ -307,7 +307,7 @@ def test_whatever_bytes_come_only_typed_errors_leave(tmp_path: Path) -> None:
     path = tmp_path / "whole.pb"
     path.write_bytes(GRAPH + identity("d", "c", "^b") + bytes_field(4, b"\x08\x01"))
     _, texts = run_in_child(
-        "tests.engine.graphs.reading_in_child:damage_in_child", {"path": str(path)}, LIMITS, task="reading"
+        "tests.engine.formats.reading_in_child:damage_in_child", {"path": str(path)}, LIMITS, task="reading"
     )
     assert texts["others"] == []
     assert cast(int, texts["refused"]) > 1000

@@ -21,10 +21,10 @@ from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import read_messages
 from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 from engine.graphs.tensorflow.op_types import FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW
-from tests.engine.graphs.graphdef_samples import CALL_IN_TEXT, constant, identity
-from tests.engine.graphs.reading import OPENED_FILE, open_in_child, opened, read_graph
+from tests.engine.formats.graphdef_samples import CALL_IN_TEXT, constant, identity
+from tests.engine.formats.reading import OPENED_FILE, open_in_child, opened, read_graph
 
-SAMPLES = "tests.engine.graphs.function_samples"
+SAMPLES = "tests.engine.formats.function_samples"
 OURS = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
 """for the samples, which are ours; what is under test has the usual limits"""
 CASES: dict[str, tuple[str, str]] = {

@@ -9,8 +9,8 @@ from engine.child.parent import Limits, ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.graphs.tensorflow.gpu_kernels import TABLE_FILE, table_of_installed_tensorflow
 from engine.graphs.tensorflow.wire import bytes_field
-from tests.engine.graphs.graphdef_samples import attribute, node, type_attribute
-from tests.engine.graphs.reading import read_graph
+from tests.engine.formats.graphdef_samples import attribute, node, type_attribute
+from tests.engine.formats.reading import read_graph
 
 FLOAT, INT32, STRING, INT64, RESOURCE = 1, 3, 7, 9, 20
 KERNEL = "TensorFlow has no GPU kernel for it"

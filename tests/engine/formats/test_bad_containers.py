@@ -13,7 +13,7 @@ from engine.events import Json
 from engine.formats.reading import check_upload
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.wire import bytes_field
-from tests.engine.graphs.container_samples import (
+from tests.engine.formats.container_samples import (
     GOOD,
     GRAPH,
     archive,
@@ -30,8 +30,8 @@ from tests.engine.graphs.container_samples import (
     saved_model,
     signature,
 )
-from tests.engine.graphs.graphdef_samples import attribute, constant, identity, node, text
-from tests.engine.graphs.reading import opened
+from tests.engine.formats.graphdef_samples import attribute, constant, identity, node, text
+from tests.engine.formats.reading import opened
 
 LIMITS = Limits(memory_bytes=2 * 1024**3, seconds=60.0)
 MODEL = "saved_model.pb"
@@ -314,7 +314,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         path = folder / f"{index}{suffix}"
         path.write_bytes(content)
         order[name] = [str(path), suffix]
-    _, texts = run_in_child("tests.engine.graphs.reading_in_child:unpack_all_in_child", order, LIMITS, task="opening")
+    _, texts = run_in_child("tests.engine.formats.reading_in_child:unpack_all_in_child", order, LIMITS, task="opening")
     return cast(dict[str, str], texts)
 
 
@@ -390,7 +390,7 @@ def test_whatever_bytes_come_only_typed_errors_leave(tmp_path: Path) -> None:
         path.write_bytes(content)
         order[name] = str(path)
     _, texts = run_in_child(
-        "tests.engine.graphs.reading_in_child:damage_containers_in_child", order, LIMITS, task="opening"
+        "tests.engine.formats.reading_in_child:damage_containers_in_child", order, LIMITS, task="opening"
     )
     assert texts["others"] == []
     assert cast(int, texts["refused"]) > 1000

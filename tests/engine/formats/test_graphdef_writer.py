@@ -11,7 +11,7 @@ from engine.formats.writing import write_placed
 from engine.graphs.tensorflow.graphdef_messages import read_messages
 from engine.graphs.tensorflow.graphdef_writer import DEVICE
 from engine.graphs.tensorflow.wire import bytes_field, fields
-from tests.engine.graphs.graphdef_samples import (
+from tests.engine.formats.graphdef_samples import (
     attribute,
     colocated_with,
     constant,
@@ -22,7 +22,7 @@ from tests.engine.graphs.graphdef_samples import (
     total,
     type_attribute,
 )
-from tests.engine.graphs.reading import read_graph
+from tests.engine.formats.reading import read_graph
 
 UNKNOWN_FIELD = bytes_field(1000, b"from the future")
 LIBRARY = bytes_field(

@@ -1,4 +1,4 @@
-"""Spotlight's policy: what it samples, what it learns, that no stage sees a later one."""
+"""Spotlight's actor: what it samples, what it learns, that no stage sees a later one."""
 
 import numpy as np
 import pytest
@@ -15,26 +15,26 @@ from tests.engine.placeto.problems import two_chains
 ASCENT = Ascent(steps=4, learning_rate=3e-3, kl_aim=0.03, gradient_norm=1.0)
 
 
-def make_policy(ascent: Ascent = ASCENT) -> StageActor:
+def make_actor(ascent: Ascent = ASCENT) -> StageActor:
     graph = group_graph(small_problem(1, devices=2, pins=True))
     return StageActor(graph, np.random.default_rng(0), width=8, ascent=ascent)
 
 
-def sample(policy: StageActor, count: int, seed: int = 1) -> np.ndarray:
-    placements = policy.sample(count, np.random.default_rng(seed), lambda: False)
+def sample(actor: StageActor, count: int, seed: int = 1) -> np.ndarray:
+    placements = actor.sample(count, np.random.default_rng(seed), lambda: False)
     assert placements is not None
     return placements
 
 
-def chosen(policy: StageActor, placements: np.ndarray) -> np.ndarray:
+def chosen(actor: StageActor, placements: np.ndarray) -> np.ndarray:
     """[batch, groups] log-probability of each choice."""
     with torch.no_grad():
-        logarithms = policy.logarithms(placements).numpy()
+        logarithms = actor.logarithms(placements).numpy()
     return np.take_along_axis(logarithms, placements[..., None].astype(np.int64), axis=-1)[..., 0]
 
 
 def test_samples_keep_pins() -> None:
-    placements = sample(make_policy(), 200)
+    placements = sample(make_actor(), 200)
     problem = small_problem(1, devices=2, pins=True)
     assert problem.respects(placements).all()
     assert len(np.unique(placements, axis=0)) > 100
@@ -42,64 +42,64 @@ def test_samples_keep_pins() -> None:
 
 def test_stages_sampled_one_by_one_are_scored_alike_all_at_once() -> None:
     """The share of samples at the last stage is what scoring says, given the stages before."""
-    policy = make_policy()
-    placements = sample(policy, 4000)
+    actor = make_actor()
+    placements = sample(actor, 4000)
     with torch.no_grad():
-        probabilities = policy.logarithms(placements).exp().numpy()
+        probabilities = actor.logarithms(placements).exp().numpy()
     frequencies = np.eye(probabilities.shape[-1])[placements].mean(axis=0)
     assert np.allclose(frequencies, probabilities.mean(axis=0), atol=0.03)
     assert np.allclose(probabilities.sum(axis=-1), 1, atol=1e-5)
 
 
 def test_no_stage_sees_a_later_decision() -> None:
-    policy = make_policy()
-    placements = sample(policy, 1)
+    actor = make_actor()
+    placements = sample(actor, 1)
     other = placements.copy()
     other[0, 4] = 1 - min(1, other[0, 4])
     with torch.no_grad():
-        before, after = policy.logarithms(placements).numpy()[0], policy.logarithms(other).numpy()[0]
+        before, after = actor.logarithms(placements).numpy()[0], actor.logarithms(other).numpy()[0]
     assert np.array_equal(before[:5], after[:5])
     assert not np.allclose(before[5], after[5], rtol=0, atol=1e-7)
 
 
 def test_learning_makes_the_better_placements_likelier() -> None:
-    policy = make_policy()
-    placements = sample(policy, 16)
+    actor = make_actor()
+    placements = sample(actor, 16)
     advantages = np.where(np.arange(16) < 8, 1.0, -1.0)
-    before = chosen(policy, placements)
-    policy.learn(placements, advantages)
-    gained = (chosen(policy, placements) - before).sum(axis=1)
+    before = chosen(actor, placements)
+    actor.learn(placements, advantages)
+    gained = (chosen(actor, placements) - before).sum(axis=1)
     assert gained[:8].mean() > 0 > gained[8:].mean()
 
 
 def test_a_heavier_penalty_keeps_the_policy_closer() -> None:
     moved = []
     for weight in (0.1, 100.0):
-        policy = make_policy()
-        policy.kl_weight = weight
-        placements = sample(policy, 16)
-        moved.append(policy.learn(placements, np.where(np.arange(16) < 8, 1.0, -1.0)))
+        actor = make_actor()
+        actor.kl_weight = weight
+        placements = sample(actor, 16)
+        moved.append(actor.learn(placements, np.where(np.arange(16) < 8, 1.0, -1.0)))
     assert moved[0] > moved[1] > 0
 
 
 @pytest.mark.parametrize(("aim", "expected"), [(1e-9, 2.0), (1e3, 0.5)])
 def test_the_weight_of_the_penalty_is_doubled_or_halved(aim: float, expected: float) -> None:
-    policy = make_policy(Ascent(steps=2, learning_rate=3e-3, kl_aim=aim, gradient_norm=1.0))
-    policy.learn(sample(policy, 8), np.array([1.0, -1.0] * 4))
-    assert policy.kl_weight == expected
+    actor = make_actor(Ascent(steps=2, learning_rate=3e-3, kl_aim=aim, gradient_norm=1.0))
+    actor.learn(sample(actor, 8), np.array([1.0, -1.0] * 4))
+    assert actor.kl_weight == expected
 
 
 def test_sampling_ends_when_it_is_time() -> None:
     graph = group_graph(small_problem(1, ops=70, devices=2))
-    policy = StageActor(graph, np.random.default_rng(0), width=4, ascent=ASCENT)
-    assert policy.sample(2, np.random.default_rng(0), lambda: True) is None
-    assert policy.sample(2, np.random.default_rng(0), lambda: False) is not None
+    actor = StageActor(graph, np.random.default_rng(0), width=4, ascent=ASCENT)
+    assert actor.sample(2, np.random.default_rng(0), lambda: True) is None
+    assert actor.sample(2, np.random.default_rng(0), lambda: False) is not None
 
 
 def test_a_gradient_that_is_not_finite_is_told() -> None:
-    policy = make_policy()
+    actor = make_actor()
     with pytest.raises(SettingsError, match="the training diverged: its gradient is not finite"):
-        policy.learn(sample(policy, 2), np.array([np.inf, -1.0]))
+        actor.learn(sample(actor, 2), np.array([np.inf, -1.0]))
 
 
 def test_spotlight_separates_two_chains() -> None:

@@ -8,7 +8,7 @@ from engine.child.parent import Limits
 from engine.formats.reading import check_upload
 from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.tensorflow.wire import bytes_field
-from tests.engine.graphs.graphdef_samples import (
+from tests.engine.formats.graphdef_samples import (
     attribute,
     colocated_with,
     constant,
@@ -19,7 +19,7 @@ from tests.engine.graphs.graphdef_samples import (
     total,
     type_attribute,
 )
-from tests.engine.graphs.reading import read_graph
+from tests.engine.formats.reading import read_graph
 
 FLOAT, RESOURCE = 1, 20
 

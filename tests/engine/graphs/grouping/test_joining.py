@@ -4,8 +4,8 @@ import numpy as np
 
 from engine.graphs.graph import CONTROL
 from engine.graphs.grouping.joining import NOBODY, SEVERAL, added_weight, join, only_consumers
-from tests.engine.graphs.digraphs import contraction_of
 from tests.engine.graphs.graph_samples import make_graph
+from tests.engine.graphs.grouping.digraphs import contraction_of
 
 
 def test_who_is_the_only_consumer() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from engine.child.parent import Limits
 from engine.graphs.tensorflow.must_colocate import SWITCHED_FEED
-from tests.engine.graphs.graphdef_samples import constant, count_attribute, identity, node, type_attribute
-from tests.engine.graphs.reading import read_graph
+from tests.engine.formats.graphdef_samples import constant, count_attribute, identity, node, type_attribute
+from tests.engine.formats.reading import read_graph
 
 FLOAT, BOOL, INT32 = 1, 10, 3
 

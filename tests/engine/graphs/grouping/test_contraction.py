@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from engine.graphs.grouping.contraction import MOST_LOOKED_AT
 from engine.graphs.ordering import distinct
-from tests.engine.graphs.digraphs import contraction_of, reachable
+from tests.engine.graphs.grouping.digraphs import contraction_of, reachable
 
 
 @given(st.data(), st.integers(2, 10))
