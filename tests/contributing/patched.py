@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("engine", "experiments", "frontend/styles", "pyproject.toml", "tests", "webapp")
-FILE = re.compile(r"^--- (?P<old>\S+)\n\+\+\+ b/(?P<new>\S+)\n(?P<lines>(?:(?!--- )[-@+ ].*\n)+)", re.MULTILINE)
+FILE = re.compile(r"^--- (?P<old>\S+)\n\+\+\+ b/(?P<new>\S+)\n(?P<lines>(?:(?!--- )[-@+ ].*\n|\n)+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def changed_files(heading: str) -> dict[str, ChangedFile]:
     changes = {}
     for found in FILE.finditer(diff_of(heading)):
         lines = found["lines"].splitlines()
-        added, removed = (tuple(line[1:] for line in lines if line[0] == sign) for sign in "+-")
+        added, removed = (tuple(line[1:] for line in lines if line[:1] == sign) for sign in "+-")
         changes[found["new"]] = ChangedFile(found["old"] == "/dev/null", added, removed)
     return changes
 
