@@ -1,4 +1,4 @@
-"""Many placements in one call of compiled code, and all cores over a batch."""
+"""Evaluation of many placements in one call of compiled code, and the threads that share a batch."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +31,7 @@ def evaluate_batch(
 
 
 class _Threads:
-    """Threads for nogil code, made when first asked for; a forked child makes its own."""
+    """A pool of threads for nogil code, made on first use; a forked child makes its own."""
 
     def __init__(self) -> None:
         self._lock = Lock()

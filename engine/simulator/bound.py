@@ -1,12 +1,12 @@
-"""What no placement can beat: a lower bound of the step time, for any graph and cluster.
+"""A lower bound of the step time of every placement, for any graph and cluster.
 
-The largest of these, each sound by itself:
+It is the largest of three bounds, each valid by itself:
 
 - The longest path. An op ends no earlier than its inputs allow; for each edge the two ops are on one device, which
-  rests in between, or the output is transferred. Devices and links are tried, the best of them counts.
+  rests in between, or the output is transferred. All devices and links are tried, and the best counts.
 - The work, see work_bound.py: of all ops, and of those in the middle of the step.
-- What memory forces. A connected part of the graph that fits no device must be cut at one of its edges, and what flows
-  there must be transferred.
+- Memory. A connected part of the graph that fits no device must be cut at one of its edges, and the bytes of that edge
+  must be transferred.
 """
 
 import numpy as np
@@ -23,9 +23,9 @@ from engine.simulator.topology import consumers_by_producer, topological_order
 from engine.simulator.work_bound import work_bound_us
 
 MOST_DEVICES_ON_PATHS = 6
-"""with more devices those of one kind are taken for alike, with the best of their links"""
+"""with more devices, those of one kind are treated as equal, with the best of their links"""
 ROUNDING = 1e-9
-"""relative: sums in another order than the simulator's differ by less"""
+"""relative; adding in another order than the simulator changes a sum by less"""
 
 
 def lower_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> float:
@@ -54,7 +54,7 @@ def lower_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> f
 
 
 def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
-    """The graph on the cluster's devices, or on two of each kind with the best links where there are many."""
+    """The paths on the cluster's devices, or on up to two of each kind with the best links where there are many."""
     edges, first = consumers_by_producer(graph)
     output = graph.edge_output[edges]
     sizes = np.zeros(graph.edge_count, dtype=np.int64)
@@ -77,7 +77,7 @@ def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
 
 
 def _devices_on_paths(cluster: Cluster) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    """Kind of each device, bandwidths and latencies [devices, devices]."""
+    """The kind of each device, and bandwidths and latencies [devices, devices]."""
     kind_of = [device.kind for device in cluster.devices]
     if cluster.device_count <= MOST_DEVICES_ON_PATHS:
         return kind_of, cluster.bandwidth_bytes_per_us.copy(), cluster.latency_us.copy()
@@ -110,7 +110,7 @@ def _cut_bound_us(
 def _bytes_on_one_device(
     graph: ComputationGraph, costs: Costs, cluster: Cluster, part: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """[ops, at the first op of each part; else 0] what a part needs at least if it is all on one device."""
+    """[ops, at the first op of each part; else 0] the least bytes that a part needs if it is all on one device."""
     ops = graph.op_count
     most, persistent = np.zeros(ops, dtype=np.int64), np.zeros(ops, dtype=np.int64)
     if cluster.memory_model == MemoryModel.OUTPUTS:

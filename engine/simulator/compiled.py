@@ -1,4 +1,4 @@
-"""How the engine's numeric loops are compiled: `@compiled` for what is called, `@inlined` for its parts."""
+"""Compiles the engine's numeric loops: `@compiled` for functions that are called, `@inlined` for their parts."""
 
 import functools
 import hashlib
@@ -19,14 +19,14 @@ Answer = TypeVar("Answer")
 _digests: dict[int, str] = {}
 """id of a compiled function → digest of all the code that is compiled into it"""
 _called: list[Any] = []
-"""all that `compiled` has made"""
+"""all functions that `compiled` has made"""
 
 
 class _DigestCache(FunctionCache):
-    """Numba's cache on disk, but a change in a called function of another file counts as a change.
+    """Numba's cache on disk, which here also notices a change in a called function of another file.
 
-    Numba itself looks at the caller's file only and would run old machine code after an upgrade. The digest is part of
-    the file's name, so that what another version has left is not even opened.
+    Numba itself checks the caller's file only and would run old machine code after an upgrade. The digest is part of
+    the cache file's name, so the files of another version are never opened.
     """
 
     def __init__(self, function: Callable[..., object]) -> None:
@@ -39,10 +39,10 @@ class _DigestCache(FunctionCache):
 
 
 def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """Compile `function` on its first call: without the GIL, arithmetic as written, kept on disk between processes.
+    """Compile `function` on its first call, without the GIL and without reordered arithmetic; cache the code on disk.
 
-    The compiled code is kept beside the source or, where that cannot be written, in the user's cache folder; where
-    neither can be, a warning says that every process compiles anew.
+    The cache lies beside the source or, where that folder cannot be written, in the user's cache folder. Where neither
+    can be written, a warning says so and every process compiles anew.
     """
     dispatcher = numba.njit(nogil=True, fastmath=False, error_model="numpy")(function)
     try:
@@ -55,24 +55,24 @@ def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Ans
 
 
 def compiled_versions() -> dict[str, int]:
-    """Function → for how many types of its arguments this process has its code, compiled or read."""
+    """Function → number of argument types for which this process has compiled code, new or from the cache."""
     return {f"{function.__module__}.{function.__name__}": len(function.signatures) for function in _called}
 
 
 def compiled_anew() -> list[str]:
-    """The names of the functions that this process had to compile, since no compiled code of them was kept."""
+    """The names of the functions that this process had to compile because the cache did not hold them."""
     return [function.__name__ for function in _called if sum(function.stats.cache_misses.values())]
 
 
 def inlined(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """A part of compiled functions that becomes part of each caller's machine code: it costs no call."""
+    """Compile `function` into the machine code of each compiled function that calls it, so that it costs no call."""
     dispatcher = numba.njit(nogil=True, fastmath=False, error_model="numpy", forceinline=True)(function)
     _digests[id(dispatcher)] = _digest_of(function)
     return dispatcher
 
 
 def _borrowed(_typing_context: object, array: Any) -> object:
-    """For numba: the type and the code of `borrowed`."""
+    """The type and the code of `borrowed`, for numba."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> object:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -84,12 +84,12 @@ def _borrowed(_typing_context: object, array: Any) -> object:
 
 
 borrowed: Callable[[Answer], Answer] = intrinsic(_borrowed)  # type: ignore[assignment]  # numba's own type
-"""In compiled code: the same array without a count of its references, which would cost more than the work does. The
-caller keeps the array alive."""
+"""In compiled code: the same array without reference counting, which would cost more than the work itself. The caller
+keeps the array alive."""
 
 
 def _digest_of(function: Callable[..., object]) -> str:
-    """A digest of the file of `function`, of the compiled functions and the numbers that it names."""
+    """A digest of the file of `function` and of the compiled functions and the constants that it names."""
     digest = hashlib.sha256(_source(inspect.getfile(function)))
     for name in sorted(function.__code__.co_names):
         value = function.__globals__.get(name)

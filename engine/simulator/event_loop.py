@@ -1,16 +1,15 @@
 """The event loop, compiled: one step of a placed graph.
 
-Events: the end of an op and the arrival of a transfer. A device's (or channel's) queue is first in, first out, so what
-it takes next is known when it becomes free or earlier, and starting that needs no event of its own. Where an op takes
-no time its end is handled in the place of its start (after the arrivals and the links of that moment), as if both
-events were there. Simultaneous events: arrivals by producer's name, output and consumer's name, then links, then
-devices.
+Events: the end of an op and the arrival of a transfer. A device's (or channel's) queue is first in, first out, so its
+next op is known when it becomes free or earlier, and a start needs no event of its own. The end of an op that takes no
+time is handled when its start would be (after the arrivals and the links of that moment). Simultaneous events:
+arrivals by producer's name, output and consumer's name, then links, then devices.
 
-The published memory model, compiled: outputs on their producer's device, in whole µs.
+The memory model `outputs`, compiled: outputs on their producer's device, in whole µs.
 
-Source: Placeto (Addanki et al. 2019), published simulator. An output is there from the µs of its producer's start to
-the latest, over its consumers, of start + run time − 1 (both truncated), but at least in that first µs. What ends in a
-µs is still there when something else starts in it.
+Source: Placeto (Addanki et al. 2019), published simulator. An output is held from the µs of its producer's start to
+the latest, over its consumers, of start + run time − 1 (both truncated), but at least in that first µs. An output that
+ends in a µs still counts when another starts in it.
 """
 
 import numpy as np
@@ -78,7 +77,7 @@ def _sorted_by(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @compiled
 def simulate_step(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> float:
-    """The step time of `placement` [groups]; peaks and times are left in `scratch`. NaN if an op cannot run there."""
+    """The step time in µs of `placement` [groups], NaN if an op cannot run there; peaks and times are in `scratch`."""
     tables, scratch = borrow_tables(tables), borrow_scratch(scratch)
     _reset(tables, scratch)
     if not _place(tables, scratch, borrowed(placement)):
@@ -121,7 +120,7 @@ def _reset(tables: Tables, scratch: Scratch) -> None:
 
 @inlined
 def _place(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> bool:
-    """Spread groups over ops; False if an op has no time on its device."""
+    """Put each op on its group's device; returns False if an op has no time there."""
     possible = True
     for op in range(len(scratch.ops)):
         placed = tables.placed_ops[op]
@@ -143,7 +142,7 @@ def _place(tables: Tables, scratch: Scratch, placement: NDArray[np.int32]) -> bo
 
 @inlined
 def _begin(tables: Tables, scratch: Scratch) -> None:
-    """Ops without inputs queue in the order of the file; the first of each device starts."""
+    """Queue the ops without inputs in the order of the file and start the first of each device."""
     for op in tables.first_ops:
         device = scratch.ops[op].device
         scratch.queue[scratch.devices[device].tail] = op
@@ -156,10 +155,10 @@ def _begin(tables: Tables, scratch: Scratch) -> None:
 
 @inlined
 def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
-    """Outputs go to the local consumers at once and to the others by transfers; then the device goes on.
+    """Hand the outputs to local consumers, send them to the others, then start the device's next op.
 
-    If nothing is sent by an op that takes no time, no other event can have come before the device's next one: a row of
-    such ops is handled at once. Returns the moment when the device has rested.
+    If an op that takes no time sends nothing, no other event can come before the device's next one, so a row of such
+    ops is handled at once. Returns the moment when the device's rest ends.
     """
     device = scratch.ops[op].device
     in_a_row = scratch.slots[device].order >= DEVICE_EVENT
@@ -190,16 +189,16 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
 
 @inlined
 def _rest_us(tables: Tables, op: int) -> float:
-    """How long a device rests after an op that takes time: once a trip."""
+    """The rest in µs of a device after an op that takes time: once a trip."""
     rest_us: float = tables.model[0].op_rest_us
     return rest_us * tables.op_trips[op] if tables.model[0].has_trips else rest_us
 
 
 @inlined
 def _hand_over(tables: Tables, scratch: Scratch, op: int, device: int) -> int:
-    """Local consumers have what they need of `op`, the device is busy, they only queue. Returns the number of others.
+    """Queue the local consumers of `op` that are ready now; the device is busy. Returns the number of remote edges.
 
-    Without branches, which could not be predicted: a consumer that is not ready is written behind the queue's end.
+    The loop has no branches, since they could not be predicted: an op that is not ready is overwritten by the next.
     """
     remote, tail = 0, scratch.devices[device].tail
     for place in range(*entries_of(tables, op)):

@@ -1,9 +1,9 @@
-"""What happens next, compiled: a tournament over the devices' and channels' next events, and a heap of transfers.
+"""The event queue, compiled: a tournament over the devices' and channels' next events, and a heap of transfers.
 
-Each device and each channel has at most one event to come, in a slot of its own. The earliest is found by a tournament:
+Each device and each channel has at most one event to come, in a slot of its own. A tournament finds the earliest:
 played anew for each event where there are few slots, kept as a tree where there are many. Matches are decided without
-branches: which event comes first cannot be predicted, and a wrong guess of the processor costs more than a match.
-Without channels any number of transfers is under way: those are in a binary heap whose first has the slot behind the
+branches: the processor cannot predict which event comes first, and a wrong guess costs more than a match. Without
+channels any number of transfers can be under way: they are in a binary heap, whose first has the slot behind the
 devices.
 """
 
@@ -40,7 +40,7 @@ def _earlier(scratch: Scratch, one: int, other: int) -> int:
 
 @inlined
 def set_event(scratch: Scratch, slot: int, time_us: float, order: int, what: int) -> None:
-    """The next event of `slot`; among simultaneous ones the lower order comes first."""
+    """Set the next event of `slot`; among simultaneous events the lower order comes first."""
     bits = int(np.float64(time_us).view(np.int64))
     scratch.slots[slot].time_bits, scratch.slots[slot].order, scratch.slots[slot].what = bits, order, what
     if len(scratch.slots) > FEW_SLOTS:
@@ -49,7 +49,7 @@ def set_event(scratch: Scratch, slot: int, time_us: float, order: int, what: int
 
 @inlined
 def _play(scratch: Scratch, slot: int, bits: int, order: int) -> None:
-    """The matches of `slot`, from its leaf of the tree to the root."""
+    """Play the matches of `slot`, from its leaf of the tree to the root."""
     winner = np.uint64(slot)
     node = np.uint64(len(scratch.slots)) + winner
     while node > ONE:
@@ -65,13 +65,13 @@ def _play(scratch: Scratch, slot: int, bits: int, order: int) -> None:
 
 @inlined
 def time_of(bits: int) -> float:
-    """The time in µs. No time is negative, so the integers with their bits have the same order and compare faster."""
+    """The time in µs whose bits these are. No time is negative, so the bits compare like the times, only faster."""
     return np.int64(bits).view(np.float64)
 
 
 @inlined
 def fly(scratch: Scratch, time_us: float, order: int, transfer: int) -> None:
-    """A transfer that needs no channel is under way."""
+    """Add a transfer that needs no channel to the heap of those under way."""
     heap = scratch.in_flight
     hole = scratch.in_flight_count[0]
     scratch.in_flight_count[0] = hole + 1
@@ -88,7 +88,7 @@ def fly(scratch: Scratch, time_us: float, order: int, transfer: int) -> None:
 
 @inlined
 def land(scratch: Scratch) -> None:
-    """The first transfer has arrived: the next one takes its place."""
+    """Remove the first transfer of the heap, which has arrived."""
     heap = scratch.in_flight
     count = scratch.in_flight_count[0] - 1
     scratch.in_flight_count[0] = count

@@ -1,4 +1,4 @@
-"""The part of a graph that a step executes: in a branch that is not taken nothing runs, and nothing is sent."""
+"""The part of a graph that a step executes: in a branch that is not taken nothing runs and nothing is sent."""
 
 import dataclasses
 
@@ -10,9 +10,9 @@ from engine.graphs.graph import ComputationGraph
 
 
 def executed_part(graph: ComputationGraph, costs: Costs) -> tuple[ComputationGraph, Costs]:
-    """`graph` without the edges to and from ops of no trips, and `costs` in which those give and use no bytes.
+    """`graph` without the edges to and from ops of no trips, and `costs` without those ops' outputs and temporaries.
 
-    The ops stay, and so does what they keep during the whole step. Where every op is executed, both as they are.
+    The ops and their persistent bytes stay. Where every op is executed, both are returned unchanged.
     """
     trips = costs.trips_of_op()
     executed = trips > 0

@@ -1,7 +1,7 @@
 """The memory model `full`, compiled.
 
-Memory is counted in half-open intervals: what is given back at a moment is gone before what is taken at that moment,
-whatever the order of the events, and what is held for no time does not count.
+Memory is counted in half-open intervals: bytes freed at a moment are gone before bytes taken at the same moment,
+whatever the order of the events, and bytes held for no time do not count.
 """
 
 import numpy as np
@@ -12,13 +12,13 @@ from engine.simulator.records import Scratch, Tables, shared_of
 
 @inlined
 def take_at_start(scratch: Scratch, device: int, start_us: float, held_bytes: int) -> None:
-    """The op that will start then takes its memory then: later changes catch up with it."""
+    """Note that an op takes `held_bytes` at `start_us`; the next change of the device's memory applies it."""
     scratch.devices[device].starting_us, scratch.devices[device].starting_bytes = start_us, held_bytes
 
 
 @inlined
 def free_after_op(tables: Tables, scratch: Scratch, op: int, device: int, now: float) -> None:
-    """At its end `op` frees its temporaries, outputs that nobody takes, and inputs that nobody here needs any more."""
+    """Free at the end of `op` its temporaries, its outputs without consumers and inputs that no op here still needs."""
     freed = tables.ops[op].freed_bytes
     for place in range(*shared_of(tables, op)):
         shared = tables.shared[place]
@@ -46,7 +46,7 @@ def free_after_op(tables: Tables, scratch: Scratch, op: int, device: int, now: f
 
 @inlined
 def change_memory(scratch: Scratch, device: int, now: float, change: int) -> None:
-    """Changes come in the order of time, but for the start of the next op: that is caught up with first."""
+    """Apply a change of a device's memory. Changes come in order of time; the noted start of an op is applied first."""
     start_us = scratch.devices[device].starting_us
     if start_us <= now:
         _change_level(scratch, device, start_us, scratch.devices[device].starting_bytes)
@@ -56,7 +56,7 @@ def change_memory(scratch: Scratch, device: int, now: float, change: int) -> Non
 
 @inlined
 def _change_level(scratch: Scratch, device: int, now: float, change: int) -> None:
-    """A level counts once it has lasted."""
+    """Change the level of memory; a level that lasted no time does not count for the peak."""
     state = scratch.devices[device]
     lasted = state.level_bytes if now > state.changed_us else state.peak_bytes
     state.peak_bytes = max(state.peak_bytes, lasted)

@@ -1,4 +1,4 @@
-"""A device's memory over a step, from who holds how many bytes from when to when."""
+"""Curves of each device's memory over a step, as sums of the bytes held from one moment to another."""
 
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from engine.simulator.timeline import MemoryCurve, Transfers
 
 
 class ExecutedStep(Protocol):
-    """What the curves need to know of a step."""
+    """The fields of a simulated step that the curves need."""
 
     graph: ComputationGraph
     costs: Costs
@@ -26,7 +26,7 @@ class ExecutedStep(Protocol):
 
 
 class _Holdings:
-    """Bytes held in half-open intervals."""
+    """Bytes that devices hold in half-open intervals."""
 
     def __init__(self) -> None:
         self.changes: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = []
@@ -41,7 +41,7 @@ class _Holdings:
         self.changes += [(device, start_us, held), (device, end_us, -held)]
 
     def curves(self, devices: int) -> tuple[MemoryCurve, ...]:
-        """[devices] the sums; every change of one moment at once."""
+        """[devices] the sum of the holdings over time; all changes of one moment are applied together."""
         device = np.concatenate([change[0] for change in self.changes])
         time_us = np.concatenate([change[1] for change in self.changes])
         change = np.concatenate([change[2] for change in self.changes])
@@ -56,7 +56,7 @@ class _Holdings:
 
 
 def full_curves(step: ExecutedStep) -> tuple[MemoryCurve, ...]:
-    """[devices] of the model `full`."""
+    """[devices] the curves of the memory model `full`."""
     ops = step.graph.op_count
     device = step.device_of_op.astype(np.int64)
     holdings = _Holdings()
@@ -70,7 +70,7 @@ def full_curves(step: ExecutedStep) -> tuple[MemoryCurve, ...]:
 
 
 def _outputs_until(step: ExecutedStep, owner: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[all outputs] when the op, its last consumer on its device and its last transfer have ended."""
+    """[all outputs] the time when the op, its last consumer on its device and its last transfer have ended."""
     until = step.end_us[owner]
     data = step.graph.edge_output != CONTROL
     output = step.costs.output_offset[step.graph.edge_source] + step.graph.edge_output
@@ -82,7 +82,7 @@ def _outputs_until(step: ExecutedStep, owner: NDArray[np.int64]) -> NDArray[np.f
 
 
 def _add_copies(step: ExecutedStep, holdings: _Holdings) -> None:
-    """A copy is on its device from arrival until the last consumer there has ended."""
+    """Add the copies: each is on its device from arrival until the last consumer there has ended."""
     sent = np.flatnonzero(step.transfer_of_edge >= 0)
     transfer, target = step.transfer_of_edge[sent], step.graph.edge_target[sent]
     copies, copy = np.unique(np.stack((transfer, step.device_of_op[target])), axis=1, return_inverse=True)
@@ -92,7 +92,7 @@ def _add_copies(step: ExecutedStep, holdings: _Holdings) -> None:
 
 
 def published_curves(step: ExecutedStep) -> tuple[MemoryCurve, ...]:
-    """[devices] of the model `outputs`, in whole µs: see published_memory.py."""
+    """[devices] the curves of the memory model `outputs`, in whole µs: see event_loop.py."""
     first = np.trunc(step.start_us)
     last = first.copy()
     target = step.graph.edge_target

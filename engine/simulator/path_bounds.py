@@ -1,4 +1,4 @@
-"""How early an op can end and how long the step goes on after it, at least, compiled: paths with their transfers."""
+"""Bounds from paths with their transfers, compiled: the earliest end of an op, and the least time that follows it."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ from engine.simulator.compiled import compiled, inlined
 
 
 class Paths(NamedTuple):
-    """A graph on a few devices, for compiled code."""
+    """A graph and the links between a few devices, as arrays for compiled code."""
 
     order: NDArray[np.int32]
-    """[ops] topological"""
+    """[ops] in topological order"""
     entry_first: NDArray[np.int64]
     """[ops + 1] into the edges by producer"""
     consumer: NDArray[np.int32]
@@ -24,7 +24,7 @@ class Paths(NamedTuple):
     time_us: NDArray[np.float64]
     """[ops, devices], infinite where the op cannot run"""
     rest_us: NDArray[np.float64]
-    """[ops, devices] that the device rests after the op, all its trips together"""
+    """[ops, devices] the device's rest after the op, all trips together"""
     bandwidth_bytes_per_us: NDArray[np.float64]
     """[devices, devices]"""
     latency_us: NDArray[np.float64]
@@ -33,10 +33,10 @@ class Paths(NamedTuple):
 
 @compiled
 def earliest_ends(paths: Paths) -> NDArray[np.float64]:
-    """[ops, devices] no placement with the op on that device ends it earlier."""
+    """[ops, devices] a lower bound of the op's end, in µs, over all placements with the op on that device."""
     ops, devices = paths.time_us.shape
     ends = np.zeros((ops, devices))
-    """first how early the op can start, then its end"""
+    """first the earliest start of the op, then its earliest end"""
     for op in paths.order:
         ends[op] += paths.time_us[op]
         for place in range(paths.entry_first[op], paths.entry_first[op + 1]):
@@ -53,7 +53,7 @@ def earliest_ends(paths: Paths) -> NDArray[np.float64]:
 
 @compiled
 def least_tails(paths: Paths) -> NDArray[np.float64]:
-    """[ops, devices] the step does not end sooner after the end of the op on that device."""
+    """[ops, devices] a lower bound of the time, in µs, from the op's end on that device to the end of the step."""
     ops, devices = paths.time_us.shape
     tails = paths.rest_us.copy()
     for index in range(ops - 1, -1, -1):
@@ -74,7 +74,7 @@ def least_tails(paths: Paths) -> NDArray[np.float64]:
 def least_when_cut(
     paths: Paths, ends: NDArray[np.float64], tails: NDArray[np.float64], part: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """[ops, at the first op of each part] no placement that cuts an edge of the part has a shorter step."""
+    """[ops, at the first op of each part] a lower bound of the step time of placements that cut an edge of the part."""
     ops, devices = paths.time_us.shape
     least = np.full(ops, np.inf)
     for op in range(ops):
@@ -91,7 +91,7 @@ def least_when_cut(
 
 @compiled
 def connected_parts(source: NDArray[np.int32], target: NDArray[np.int32], ops: int) -> NDArray[np.int64]:
-    """[ops] the first op of the part of the graph in which the op is, directions aside."""
+    """[ops] the first op of the connected part that holds the op; the edges' directions do not matter."""
     part = np.arange(ops)
     for edge in range(len(source)):
         one, other = _root(part, source[edge]), _root(part, target[edge])

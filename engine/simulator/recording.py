@@ -1,4 +1,4 @@
-"""From the scratch of one simulated step to its timeline, with numpy, in n log n."""
+"""Makes the timeline of one simulated step from its scratch, with numpy, in n log n."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from engine.simulator.timeline import NOT_WAITED, Timeline, Transfers
 
 
 class Recording:
-    """What the scratch says of a step, edge by edge and transfer by transfer."""
+    """One simulated step as arrays of the graph's ops, edges and transfers, read from the scratch."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class Recording:
         numbering: Numbering,
         scratch: Scratch,
     ) -> None:
-        """`graph` and `costs`: the part that the step executes."""
+        """`graph` and `costs` are the part that the step executes."""
         self.graph, self.costs, self.cluster = graph, costs, cluster
         self.op_trips = costs.trips_of_op()
         self.device_of_op = np.empty(graph.op_count, dtype=np.int32)
@@ -51,7 +51,7 @@ class Recording:
     def _transfers(
         self, edge: NDArray[np.int64], entry: NDArray[np.int64], scratch: Scratch, tables: Tables
     ) -> Transfers:
-        """`edge` and `entry` [transfers]: the first that each serves."""
+        """The transfers; `edge` and `entry` [transfers] are the first that each serves."""
         remote = self.transfer_of_edge >= 0
         ends = np.stack((self.transfer_of_edge[remote], self.device_of_op[self.graph.edge_target[remote]]))
         served = np.unique(ends, axis=1)
@@ -71,7 +71,7 @@ class Recording:
         )
 
     def timeline(self, step_time_us: float) -> Timeline:
-        """The finished timeline."""
+        """The timeline of the step."""
         waited_for = np.concatenate((self._awaited_by_ops(), self._awaited_by_transfers()))
         devices = self.cluster.device_count
         rests = np.where(self.time_us != 0, self.cluster.op_rest_us * self.op_trips, 0.0)
@@ -91,7 +91,7 @@ class Recording:
         )
 
     def _awaited_by_ops(self) -> NDArray[np.int64]:
-        """[ops] the last input if the op started when it arrived, else the op before it on its device."""
+        """[ops] the activity that decided each start: the last input, or the op before it if the device was busy."""
         arrival_us = self.end_us[self.graph.edge_source]
         bringer = self.graph.edge_source.astype(np.int64)
         remote = self.transfer_of_edge >= 0
@@ -108,7 +108,7 @@ class Recording:
         return awaited
 
     def _awaited_by_transfers(self) -> NDArray[np.int64]:
-        """[transfers] the producer if the transfer started at its end, else the one before it on its channel."""
+        """[transfers] the producer if the transfer started at its end, else the transfer before it on its channel."""
         awaited = self.transfers.op.astype(np.int64)
         if self.cluster.contention == Contention.NONE:
             return awaited

@@ -1,12 +1,12 @@
-"""What the event loop reads and writes, as a few arrays of records: one record an op, flow, edge, device, channel.
+"""The arrays of records that the event loop reads and writes: one record an op, flow, edge, device or channel.
 
 A flow is one output of one op (or its control signal) that has consumers. An entry is one edge, in the order of flows:
 by producer, then output (the control signal first), then the consumer's name. A shared input is one edge of a flow
-with several consumers: who takes the bytes last must be counted, where a single consumer is always the last. A transfer
-is known by the first entry that it serves, a copy by the first entry on its device.
+with several consumers: the loop counts them to know which takes the bytes last; a single consumer is always the last.
+A transfer's index is that of the first entry that it serves, a copy's that of the first entry on its device.
 
-Why records: what is needed together lies together, and few arrays keep calls between compiled functions cheap. Indices
-are unsigned, so that no code is spent on negative ones.
+Why records: fields that are used together lie together, and few arrays keep calls between compiled functions cheap.
+Indices are unsigned, so that no code is spent on negative ones.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -19,11 +19,11 @@ from engine.simulator.compiled import borrowed, inlined
 Records: TypeAlias = np.recarray[tuple[int], np.dtype[np.record]]
 
 NO_INDEX = 2**32 - 1
-"""in the place of an index"""
+"""stands for no index"""
 SIGNED = 0
-"""added to an unsigned index, makes compiled code take it for a signed one: mixed, the two would become floats"""
+"""added to an unsigned index, makes it signed in compiled code, where mixing the two would give floats"""
 NOT_QUEUED = 2**32 - 2
-"""in the place of the next transfer"""
+"""stands for the next transfer of one that is in no queue"""
 
 MODEL = np.dtype(
     [
@@ -41,9 +41,9 @@ OP = np.dtype(
         ("flow_first", "u4"),  # the op's flows are those from here to the next op's
         ("entry_first", "u4"),  # likewise its entries
         ("shared_first", "u4"),  # likewise its shared inputs
-        ("order", "i4"),  # of its end among simultaneous arrivals: by name
+        ("order", "i4"),  # rank of its end among simultaneous arrivals: by name
         ("held_bytes", "i8"),  # taken at its start: outputs and temporaries
-        ("freed_bytes", "i8"),  # freed at its end: temporaries, outputs that nobody takes, inputs that it alone takes
+        ("freed_bytes", "i8"),  # freed at its end: temporaries, outputs without consumers, inputs that only it takes
     ],
     align=True,
 )
@@ -51,7 +51,7 @@ FLOW = np.dtype(
     [
         ("producer", "u4"),
         ("entry_first", "u4"),  # the flow's entries are those from here to the next flow's
-        ("order", "i4"),  # of its arrival among simultaneous ones: right after its producer's end
+        ("order", "i4"),  # rank of its arrival among simultaneous ones: right after its producer's end
         ("bytes", "i8"),
     ],
     align=True,
@@ -60,7 +60,7 @@ ENTRY = np.dtype(
     [
         ("consumer", "u4"),
         ("flow", "u4"),
-        ("shared", "u4"),  # the shared input that it is, or NO_INDEX
+        ("shared", "u4"),  # its index among the shared inputs, or NO_INDEX
         ("by_file", "u4"),  # place by place, the entries of an op in the order of the file
     ],
     align=True,
@@ -78,16 +78,16 @@ OP_STATE = np.dtype(
 )
 DEVICE_STATE = np.dtype(
     [
-        ("order", "i4"),  # rank by name; the same for ever
-        ("kind", "u4"),  # row of the table of times; the same for ever
+        ("order", "i4"),  # rank by name; never changes
+        ("kind", "u4"),  # row of the table of times; never changes
         ("op_count", "u4"),
         ("first", "u4"),  # the device's part of `queue` begins here
         ("head", "u4"),  # the next op to start, in `queue`
         ("tail", "u4"),  # behind the last ready op, in `queue`
         ("running", "?"),
-        ("free_us", "f8"),  # when it has rested
-        ("copy", "u4"),  # of the flow at hand on this device
-        ("last_served", "u4"),  # last entry of the flow at hand on this device
+        ("free_us", "f8"),  # when its rest ends
+        ("copy", "u4"),  # copy of the current flow on this device
+        ("last_served", "u4"),  # last entry of the current flow on this device
         ("level_bytes", "i8"),
         ("peak_bytes", "i8"),
         ("changed_us", "f8"),  # when the level changed last
@@ -99,8 +99,8 @@ DEVICE_STATE = np.dtype(
 CHANNEL_STATE = np.dtype([("busy", "?"), ("head", "u4"), ("tail", "u4"), ("free_us", "f8")], align=True)
 ENTRY_STATE = np.dtype(
     [
-        ("transfer", "u4"),  # that brings it
-        ("copy", "u4"),  # that it takes
+        ("transfer", "u4"),  # the transfer that brings its bytes
+        ("copy", "u4"),  # the copy that its consumer reads
         ("next_served", "u4"),  # next entry of its transfer, NO_INDEX behind the last
         ("holders", "i4"),  # of a copy: consumers that still need it
         ("next_transfer", "u4"),  # of a transfer: the next in the channel's queue, NO_INDEX behind the last
@@ -115,7 +115,7 @@ EVENT = np.dtype([("time_bits", "i8"), ("order", "i4"), ("what", "u4")], align=T
 
 
 class Tables(NamedTuple):
-    """Read-only: a graph, its costs and a cluster."""
+    """A graph, its costs and a cluster, as the event loop reads them. Read-only."""
 
     model: Records
     """[1]"""
@@ -128,9 +128,9 @@ class Tables(NamedTuple):
     entries: Records
     """[edges]"""
     first_ops: NDArray[np.uint32]
-    """ops without inputs, in the order of the file; without those of no trips, which never start"""
+    """ops without inputs, in the order of the file; ops of no trips are left out, since they never start"""
     flow_sizes: NDArray[np.int32]
-    """[flows + 1] entries of each"""
+    """[flows + 1] number of entries of each"""
     by_name: NDArray[np.uint32]
     """[edges] place by place, the consumers of an op by name over all its flows"""
     shared: Records
@@ -148,14 +148,14 @@ class Tables(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What one evaluation writes; the next one may have it again."""
+    """The working arrays of one evaluation; the next evaluation may reuse them."""
 
     ops: Records
     """[ops]"""
     start_us: NDArray[np.float64]
     """[ops]"""
     queue: NDArray[np.uint32]
-    """[ops + devices] ops in the order in which they became ready and run, device by device, with a place to spare"""
+    """[ops + devices] ops in the order in which they became ready and run, device by device, each with a spare place"""
     devices: Records
     """[devices]"""
     channels: Records
@@ -163,12 +163,12 @@ class Scratch(NamedTuple):
     entries: Records
     """[edges]"""
     flow_holders: NDArray[np.int32]
-    """[flows + 1] who still needs the output on its producer's device; all entries, until some turn out to be remote"""
+    """[flows + 1] holders of the output on its producer's device: all entries, until some turn out to be remote"""
     copy_of_shared: NDArray[np.uint32]
     """[shared inputs] the copy, where the producer is on another device"""
     slots: Records
     """[a power of two] the next event of each device, then of each channel, infinite for none; without channels the
-    first of all transfers comes behind the devices"""
+    slot behind the devices holds the first of all transfers"""
     winners: NDArray[np.uint32]
     """[2 · slots] the tournament over the slots: the earliest is at 1"""
     in_flight: Records
@@ -176,36 +176,36 @@ class Scratch(NamedTuple):
     in_flight_count: NDArray[np.int64]
     """[1]"""
     transfer_trips: NDArray[np.float64]
-    """[edges] of a transfer: how often it is made, or [0] without trips"""
+    """[edges] how often the transfer of this index is made, or [0] without trips"""
 
 
 @inlined
 def flows_of(tables: Tables, op: int) -> tuple[int, int]:
-    """The first flow of `op`, and that behind its last."""
+    """The range of the flows of `op`: the first and one behind the last."""
     return tables.ops[op].flow_first, tables.ops[op + 1].flow_first
 
 
 @inlined
 def entries_of(tables: Tables, op: int) -> tuple[int, int]:
-    """The first entry of `op`, and that behind its last."""
+    """The range of the entries of `op`: the first and one behind the last."""
     return tables.ops[op].entry_first, tables.ops[op + 1].entry_first
 
 
 @inlined
 def shared_of(tables: Tables, op: int) -> tuple[int, int]:
-    """The first shared input of `op`, and that behind its last."""
+    """The range of the shared inputs of `op`: the first and one behind the last."""
     return tables.ops[op].shared_first, tables.ops[op + 1].shared_first
 
 
 @inlined
 def entries_of_flow(tables: Tables, flow: int) -> tuple[int, int]:
-    """The first entry of `flow`, and that behind its last."""
+    """The range of the entries of `flow`: the first and one behind the last."""
     return tables.flows[flow].entry_first, tables.flows[flow + 1].entry_first
 
 
 @inlined
 def borrow_tables(tables: Tables) -> Tables:
-    """For the length of a call of compiled code."""
+    """The same tables without reference counting, for one call of compiled code."""
     return Tables(
         borrowed(tables.model),
         borrowed(tables.placed_ops),
@@ -226,7 +226,7 @@ def borrow_tables(tables: Tables) -> Tables:
 
 @inlined
 def borrow_scratch(scratch: Scratch) -> Scratch:
-    """For the length of a call of compiled code."""
+    """The same scratch without reference counting, for one call of compiled code."""
     return Scratch(
         borrowed(scratch.ops),
         borrowed(scratch.start_us),

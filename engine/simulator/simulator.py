@@ -1,32 +1,33 @@
-"""The door of the simulator: a graph, its costs and a cluster in, step times and peaks of memory out.
+"""The simulator's public class: from a graph, its costs and a cluster to step times and peaks of memory.
 
 The model of one step:
 
 - A device runs its ready ops first in, first out, one at a time, and rests `op_rest_us` after each op of non-zero time.
-- An op is ready when all its inputs are on its device. Local inputs are there when their producer ends. For the others
-  the producer's device sends: with `bus` one transfer of an output serves all remote consumers, over the producer's
-  own bus, as fast as the slowest of the links to them; with `pair` there is one transfer an output and destination,
-  over the channel of that ordered pair of devices; with `none` the same, and no transfer waits for another.
-- A transfer takes latency + bytes / bandwidth, the channel is taken that long and then rests `link_rest_us`.
+- An op is ready when all its inputs are on its device. A local input is there when its producer ends. The producer's
+  device sends the others: with `bus` one transfer of an output serves all remote consumers, over the producer's own
+  bus, as fast as the slowest of the links to them; with `pair` there is one transfer for each output and destination,
+  over the channel of that ordered pair of devices; with `none` likewise, but no transfer waits for another.
+- A transfer occupies its channel for latency + bytes / bandwidth; the channel then rests `link_rest_us`.
 - A control edge moves no bytes: between devices it is a signal, a transfer of zero bytes that waits for its turn on the
-  link, takes its latency and lets it rest, as an empty tensor does. One signal serves as many as an output would.
+  link, takes the link's latency and is followed by its rest, like an empty tensor. A signal serves the consumers that
+  a transfer of an output would serve.
 - Back edges belong to the next iteration of a loop and are not simulated.
-- An op of n trips stands for n executions: it takes n times its time and lets its device rest n times. A transfer from
+- An op of n trips stands for n executions: it takes n times its time, and its device rests n times. A transfer from
   an op of p trips to one of c is made min(p, c) times (the largest of these where it serves several), one after the
   other, and its channel rests as often. Bytes are held once. An op of no trips never starts (its times are 0): nothing
-  waits for it or is sent to it, and it holds nothing but its persistent bytes.
-- The step ends with its last event, rests included. Simultaneous events: arrivals by the producer's name, output and
-  consumer's name, then links, then devices, by name.
+  waits for it or is sent to it, and it holds only its persistent bytes.
+- The step ends with its last event, rests included. Simultaneous events are handled in this order: arrivals by the
+  producer's name, output and consumer's name; then links, then devices, by name.
 
 Memory, model `full`: persistent bytes always; temporaries while the op runs; an output on its producer's device from
 the op's start until the op, its last local consumer and its last transfer have ended; a copy on a consumer's device
-from arrival until the last consumer there has ended. Model `outputs`: see published_memory.py.
+from arrival until the last consumer there has ended. Model `outputs`: see event_loop.py.
 
 Source: Placeto (Addanki et al. 2019) and its published simulator for `bus` and `outputs`.
 
-Compiled code, such as a search, evaluates without Python in between: `simulate_step(simulator.tables, scratch,
-placement)` of event_loop.py, with a scratch of `simulator.new_scratch()` a thread, gives the step time (NaN where
-an op has no time on its device) and leaves the peaks in `scratch.devices[device].peak_bytes`.
+Compiled code, such as a search, can evaluate without returning to Python: `simulate_step(simulator.tables, scratch,
+placement)` of event_loop.py returns the step time (NaN where an op has no time on its device) and leaves the peaks in
+`scratch.devices[device].peak_bytes`. Each thread needs a scratch of its own from `simulator.new_scratch()`.
 """
 
 from collections import deque
@@ -51,11 +52,14 @@ from engine.simulator.timeline import Timeline
 from engine.simulator.topology import topological_order
 
 MOST = 2.0**62
-"""µs of a step, bytes of a device: beyond it 64-bit numbers overflow"""
+"""largest step in µs and largest memory in bytes: beyond it 64-bit numbers overflow"""
 
 
 def check_edges(graph: ComputationGraph, costs: Costs) -> None:
-    """The costs are this graph's, and edges lead from an output of an op to an op. Raises GraphError or CostError."""
+    """Check that `costs` belong to `graph` and that each edge leads from an output of an op to an op.
+
+    Raises GraphError or CostError.
+    """
     ops = graph.op_count
     if len(costs.persistent_bytes) != ops:
         raise CostError(f"costs of {len(costs.persistent_bytes)} ops", where=graph.name, allowed=f"{ops} ops")
@@ -76,12 +80,12 @@ def check_edges(graph: ComputationGraph, costs: Costs) -> None:
 
 
 def check_sizes(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> None:
-    """No step can be so long and no memory so full that numbers overflow. Raises CostError for the largest op."""
+    """Check that no step time and no sum of bytes can overflow. Raises CostError, which names the largest op."""
     held = _bytes_of_op(costs)
     if held.sum() >= MOST:
         raise _too_much(graph, held, f"less than {MOST:.0e} bytes of all ops")
     trips = costs.trips_of_op()
-    with np.errstate(over="ignore"):  # what is more than a float can be is too much
+    with np.errstate(over="ignore"):  # an infinite time is refused below
         times = np.nan_to_num(costs.time_on([device.kind for device in cluster.devices])).max(axis=0)
     sent_us = held / cluster.bandwidth_bytes_per_us.min(initial=np.inf, where=_between(cluster))
     each_us = cluster.latency_us.max(initial=0, where=_between(cluster)) + cluster.link_rest_us
@@ -92,12 +96,12 @@ def check_sizes(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> None
 
 
 def _between(cluster: Cluster) -> NDArray[np.bool_]:
-    """[devices, devices] the links between different devices."""
+    """[devices, devices] True for links between different devices."""
     return ~np.eye(cluster.device_count, dtype=bool)
 
 
 def _bytes_of_op(costs: Costs) -> NDArray[np.float64]:
-    """[ops] without overflow."""
+    """[ops] all bytes of each op, as floats so that sums cannot overflow."""
     owner = np.repeat(np.arange(len(costs.persistent_bytes)), np.diff(costs.output_offset))
     outputs = np.bincount(owner, costs.output_bytes.astype(np.float64), len(costs.persistent_bytes))
     return np.asarray(outputs + costs.temporary_bytes + costs.persistent_bytes, dtype=np.float64)
@@ -109,14 +113,14 @@ def _too_much(graph: ComputationGraph, sizes: NDArray[np.float64], allowed: str)
 
 
 SMALLEST_PART = 20_000
-"""simulated ops that are worth a thread's while"""
+"""simulated ops: a smaller part does not repay a thread"""
 PARTS_A_WORKER = 4
-"""so that a worker on a slower core does less"""
+"""more than one, so that a worker on a slower core takes fewer parts"""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluations:
-    """What the simulator says of a batch of placements."""
+    """Step times and memory peaks of a batch of placements."""
 
     step_time_us: NDArray[np.float64]
     """[batch]"""
@@ -125,9 +129,9 @@ class Evaluations:
 
 
 class Simulator:
-    """Simulates placements of one graph on one cluster; made once, then called many times, also from several threads.
+    """Simulates placements of one graph on one cluster. Build it once and call it often, also from several threads.
 
-    Inputs are never changed.
+    It never changes its inputs.
     """
 
     def __init__(
@@ -135,8 +139,8 @@ class Simulator:
     ) -> None:
         """With `group_of_op` [ops] placements are [groups], without it they are [ops].
 
-        Raises GraphError where the graph has a cycle or an edge that leads nowhere, CostError where costs are another
-        graph's.
+        Raises GraphError where the graph has a cycle or an edge that leads nowhere, CostError where the costs belong
+        to another graph.
         """
         ops = graph.op_count
         check_edges(graph, costs)
@@ -149,7 +153,7 @@ class Simulator:
         self.group_count = int(group_of_op.max()) + 1
         self._executed, self._executed_costs = executed_part(graph, costs)
         if self._executed is not graph:
-            topological_order(graph)  # no cycle either in what is not executed
+            topological_order(graph)  # the ops that are not executed must have no cycle either
         self.tables, self._numbering = make_tables(self._executed, self._executed_costs, cluster, group_of_op)
         self.group_of_op = group_of_op
         self._scratches: deque[Scratch] = deque()
@@ -175,7 +179,7 @@ class Simulator:
         return answer
 
     def timeline(self, placement: NDArray[np.int32]) -> Timeline:
-        """What happens when under `placement` [groups]. Raises as `evaluate` does."""
+        """Simulate `placement` [groups] and return its timeline. Raises as `evaluate` does."""
         checked = self._checked(placement[np.newaxis])[0]
         scratch = self.new_scratch()
         step_time_us = simulate_step(self.tables, scratch, checked)
@@ -186,11 +190,11 @@ class Simulator:
         return recording.timeline(step_time_us)
 
     def new_scratch(self) -> Scratch:
-        """Room for one evaluation at a time by compiled code."""
+        """New working arrays for compiled code, for one evaluation at a time."""
         return make_scratch(self.tables, self.cluster)
 
     def _evaluate_parts(self, placements: NDArray[np.int32], answer: Evaluations, parts: deque[slice]) -> list[int]:
-        """Evaluate one part of the batch after the other until none is left; returns the placements that cannot run."""
+        """Evaluate parts of the batch until none is left; returns the indices of the placements that cannot run."""
         failed: list[int] = []
         try:
             scratch = self._scratches.pop()
@@ -210,7 +214,7 @@ class Simulator:
         return failed
 
     def _checked(self, placements: NDArray[np.int32]) -> NDArray[np.int32]:
-        """`placements` as contiguous, writable int32 (other kinds would be compiled for), after a look at them."""
+        """Check `placements` and return them as contiguous, writable int32: another layout would be compiled anew."""
         if placements.ndim != 2 or placements.shape[1] != self.group_count or placements.dtype.kind not in "iu":
             raise PlacementError(
                 f"an array {list(placements.shape)} of {placements.dtype}",

@@ -1,4 +1,4 @@
-"""From a graph, its costs and a cluster to the tables of the event loop and room for its work, in n log n."""
+"""Makes the event loop's tables and working arrays from a graph, its costs and a cluster, in n log n."""
 
 from dataclasses import dataclass
 
@@ -14,15 +14,15 @@ from engine.simulator.records import NO_INDEX, Records, Scratch, Tables, records
 from engine.simulator.topology import topological_order
 
 OWN_END = CONTROL - 1
-"""in the place of an output: what is local arrives before what was sent"""
+"""stands for an output: the op's own end, which local consumers see before any sent output arrives"""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """Inside, ops are numbered in a topological order: what runs together then lies together in memory."""
+    """The order of ops and edges in the tables. Ops are in topological order: ops that run together lie together."""
 
     ops: NDArray[np.int64]
-    """[ops] number inside → op of the graph"""
+    """[ops] number in the tables → op of the graph"""
     entries: NDArray[np.int64]
     """[edges] entry → edge of the graph"""
 
@@ -30,7 +30,7 @@ class Numbering:
 def make_tables(
     graph: ComputationGraph, costs: Costs, cluster: Cluster, group_of_op: NDArray[np.int32]
 ) -> tuple[Tables, Numbering]:
-    """Flatten the inputs, of which every edge is used in a step, into new arrays. Raises GraphError for a cycle."""
+    """Flatten the inputs, whose every edge a step uses, into new arrays. Raises GraphError for a cycle."""
     ops = topological_order(graph).astype(np.int64)
     flat = _Flat(graph, costs, ops)
     tables = Tables(
@@ -53,7 +53,7 @@ def make_tables(
 
 
 def _start_first(graph: ComputationGraph, costs: Costs) -> NDArray[np.bool_]:
-    """[ops] whether an op waits for nothing."""
+    """[ops] whether an op is executed and has no inputs."""
     waits_for = np.bincount(graph.edge_target, minlength=graph.op_count)
     return np.asarray((waits_for == 0) & (costs.trips_of_op() > 0))
 
@@ -81,12 +81,12 @@ def _placed_op_records(flat: "_Flat", costs: Costs, group_of_op: NDArray[np.int3
 
 
 def _kinds(cluster: Cluster) -> list[str]:
-    """The rows of the table of times."""
+    """The kinds of devices, in the order of the rows of the table of times."""
     return sorted({device.kind for device in cluster.devices})
 
 
 class _Flat:
-    """Edges in the orders that the records need; ops by their numbers inside."""
+    """The edges in the orders that the records need; ops by their numbers in the tables."""
 
     def __init__(self, graph: ComputationGraph, costs: Costs, ops: NDArray[np.int64]) -> None:
         self.ops, self.op_count = ops, graph.op_count
@@ -116,7 +116,7 @@ class _Flat:
         everything = np.concatenate((np.arange(self.op_count), self.flow_source))
         outputs = np.concatenate((np.full(self.op_count, OWN_END), flow_output))
         self.order = _inverse(np.lexsort((outputs, rank[everything])))
-        """[ops + flows] arrivals at one moment: by producer's name, its own end first, then by output"""
+        """[ops + flows] rank among simultaneous arrivals: by producer's name, its own end first, then by output"""
 
 
 def _op_records(flat: _Flat, costs: Costs) -> Records:
@@ -165,7 +165,7 @@ def _shared_records(flat: _Flat) -> Records:
 
 
 def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
-    """Room for one evaluation at a time."""
+    """New working arrays, for one evaluation at a time."""
     ops, edges, devices = len(tables.placed_ops), len(tables.entries), cluster.device_count
     channels = devices * devices if cluster.contention == Contention.PAIR else devices
     slots = 2
@@ -197,7 +197,7 @@ def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
 
 
 def ranks(names: tuple[str, ...]) -> NDArray[np.int64]:
-    """[names] the place of each name among the sorted names."""
+    """[names] the rank of each name among the sorted names."""
     return _inverse(np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64))
 
 
@@ -208,7 +208,7 @@ def _inverse(permutation: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def first_of_each(owner: NDArray[np.integer], owners: int) -> NDArray[np.int64]:
-    """[owners + 1] where each owner's things begin, if things are sorted by owner."""
+    """[owners + 1] where each owner's items begin when the items are sorted by owner."""
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(owner, minlength=owners))))
 
 

@@ -1,4 +1,4 @@
-"""What happens when in one step: spans of ops and transfers, who waited for whom, memory; and its Chrome trace."""
+"""The timeline of one step: spans of ops and transfers, which waited for which, memory; and its Chrome trace."""
 
 from dataclasses import dataclass
 
@@ -15,26 +15,26 @@ DEVICES_PROCESS, LINKS_PROCESS, MEMORY_PROCESS = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """The transfers of a step: producers in a topological order, of each the control signal first, then its outputs."""
+    """The transfers of a step, by producer in topological order; each producer's control signal, then its outputs."""
 
     op: NDArray[np.int32]
     """[transfers] the producer"""
     output: NDArray[np.int32]
-    """[transfers] which of its outputs, or `CONTROL` for a signal"""
+    """[transfers] index of the producer's output, or `CONTROL` for a signal"""
     source: NDArray[np.int32]
     """[transfers] the producer's device"""
     destination_offset: NDArray[np.int64]
     """[transfers + 1] into `destinations`"""
     destinations: NDArray[np.int32]
-    """devices of the consumers that each transfer serves, ascending; one a transfer but for `bus`"""
+    """devices of the consumers that each transfer serves, ascending; with `bus` possibly several, else one"""
     start_us: NDArray[np.float64]
     """[transfers]"""
     end_us: NDArray[np.float64]
-    """[transfers] the bytes are there; the link may rest from then on"""
+    """[transfers] when the bytes arrive; the link's rest comes after"""
     bytes: NDArray[np.int64]
-    """[transfers] of one time"""
+    """[transfers] bytes of one trip"""
     trips: NDArray[np.int64]
-    """[transfers] how often each is made in the step: all of that is one span"""
+    """[transfers] how often each is made in the step; one span stands for all trips"""
 
     def __len__(self) -> int:
         return len(self.op)
@@ -42,12 +42,12 @@ class Transfers:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCurve:
-    """A device's memory as steps."""
+    """A device's memory over time, constant between changes."""
 
     time_us: NDArray[np.float64]
-    """[steps] ascending, the first is 0"""
+    """[changes] ascending, the first is 0"""
     bytes: NDArray[np.int64]
-    """[steps] held from this time to the next"""
+    """[changes] bytes held from this time to the next"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ class Timeline:
     """[ops]"""
     transfers: Transfers
     waited_for: NDArray[np.int64]
-    """[ops + transfers] the activity whose end (and rest) decided the start, or `NOT_WAITED`: of an op its last input
-    or the op before it on its device, of a transfer its producer or the transfer before it on its channel"""
+    """[ops + transfers] the activity whose end (and rest) decided the start, or `NOT_WAITED`: for an op its last input
+    or the op before it on its device, for a transfer its producer or the transfer before it on its channel"""
     critical_path: NDArray[np.int64]
     """activities, each of which waited for the one before; the last one ends the step"""
     busy_us: NDArray[np.float64]
-    """[devices] ops ran"""
+    """[devices] time in which ops ran"""
     rest_us: NDArray[np.float64]
-    """[devices] the device rested after ops, once a trip"""
+    """[devices] time in which the device rested after ops, once a trip"""
     peak_bytes: NDArray[np.int64]
     """[devices]"""
     memory: tuple[MemoryCurve, ...]
@@ -78,18 +78,18 @@ class Timeline:
 
     @property
     def busy_share(self) -> NDArray[np.float64]:
-        """[devices] of the step time"""
+        """[devices] share of the step time in which ops ran."""
         return np.divide(self.busy_us, self.step_time_us, out=np.zeros_like(self.busy_us), where=self.step_time_us > 0)
 
     @property
     def idle_share(self) -> NDArray[np.float64]:
-        """[devices] of the step time: neither running nor resting"""
+        """[devices] share of the step time in which the device neither ran nor rested."""
         idle = self.step_time_us - self.busy_us - self.rest_us
         return np.divide(idle, self.step_time_us, out=np.ones_like(idle), where=self.step_time_us > 0)
 
 
 def timeline_to_trace(timeline: Timeline, graph: ComputationGraph, cluster: Cluster) -> Json:
-    """The Chrome trace JSON that Perfetto opens: devices and links as tracks, memory as counters, times in µs."""
+    """The timeline as Chrome trace JSON for Perfetto: devices and links as tracks, memory as counters, times in µs."""
     events: list[Json] = []
     for process, name in ((DEVICES_PROCESS, "devices"), (LINKS_PROCESS, "links"), (MEMORY_PROCESS, "memory")):
         events.append({"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}})
@@ -111,7 +111,7 @@ def _thread_name(process: int, thread: int, name: str) -> Json:
 
 
 def _activity_names(timeline: Timeline, graph: ComputationGraph) -> list[str]:
-    """[ops + transfers] names of ops; transfers as `op:output`, signals as `^op`, in TensorFlow's way."""
+    """[ops + transfers] names of ops; transfers as `op:output`, signals as `^op`, as TensorFlow writes them."""
     names = list(graph.op_names)
     for op, output in zip(timeline.transfers.op.tolist(), timeline.transfers.output.tolist(), strict=True):
         names.append(f"^{names[op]}" if output == CONTROL else f"{names[op]}:{output}")
@@ -139,7 +139,7 @@ def _op_events(timeline: Timeline, graph: ComputationGraph) -> list[Json]:
 
 
 def _transfer_events(timeline: Timeline, graph: ComputationGraph, cluster: Cluster) -> list[Json]:
-    """A track a channel; without channels transfers overlap and are asynchronous spans."""
+    """The transfers' spans, one track a channel; without channels they overlap and are asynchronous spans."""
     transfers = timeline.transfers
     names, devices = _activity_names(timeline, graph), [device.name for device in cluster.devices]
     critical = set(timeline.critical_path.tolist())
@@ -181,7 +181,7 @@ def _span(
 
 
 def _asynchronous(span: dict[str, Json], index: int, end_us: float) -> list[Json]:
-    """The same span as a begin and an end, which may overlap with others."""
+    """The span as a begin and an end event, which may overlap with other spans."""
     begin = {key: value for key, value in span.items() if key != "dur"} | {"ph": "b", "cat": "transfer", "id": index}
     end = {key: value for key, value in begin.items() if key != "args"} | {"ph": "e", "ts": end_us}
     return [begin, end]

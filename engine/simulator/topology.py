@@ -1,4 +1,4 @@
-"""A topological order of the ops, in linear time, compiled; or the name of an op that waits for itself."""
+"""A topological order of the ops in linear time, compiled; a cycle is refused with the name of an op on it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +9,14 @@ from engine.simulator.compiled import compiled
 
 
 def consumers_by_producer(graph: ComputationGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Edges by producer, and within a producer in the order of the file; and [ops + 1] where each producer's begin."""
+    """The edges [edges] by producer, then in the order of the file, and [ops + 1] where each producer's edges begin."""
     edges = np.argsort(graph.edge_source, kind="stable")
     counts = np.bincount(graph.edge_source, minlength=graph.op_count)
     return edges, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
 
 
 def topological_order(graph: ComputationGraph) -> NDArray[np.int32]:
-    """[ops] producers come first. Raises GraphError where there is a cycle."""
+    """[ops] the ops, producers before consumers. Raises GraphError where there is a cycle."""
     edges, first = consumers_by_producer(graph)
     in_degree = np.bincount(graph.edge_target, minlength=graph.op_count)
     order = _order(first, graph.edge_target[edges], in_degree)
@@ -27,7 +27,7 @@ def topological_order(graph: ComputationGraph) -> NDArray[np.int32]:
 
 
 def _op_on_a_cycle(graph: ComputationGraph, order: NDArray[np.int32]) -> int:
-    """From any op that is missing in `order` back along missing ones, until one comes again."""
+    """An op on a cycle: walk back from an op that is missing in `order`, along missing ones, until one comes again."""
     missing = np.ones(graph.op_count, dtype=bool)
     missing[order] = False
     edges = zip(graph.edge_target.tolist(), graph.edge_source.tolist(), strict=True)
@@ -42,7 +42,7 @@ def _op_on_a_cycle(graph: ComputationGraph, order: NDArray[np.int32]) -> int:
 
 @compiled
 def _order(first: NDArray[np.int64], consumers: NDArray[np.int32], in_degree: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Ops so that producers come first; ops on or behind a cycle are missing."""
+    """The ops, producers before consumers; ops on or behind a cycle are missing."""
     pending = in_degree.copy()
     order = np.empty(len(pending), np.int32)
     known = 0

@@ -1,4 +1,4 @@
-"""Outputs on their way to other devices, compiled: what is sent, in which order, and who has it when it arrives."""
+"""Transfers of outputs to other devices, compiled: which are made, in which order, and what their arrival starts."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ DEVICE_EVENT = LINK_EVENT + (1 << 29)
 
 @inlined
 def start_op(tables: Tables, scratch: Scratch, device: int, start_us: float) -> tuple[float, int, int]:
-    """The device takes the head of its queue; returns the end, its order among simultaneous events, and the op."""
+    """Start the head of the device's queue; returns its end, its order among simultaneous events, and the op."""
     op = take_from_queue(tables, scratch, device, start_us)
     scratch.devices[device].running = True
     end_us = start_us + scratch.ops[op].time_us
@@ -35,7 +35,7 @@ def start_op(tables: Tables, scratch: Scratch, device: int, start_us: float) -> 
 
 @inlined
 def take_from_queue(tables: Tables, scratch: Scratch, device: int, start_us: float) -> int:
-    """The head of the device's queue, which starts then."""
+    """Take the head of the device's queue and set its start to `start_us`; returns the op."""
     op: int = scratch.queue[scratch.devices[device].head]
     scratch.devices[device].head += 1
     scratch.start_us[op] = start_us
@@ -69,8 +69,8 @@ def send(tables: Tables, scratch: Scratch, op: int, device: int, now: float) -> 
 def _sort(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int, int]:
     """Sort the remote entries of `flow` into transfers and copies.
 
-    A transfer is known by its first entry, a copy by the first entry on its device: with a bus one transfer brings all
-    copies, else each its own. Returns the number of transfers and the last of them.
+    A transfer's index is that of its first entry, a copy's that of the first entry on its device. With a bus one
+    transfer brings all copies, else each copy has a transfer. Returns the number of transfers and the last of them.
     """
     first, beyond = entries_of_flow(tables, flow)
     first, beyond = first + SIGNED, beyond + SIGNED
@@ -115,7 +115,7 @@ def _sort(tables: Tables, scratch: Scratch, flow: int, device: int) -> tuple[int
 
 @inlined
 def _sort_alone(tables: Tables, scratch: Scratch, flow: int, device: int, entry: int) -> tuple[int, int]:
-    """The same for a flow with one entry."""
+    """Do as `_sort` for a flow that has only one entry."""
     destination = scratch.ops[tables.entries[entry].consumer].device
     if destination == device:
         return 0, entry
@@ -128,7 +128,7 @@ def _sort_alone(tables: Tables, scratch: Scratch, flow: int, device: int, entry:
 
 @inlined
 def _count_trips(tables: Tables, scratch: Scratch, op: int, device: int) -> None:
-    """Each transfer of `op` is made as often as the edge that needs it most often, of those that it serves."""
+    """Make each transfer of `op` as often as the most frequent of the edges that it serves."""
     first, beyond = entries_of(tables, op)
     for entry in range(first, beyond):
         scratch.transfer_trips[entry] = 0.0
@@ -148,7 +148,7 @@ def _transfer_us(tables: Tables, scratch: Scratch, flow: int, device: int, desti
 
 @inlined
 def _queue_transfer(tables: Tables, scratch: Scratch, transfer: int, device: int, now: float) -> None:
-    """The transfer waits for its channel, or starts if that is free or there is none."""
+    """Start the transfer if its channel is free or it needs none, else queue it."""
     if tables.model[0].contention == NONE_CODE:
         scratch.entries[transfer].start_us = now
         end_us = now + scratch.entries[transfer].time_us
@@ -180,7 +180,7 @@ def _channel(tables: Tables, scratch: Scratch, transfer: int, device: int) -> in
 def _start_transfer(
     tables: Tables, scratch: Scratch, transfer: int, channel: int, start_us: float
 ) -> tuple[float, int]:
-    """Returns the end and its order among simultaneous events."""
+    """Start the transfer; returns its end and its order among simultaneous events."""
     scratch.entries[transfer].start_us = start_us
     end_us = start_us + scratch.entries[transfer].time_us
     order = tables.flows[tables.entries[transfer].flow].order
@@ -194,9 +194,9 @@ def _start_transfer(
 
 @inlined
 def end_transfer(tables: Tables, scratch: Scratch, transfer: int, now: float) -> float:
-    """The bytes arrive at all consumers that the transfer serves; then the channel goes on.
+    """Deliver the bytes to all consumers that the transfer serves, then start the channel's next transfer.
 
-    Returns the moment when the channel has rested.
+    Returns the moment when the channel's rest ends.
     """
     flow = tables.entries[transfer].flow
     device = scratch.ops[tables.flows[flow].producer].device

@@ -1,8 +1,8 @@
 """A lower bound of the step time from the work that must be done, on unequal devices.
 
-However the ops are placed, the devices are occupied no longer than the step takes. Give each device of kind k a price
-λ_k, all prices summing up to 1; then the step takes at least Σ over ops of min over kinds of λ_k · occupation: the dual
-of sharing out the work as if it could be cut at will, whose best prices give exactly the time of that.
+However the ops are placed, no device is occupied longer than the step takes. Give each device of kind k a price λ_k, so
+that all prices sum to 1; then the step takes at least Σ over ops of min over kinds of λ_k · occupation. This is the
+dual of dividing the work as if ops could be cut anywhere; the best prices give exactly the time of that division.
 
 The same holds for a part of the ops: if none of them can start before h, and after each of them the step goes on for at
 least q, they are all done within step − h − q.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 THRESHOLDS = 256
-"""values of h and of q that are tried"""
+"""number of values of h, and of q, that are tried"""
 PRICE_ROUNDS = 3
 SEARCH_STEPS = 40
 GOLDEN = (5**0.5 - 1) / 2
@@ -29,11 +29,11 @@ def work_bound_us(
     before_us: NDArray[np.float64],
     after_us: NDArray[np.float64],
 ) -> float:
-    """No step is shorter.
+    """A lower bound of the step time in µs from the work of all ops, and of those in the middle of the step.
 
     `occupied_us` [kinds, ops]: how long an op and its rest occupy a device, infinite where it cannot run; `devices`
-    [kinds]: their number; `before_us` and `after_us` [ops]: what lies between the step's begin and the op's start, and
-    between the end of its occupation and the step's end, at least.
+    [kinds]: their number; `before_us` and `after_us` [ops]: the least time from the step's begin to the op's start, and
+    from the end of its occupation to the step's end.
     """
     work_us = _priced(occupied_us, _best_prices(occupied_us, devices))
     earliest = np.quantile(before_us, np.linspace(0, 1, THRESHOLDS), method="lower")
@@ -48,14 +48,14 @@ def work_bound_us(
 
 
 def _priced(occupied_us: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[ops] the price of each op on the kind that is cheapest for it."""
+    """[ops] the price of each op on the kind where it is cheapest."""
     priced = np.full(occupied_us.shape, np.inf)
     np.multiply(occupied_us, prices[:, np.newaxis], out=priced, where=np.isfinite(occupied_us))
     return np.asarray(priced.min(axis=0))
 
 
 def _best_prices(occupied_us: NDArray[np.float64], devices: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[kinds] near the best, by turns for each pair of kinds, whose budget is shared out anew. All prices are sound."""
+    """[kinds] prices near the best, found by sharing each pair's budget anew in turn. Any prices give a valid bound."""
     prices = np.full(len(devices), 1 / devices.sum())
     for _ in range(PRICE_ROUNDS if len(devices) > 2 else 1):
         for one, other in itertools.combinations(range(len(devices)), 2):
@@ -66,7 +66,7 @@ def _best_prices(occupied_us: NDArray[np.float64], devices: NDArray[np.int64]) -
 def _share_budget(
     occupied_us: NDArray[np.float64], devices: NDArray[np.int64], prices: NDArray[np.float64], one: int, other: int
 ) -> NDArray[np.float64]:
-    """The work is concave in the share of `one`: a golden-section search."""
+    """Share the budget of `one` and `other` anew by a golden-section search: work is concave in the share of `one`."""
     budget = prices[one] * devices[one] + prices[other] * devices[other]
 
     def with_share(share: float) -> NDArray[np.float64]:
