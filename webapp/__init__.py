@@ -1,4 +1,4 @@
-"""The web application: projects, graphs and runs over HTTP, and the tasks that workers run."""
+"""The web application: projects, graphs and runs over HTTP, and the workers' tasks."""
 
 from webapp.celery import app as celery_app
 

@@ -11,7 +11,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 LargerLimit = Callable[[str], Awaitable[int | None]]
-"""path of a POST → the bytes that its body may have, or None for the usual limit"""
+"""path of a POST → the largest body it takes, in bytes; None: the usual limit"""
 
 
 class BodyTooLargeError(Exception):
@@ -61,7 +61,7 @@ def _headers(scope: Scope, name: bytes) -> list[bytes]:
 
 
 def _content_length(scope: Scope) -> int:
-    """The announced length, 0 where there is none (then the bytes are counted as they come)."""
+    """The announced length; 0 where none is announced, and the bytes are counted as they come."""
     values = _headers(scope, b"content-length")
     return int(values[0]) if values and values[0].isdigit() else 0
 

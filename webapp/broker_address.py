@@ -1,4 +1,4 @@
-"""The broker's address as Celery wants it, and as the client of Redis does."""
+"""The broker's address in Celery's form and in the form of the Redis client."""
 
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -6,7 +6,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 _SCHEMES = ("redis", "rediss", "redis+socket", "unix")
 LONGEST_SOCKET_PATH_BYTES = 107
-"""A longer path of a unix socket is cut silently by the system."""
+"""The system silently cuts a longer path of a unix socket."""
 
 
 def broker_address(address: str) -> str:
@@ -22,7 +22,7 @@ def broker_address(address: str) -> str:
 
 
 def redis_address(address: str) -> str:
-    """The same Redis for its own client, which names sockets, databases and certificates otherwise than Celery."""
+    """The same address for the Redis client, which names sockets, databases and certificates differently."""
     parts = urlsplit(address)
     scheme = "unix" if parts.scheme == "redis+socket" else parts.scheme
     names = {"virtual_host": "db"}

@@ -3,7 +3,7 @@
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
-# SIGTERM then re-queues what is being worked on, instead of waiting hours for it; read by billiard when it is imported.
+# On SIGTERM a worker then re-queues its job instead of finishing it. billiard reads this when it is imported.
 os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
 
 from celery import Celery
@@ -23,4 +23,4 @@ def _install_worker_hooks(sender: Celery, **_: object) -> None:
 
 @setup_logging.connect  # type: ignore[untyped-decorator]  # Celery is untyped
 def _leave_logging_to_django(**_: object) -> None:
-    """That somebody listens is enough: Celery then sets up none of its own beside LOGGING of the settings."""
+    """A connected receiver is enough: Celery then leaves logging to LOGGING in the settings."""

@@ -15,7 +15,7 @@ LEAST_FREE_BYTES = 1024**3
 
 @register()
 def check_data_folder(**_: Any) -> list[CheckMessage]:
-    """The data folder can be written and has some room."""
+    """The data folder can be written and has free space."""
     folder = Path(settings.DATA_FOLDER)
     if not os.access(folder, os.W_OK | os.X_OK):
         return [Error(f"The data folder {folder} cannot be written.", hint="Set PLACETO_DATA.", id="placeto.E001")]
@@ -27,7 +27,7 @@ def check_data_folder(**_: Any) -> list[CheckMessage]:
 
 @register()
 def check_socket_path(**_: Any) -> list[CheckMessage]:
-    """The broker's socket has a path that the system does not cut."""
+    """The path of the broker's socket is short enough for the system."""
     path = socket_path(settings.CELERY_BROKER_URL)
     if len(path.encode()) <= LONGEST_SOCKET_PATH_BYTES:
         return []
@@ -37,7 +37,7 @@ def check_socket_path(**_: Any) -> list[CheckMessage]:
 
 @register()
 def check_secret_key(**_: Any) -> list[CheckMessage]:
-    """The secret key is no guess."""
+    """The secret key cannot be guessed."""
     if len(settings.SECRET_KEY) >= 32 and len(set(settings.SECRET_KEY)) >= 5:
         return []
     hint = "Unset SECRET_KEY: then one is made and kept in the data folder."
@@ -46,7 +46,7 @@ def check_secret_key(**_: Any) -> list[CheckMessage]:
 
 @register()
 def check_allowed_hosts(**_: Any) -> list[CheckMessage]:
-    """The application has no accounts: it is for this machine, or for a network where everybody may do everything."""
+    """The application has no accounts, so it must only answer on this machine or in a trusted network."""
     if "*" not in settings.ALLOWED_HOSTS:
         return []
     hint = "Name the hosts in ALLOWED_HOSTS."

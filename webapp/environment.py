@@ -1,4 +1,4 @@
-"""Values from the environment: typed, with a default, refused in one clear line where they are odd."""
+"""Typed values from the environment, with defaults; an invalid one is refused in one clear line."""
 
 import math
 import os
@@ -23,7 +23,7 @@ def flag(name: str, default: bool) -> bool:
     return value in _TRUE
 
 
-def whole_number(name: str, default: int, *, lowest: int, highest: int) -> int:
+def integer(name: str, default: int, *, lowest: int, highest: int) -> int:
     """An integer in a range."""
     value = text(name, str(default))
     allowed = f"an integer from {lowest} to {highest}"
@@ -55,7 +55,7 @@ def names(name: str, default: tuple[str, ...]) -> list[str]:
 
 
 def folder(name: str, default: Path) -> Path:
-    """An absolute folder, made with mode 0700 where there is none."""
+    """An absolute folder, created with mode 0700 if it is missing."""
     path = Path(text(name, str(default))).expanduser().resolve()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def folder(name: str, default: Path) -> Path:
 
 
 def secret(name: str, path: Path) -> str:
-    """The value of `name`, or else a secret kept in `path`, made on first use for its owner alone."""
+    """The value of `name`, or else the secret in `path`, created on first use and readable by its owner alone."""
     given = text(name, "")
     if given:
         return given
@@ -78,7 +78,7 @@ def secret(name: str, path: Path) -> str:
 
 
 def _write_secret(path: Path) -> None:
-    """Put a new secret at `path`; of several processes that try at once, one wins and none sees half a file."""
+    """Put a new secret at `path`. If several processes try at once, one wins and none reads a partial file."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     draft.touch(mode=0o600, exist_ok=False)
     draft.write_text(secrets.token_urlsafe(48), encoding="ascii")

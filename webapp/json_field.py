@@ -1,4 +1,4 @@
-"""JSON kept as ASCII text: no database then minds what untrusted text is in it (PostgreSQL's jsonb refuses NUL)."""
+"""A field of JSON stored as ASCII text, so that databases take any untrusted text (PostgreSQL's jsonb refuses NUL)."""
 
 import json
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ def to_text(value: Json) -> str:
 
 
 class JsonTextField(TextField):
-    """A text column that is JSON in Python."""
+    """A text column whose value in Python is JSON."""
 
     def from_db_value(self, value: str | None, *_: object) -> Json:
         return None if value is None else json.loads(value)

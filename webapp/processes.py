@@ -1,4 +1,4 @@
-"""What is asked of the kernel about processes."""
+"""System calls on processes."""
 
 import contextlib
 import ctypes
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""how a person, a system that shuts down and a terminal that closes ask for the end"""
+"""sent by a user, by a system that shuts down and by a closing terminal"""
 
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
 """PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of prctl(2)"""
@@ -20,30 +20,30 @@ _C_LIBRARY = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else N
 
 
 def _process_control(option: int, value: int) -> None:
-    """prctl(2) on Linux; elsewhere there is none, and the process groups alone must do."""
+    """prctl(2) on Linux; elsewhere there is none, and the process groups must suffice."""
     if _C_LIBRARY is not None and _C_LIBRARY.prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl failed")
 
 
 def die_with_parent(parent: int, death_signal: signal.Signals = signal.SIGKILL) -> None:
-    """Have this process sent `death_signal` when process `parent`, its parent, ends, however it ends."""
+    """Have the kernel send this process `death_signal` when its parent `parent` ends, however it ends."""
     _process_control(_SET_PARENT_DEATH_SIGNAL, death_signal)
-    if os.getppid() != parent:  # it ended before the call
+    if os.getppid() != parent:  # the parent ended before the call
         os.kill(os.getpid(), death_signal)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own parent ends, so that none is out of reach."""
+    """Become the parent of every descendant whose own parent ends, so that all stay within reach."""
     _process_control(_SET_CHILD_SUBREAPER, 1)
 
 
 def hold_stop_signals() -> None:
-    """Let them wait until `listen_to_stop_signals`."""
+    """Hold stop signals back until `listen_to_stop_signals`."""
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
 
 
 def listen_to_stop_signals(handle: Callable[[signal.Signals], None]) -> None:
-    """Pass stop signals to `handle`, held ones too. A hang-up that was to be ignored (nohup) stays ignored."""
+    """Pass stop signals to `handle`, held ones too. An ignored hang-up (nohup) stays ignored."""
     for number in STOP_SIGNALS:
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda received, _frame: handle(signal.Signals(received)))
@@ -59,7 +59,7 @@ def descendants(ancestor: int) -> list[int]:
                 (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
             )
         except (OSError, ValueError):
-            continue  # it ended meanwhile
+            continue  # the process ended meanwhile
         if state not in "ZX":
             children[int(parent)].append(int(entry.name))
     found = [ancestor]

@@ -1,4 +1,4 @@
-"""Headers that keep a page to itself: nothing is loaded from elsewhere, framed, or guessed."""
+"""Security headers: a page loads nothing from elsewhere, cannot be framed, and has no guessed content type."""
 
 from collections.abc import Awaitable, Callable
 

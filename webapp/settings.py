@@ -1,6 +1,6 @@
-"""All settings of the web application and its workers. The environment is read here and nowhere else.
+"""All settings of the web application and its workers. Nothing else reads the environment.
 
-DATABASE_URL and REDIS_URL put PostgreSQL and another Redis in place of the embedded ones.
+DATABASE_URL and REDIS_URL replace the embedded database and Redis by others.
 """
 
 from pathlib import Path
@@ -13,31 +13,29 @@ from webapp.database_address import database
 BASE_FOLDER = Path(__file__).resolve().parent.parent
 
 DATA_FOLDER = environment.folder("PLACETO_DATA", BASE_FOLDER / "data")
-"""Uploads, the embedded database, the embedded Redis, the secret key: everything that is kept."""
+"""The folder of all stored data: uploads, the embedded database and Redis, the secret key."""
 
-UPLOAD_LIMIT_BYTES = environment.whole_number(
-    "PLACETO_UPLOAD_LIMIT_BYTES", 256 * 1024**2, lowest=1024, highest=2 * 1024**3
-)
-"""The most that may be uploaded at once, both files together; a body over it is refused before it is spooled."""
+UPLOAD_LIMIT_BYTES = environment.integer("PLACETO_UPLOAD_LIMIT_BYTES", 256 * 1024**2, lowest=1024, highest=2 * 1024**3)
+"""The largest upload, both files together; a larger body is refused before it is spooled."""
 FORM_LIMIT_BYTES = 1024**2
 """The largest body of any other request."""
 
 FAMILIES_FOLDER = environment.folder("PLACETO_FAMILIES", DATA_FOLDER / "families")
-"""Graphs of the families that policies are trained on, prepared: a cache, made anew where it lacks one."""
+"""The cache of prepared graphs of the families that policies are trained on."""
 DEFAULT_POLICY = Path(environment.text("PLACETO_DEFAULT_POLICY", str(BASE_FOLDER / "policies" / "default.safetensors")))
-"""The policy that comes with a release, offered to everybody where there is such a file."""
+"""The file of the policy that comes with a release, if there is one."""
 
 HEARTBEAT_SECONDS = environment.seconds("PLACETO_HEARTBEAT_SECONDS", 10.0, lowest=0.1, highest=600.0)
-"""How often a worker shows in the row that it is alive, and how often the reaper looks."""
+"""The time between two heartbeats of a worker, and between two rounds of a reaper."""
 STALE_AFTER_SECONDS = 6 * HEARTBEAT_SECONDS
 """A job whose heartbeat is older than this is queued again."""
-MOST_ATTEMPTS = environment.whole_number("PLACETO_MOST_ATTEMPTS", 5, lowest=1, highest=100)
-"""A job that was given up by its workers this often has failed."""
+MOST_ATTEMPTS = environment.integer("PLACETO_MOST_ATTEMPTS", 5, lowest=1, highest=100)
+"""A job fails when its worker has stopped unexpectedly this many times."""
 
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)
 ALLOWED_HOSTS = [*environment.names("ALLOWED_HOSTS", ()), "localhost", "127.0.0.1", "[::1]"]
-"""Names this application answers to; always this machine's own, by which its health is asked."""
+"""Host names that the application answers to; always this machine's own, which health checks use."""
 CSRF_TRUSTED_ORIGINS = environment.names("CSRF_TRUSTED_ORIGINS", ())
 
 INSTALLED_APPS = [
@@ -106,7 +104,7 @@ CELERY_BROKER_URL = broker_address(
     environment.text("REDIS_URL", f"redis+socket://{quote(str(DATA_FOLDER / 'redis' / 'redis.sock'))}")
 )
 NOTICES_URL = redis_address(CELERY_BROKER_URL)
-"""The Redis that carries notices of news to waiting viewers: the broker's."""
+"""The Redis for notices to waiting viewers: the broker's."""
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,
     "socket_connect_timeout": 3,

@@ -1,4 +1,4 @@
-"""Which files of `frontend/` are served."""
+"""Serves the files of `frontend/`."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +12,7 @@ _NOT_SERVED = ["node_modules", "package*.json", "tsconfig*.json", "vendor.mjs", 
 
 
 class FrontendFinder(FileSystemFinder):
-    """Finds the modules, styles and vendored libraries, and none of what they are made with."""
+    """Finds the modules, styles and vendored libraries, but not the build files."""
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, Storage]]:
         """Every served file."""
@@ -20,7 +20,7 @@ class FrontendFinder(FileSystemFinder):
 
 
 class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise is untyped
-    """WhiteNoise, with each small file as one answer: Django cannot stream a file object under ASGI."""
+    """WhiteNoise that sends each small file whole: Django cannot stream a file object under ASGI."""
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:

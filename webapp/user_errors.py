@@ -1,4 +1,4 @@
-"""The one place where a mistake of a user's becomes an HTTP answer."""
+"""Turns users' mistakes into HTTP answers, here and nowhere else."""
 
 import logging
 import uuid
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 ModelType = TypeVar("ModelType", bound=Model)
 
 Errors = Mapping[str, Sequence[str]]
-"""field → sentences; the empty field is for what belongs to none"""
+"""field → sentences; the empty field is for sentences without a field"""
 
 
 def status_of(error: api.PlacetoError) -> HTTPStatus:
@@ -31,7 +31,7 @@ def status_of(error: api.PlacetoError) -> HTTPStatus:
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Whether the client asked for JSON (a script) rather than a page."""
+    """Whether the client prefers JSON (a script) to a page."""
     return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
 
 
@@ -44,7 +44,7 @@ def error_answer(request: HttpRequest, status: int, errors: Errors) -> HttpRespo
 
 
 def row_or_404(rows: QuerySet[ModelType], row_id: uuid.UUID | str, what: str) -> ModelType:
-    """The row of that id. Raises Http404, which names `what` it would be, where there is none such."""
+    """The row with that id. Raises Http404, which names its kind `what`, if there is none."""
     try:
         found = rows.filter(pk=uuid.UUID(str(row_id))).first()
     except ValueError:
@@ -55,7 +55,7 @@ def row_or_404(rows: QuerySet[ModelType], row_id: uuid.UUID | str, what: str) ->
 
 
 def conflict(request: HttpRequest, sentence: str, page: HttpResponse) -> HttpResponse:
-    """Nothing was done, since the row is not (any more) as it would have to be: 409, or `page` with a notice."""
+    """The answer when the row's state does not allow the action: 409, or `page` with a notice."""
     if wants_json(request):
         return error_answer(request, HTTPStatus.CONFLICT, {"": [sentence]})
     messages.info(request, sentence)
@@ -68,7 +68,7 @@ def refused_form(
     page: Callable[..., HttpResponse],
     status: HTTPStatus = HTTPStatus.BAD_REQUEST,
 ) -> HttpResponse:
-    """The form's errors: as JSON, or on `page(status=...)`, the page that shows the form again."""
+    """The form's errors: as JSON, or on `page(status=...)`, which shows the form again."""
     if wants_json(request):
         return error_answer(request, status, form_errors(form))
     return page(status=status)
@@ -83,15 +83,15 @@ def form_errors(form: BaseForm) -> dict[str, list[str]]:
 
 
 def add_to_form(form: BaseForm, error: api.PlacetoError, field: str) -> None:
-    """Put the engine's sentence at the field that it names, or else at `field`."""
+    """Put the engine's error at the field that it names, or else at `field`."""
     form.add_error(error.field if error.field in form.fields else field, str(error))
 
 
 class UserErrorMiddleware(MiddlewareMixin):
-    """Answers for a typed error of the engine that no view has put at a field."""
+    """Answers an error of the engine that no view has handled."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """None for any other exception."""
+        """An answer to a PlacetoError; None for any other exception."""
         if isinstance(exception, api.PlacetoError):
             return error_answer(request, status_of(exception), {exception.field: [str(exception)]})
         return None

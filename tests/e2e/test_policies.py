@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.steps import create_project, expect_status, part, upload
 
 pytestmark = pytest.mark.e2e
-ZERO_SHOT = "Zero-shot: only what the policy proposes at once"
+ZERO_SHOT = "Zero-shot: only the policy's first proposals"
 
 
 def test_train_a_policy_and_apply_it(page: Page, training_graph: Path, tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def test_the_console_shows_all_but_records_of_no_concern(lines: list[str], shown
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ([], "it said nothing"),
-        (["", "  "], "it said nothing"),
+        ([], "it printed nothing"),
+        (["", "  "], "it printed nothing"),
         (["starting", "port taken", ""], "port taken"),
         (["Traceback (most recent call last):", '  File "x", line 1', "    x()", "a.b.OddError: too odd"], "too odd"),
         (

@@ -85,7 +85,7 @@ def test_pages_of_what_has_happened_do_without_reading_the_policy_again(
 
 
 BAD_FIELDS = [
-    ({"policy": "x"}, "policy", "The chosen policy has been deleted, or is no longer among those that are offered"),
+    ({"policy": "x"}, "policy", "The chosen policy has been deleted or is no longer offered"),
     ({"method": "random"}, "policy", "random takes no policy; allowed: "),
     ({"preset": "paper"}, "preset", "with a policy; allowed: fast, as in the policy, or no policy"),
     ({"zero_shot": "on", "policy": ""}, "zero_shot", "Zero-shot needs a policy; choose one."),
@@ -118,7 +118,7 @@ def test_one_that_went_before_its_run_began_is_told(client: Client, real_graph: 
     run = Run.objects.get()
     place_run(run.id)
     run.refresh_from_db()
-    assert (run.status, run.error) == (Run.FAILED, "Small: it has been deleted; allowed: a policy that is there")
+    assert (run.status, run.error) == (Run.FAILED, "Small: it has been deleted; allowed: an existing policy")
 
 
 def test_the_methods_of_a_comparison_that_take_one_begin_from_it(

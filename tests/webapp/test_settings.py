@@ -17,13 +17,13 @@ from webapp.database_address import database
 
 
 @pytest.mark.parametrize("value", ["", "abc", "1.5", "9", "101", "nan"])
-def test_a_whole_number_is_in_its_range(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_an_integer_is_in_its_range(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("NUMBER", value)
     if not value:
-        assert environment.whole_number("NUMBER", 50, lowest=10, highest=100) == 50
+        assert environment.integer("NUMBER", 50, lowest=10, highest=100) == 50
         return
     with pytest.raises(ImproperlyConfigured, match=r"^NUMBER=.* allowed: an integer from 10 to 100$"):
-        environment.whole_number("NUMBER", 50, lowest=10, highest=100)
+        environment.integer("NUMBER", 50, lowest=10, highest=100)
 
 
 @pytest.mark.parametrize("value", ["abc", "0", "inf", "nan", "-1", "601"])

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 
 JSON = {"accept": "application/json"}
 STALE = timedelta(seconds=settings.STALE_AFTER_SECONDS + 1)
-KEPT = "This is what it had learned after {} s of training, as it was last kept."
+KEPT = "This is its last saved state, after {} s of training."
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def test_stopping_it_keeps_what_it_has_learned(client: Client, policy: Policy, m
     assert (again.status_code, again.json()["errors"][""]) == (409, ["This training had already ended."])
 
 
-@pytest.mark.parametrize(("rows", "sentence"), [(0, ", but was tried on no held-out graph."), (1, ".")])
+@pytest.mark.parametrize(("rows", "sentence"), [(0, ", but was not evaluated on held-out graphs."), (1, ".")])
 def test_a_stopped_one_tells_whether_anything_was_held_out(
     client: Client, policy: Policy, rows: int, sentence: str
 ) -> None:
@@ -144,7 +144,7 @@ def expect_kept(client: Client, policy: Policy, status: str, second: int) -> Non
     assert not SavedState.objects.exists()
     page = client.get(f"/policies/{policy.id}/").content.decode()
     assert policy.note in page
-    assert "what it had learned can be applied, but was tried on no held-out graph." in page
+    assert "what it had learned can be applied, but was not evaluated on held-out graphs." in page
 
 
 def test_stopped_while_its_worker_dies(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +235,7 @@ def test_a_state_that_cannot_be_read_is_told(client: Client, policy: Policy, mon
     client.post(f"/policies/{policy.id}/cancel/")
     reaper.reap(Policy)
     page = client.get(f"/policies/{policy.id}/").content.decode()
-    assert "What it had learned until then was kept, but cannot be read any more." in page
+    assert "Its last saved state can no longer be read." in page
     assert "before it had learned anything" not in page
     assert not SavedState.objects.exists()
 
@@ -260,7 +260,7 @@ def test_a_state_is_never_applied_to_another_training(
     policy.refresh_from_db()
     assert policy.status == Policy.DONE
     page = client.get(f"/policies/{policy.id}/").content.decode()
-    assert "The training was interrupted and has begun again from the start: its graphs, or the version" in page
+    assert "The training was interrupted and has started again, because" in page
 
 
 def test_a_state_has_the_identity_of_its_training(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,7 +222,7 @@ def test_more_viewers_than_the_server_takes_are_told_to_ask_for_pages(
     monkeypatch.setattr("webapp.pages.events.MOST_STREAMS", 0)
     response = asyncio.run(AsyncClient().get(f"/runs/{run.id}/events", headers={"accept": "application/json"}))
     assert response.status_code == 503
-    assert response.json() == {"errors": {"": ["0 viewers are watching; events.json has the same events."]}}
+    assert response.json() == {"errors": {"": ["0 streams are open already; events.json has the same events."]}}
 
 
 def test_news_come_at_once_again_after_redis_was_away(

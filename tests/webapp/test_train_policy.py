@@ -93,7 +93,7 @@ BAD_FIELDS = [
     ({"name": "a\u202eb"}, "name", "The name has characters that cannot be shown"),
     ({"families": []}, "families", "There is nothing to train on; choose a family, or a graph below."),
     ({"families": ["magic"]}, "families", "magic is not one of the available choices"),
-    ({"graphs": ["x"]}, "graphs", "A chosen graph has been deleted, or is no longer among those that are offered"),
+    ({"graphs": ["x"]}, "graphs", "A chosen graph has been deleted or is no longer offered"),
     ({"clusters": " \n"}, "clusters", "required"),
     ({"clusters": "2xK80\n0xK80"}, "clusters", "Cluster 2 of 2, one a line: "),
     ({"clusters": "2xK80\n0xK80"}, "clusters", "0 devices; allowed: 1 to 64 devices"),
@@ -271,7 +271,7 @@ def test_a_graph_that_was_deleted_meanwhile_is_told(policy: Policy, real_graph: 
     real_graph.delete()
     train_policy(policy.id)
     policy.refresh_from_db()
-    assert policy.error == f"{real_graph.name}: it has been deleted meanwhile; allowed: a graph that is there"
+    assert policy.error == f"{real_graph.name}: it has been deleted meanwhile; allowed: an existing graph"
 
 
 @pytest.mark.usefixtures("transactional_db")

@@ -176,7 +176,7 @@ def test_it_is_deleted_unless_a_run_uses_it(client: Client, policy: Policy, run:
     Run.objects.update(policy=policy, policy_name=policy.name, policy_digest=policy.digest)
     refused = client.post(f"/policies/{policy.id}/delete/", headers=JSON)
     assert refused.status_code == 409
-    assert "A run that has not ended uses this policy" in refused.json()["errors"][""][0]
+    assert "An unfinished run uses this policy" in refused.json()["errors"][""][0]
     Run.objects.update(status=Run.DONE)
     assert client.post(f"/policies/{policy.id}/delete/").headers["Location"] == "/policies/"
     assert not Policy.objects.exists()

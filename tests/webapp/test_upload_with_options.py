@@ -146,7 +146,7 @@ BAD_OPTIONS = [
     (
         {"profile_kind": "K80"},
         "profile_kind",
-        "measured on: K80 without measured times; allowed: it beside RunMetadata",
+        "measured on: K80 without measured times; allowed: only beside RunMetadata",
     ),
     ({"profile_kind": "TPU"}, "profile_kind", "TPU is not one of the available choices"),
 ]

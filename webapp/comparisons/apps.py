@@ -1,4 +1,4 @@
-"""Comparisons: several methods on one graph and cluster, as one thing."""
+"""Comparisons: several methods on one graph and cluster."""
 
 from django.apps import AppConfig
 

@@ -13,12 +13,12 @@ from webapp.user_errors import add_to_form
 
 MOST_RUNS = 200
 FIRST_CHOICE = ("auto", "local_search", "heft", "random")
-"""chosen when the form is opened: quick ones"""
+"""quick methods, chosen when the form opens"""
 
 
 @dataclass(frozen=True, slots=True)
 class MethodChoice:
-    """What the form shows of one method."""
+    """One method in the form."""
 
     box: BoundWidget
     info: api.Method
@@ -27,7 +27,7 @@ class MethodChoice:
 
 
 class ComparisonForm(ProblemForm):
-    """Devices, methods, policy, seeds, budget. `request`, made of valid fields, is what is started."""
+    """Devices, methods, policy, seeds, budget. Valid fields make `request`, the comparison to start."""
 
     methods = forms.MultipleChoiceField(label="Methods", widget=forms.CheckboxSelectMultiple)
     seeds = forms.IntegerField(label="Seeds", initial=3, help_text="Runs of each method, with the seeds 0, 1, …")
@@ -47,7 +47,7 @@ class ComparisonForm(ProblemForm):
                 )
 
     def method_choices(self) -> list[MethodChoice]:
-        """A row a method: the box to check it, and its presets."""
+        """One row for each method: its check box and its presets."""
         infos = {method.name: method for method in api.methods()}
         boxes = {str(box.data["value"]): box for box in self["methods"]}
         return [
@@ -81,7 +81,7 @@ class ComparisonForm(ProblemForm):
         return data
 
     def _settings(self, methods: list[str]) -> dict[str, dict[str, api.Json]]:
-        """The presets of the chosen methods, where they are other than the default."""
+        """The presets of the chosen methods that differ from the default."""
         presets = {info.name: info.presets for info in api.methods()}
         chosen = {method: self.cleaned_data.get(preset_name(method)) for method in methods}
         return {
@@ -90,5 +90,5 @@ class ComparisonForm(ProblemForm):
 
 
 def preset_name(method: str) -> str:
-    """The field of its presets."""
+    """The name of the field for the presets of `method`."""
     return f"preset_{method}"

@@ -1,4 +1,4 @@
-"""What the web does to comparisons: start one, cancel all of it, delete it."""
+"""Starts, cancels and deletes comparisons."""
 
 from django.db import transaction
 
@@ -12,7 +12,7 @@ from webapp.runs.models import Run
 
 
 def start(graph: Graph, request: api.ComparisonRequest, policy: Policy | None = None) -> Comparison:
-    """Queue all its runs on a graph that is ready: seed by seed, so that every method soon has something to show.
+    """Queue the runs on a graph that is ready, seed by seed, so that every method soon shows a result.
 
     `policy`: the row of the request's policy.
     """
@@ -41,19 +41,19 @@ def start(graph: Graph, request: api.ComparisonRequest, policy: Policy | None = 
 
 
 def cancel(comparison: Comparison) -> int:
-    """Cancel what has not ended; how many runs that were."""
+    """Cancel the runs that have not ended; returns how many."""
     return sum(cancel_job(run) for run in runs_of(comparison))
 
 
 def delete(comparison: Comparison) -> None:
-    """Away with it and its runs; workers on them stop at their next look."""
+    """Delete it and its runs; workers notice and stop."""
     with transaction.atomic():
         Run.objects.filter(compared__comparison=comparison).delete()
         comparison.delete()
 
 
 def runs_of(comparison: Comparison) -> list[Run]:
-    """Its runs: the methods in their order, the seeds of each in theirs."""
+    """Its runs, in the order of the methods, then of the seeds."""
     assert isinstance(comparison.methods, list)
     order = {str(method): index for index, method in enumerate(comparison.methods)}
     found = (

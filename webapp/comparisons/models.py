@@ -15,7 +15,7 @@ from webapp.runs.models import Run
 class Comparison(models.Model):
     """Several methods on one graph and cluster, each with the same seeds and budget.
 
-    It has no state of its own: its runs are runs like all others, and it is where they are.
+    It stores no state of its own: its state is that of its runs, which are ordinary runs.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -23,21 +23,21 @@ class Comparison(models.Model):
     cluster = JsonTextField()
     """cluster JSON of docs/formats.md"""
     methods = JsonTextField()
-    """[names], as they were chosen"""
+    """[names], in the order chosen"""
     seeds = models.PositiveIntegerField()
-    """how many each method has, from 0 on"""
+    """runs of each method, with the seeds 0, 1, …"""
     evaluations = models.BigIntegerField()
     """the budget of each run"""
     seconds = models.FloatField(null=True)
     """the budget of wall time of each run, or None"""
     drop_devices = models.BooleanField(default=False)
-    """whether the devices that the graph's file fixes count for nothing"""
+    """whether to ignore the devices that the graph's file fixes"""
     settings = JsonTextField(default=dict)
-    """{method: its settings}, where they are other than its defaults"""
+    """{method: its settings}, where they differ from the defaults"""
     policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="comparisons")
-    """the trained policy that its methods begin from, those that take one; None: none, or it has been deleted since"""
+    """the trained policy for the methods that take one; None: none chosen, or deleted since"""
     policy_name = models.CharField(max_length=200, default="", blank=True)
-    """of that policy, empty where there is none; stays when the policy goes"""
+    """of that policy, empty without one; kept when the policy is deleted"""
     policy_digest = models.CharField(max_length=64, default="", blank=True)
     """SHA-256 of its file"""
     created_at = models.DateTimeField(auto_now_add=True)
@@ -50,13 +50,13 @@ class Comparison(models.Model):
 
     @property
     def settings_of_methods(self) -> dict[str, dict[str, api.Json]]:
-        """The same, typed."""
+        """`settings`, typed."""
         assert isinstance(self.settings, dict)
         return {method: values for method, values in self.settings.items() if isinstance(values, dict)}
 
     @property
     def presets(self) -> list[tuple[str, str]]:
-        """Method for people and preset, of those that have one other than the default."""
+        """(label, preset) of each method whose preset differs from the default."""
         labels = method_labels()
         own = self.settings_of_methods.items()
         return [(labels.get(method, method), str(values["preset"])) for method, values in own if "preset" in values]

@@ -1,4 +1,4 @@
-"""Runs as the engine's outcomes: what a comparison's table, figure and report are made of."""
+"""Turns runs into the engine's outcomes, for a comparison's table, figure and report."""
 
 from engine import api
 from webapp.runs.models import Answer, Run
@@ -8,7 +8,7 @@ CANCELLED = "cancelled before it found a placement that fits the memory"
 
 
 def outcome_of(run: Run) -> api.Outcome:
-    """`run` as it is now; where it works, what it has found so far."""
+    """The outcome of `run`; while it works, the outcome so far."""
     listener = summary_of(run)
     answer = _answer_of(run)
     reason = run.error if run.status == Run.FAILED else ""

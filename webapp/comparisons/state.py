@@ -1,4 +1,4 @@
-"""How a comparison stands: a row a method with its band, made of what its runs' rows and summaries say now."""
+"""The current state of a comparison, computed from the rows and summaries of its runs."""
 
 import uuid
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ EVENT_TYPE, EVENT_VERSION = "comparison", 1
 
 
 def state_of(runs: Sequence[Run], outcomes: Sequence[api.Outcome]) -> dict[str, api.Json]:
-    """For scripts: how far it is, and a row a method with its band."""
+    """For scripts: the progress, and one row with a band for each method."""
     return {
         "total": len(outcomes),
         "ended": sum(outcome.ended for outcome in outcomes),
@@ -28,7 +28,7 @@ def state_of(runs: Sequence[Run], outcomes: Sequence[api.Outcome]) -> dict[str, 
 
 
 def status_of(runs: Sequence[Run]) -> str:
-    """In the words of a run."""
+    """The status, in the words of a run."""
     if all(run.has_ended for run in runs):
         return Run.DONE
     return Run.RUNNING if any(run.has_ended or run.status == Run.RUNNING for run in runs) else Run.QUEUED
@@ -36,23 +36,23 @@ def status_of(runs: Sequence[Run]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonEvents:
-    """The events of a comparison: there is one at a time, its state now.
+    """The events of a comparison: only one at a time, its current state.
 
-    Its number counts the changes of its runs, so that a viewer gets it where it is another than the one it has; it is
-    made of the runs' rows when somebody looks, and stored nowhere.
+    The number counts the changes of the runs, so that a viewer gets the event only after a change. The event is
+    computed from the runs' rows for each request and never stored.
     """
 
     comparison_id: uuid.UUID
     what: str = "comparison"
     rest_seconds: float = 1.0
-    """each look is at all of its runs"""
+    """each look reads all of its runs"""
 
     def job_ids(self) -> list[uuid.UUID]:
-        """Its runs."""
+        """The ids of its runs."""
         return list(ComparedRun.objects.filter(comparison_id=self.comparison_id).values_list("run_id", flat=True))
 
     def look(self, seq: int, limit: int) -> Look | None:
-        """The state where its number is not `seq`; None where the comparison has been deleted."""
+        """The state, with an event unless its number is `seq`; None if the comparison has been deleted."""
         comparison = Comparison.objects.only("methods").filter(id=self.comparison_id).first()
         if comparison is None:
             return None

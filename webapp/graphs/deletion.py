@@ -1,4 +1,4 @@
-"""Graphs, their profiles and the files of both go together."""
+"""Deletes graphs and their profiles with the files of both."""
 
 from functools import partial
 
@@ -9,9 +9,9 @@ from webapp.graphs.models import Graph
 
 
 def delete_graphs(graphs: QuerySet[Graph]) -> None:
-    """Delete rows, and files once that is certain. A worker that is at one of them stores nothing more."""
+    """Delete the rows, and the files after the commit. A worker on one of them stores nothing more."""
     for graph in list(graphs):
-        # before the rows go, and with them their ids
+        # before the rows are deleted, and their ids with them
         paths = [*graph.paths, *(profile.times_path for profile in graph.profiles.all())]
         graph.delete()
         for path in paths:

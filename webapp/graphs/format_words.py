@@ -6,10 +6,10 @@ from engine import api
 
 
 def format_words(suffix: str) -> str:
-    """`MetaGraphDef (.meta)`; the suffix alone where no format has it."""
+    """`MetaGraphDef (.meta)`; the suffix alone if it belongs to no format."""
     return f"{api.FORMATS[suffix].words} ({suffix})" if suffix in api.FORMATS else suffix
 
 
 def formats_sentence(suffixes: Iterable[str]) -> str:
-    """All that may be uploaded: `GraphDef (.pb), node-link JSON (.json).`"""
+    """The formats of `suffixes`: `GraphDef (.pb), node-link JSON (.json).`"""
     return ", ".join(map(format_words, suffixes)) + "."

@@ -20,25 +20,25 @@ from webapp.user_errors import add_to_form
 
 TIMES_SUFFIX = ".pb"
 GROUPS_ALLOWED = "an integer from 1, or all"
-NO_WHOLE_NUMBER = {"invalid": "Enter an integer."}
+NOT_AN_INTEGER = {"invalid": "Enter an integer."}
 EXAMPLES = {"trips": "while=40", "sizes": "Where=100"}
 MOST_ROWS = 50
-"""loops, or sizes, that have a field of their own when a graph is read again"""
+"""loops, or sizes, with a field of their own when a graph is read again"""
 
 
 def _lines(example: str) -> forms.Textarea:
-    """A field for a line a name."""
+    """A field with one line for each name."""
     return forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": example})
 
 
 class OptionsForm(forms.Form):
-    """How a graph is to be read. `options`, made of valid fields, is what the row keeps."""
+    """How to read a graph. Valid fields make `options`, which the row stores."""
 
     batch_size = forms.IntegerField(
         label="Batch size",
         required=False,
         help_text="For inputs whose first dimension the file leaves open.",
-        error_messages=NO_WHOLE_NUMBER,
+        error_messages=NOT_AN_INTEGER,
     )
     groups = forms.CharField(
         label="Groups",
@@ -92,7 +92,7 @@ class OptionsForm(forms.Form):
         field.choices = [("", "all devices of this class"), *((kind.name, kind.name) for kind in api.device_kinds())]
 
     def clean_batch_size(self) -> int | None:
-        """The engine says what is allowed."""
+        """The engine checks it."""
         batch_size: int | None = self.cleaned_data["batch_size"]
         with _sentence_at_field():
             api.ReadingOptions(batch_size=batch_size)
@@ -104,22 +104,22 @@ class OptionsForm(forms.Form):
             return _groups(self.cleaned_data["groups"])
 
     def clean_input_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Name → shape; the engine says what is allowed."""
+        """Name → shape; the engine checks them."""
         with _sentence_at_field():
             return dict(
                 api.ReadingOptions(input_shapes=parse_input_shapes(self.cleaned_data["input_shapes"])).input_shapes
             )
 
     def clean_trips(self) -> dict[str, int]:
-        """Name of a loop → trips; the engine says what is allowed."""
+        """Name of a loop → trips; the engine checks them."""
         return self._clean_counts("trips")
 
     def clean_sizes(self) -> dict[str, int]:
-        """Name of an op → length; the engine says what is allowed."""
+        """Name of an op → length; the engine checks them."""
         return self._clean_counts("sizes")
 
     def clean(self) -> dict[str, Any]:
-        """Make `options`; the engine's sentences go to the fields."""
+        """Make `options`; the engine's errors appear at the fields."""
         super().clean()
         data = self.cleaned_data
         try:
@@ -140,7 +140,7 @@ class OptionsForm(forms.Form):
 
     @property
     def times_file(self) -> IncomingFile | None:
-        """The second file, where one was sent."""
+        """The file of measured times, if one was sent."""
         return cast(IncomingFile | None, self.cleaned_data.get("run_metadata"))
 
     def _clean_counts(self, kind: str) -> dict[str, int]:
@@ -148,7 +148,7 @@ class OptionsForm(forms.Form):
             return _checked(kind, parse_named_numbers(self.cleaned_data[kind], kind, EXAMPLES[kind]))
 
     def _check_files(self) -> None:
-        """Raise what is wrong with the files, seen from outside."""
+        """Raise GraphError for the wrong number of files, a wrong suffix or an empty file."""
         sent = [(name, file) for name in self.files for file in self.files.getlist(name)]
         extra = [file.name or "" for name, file in sent if name not in self.fields]
         if extra or len(sent) > len(self.files):
@@ -173,11 +173,11 @@ class OptionsForm(forms.Form):
             and not self.cleaned_data.get("keep_times")
         ):
             what = f"{kind} without measured times"
-            raise api.SettingsError(what, where="measured on", allowed="it beside RunMetadata", field="profile_kind")
+            raise api.SettingsError(what, where="measured on", allowed="only beside RunMetadata", field="profile_kind")
 
 
 class UploadForm(OptionsForm):
-    """A graph's file, and how it is to be read."""
+    """A graph's file, and how to read it."""
 
     file = forms.FileField(
         label="Graph file",
@@ -189,17 +189,17 @@ class UploadForm(OptionsForm):
 
     @staticmethod
     def limit_bytes() -> int:
-        """The most that is taken, both files together."""
+        """The largest upload, both files together."""
         return int(settings.UPLOAD_LIMIT_BYTES)
 
 
 class AgainForm(OptionsForm):
-    """A graph that is there, to be read with other options."""
+    """A stored graph, to be read with other options."""
 
     leaves_nothing_open: bool
-    """whether the file says itself all but the groups, so that the other fields need not be shown"""
+    """whether the file fixes everything but the groups, so that the form hides the other fields"""
     batch_hint: tuple[int, int] | None
-    """how many ops a batch size makes known, and of how many: then its field stands where the page says so"""
+    """(ops that a batch size gives a cost, ops without one): the page then shows the field beside these numbers"""
     form_id = "read-again"
 
     keep_times = forms.BooleanField(label="Keep the measured times", required=False)
@@ -250,23 +250,23 @@ class AgainForm(OptionsForm):
         return [(row, self[row.key]) for row in self._rows["sizes"]]
 
     def id_for_trips(self, name: str) -> str:
-        """Of the field at which the trips of this loop can be said."""
+        """The id of the field for the trips of this loop."""
         keys = [row.key for row in self._rows["trips"] if row.name == name] or ["trips"]
         return self[keys[0]].id_for_label
 
     def clean(self) -> dict[str, Any]:
-        """Take the rows with the lines."""
+        """Merge the rows into the lines."""
         for kind, rows in self._rows.items():
             if not self.has_error(kind):
                 self._take_rows(kind, rows)
         return super().clean()
 
     def _add_rows(self, kind: str, found: list[OpenCount]) -> None:
-        """A field for each of the first; lines remain for the others and for names that the reading did not find."""
+        """Add a field for each of the first; the others, and names that the reading did not find, stay lines."""
         rows = self._rows[kind] = found[:MOST_ROWS]
         for row in rows:
             self.fields[row.key] = forms.IntegerField(
-                label=row.label, required=False, help_text=row.words, error_messages=NO_WHOLE_NUMBER
+                label=row.label, required=False, help_text=row.words, error_messages=NOT_AN_INTEGER
             )
             self.initial[row.key] = self._given[kind].get(row.name, row.counted)
         with_field = {row.name for row in rows}
@@ -278,7 +278,7 @@ class AgainForm(OptionsForm):
             self.fields[kind].label = {"trips": "Trips of other loops", "sizes": "Sizes of other ops"}[kind]
 
     def _take_rows(self, kind: str, rows: list[OpenCount]) -> None:
-        """Into `cleaned_data[kind]`; what stays as it was counted without anybody's word stays open."""
+        """Put the rows into `cleaned_data[kind]`; a number that the user has not changed stays open."""
         lines: dict[str, int] = self.cleaned_data.get(kind) or {}
         counts = dict(lines)
         for row in rows:
@@ -307,14 +307,14 @@ class SampleForm(forms.Form):
         field.initial = next(iter(api.samples()), None)
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Name, what it is, and what more there is to say of it: the label before and after its first comma."""
+        """(name, label up to its first comma, the rest of the label)."""
         parts = [(name, label.partition(",")) for name, label in api.samples().items()]
         return [(name, what, more.strip()) for name, (what, _, more) in parts]
 
 
 @contextmanager
 def _sentence_at_field() -> Iterator[None]:
-    """The engine's sentence becomes that of the field that is being cleaned."""
+    """Show an error of the engine at the field that is being cleaned."""
     try:
         yield
     except api.PlacetoError as error:
@@ -322,7 +322,7 @@ def _sentence_at_field() -> Iterator[None]:
 
 
 def _checked(kind: str, counts: dict[str, int]) -> dict[str, int]:
-    """The same numbers. Raises SettingsError where the engine takes no such ones."""
+    """`counts`. Raises SettingsError if the engine does not allow them."""
     options = api.ReadingOptions(trips=counts) if kind == "trips" else api.ReadingOptions(sizes=counts)
     return dict(options.trips if kind == "trips" else options.sizes)
 

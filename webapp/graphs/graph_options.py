@@ -1,4 +1,4 @@
-"""The choices with which a graph is read and grouped, as its row keeps them."""
+"""The options with which a graph is read and grouped, as its row stores them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ DEFAULT_READING = api.ReadingOptions()
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
-    """Choices beside a graph's file."""
+    """Options beside a graph's file."""
 
     reading: api.ReadingOptions = DEFAULT_READING
     """signature, batch size, input shapes, trips of loops, sizes"""
     groups: int | None = api.DEFAULT_GROUPS
-    """merge to at most so many; None: no merging"""
+    """the most groups to merge into; None: no merging"""
     profile_kind: str | None = None
-    """the one kind of device for which measured times hold; None: every kind of their class"""
+    """the one kind of device with measured times; None: every kind of the class"""
 
     def to_json(self) -> dict[str, api.Json]:
         """For the row."""
@@ -26,7 +26,7 @@ class GraphOptions:
 
     @staticmethod
     def from_json(stored: Mapping[str, api.Json]) -> "GraphOptions":
-        """The inverse of `to_json`; an empty one (a row from before there were options) is the usual."""
+        """The inverse of `to_json`; an empty dict (a row older than options) gives the defaults."""
         if not stored:
             return GraphOptions()
         reading = cast(Mapping[str, api.Json], stored["reading"])
@@ -38,7 +38,7 @@ class GraphOptions:
 
     @property
     def words(self) -> str:
-        """What is other than usual, on one line: `batch size 32, 64 groups`; empty where nothing is."""
+        """The options that differ from the defaults, on one line: `batch size 32, 64 groups`."""
         parts = []
         if self.reading.signature:
             parts.append(f"signature {self.reading.signature}")
@@ -56,5 +56,5 @@ class GraphOptions:
 
 
 def groups_text(groups: int | None) -> str:
-    """As a person writes it: `128` or `all`."""
+    """As the user writes it: `128` or `all`."""
     return "all" if groups is None else str(groups)

@@ -1,4 +1,4 @@
-"""Uploaded files on their way in: written once, to the data folder, under a name that no user chose."""
+"""Receives uploaded files: written once, to the data folder, under names that no user chooses."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ else:
 
 
 class IncomingFile(BytesFile):
-    """A file that is gone when the request ends, unless it was moved to its place by then."""
+    """A file that is deleted when the request ends, unless it has been moved to its place."""
 
     def __init__(self, name: str | None, content_type: str | None) -> None:
         folder = Path(settings.DATA_FOLDER) / "incoming"
@@ -34,7 +34,7 @@ class IncomingFile(BytesFile):
         self._writer.write(chunk)
 
     def complete(self, size: int) -> None:
-        """All bytes are there: put them on the disk, for other processes to read."""
+        """Flush the complete file to the disk, for other processes to read."""
         self._writer.close()
         self.size = size
 
@@ -44,12 +44,12 @@ class IncomingFile(BytesFile):
         return self._digest.hexdigest()
 
     def move_to(self, path: Path) -> None:
-        """Take it out of the request's hands."""
+        """Move it to `path`, so that it outlives the request."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
         self.path.replace(path)
 
     def close(self) -> None:
-        """Delete it, if it was not moved."""
+        """Delete it unless it has been moved."""
         self._writer.close()
         self.path.unlink(missing_ok=True)
 
@@ -60,20 +60,20 @@ class IncomingFileHandler(FileUploadHandler):
     file: IncomingFile
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
-        """A file begins."""
+        """Begin a file."""
         super().new_file(*args, **kwargs)
         self.file = IncomingFile(self.file_name, self.content_type)
 
     def receive_data_chunk(self, raw_data: bytes, _start: int) -> None:
-        """Its next bytes."""
+        """Write its next bytes."""
         self.file.append(raw_data)
 
     def file_complete(self, file_size: int) -> IncomingFile:
-        """It is whole."""
+        """Return the complete file."""
         self.file.complete(file_size)
         return self.file
 
     def upload_interrupted(self) -> None:
-        """It never will be."""
+        """Delete an interrupted file."""
         if hasattr(self, "file"):
             self.file.close()

@@ -1,4 +1,4 @@
-"""Input shapes as people write them: one `name=1,224,224,3` a line."""
+"""Input shapes as text: one `name=1,224,224,3` a line."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Graphs: where they come from, how far their reading is, and what was read."""
+"""Graphs: their files, the progress of their reading, and its result."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -43,14 +43,14 @@ class Graph(StagedJob):
     content_hash = models.CharField(max_length=64, default="", blank=True)
     """SHA-256 of the file, empty until there is one"""
     options = JsonTextField(default=dict)
-    """GraphOptions.to_json(); empty: the usual ones"""
+    """GraphOptions.to_json(); empty: the defaults"""
     times_name = models.CharField(max_length=200, default="", blank=True)
-    """for people: the name of the file of measured times, empty where there is none"""
+    """for people: the name of the file of measured times, empty without one"""
     times_bytes = models.BigIntegerField(default=0)
     read_again_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="read_again")
-    """the graph whose file this one reads with other options"""
+    """the graph whose file this one also reads, with other options"""
     summary = JsonTextField(null=True)
-    """what was read (PreparedGraph.summary()); None until it is ready"""
+    """PreparedGraph.summary(); None until it is ready"""
 
     class Meta:
         ordering = ("-created_at",)
@@ -60,17 +60,17 @@ class Graph(StagedJob):
 
     @property
     def format(self) -> api.Format:
-        """The row of its file's format."""
+        """The format of its file."""
         return api.FORMATS[self.suffix]
 
     @property
     def source_path(self) -> Path:
-        """The file on this machine. Its name is made of the id alone: no text of a user is ever part of a path."""
+        """The file on this machine. Its name is the id: no user's text is ever part of a path."""
         return Path(settings.DATA_FOLDER) / "graphs" / f"{self.id}{self.suffix}"
 
     @property
     def times_path(self) -> Path:
-        """The file of measured times (RunMetadata), beside the first."""
+        """The file of measured times (RunMetadata), beside the graph's."""
         return self.source_path.with_suffix(".times")
 
     @property
@@ -85,18 +85,18 @@ class Graph(StagedJob):
 
     @property
     def own_options(self) -> GraphOptions:
-        """With which it is read."""
+        """Its options, typed."""
         assert isinstance(self.options, dict)
         return GraphOptions.from_json(self.options)
 
     @property
     def choices_words(self) -> str:
-        """What tells it from other graphs of the same file; empty where everything is as usual."""
+        """How its options differ from the defaults; empty where none does."""
         return ", ".join(filter(None, [self.own_options.words, "measured times" if self.has_times else ""]))
 
     @property
     def signatures(self) -> list[str]:
-        """Those that its file offers, as far as it has been read."""
+        """The signatures in its file, as far as it has been read."""
         summary = self.summary if isinstance(self.summary, dict) else {}
         offered = summary.get("signatures") or []
         assert isinstance(offered, list)
@@ -104,12 +104,12 @@ class Graph(StagedJob):
 
     @property
     def is_saved_model(self) -> bool:
-        """Whether its file is a SavedModel, so that one can be written placed too."""
+        """Whether its file is a SavedModel, so that a placed SavedModel can be written."""
         return self.suffix == SAVED_MODEL_SUFFIX
 
     @property
     def lacks_variables(self) -> bool:
-        """Whether its file is a SavedModel whose variables are not in it, as far as it has been read."""
+        """Whether its file is known to be a SavedModel without its variables."""
         summary = self.summary if isinstance(self.summary, dict) else {}
         return self.is_saved_model and summary.get("variables_stored") is False
 
@@ -120,13 +120,13 @@ class Graph(StagedJob):
 
 
 class PreparedBlob(models.Model):
-    """What a worker made of a graph. In the database, so that a GPU host needs nothing but database and broker."""
+    """The result of reading a graph. In the database, so that a GPU host needs only database and broker."""
 
     graph = models.OneToOneField(Graph, on_delete=models.CASCADE, primary_key=True, related_name="prepared")
     blob = models.BinaryField()
     """PreparedGraph.to_bytes()"""
     view = models.TextField()
-    """PreparedGraph.view() as JSON text: laid out once, sent many times"""
+    """PreparedGraph.view() as JSON text"""
 
     def __str__(self) -> str:
         return f"prepared {self.graph_id}"

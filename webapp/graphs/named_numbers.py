@@ -1,4 +1,4 @@
-"""Numbers by name as people write them: one `while=40` a line. Loops have trips so, and ops lengths of outputs."""
+"""Numbers by name, one `while=40` a line: trips of loops, lengths of ops' outputs."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ MOST_DIGITS = 19
 
 
 def parse_named_numbers(text: str, field: str, example: str) -> dict[str, int]:
-    """Name → number; whether it makes sense, the engine says. Raises SettingsError for `field` that names the line."""
+    """Name → number; the engine checks the range. Raises SettingsError for `field`, naming the line."""
     numbers: dict[str, int] = {}
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if len(lines) > MOST_LINES:

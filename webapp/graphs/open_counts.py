@@ -1,6 +1,6 @@
-"""What a person may count for the engine: trips of loops, sizes that depend on data, as a graph's reading found them.
+"""The counts that a user may give: trips of loops and sizes that depend on data, found by reading the graph.
 
-A summary of an earlier version says nothing of them: then nobody knows their names.
+Summaries of earlier versions lack them.
 """
 
 from collections.abc import Mapping
@@ -13,46 +13,46 @@ Summary = Mapping[str, Any]
 """PreparedGraph.summary(); older ones lack keys"""
 
 LONGEST_NAME = 44
-"""characters of a name that are shown"""
+"""characters of a name to show"""
 TRIPS_ORDER = ("assumed", "at most", "given", "length", "constant")
-"""sources of trips, those first that a person should look at"""
+"""sources of trips, the least certain first"""
 SIZES_ORDER = ("unknown", "bound", "given")
-"""of sizes that depend on data, likewise"""
+"""sources of sizes that depend on data, likewise"""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCount:
-    """A number that a person may give before the graph is read again."""
+    """A number that a user may give before the graph is read again."""
 
     kind: str
     """`trips` or `sizes`: the name of the option"""
     key: str
-    """of its field"""
+    """the name of its form field"""
     name: str
-    """of the loop or op"""
+    """the loop or op"""
     counted: int | None
-    """with which the graph was read; None where there is no number"""
+    """used when the graph was read; None if unknown"""
     words: str
-    """where that comes from"""
+    """the source of `counted`"""
 
     @property
     def label(self) -> str:
-        """The name as far as there is room."""
+        """The name, shortened."""
         return shortened_in_the_middle(self.name)
 
 
 def loops_in_order(summary: Summary) -> list[Mapping[str, Any]]:
-    """The loops, those first whose trips nobody knows."""
+    """The loops, those with unknown trips first."""
     return sorted(summary.get("loops") or [], key=lambda loop: TRIPS_ORDER.index(loop["source"]))
 
 
 def sizes_in_order(summary: Summary) -> list[Mapping[str, Any]]:
-    """The sizes that depend on data, those first that nobody has given."""
+    """The sizes that depend on data, those not given first."""
     return sorted(summary.get("sizes") or [], key=lambda size: SIZES_ORDER.index(size["source"]))
 
 
 def open_counts(summary: Summary) -> dict[str, list[OpenCount] | None]:
-    """What a person may say of each kind, each name once, in the order of the page; None where nobody has looked."""
+    """Kind → counts that a user may give, each name once, in the order of the page; None in an older summary."""
     loops = [loop for loop in loops_in_order(summary) if loop["source"] in api.OPEN_TRIPS]
     trips = {loop["name"]: (loop["trips"], api.TRIPS_FROM[loop["source"]]) for loop in loops}
     sizes = {size["name"]: (size["length"], api.SIZES_FROM[size["source"]]) for size in sizes_in_order(summary)}
@@ -68,7 +68,7 @@ def _numbered(kind: str, found: Mapping[str, tuple[int | None, str]]) -> list[Op
 
 
 def shortened_in_the_middle(name: str, longest: int = LONGEST_NAME) -> str:
-    """A name of at most so many characters: its ends tell the most."""
+    """The name, cut in its middle to `longest` characters."""
     if len(name) <= longest:
         return name
     half = (longest - 1) // 2
@@ -76,6 +76,6 @@ def shortened_in_the_middle(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def batch_hint(summary: Summary) -> tuple[int, int] | None:
-    """How many of the ops without a known cost a batch size makes known, and of how many; None where it does not."""
+    """(ops to which a batch size gives a cost, ops without one); None where a batch size helps none."""
     helps = summary.get("batch_helps")
     return (helps[0], helps[1]) if helps and helps[0] and summary.get("unknown_ops") else None

@@ -1,4 +1,4 @@
-"""Files that no row knows: what a process that was killed at the wrong moment has left behind."""
+"""Files without a row, left behind by killed processes."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from django.conf import settings
 from webapp.graphs.models import Graph
 
 OLD_SECONDS = 3600.0
-"""younger files may belong to an upload or a sample that is just coming in"""
+"""younger files may belong to an upload or a sample that is still being stored"""
 
 
 def remove_orphan_files() -> int:
@@ -18,7 +18,7 @@ def remove_orphan_files() -> int:
 
 
 def remove_old(unknown: Iterable[Path]) -> int:
-    """Remove those of files that no row knows that are old; returns how many."""
+    """Remove the old ones among files without a row; returns how many."""
     removed = 0
     for path in unknown:
         if time.time() - path.stat().st_mtime > OLD_SECONDS:

@@ -1,4 +1,4 @@
-"""What a worker does with a queued graph: build it if it is a sample, then read, cost and group it."""
+"""Reads a queued graph: builds it if it is a sample, then reads, costs and groups it."""
 
 import hashlib
 import uuid
@@ -16,7 +16,7 @@ from webapp.json_field import to_text
 
 
 def read_graph(graph_id: uuid.UUID) -> None:
-    """Claim the graph and read it; does nothing where there is nothing to claim."""
+    """Claim the graph and read it; do nothing if it cannot be claimed."""
     claim = Claim.take(Graph, graph_id)
     if claim is None:
         return

@@ -1,4 +1,4 @@
-"""The task of the `cpu` queue."""
+"""The task of the `cpu` queue that reads graphs."""
 
 import uuid
 

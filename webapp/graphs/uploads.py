@@ -1,4 +1,4 @@
-"""From uploaded files, a sample's name, or a graph that is there already, to a queued graph."""
+"""Makes a queued graph from uploaded files, a sample's name, or a stored graph."""
 
 import os
 import shutil
@@ -20,12 +20,12 @@ from webapp.projects.models import Project
 
 
 def limits() -> api.Limits:
-    """What reading one file may take."""
+    """The limits on reading one file."""
     return api.Limits(file_bytes=settings.UPLOAD_LIMIT_BYTES)
 
 
 def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, times: IncomingFile | None) -> Graph:
-    """Check the files, keep them, and queue the reading. Raises a PlacetoError; then nothing is kept."""
+    """Check and store the files, and queue the reading. Raises a PlacetoError and then stores nothing."""
     name = file.name or "graph"
     suffix = PurePath(name).suffix.lower()
     if suffix not in api.FORMATS:
@@ -55,8 +55,8 @@ def accept_sample(project: Project, sample: str) -> Graph:
 def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path | None, times_name: str = "") -> Graph:
     """Queue the reading of `graph`'s file with other options, as a graph of its own.
 
-    `times`: a file that was sent, or one that is there, to be called `times_name`. Raises a PlacetoError, or Http404
-    where the file is not there (any more); then nothing is kept.
+    `times`: an uploaded file, or a stored one to be called `times_name`. Raises a PlacetoError, or Http404 if the
+    graph's file is gone, and then stores nothing.
     """
     _check_choices(graph.suffix, options, graph.file_bytes, times)
     _check_times(times)
@@ -81,7 +81,7 @@ def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path |
 
 
 def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: IncomingFile | Path | None) -> None:
-    """Raise what is wrong with choices that do not go together."""
+    """Raise a PlacetoError for options that exclude each other."""
     row = api.FORMATS[suffix]
     if not row.options:
         _require_nothing_open(row, options)
@@ -95,7 +95,7 @@ def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: I
 
 
 def _check_times(times: IncomingFile | Path | None) -> None:
-    """Look into a file that was sent. Raises a PlacetoError at its own field."""
+    """Check an uploaded file of measured times. Raises a PlacetoError at its own field."""
     if not isinstance(times, IncomingFile):
         return
     try:
@@ -105,7 +105,7 @@ def _check_times(times: IncomingFile | Path | None) -> None:
 
 
 def _require_nothing_open(row: api.Format, options: GraphOptions) -> None:
-    """Such a file says all that there is to say."""
+    """Raise SettingsError for an option: the format takes none."""
     given = options.reading.to_json()
     for field, usual in DEFAULT_READING.to_json().items():
         if given[field] != usual:
@@ -115,7 +115,7 @@ def _require_nothing_open(row: api.Format, options: GraphOptions) -> None:
 
 @contextmanager
 def _files_of(graph: Graph) -> Iterator[None]:
-    """Whatever goes wrong, no file of `graph` is left."""
+    """Delete the files of `graph` if anything goes wrong."""
     try:
         yield
     except BaseException:
@@ -125,9 +125,9 @@ def _files_of(graph: Graph) -> Iterator[None]:
 
 
 def _share(source: Path, destination: Path) -> None:
-    """The same bytes under another name: no file of ours is ever changed. A copy where the disk has no hard links."""
+    """Link `source` at `destination`: stored files never change. Copy it if the disk has no hard links."""
     destination.parent.mkdir(mode=0o700, exist_ok=True)
-    os.utime(source)  # as young as an upload: no row knows the new name yet, and old leftovers are removed
+    os.utime(source)  # as young as an upload: without a row yet, an old file would be removed
     try:
         destination.hardlink_to(source)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Jobs: what workers do for rows, without losing or doubling it."""
+"""Jobs: work on rows that is neither lost nor done twice."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class JobsConfig(AppConfig):
 
 
 def _forget(instance: Any, **_: Any) -> None:
-    """A job that is deleted, by whatever way, takes its events and its state with it, in the same transaction."""
+    """Delete the events and the state of a deleted job, in the same transaction."""
     from webapp.jobs.models import Event, SavedState
     from webapp.jobs.notices import announce
 

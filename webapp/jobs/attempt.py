@@ -1,4 +1,4 @@
-"""How an attempt ends when it does not end well. The one place where a worker turns an exception into a row."""
+"""Turns a worker's exceptions into a failed job, here and nowhere else."""
 
 import logging
 import uuid
@@ -16,9 +16,9 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def attempt(claim: Claim[Any]) -> Iterator[None]:
-    """A user's mistake becomes the job's error; so does a fault of ours, as one neutral sentence with a number.
+    """Fail the job with the sentence of a PlacetoError; with a neutral sentence and a number for any other fault.
 
-    A lost claim ends the attempt and nothing else: whoever has the job now, or nobody, answers for it.
+    A lost claim only ends the attempt: the job is another worker's, or deleted.
     """
     try:
         yield

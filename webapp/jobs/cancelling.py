@@ -8,9 +8,9 @@ from webapp.jobs.notices import announce
 
 
 def cancel(job: Job) -> bool:
-    """Cancel a queued job at once; ask the worker of a working one to. False if it has ended already.
+    """Cancel a queued job at once, or ask its worker to. False if it has already ended.
 
-    One statement: between two, the job could be given back, or taken, and be missed by both.
+    One statement, since between two a worker could claim the job or give it back.
     """
     model = type(job)
     row = model._default_manager.filter(id=job.id, status__in=(job.QUEUED, job.WORKING))
@@ -22,5 +22,5 @@ def cancel(job: Job) -> bool:
         **CHANGED,
     )
     announce(job.id)
-    model.clean_up_ended()  # one that waited to go on has ended by this, and has left something
+    model.clean_up_ended()  # a job that was queued again has left a state
     return changed == 1

@@ -1,4 +1,4 @@
-"""The worker's hold on a job: taken, kept and ended by compare-and-set."""
+"""A worker's claim on a job: taken, renewed and ended by compare-and-set."""
 
 import os
 import uuid
@@ -14,7 +14,7 @@ from webapp.jobs.notices import announce
 JobType = TypeVar("JobType", bound=Job)
 
 WORKER_VARIABLE = "PLACETO_WORKER_IDENTITY"
-"""set by the worker's parent process, so that its pool children write the same name into their rows"""
+"""set by the worker's parent process, so that all its pool children write the same name"""
 
 
 class ClaimLostError(Exception):
@@ -31,7 +31,7 @@ class Claim(Generic[JobType]):
 
     @classmethod
     def take(cls, model: type[JobType], job_id: uuid.UUID) -> "Claim[JobType] | None":
-        """queued → working; None if it cannot be taken (the message came twice, or too late)."""
+        """queued → working; None if it cannot be claimed (the message came twice, or too late)."""
         claim = cls(model, job_id, uuid.uuid4())
         taken = model._default_manager.filter(id=job_id, status=model.QUEUED, cancel_requested=False).update(
             status=model.WORKING,
@@ -48,22 +48,22 @@ class Claim(Generic[JobType]):
         return claim
 
     def rows(self) -> QuerySet[JobType]:
-        """The job's row while it is this claim's, else none."""
+        """The job's row while this claim holds it, else none."""
         return self.model._default_manager.filter(id=self.job_id, status=self.model.WORKING, claim=self.token)
 
     def update(self, **changes: Any) -> None:
-        """Renew the heartbeat and change columns of the row. Raises ClaimLostError if it is not ours."""
+        """Renew the heartbeat and change columns of the row. Raises ClaimLostError."""
         self._update(heartbeat_at=Now(), **changes, **(CHANGED if changes else {}))
         if changes:
             announce(self.job_id)
 
     def end(self, status: str, **changes: Any) -> None:
-        """working → `status`. Raises ClaimLostError if it is not ours."""
+        """working → `status`. Raises ClaimLostError."""
         self._update(status=status, claim=None, worker="", finished_at=Now(), **changes, **CHANGED)
         announce(self.job_id)
 
     def cancel_requested(self) -> bool:
-        """Whether somebody asked to cancel it. Raises ClaimLostError if it is not ours."""
+        """Whether somebody asked to cancel it. Raises ClaimLostError."""
         requested: bool | None = self.rows().values_list("cancel_requested", flat=True).first()
         if requested is None:
             raise ClaimLostError(f"{self.model.__name__} {self.job_id}")

@@ -1,4 +1,4 @@
-"""What a job reports, on its way into the database: in batches, once each, and only while it is this worker's."""
+"""Stores what a job reports: in batches, each event once, and only while this worker has the job."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -13,30 +13,30 @@ from webapp.jobs.models import Event, SavedState
 from webapp.json_field import to_text
 
 MOST_BUFFERED = 20_000
-"""an engine that reports more between two writes waits for the database"""
+"""if the engine emits more between two writes, it waits for the database"""
 LONGEST_WAIT_SECONDS = 5.0
-"""so that it still looks whether it should stop"""
+"""so that the job can still be cancelled"""
 ROWS_A_STATEMENT = 500
 
 
 @dataclass(slots=True)
 class Batch:
-    """What is to be written in one transaction."""
+    """The changes to write in one transaction."""
 
     events: list[Event] = field(default_factory=list)
     state: dict[str, Any] | None = None
-    """columns of the latest `SavedState`, of no later than the last event that is stored once this batch is"""
+    """columns of the latest `SavedState`, which is no later than the last event stored with this batch"""
     columns: dict[str, Any] = field(default_factory=dict)
-    """of the job's row"""
+    """columns of the job's row"""
     others: dict[str, Callable[[], object]] = field(default_factory=dict)
-    """name → what else is to be written; the latest of a name counts"""
+    """name → another write; the latest of each name counts"""
 
     @property
     def is_empty(self) -> bool:
         return not self.events and self.state is None and not self.columns and not self.others
 
     def then(self, later: "Batch") -> "Batch":
-        """This batch and a later one as one."""
+        """This batch merged with a later one."""
         state = self.state if later.state is None else later.state
         return Batch(self.events + later.events, state, self.columns | later.columns, self.others | later.others)
 
@@ -54,22 +54,22 @@ class Batch:
 class EventStore(Generic[JobType]):
     """Keeps a job's events, its latest state, and what its row shows of them.
 
-    It only remembers what the engine reports, so that the engine does not wait for the database; `write` writes what
-    is remembered in one transaction with the claim's check. A subclass turns the reports of its engine into events.
+    It buffers what the engine reports, so that the engine does not wait for the database; `write` stores the buffer
+    in one transaction with the claim's check. A subclass turns the engine's reports into events.
     """
 
     def __init__(self, claim: Claim[JobType], last_seq: int) -> None:
         self._claim = claim
         self._last_seq = last_seq
-        """of the last event that is stored or remembered"""
+        """number of the last event stored or buffered"""
         self._batch = Batch()
         self._abandoned = False
         self._memory = threading.Condition()
-        """guards all of the above, and what a subclass adds"""
+        """guards all of the above and a subclass's own fields"""
         self._writing = threading.Lock()
 
     def write(self) -> None:
-        """Write what is remembered. Raises ClaimLostError; after any other error it is still remembered."""
+        """Store the buffer. Raises ClaimLostError; after any other error the buffer is kept."""
         with self._writing:
             batch = self._take_batch()
             if batch.is_empty:
@@ -82,26 +82,26 @@ class EventStore(Generic[JobType]):
                 raise
 
     def end(self, status: str, finish: Callable[[], object] = lambda: None, **columns: Any) -> None:
-        """Write the rest, what `finish` writes, and the job's last status in one transaction."""
+        """Store the rest, run `finish` and set the job's last status, in one transaction."""
         with self._writing, transaction.atomic():
             self._take_batch().write(self._claim)
             finish()
             self._claim.end(status, **columns)
 
     def _wait_for_room(self) -> None:
-        """With `_memory` held: let the database catch up."""
+        """With `_memory` held: wait for the database to catch up."""
         self._memory.wait_for(
             lambda: len(self._batch.events) < MOST_BUFFERED or self._abandoned, timeout=LONGEST_WAIT_SECONDS
         )
 
     def _remember(self, kind: str, event: Mapping[str, api.Json]) -> None:
-        """With `_memory` held: keep `event` under the next number."""
+        """With `_memory` held: buffer `event` under the next number."""
         self._last_seq += 1
         data = to_text({**event, "seq": self._last_seq})
         self._batch.events.append(Event(job_id=self._claim.job_id, seq=self._last_seq, type=kind, data=data))
 
     def _sum_up(self) -> None:
-        """With `_memory` held: add to the batch what all of the events say in short."""
+        """With `_memory` held: add the summary of all events to the batch."""
 
     def _take_batch(self) -> Batch:
         with self._memory:

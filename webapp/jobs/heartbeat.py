@@ -1,4 +1,4 @@
-"""A thread that shows that a job is being worked on, and learns whether it should stop."""
+"""A thread that renews a job's heartbeat and checks whether the job is cancelled."""
 
 import logging
 import threading
@@ -18,10 +18,10 @@ LOOK_EVERY_SECONDS = 0.5
 
 
 class Heartbeat:
-    """Beats for `claim`, looks whether it is cancelled, and calls `chore` about once a second, in a `with` block.
+    """In a `with` block: renews `claim`, checks whether it is cancelled, and calls `chore` about once a second.
 
-    It works in a thread of its own, so that a long computation neither looks dead nor holds back what it has told.
-    A database that does not answer for a while is no reason to stop: the next round tries again.
+    It runs in its own thread, so that a long computation neither looks dead nor delays the writing of its events.
+    If the database does not answer for a while, the next round tries again.
     """
 
     def __init__(self, claim: Claim[Any], chore: Callable[[], None], chore_every_seconds: float = 1.0) -> None:
@@ -32,7 +32,7 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run, name=f"heartbeat-{claim.job_id}", daemon=True)
 
     def should_stop(self) -> bool:
-        """Whether the work should end now. Cheap: no database."""
+        """Whether the work should end now. Cheap: it does not ask the database."""
         return self.cancelled.is_set() or self.lost.is_set()
 
     def __enter__(self) -> "Heartbeat":
@@ -46,7 +46,7 @@ class Heartbeat:
         self._thread.join()
 
     def _run(self) -> None:
-        # The wall clock, for a clock that does not count a machine's sleep would let the heartbeat look dead after it.
+        # The wall clock: a clock that stops while the machine sleeps would renew the heartbeat too late.
         beat_at, chore_at = time.time(), time.monotonic()
         try:
             while not self._ended.wait(min(LOOK_EVERY_SECONDS, settings.HEARTBEAT_SECONDS)):
@@ -60,7 +60,7 @@ class Heartbeat:
             connection.close()
 
     def _round(self, *, beat_due: bool, chore_due: bool) -> bool:
-        """One look, and what is due; False once the claim is lost."""
+        """Check for a cancellation and do what is due; False once the claim is lost."""
         try:
             if self._claim.cancel_requested():
                 self.cancelled.set()

@@ -1,4 +1,4 @@
-"""What graphs, profiles and runs have in common: a row that one worker at a time works on."""
+"""The base of graphs, profiles, policies and runs: a row that one worker at a time works on."""
 
 import uuid
 from typing import ClassVar
@@ -18,8 +18,8 @@ class Job(models.Model):
           ▲                  │
           └──give back───────┘   the reaper: no heartbeat, or its worker shuts down; too many attempts: failed
 
-    Every transition is an update filtered on the old status (and, for the worker's own, on its claim) that must change
-    exactly one row. Who makes which is drawn in the subclass.
+    Every transition is an update filtered on the old status (a worker's also on its claim) that must change exactly one
+    row. The subclass draws the owner of each transition.
     """
 
     WORKING: ClassVar[str]
@@ -29,24 +29,24 @@ class Job(models.Model):
     QUEUE: ClassVar[str]
     """the queue of that task"""
     PROGRESS: ClassVar[tuple[str, ...]] = ("status", "error")
-    """the columns that `progress` needs"""
+    """the columns that `progress` reads"""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     status = models.CharField(max_length=16, default="queued", db_index=True)
     claim = models.UUIDField(null=True, editable=False)
-    """who has it: a token that is new for every attempt; a worker whose token is no longer here stores nothing"""
+    """a token, new for every attempt; a worker whose token is no longer in the row stores nothing"""
     worker = models.CharField(max_length=36, default="", editable=False)
-    """the worker process that has it, so that it can give it back when it shuts down"""
+    """the worker process that has it, which gives it back when it shuts down"""
     heartbeat_at = models.DateTimeField(null=True, editable=False)
     attempts = models.PositiveSmallIntegerField(default=0)
     cancel_requested = models.BooleanField(default=False)
     error = models.TextField(default="", blank=True)
-    """one sentence for people, empty where nothing went wrong"""
+    """one sentence for people, empty without an error"""
     revision = models.BigIntegerField(default=0, editable=False)
-    """how often the row has changed, heartbeats left out; every update that changes it takes `CHANGED` along"""
+    """the number of changes of the row, heartbeats left out; every update that changes it includes `CHANGED`"""
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    """of the first attempt"""
+    """start of the first attempt"""
     finished_at = models.DateTimeField(null=True)
 
     QUEUED: ClassVar[str] = "queued"
@@ -58,23 +58,23 @@ class Job(models.Model):
 
     @classmethod
     def clean_up_ended(cls) -> None:
-        """See to what jobs have left that have ended, however they did: whoever ends one calls it, and a reaper does.
+        """Clean up what ended jobs have left. Called after each end of a job, and by a reaper.
 
-        Anybody may call it at any time; it does nothing where nothing is left.
+        It may be called at any time.
         """
 
     @property
     def has_ended(self) -> bool:
-        """Whether no worker will change it any more."""
+        """Whether it has reached one of its last statuses."""
         return self.status not in (self.QUEUED, self.WORKING)
 
     def progress(self) -> dict[str, str | int]:
-        """How far it is, for scripts."""
+        """The progress, for scripts."""
         return {"status": self.status, "error": self.error}
 
 
 class JobWithEvents(Job):
-    """A job that reports events, and that can go on from a saved state."""
+    """A job that emits events and can resume from a saved state."""
 
     last_seq = models.BigIntegerField(default=0)
     """number of the last stored event"""
@@ -84,23 +84,23 @@ class JobWithEvents(Job):
 
     @property
     def events(self) -> QuerySet[Event]:
-        """Those that are stored, in no order."""
+        """The stored events, in no order."""
         return Event.objects.filter(job_id=self.id)
 
     @property
     def saved_state(self) -> SavedState | None:
-        """What the next worker would go on from."""
+        """The state from which the next worker resumes."""
         return SavedState.objects.filter(job_id=self.id).first()
 
     @classmethod
     def left_states(cls) -> QuerySet[SavedState]:
-        """The states that jobs of this kind have left which have ended."""
+        """The states of ended jobs of this kind."""
         ended = cls._default_manager.filter(id=OuterRef("job_id")).exclude(status__in=(cls.QUEUED, cls.WORKING))
         return SavedState.objects.filter(Exists(ended))
 
 
 class StagedJob(Job):
-    """A job that tells what it is at in its row, rather than by events."""
+    """A job that reports its progress in its row instead of events."""
 
     stage = models.CharField(max_length=200, default="", blank=True)
     """what the worker is doing"""
@@ -114,7 +114,7 @@ class StagedJob(Job):
         abstract = True
 
     def progress(self) -> dict[str, str | int]:
-        """How far it is, for scripts; a stage only while it works: one that was given back still has its last."""
+        """The progress, for scripts; the stage only while it works: a job given back keeps its last one."""
         working = self.status == self.WORKING
         return {
             "status": self.status,

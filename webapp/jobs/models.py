@@ -1,4 +1,4 @@
-"""What every kind of job keeps beside its row: events, and a state to go on from."""
+"""Events and saved states of jobs of every kind."""
 
 from typing import ClassVar
 
@@ -6,11 +6,11 @@ from django.db import models
 
 
 class Event(models.Model):
-    """One event of a job, kept as the JSON text that is sent. A job that is deleted takes its events with it."""
+    """One event of a job, stored as the JSON text that is sent."""
 
     id = models.BigAutoField(primary_key=True)
     job_id = models.UUIDField()
-    """of a job of any kind: ids are unique over all of them"""
+    """a job of any kind: ids are unique over all kinds"""
     seq = models.BigIntegerField()
     """from 1 on, without a gap in each job"""
     type = models.CharField(max_length=16)
@@ -26,13 +26,13 @@ class Event(models.Model):
 
 
 class SavedState(models.Model):
-    """What the next worker goes on from; of a job that ends without one, what is left of it."""
+    """The state from which the next worker resumes a job."""
 
     job_id = models.UUIDField(primary_key=True)
     seq = models.BigIntegerField(default=0)
-    """of the last event before it, where the job numbers its states"""
+    """of the last event before the state, for a run; 0 for a training"""
     identity = models.CharField(max_length=64, default="", blank=True)
-    """of what it is a state: of no use to a job with another; empty where the job's row says all"""
+    """of the training that can use it; empty for a run, whose row says all"""
     state = models.BinaryField()
 
     def __str__(self) -> str:

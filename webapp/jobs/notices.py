@@ -1,7 +1,7 @@
-"""Notices that a job has news, from whoever stores them to the web processes whose viewers wait for them.
+"""Notices of changed jobs, from the process that stores a change to the web processes with waiting viewers.
 
-A notice is the job's id on a channel of Redis, sent after the commit; what is new stands in the database alone. One
-that is lost, or that Redis cannot take, delays a viewer until it looks by itself (`stream.LOOK_EVERY_SECONDS`).
+A notice is the job's id on a channel of Redis, sent after the commit; the news itself is in the database. A lost
+notice delays a viewer until its stream reads the database by itself (`stream.LOOK_EVERY_SECONDS`).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ HEALTH_CHECK_SECONDS = 30
 
 
 def announce(*job_ids: uuid.UUID) -> None:
-    """Send a notice of each job once what has just been written is committed."""
+    """Send a notice of each job after the current transaction's commit."""
     transaction.on_commit(partial(_send, job_ids))
 
 
@@ -46,17 +46,17 @@ def _client(url: str) -> "Redis":
 
 
 class Listeners:
-    """Everybody in this process who waits for notices: they share one connection to Redis, open while there are any."""
+    """The viewers in this process that wait for notices; they share one connection to Redis."""
 
     def __init__(self) -> None:
         self._bells: defaultdict[uuid.UUID, set[asyncio.Event]] = defaultdict(set)
         self._task: asyncio.Task[None] | None = None
         self.count = 0
-        """how many wait"""
+        """number of waiting viewers"""
 
     @contextmanager
     def bell(self, job_ids: Iterable[uuid.UUID]) -> Iterator[asyncio.Event]:
-        """An event that is set at each notice of these jobs, and whenever notices may have been missed."""
+        """Yield an event that is set at each notice of these jobs, and whenever notices may have been missed."""
         bell = asyncio.Event()
         keys = list(job_ids)
         self.count += 1
@@ -77,7 +77,7 @@ class Listeners:
                 self._task = None
 
     def ring(self, *job_ids: uuid.UUID) -> None:
-        """Wake whoever waits for news of these jobs."""
+        """Wake the viewers of these jobs."""
         for job_id in job_ids:
             for bell in self._bells.get(job_id, ()):
                 bell.set()
@@ -101,7 +101,7 @@ class Listeners:
                     continue
                 if message["type"] == "message":
                     self.ring(uuid.UUID(message["data"].decode()))
-                else:  # subscribed (again): what was sent before is lost
+                else:  # subscribed, perhaps again: earlier notices are lost
                     self.ring(*self._bells)
 
 

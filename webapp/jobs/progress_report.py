@@ -1,4 +1,4 @@
-"""How far a worker is, written into the row."""
+"""Writes a job's progress into its row."""
 
 import time
 from typing import Any
@@ -9,7 +9,7 @@ PROGRESS_EVERY_SECONDS = 0.5
 
 
 class ProgressReport:
-    """Writes how far it is into a `StagedJob`, at most twice a second. Raises ClaimLostError if it is not ours."""
+    """Writes the progress of a `StagedJob`, at most twice a second. Raises ClaimLostError."""
 
     def __init__(self, claim: Claim[Any]) -> None:
         self._claim = claim
@@ -17,7 +17,7 @@ class ProgressReport:
         self._written_at = float("-inf")
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Called by the engine."""
+        """The engine's `report_progress`."""
         now = time.monotonic()
         if stage == self._stage and now - self._written_at < PROGRESS_EVERY_SECONDS:
             return

@@ -1,4 +1,4 @@
-"""Messages for workers. They hold an id and nothing else; a lost one or one too many does no harm."""
+"""Sends messages to workers: a job's id and nothing else. A lost or repeated message does no harm."""
 
 import logging
 import uuid
@@ -12,13 +12,13 @@ from webapp.jobs.job import Job
 log = logging.getLogger(__name__)
 
 BROKER_FAULTS = (OperationalError, OSError, RedisError)
-"""what says that the broker is away; the transport does not turn all of its client's errors into its own"""
+"""errors of an unreachable broker: the transport does not wrap all of its client's errors"""
 
 
 def publish(model: type[Job], job_id: uuid.UUID) -> bool:
-    """Tell the workers of the model's queue that a row is queued. False if the broker cannot be reached.
+    """Send a queued row's id to the workers of its queue. False if the broker cannot be reached.
 
-    Then a reaper publishes it once the broker is back.
+    A reaper publishes it once the broker is back.
     """
     try:
         with app.connection_for_write() as connection:
@@ -31,18 +31,18 @@ def publish(model: type[Job], job_id: uuid.UUID) -> bool:
 
 
 def waiting_messages(queue: str) -> int:
-    """How many messages wait in `queue`. Raises one of `BROKER_FAULTS` where the broker cannot be reached."""
+    """The number of messages in `queue`. Raises one of `BROKER_FAULTS` if the broker cannot be reached."""
     with app.connection_for_read() as connection:
         connection.ensure_connection(max_retries=1, timeout=3)
         return int(connection.default_channel.queue_declare(queue, passive=False).message_count)
 
 
 def broker_fault() -> str:
-    """An empty string, or why the broker does not answer."""
+    """Why the broker does not answer; an empty string if it does."""
     try:
         with app.connection_for_read() as connection:
             connection.ensure_connection(max_retries=1, timeout=3)
             connection.default_channel.client.ping()
-    except Exception as error:  # whatever the client raises, the answer is "no", with its reason
+    except Exception as error:  # any error of the client means that the broker does not answer
         return f"{type(error).__name__}: {error}"
     return ""

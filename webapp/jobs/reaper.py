@@ -1,4 +1,4 @@
-"""Gives back what dead workers have left, and sees to it that every queued row has a message."""
+"""Gives back the jobs of dead workers, and publishes queued jobs without a message."""
 
 import logging
 import time
@@ -26,10 +26,10 @@ def job_models() -> list[type[Job]]:
 
 
 def reap(model: type[Job]) -> int:
-    """Give back every job of `model` whose worker shows no sign of life, and see to what has ended; returns how many.
+    """Give back every job of `model` with a stale heartbeat, and clean up ended jobs; returns how many it gave back.
 
-    A heartbeat far in the future (the clock was set back) counts as none: a living worker renews it anyway. It looks
-    twice: after a machine's sleep, its living workers have the time between to beat.
+    A heartbeat far in the future (the clock was set back) counts as stale: a living worker renews it anyway. It checks
+    twice, so that after a machine's sleep living workers can renew theirs in between.
     """
     limit = timedelta(seconds=settings.STALE_AFTER_SECONDS)
     late = Q(heartbeat_at__lt=Now() - limit) | Q(heartbeat_at__gt=Now() + limit) | Q(heartbeat_at=None)
@@ -44,7 +44,7 @@ def reap(model: type[Job]) -> int:
 
 
 def give_back_all_of(worker: str) -> int:
-    """Give back what `worker`, which shuts down in good order, still has. Not counted as an attempt."""
+    """Give back the jobs of `worker`, which is shutting down. Not counted as an attempt."""
     given_back = 0
     for model in job_models():
         given_back += _give_back(model, model._default_manager.filter(worker=worker), crashed=False)
@@ -53,7 +53,7 @@ def give_back_all_of(worker: str) -> int:
 
 
 def publish_queued(model: type[Job]) -> int:
-    """Publish the queued rows of `model` if none of the queue's messages is left (lost, or never sent)."""
+    """Publish the queued rows of `model` if the queue is empty: their messages were lost, or never sent."""
     queued = model._default_manager.filter(status=model.QUEUED).order_by("created_at")
     ids = list(queued.values_list("id", flat=True)[:MOST_PUBLISHED_AT_ONCE])
     try:
@@ -66,9 +66,9 @@ def publish_queued(model: type[Job]) -> int:
 
 
 def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
-    """working → queued, cancelled (if that was asked for) or, after too many attempts, failed.
+    """working → queued; cancelled if requested; failed after too many attempts.
 
-    One statement: whoever asks to cancel one does so before it or after it, and is heard either way.
+    One statement, so that a request to cancel comes before it or after it and is never lost.
     """
     working = rows.filter(status=model.WORKING)
     ids = list(working.values_list("id", flat=True))
@@ -98,9 +98,9 @@ def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
 
 
 def _publish_at_once(model: type[Job], rows: QuerySet[Any]) -> None:
-    """Give `rows` a message each: their first one may be lost, or come back only once its time at the broker is over.
+    """Publish each of `rows` again: its first message may be lost, or be redelivered only after the broker's timeout.
 
-    One that comes twice does no harm: a job is claimed once. Where the broker is away, a later round publishes them.
+    A repeated message does no harm. If the broker cannot be reached, a later round publishes them.
     """
     for job_id in rows.order_by("created_at").values_list("id", flat=True):
         if not publish(model, job_id):
@@ -108,10 +108,10 @@ def _publish_at_once(model: type[Job], rows: QuerySet[Any]) -> None:
 
 
 def _end_cancelled(model: type[Job]) -> None:
-    """Cancel what is queued although somebody has asked to cancel it, which no worker takes: older versions left it."""
+    """Cancel queued jobs with a request to cancel, which no worker claims; older versions left some."""
     stranded = model._default_manager.filter(status=model.QUEUED, cancel_requested=True)
     ids = list(stranded.values_list("id", flat=True))
     ended = stranded.filter(id__in=ids).update(status=model.CANCELLED, finished_at=Now(), **CHANGED)
     if ended:
         announce(*ids)
-        log.info("%s: %d cancelled that nobody would have taken", model.__name__, ended)
+        log.info("%s: %d queued jobs cancelled, as requested", model.__name__, ended)

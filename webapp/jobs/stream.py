@@ -1,11 +1,10 @@
-"""A job's events as they come, by server-sent events: the one live transport to the browser.
+"""Streams a job's events to the browser by server-sent events, the one live transport.
 
-Messages: `event: events`, `id: <number of its last event>`, `data: [event, ...]`; and, whenever it is another one,
-`event: status`, without an id, `data: {"status", "error", ...}`: after the one that says that the job has ended the
-stream closes. A browser that comes back with Last-Event-ID gets what follows: no gap, no repeat.
+Messages: `event: events`, `id: <number of its last event>`, `data: [event, ...]`; and, whenever the status changes,
+`event: status`, without an id, `data: {"status", "error", ...}`. The stream closes after the status of an ended job. A
+browser that reconnects with Last-Event-ID gets the following events: no gap, no repeat.
 
-Nobody asks the database while nothing happens: a stream sleeps until a notice wakes it, or, should that be lost, until
-it looks by itself.
+A stream sleeps until a notice wakes it or, in case one is lost, until it reads the database by itself.
 """
 
 import asyncio
@@ -24,48 +23,48 @@ from webapp.jobs.notices import listeners
 from webapp.json_field import to_text
 
 LOOK_EVERY_SECONDS = 15.0
-"""by itself; the comment that goes out then keeps the connection open"""
+"""without a notice; the stream then sends a comment, which keeps the connection open"""
 RETRY_MILLISECONDS = 2000
 MOST_EVENTS_A_MESSAGE = 250
 MOST_STREAMS = 500
-"""open in one process; who comes later is told so, and asks for pages of events instead"""
+"""open in one process; a further viewer is refused and reads pages of events instead"""
 
 Arguments = ParamSpec("Arguments")
 Answered = TypeVar("Answered")
 
 _readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="stream")
-"""that look into the database for all streams: a viewer holds neither a thread nor a connection while it waits"""
+"""these threads read the database for all streams: a waiting viewer holds neither a thread nor a connection"""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a source has to tell now."""
+    """The state of a source now, and its next events."""
 
     state: dict[str, Any]
-    """`status`, `error` and what else changes without an event"""
+    """`status`, `error` and the other values that change without an event"""
     ended: bool
-    """whether no event will come after these"""
+    """whether these events are the last"""
     last_seq: int
     events: Sequence[tuple[int, str]] = ()
-    """number and JSON text of the next ones"""
+    """(number, JSON text) of the next ones"""
 
 
 class Source(Protocol):
-    """What a stream, or a page of events, is made of."""
+    """The source of a stream or of a page of events."""
 
     @property
     def what(self) -> str:
-        """It is, for people: `run`."""
+        """Its kind in words: `run`."""
 
     @property
     def rest_seconds(self) -> float:
-        """Between two looks: there may be news more often than anybody can see."""
+        """The least time between two reads: news may come faster than anybody can see."""
 
     def job_ids(self) -> Sequence[uuid.UUID]:
-        """Whose notices mean news."""
+        """The jobs whose notices wake the stream."""
 
     def look(self, seq: int, limit: int, /) -> Look | None:
-        """The state, and at most `limit` events after `seq`; None where it has been deleted."""
+        """The state, and at most `limit` events after `seq`; None if it has been deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +77,11 @@ class JobEvents:
     rest_seconds: float = 0.1
 
     def job_ids(self) -> Sequence[uuid.UUID]:
-        """It alone."""
+        """The job's id."""
         return [self.job_id]
 
     def look(self, seq: int, limit: int) -> Look | None:
-        """The row first: once its status is a last one, no event can come after those that are then read."""
+        """Read the row first: if it has ended, the events read after it are complete."""
         job = self.model._default_manager.filter(id=self.job_id).only(*self.model.PROGRESS, "last_seq").first()
         if job is None:
             return None
@@ -90,7 +89,7 @@ class JobEvents:
 
 
 async def messages(source: Source, seq: int) -> AsyncIterator[str]:
-    """The stream from after event `seq` until the job has ended, or is deleted."""
+    """The messages after event `seq`, until the job has ended or is deleted."""
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
     sent: dict[str, Any] = {}
     with listeners.bell(await read(source.job_ids)) as news:
@@ -113,7 +112,7 @@ async def messages(source: Source, seq: int) -> AsyncIterator[str]:
 
 
 async def _rang(news: asyncio.Event) -> bool:
-    """Whether there was a notice, rather than time to look again."""
+    """Whether a notice came, rather than `LOOK_EVERY_SECONDS` passing."""
     try:
         async with asyncio.timeout(LOOK_EVERY_SECONDS):
             await news.wait()
@@ -127,7 +126,7 @@ def _deleted(what: str) -> Look:
 
 
 async def read(look: Callable[Arguments, Answered], *arguments: Arguments.args, **named: Arguments.kwargs) -> Answered:
-    """What `look` finds in the database, in one of the few threads that read for streams."""
+    """Call `look` in one of the few threads that read the database for streams."""
 
     def reading() -> Answered:
         try:

@@ -1,6 +1,6 @@
-"""What every Celery worker process of ours has beside its pool: a name, a reaper, children that die with it.
+"""Additions to every Celery worker: a name, a reaper, pool children that die with it.
 
-The one that reads graphs also keeps a process from which those that read them are forked (`api.keep_warm`).
+The worker that reads graphs also keeps a warm process, from which reading children are forked (`api.keep_warm`).
 """
 
 import logging
@@ -22,20 +22,20 @@ from webapp.processes import die_with_parent
 log = logging.getLogger(__name__)
 
 READING_QUEUE = "cpu"
-"""whose worker reads graphs"""
+"""the queue whose worker reads graphs"""
 _no_connection = threading.Lock()
 """Held while this process has a database connection open, and while it forks: SQLite's locks do not survive a fork."""
 
 
 class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
-    """Runs the reaper in a thread of the worker's parent process, as long as the worker runs."""
+    """Runs the reaper in a thread of the worker's parent process while the worker runs."""
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
         os.environ[WORKER_VARIABLE] = str(uuid.uuid4())
         self._ended = threading.Event()
         self._reads_graphs = READING_QUEUE in parent.app.amqp.queues.consume_from
-        self._keep_warm()  # before the pool's processes are forked, which then can ask it
+        self._keep_warm()  # before the pool's processes are forked, so that they can use it
         os.register_at_fork(
             before=_no_connection.acquire,
             after_in_parent=_no_connection.release,
@@ -44,17 +44,17 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
         self._thread = threading.Thread(target=self._run, name="reaper", daemon=True)
 
     def start(self, _parent: Any) -> None:
-        """Begin; the first round is at once."""
+        """Start the reaper; its first round is at once."""
         self._thread.start()
 
     def stop(self, _parent: Any) -> None:
-        """End after the round that is being done; whatever this worker still had is free for another one at once."""
+        """Stop after the current round, and give back this worker's jobs at once."""
         self._ended.set()
         give_back()
         api.end_warm()
 
     def terminate(self, parent: Any) -> None:
-        """The same: a claim that is given back is lost to a child that still works on it."""
+        """The same as `stop`: a child that still works on a job that was given back has lost its claim."""
         self.stop(parent)
 
     def _run(self) -> None:
@@ -62,18 +62,18 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
             try:
                 do_round()
                 self._keep_warm()
-            except Exception:  # without a reaper, runs of lost workers would wait for ever
+            except Exception:  # without a reaper, jobs of lost workers would wait for ever
                 log.exception("a round of the reaper failed; it tries again")
             self._ended.wait(settings.HEARTBEAT_SECONDS)
 
     def _keep_warm(self) -> None:
-        """See that graphs can be read without loading TensorFlow first."""
+        """Start the warm process if it does not run."""
         if self._reads_graphs and not self._ended.is_set():
             api.keep_warm()
 
 
 def do_round() -> None:
-    """Reap and publish once, on database connections that are closed again before any other thread may fork."""
+    """Reap and publish once, and close the database connections before any other thread may fork."""
     with _no_connection:
         try:
             for model in job_models():
@@ -86,7 +86,7 @@ def do_round() -> None:
 
 
 def give_back() -> None:
-    """Queue again what this worker had, so that another one, or the next start, need not wait for the reaper."""
+    """Queue this worker's jobs again, so that nobody has to wait for a reaper."""
     with _no_connection:
         try:
             give_back_all_of(os.environ[WORKER_VARIABLE])
@@ -97,11 +97,11 @@ def give_back() -> None:
 
 
 def _die_with_parent(**_: Any) -> None:
-    """A pool child whose worker is killed must not go on working (Linux; elsewhere its claim is lost instead)."""
+    """End a pool child when its worker is killed (Linux; elsewhere the child loses its claim)."""
     die_with_parent(os.getppid())
 
 
 def install(app: Any) -> None:
-    """Give `app`'s workers these parts."""
+    """Install the additions in `app`'s workers."""
     app.steps["worker"].add(ReaperStep)
     worker_process_init.connect(_die_with_parent, weak=False)

@@ -1,4 +1,4 @@
-"""Events of a job, or of several, for a browser: as a page of them, and as a stream."""
+"""A job's events for a browser: a page of them, and a stream."""
 
 import uuid
 from collections.abc import Callable
@@ -20,7 +20,7 @@ LARGEST_SEQ = 2**63 - 1
 
 
 def event_paths(address: str, source_of: Callable[[uuid.UUID], Source]) -> list[URLPattern]:
-    """`events.json` and `events` below `address` and an id, of the source of that id."""
+    """The addresses `events.json` and `events` below `address` and an id, which `source_of` takes."""
 
     @require_safe
     @never_cache
@@ -38,9 +38,9 @@ def event_paths(address: str, source_of: Callable[[uuid.UUID], Source]) -> list[
 
 
 def events_page(request: HttpRequest, source: Source) -> HttpResponse:
-    """The events after number `?after=`, `?limit=` at most, and the state; Http404 where it has been deleted."""
-    after = whole_number("after", request.GET.get("after", "0"), lowest=0, highest=LARGEST_SEQ)
-    limit = whole_number("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
+    """At most `?limit=` events after number `?after=`, and the state. Raises Http404 if it has been deleted."""
+    after = integer_in_address("after", request.GET.get("after", "0"), lowest=0, highest=LARGEST_SEQ)
+    limit = integer_in_address("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
     look = _found(source.look(after, limit), source)
     data = ",".join(text for _, text in look.events)
     rest = to_text({**look.state, "last_seq": look.last_seq})
@@ -48,12 +48,12 @@ def events_page(request: HttpRequest, source: Source) -> HttpResponse:
 
 
 async def event_stream(request: HttpRequest, source: Source) -> HttpResponse | StreamingHttpResponse:
-    """The events as they come, from after `Last-Event-ID` (or `?after=`); Http404 where it has been deleted."""
+    """The stream of events after `Last-Event-ID` (or `?after=`). Raises Http404 if it has been deleted."""
     after_text = request.headers.get("Last-Event-ID") or request.GET.get("after", "0")
-    after = whole_number("after", after_text, lowest=0, highest=LARGEST_SEQ)
+    after = integer_in_address("after", after_text, lowest=0, highest=LARGEST_SEQ)
     _found(await read(source.look, after, 0), source)
     if listeners.count >= MOST_STREAMS:
-        sentence = f"{MOST_STREAMS} viewers are watching; events.json has the same events."
+        sentence = f"{MOST_STREAMS} streams are open already; events.json has the same events."
         return error_answer(request, HTTPStatus.SERVICE_UNAVAILABLE, {"": [sentence]})
     return StreamingHttpResponse(
         messages(source, after),
@@ -68,8 +68,8 @@ def _found(look: Look | None, source: Source) -> Look:
     return look
 
 
-def whole_number(name: str, text: str, *, lowest: int, highest: int) -> int:
-    """A number of the address. Raises SettingsError, which becomes a 4xx answer."""
+def integer_in_address(name: str, text: str, *, lowest: int, highest: int) -> int:
+    """An integer in the address. Raises SettingsError, which becomes a 400 answer."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(highest)) else -1
     if not lowest <= number <= highest:
         raise api.SettingsError(

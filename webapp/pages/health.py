@@ -1,4 +1,4 @@
-"""Whether the parts that the web needs answer."""
+"""The health of the parts that the web server needs."""
 
 from http import HTTPStatus
 
@@ -13,14 +13,14 @@ from webapp.jobs.publishing import broker_fault
 @require_safe
 @never_cache
 def health(_request: HttpRequest) -> JsonResponse:
-    """200 and "ok" twice, or 503 and which part does not answer."""
+    """200 and "ok" twice, or 503 and the fault of each part that does not answer."""
     parts = {"database": _database() or "ok", "broker": broker_fault() or "ok"}
     well = all(answer == "ok" for answer in parts.values())
     return JsonResponse(parts, status=HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def _database() -> str:
-    """An empty string, or why the database does not answer."""
+    """Why the database does not answer; an empty string if it does."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")

@@ -1,4 +1,4 @@
-"""Lists that may be long, in pages: `?page=` of their address, or another name where a page has two lists."""
+"""Pages of long lists: `?page=`, or another name on a page with two lists."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ ROWS_A_PAGE = 50
 
 
 def page_of(rows: QuerySet[Any, Any], request: HttpRequest, asked_by: str = "page") -> Page[Any]:
-    """The page of `rows` that was asked for by that name, else the first; raises Http404 where there is none such.
+    """The requested page of `rows`, else the first. Raises Http404 if the list has no such page.
 
-    `includes/pagination.html` leads to the others.
+    `includes/pagination.html` shows the links to the others.
     """
     try:
         return Paginator(rows, ROWS_A_PAGE).page(request.GET.get(asked_by, "1"))

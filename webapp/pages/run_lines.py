@@ -1,4 +1,4 @@
-"""Lists of runs, with the runs of a comparison folded into one line."""
+"""Lists of runs, where a comparison is one line."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,19 +15,19 @@ from webapp.runs.models import Run
 
 ENDED = Q(compared_runs__run__status__in=(Run.DONE, Run.FAILED, Run.CANCELLED))
 LARGE = "graph__summary"
-"""of each row's graph; no list shows it"""
+"""a large column of each row's graph, which no list shows"""
 BEGUN = Q(compared_runs__run__status=Run.RUNNING) | ENDED
 
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run of its own."""
+    """A run that belongs to no comparison."""
 
     run: Run
 
     @property
     def id(self) -> UUID:
-        """Of the run."""
+        """The run's id."""
         return self.run.id
 
 
@@ -43,16 +43,16 @@ class ComparisonLine:
     best_step_time_us: float | None
     evaluations_used: int
     evaluations: int
-    """the budgets of all runs"""
+    """sum of the budgets of all runs"""
 
     @property
     def id(self) -> UUID:
-        """Of the comparison."""
+        """The comparison's id."""
         return self.comparison.id
 
     @property
     def status(self) -> str:
-        """In the words of a run."""
+        """The status, in the words of a run."""
         if self.ended == self.total:
             return Run.DONE
         return Run.RUNNING if self.begun else Run.QUEUED
@@ -63,7 +63,7 @@ class ComparisonLine:
         return "" if self.ended == self.total else f"{self.ended} of {self.total} ended"
 
     def to_json(self) -> dict[str, api.Json]:
-        """For the script that keeps the line up to date."""
+        """For the script that updates the line."""
         return {
             "status": self.status,
             "stage": self.words,
@@ -95,12 +95,12 @@ def page_of_lines(
 
 
 def _keys(rows: QuerySet[Any], kind: str) -> QuerySet[Any, Any]:
-    """What tells the place of each in a list: when it was made, its id, `kind`."""
+    """(created_at, id, `kind`) of each, by which a list is sorted."""
     return rows.order_by().values_list("created_at", "id", Value(kind, output_field=CharField()))
 
 
 def comparison_lines(comparisons: QuerySet[Comparison]) -> list[ComparisonLine]:
-    """One for each."""
+    """The line of each comparison."""
     rows = comparisons.annotate(
         total=Count("compared_runs"),
         ended=Count("compared_runs", filter=ENDED),

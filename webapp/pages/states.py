@@ -1,4 +1,4 @@
-"""How far jobs are: one answer for all rows of a page."""
+"""The states of jobs: one answer for all rows of a page."""
 
 import uuid
 from collections.abc import Callable, Collection
@@ -18,7 +18,7 @@ from webapp.profiles.models import Profile
 from webapp.runs.models import Run
 
 MOST_AT_ONCE = 200
-"""jobs; their ids make an address of less than the 8 KiB that proxies take"""
+"""jobs; their ids then fit in the 8 KiB that proxies allow for an address"""
 MOST_QUOTED = 40
 
 Ids = Collection[uuid.UUID]
@@ -50,13 +50,13 @@ KINDS: dict[str, Callable[[Ids], States]] = {
     "run": _runs,
     "comparison": _comparisons,
 }
-"""kind of job → the states of those that are there"""
+"""kind of job → function that reads the states of those that exist"""
 
 
 @require_safe
 @never_cache
 def states(request: HttpRequest) -> JsonResponse:
-    """`?run=ID,ID&graph=ID`: kind → id → state. What has been deleted has none. A query a kind."""
+    """`?run=ID,ID&graph=ID`: kind → id → state, without deleted jobs. One query for each kind."""
     asked = {kind: _ids(kind, request.GET[kind]) for kind in KINDS if request.GET.get(kind)}
     count = sum(map(len, asked.values()))
     if count > MOST_AT_ONCE:

@@ -1,4 +1,4 @@
-"""The policy that was built with the release, offered to everybody without anybody's doing."""
+"""The policy that comes with the release: kept as a row, so that every form offers it."""
 
 import hashlib
 import threading
@@ -18,18 +18,18 @@ _NAMESPACE = uuid.UUID("5f0a4f0e-6f0b-4a4e-9d35-0f3d1c6d5a10")
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A file that has been looked at."""
+    """The result of checking a file."""
 
     path: Path
     changed_ns: int
     digest: str
     fault: str
-    """why it is of no use; empty where it is"""
+    """why it cannot be used; empty if it can"""
     lasts: bool = True
-    """whether the fault is the file's own: until that changes, it need not be looked at again"""
+    """whether the fault is in the file, which need not be checked again until it changes"""
 
     def holds_for(self, path: Path, changed_ns: int) -> bool:
-        """Whether what was seen still holds of this file."""
+        """Whether the result still holds for this file."""
         same = (self.path, self.changed_ns) == (path, changed_ns)
         return same and (self.lasts if self.fault else _is_kept(self))
 
@@ -39,11 +39,10 @@ _guard = threading.Lock()
 
 
 def bring_up_to_date() -> str:
-    """See to it that the file that the settings name is a row, read anew only when it has changed.
+    """Store the file named in the settings as a row; read it again only after a change.
 
-    Rows of other files are the release's no longer: whatever a run still uses of them stays until that has ended, and
-    where no file can be used, they stay for whoever wants them. Returns why the file cannot be used; an empty string
-    where it can, or where there is none.
+    Rows of earlier default files become former defaults. They are deleted once no unfinished run uses them, unless the
+    present file cannot be used. Returns why the file cannot be used; an empty string if it can, or is missing.
     """
     global _seen
     path = Path(settings.DEFAULT_POLICY)
@@ -69,18 +68,20 @@ def _look_at(path: Path, changed_ns: int) -> _Seen:
         return _Seen(path, changed_ns, "", f"The default policy cannot be used: {error}", lasts)
     digest = hashlib.sha256(blob).hexdigest()
     kept = lifecycle.keep_file(NAME, Policy.DEFAULT, blob, card, uuid.uuid5(_NAMESPACE, digest))
-    Policy.objects.filter(id=kept.id).update(source=Policy.DEFAULT)  # it may have been that of a release before
+    Policy.objects.filter(id=kept.id).update(
+        source=Policy.DEFAULT
+    )  # it may be the former default of an earlier release
     return _Seen(path, changed_ns, digest, "")
 
 
 def _retire(digest: str) -> None:
-    """The rows of other files than that of `digest`: away with what nobody uses, where that is there instead."""
+    """Retire the rows of all files but that of `digest`; delete unused ones if `digest` is not empty."""
     others = Policy.objects.filter(source__in=(Policy.DEFAULT, Policy.FORMER)).exclude(digest=digest)
     for former in others.defer(*Policy.LARGE):
         if former.source == Policy.DEFAULT:
             Policy.objects.filter(id=former.id).update(source=Policy.FORMER)
         if digest:
-            lifecycle.delete(former)  # one that a run still uses goes at a later look
+            lifecycle.delete(former)  # a later call deletes one that a run still uses
 
 
 def _is_kept(seen: _Seen) -> bool:

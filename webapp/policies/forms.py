@@ -15,10 +15,10 @@ from webapp.projects.models import Project
 from webapp.user_errors import add_to_form
 
 MOST_GRAPHS = 200
-"""offered, the newest"""
+"""the newest graphs, which the form offers"""
 MOST_CLUSTERS = 16
 LONGEST_SECONDS = 24 * 3600.0
-GONE = "A chosen graph has been deleted, or is no longer among those that are offered; allowed: one of the list."
+GONE = "A chosen graph has been deleted or is no longer offered; choose from the list."
 
 
 class PolicyUploadForm(forms.Form):
@@ -27,7 +27,7 @@ class PolicyUploadForm(forms.Form):
     file = forms.FileField(
         label="Policy file",
         allow_empty_file=True,  # refused with the engine's sentence
-        help_text=f"A policy that Placeto has trained ({SUFFIX}).",
+        help_text=f"A policy trained by Placeto ({SUFFIX}).",
         widget=forms.ClearableFileInput(attrs={"accept": SUFFIX}),
         error_messages={"required": f"No file was chosen; allowed: {SUFFIX}"},
     )
@@ -35,7 +35,7 @@ class PolicyUploadForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class GraphChoice:
-    """What the form shows of one graph."""
+    """One graph in the form."""
 
     graph: Graph
     train: BoundWidget
@@ -43,14 +43,14 @@ class GraphChoice:
 
 
 def _content(graph: Graph) -> tuple[str, str]:
-    """Equal for graphs that are one: the same file, read in the same way, however it is called and grouped."""
+    """A key, equal for graphs of the same file and options, whatever their names and groups."""
     known = graph.content_hash and not graph.has_times
     reading = graph.own_options.reading.to_json()
     return (graph.content_hash if known else str(graph.id)), json.dumps(reading, sort_keys=True)
 
 
 class TrainForm(forms.Form):
-    """What to train on, where, how long. `plan`, made of valid fields, is what the row keeps."""
+    """Graphs, clusters and time of a training. Valid fields make `plan`, which the row stores."""
 
     name = forms.CharField(label="Name of the policy", max_length=LONGEST_NAME)
     families = forms.MultipleChoiceField(label="Families", required=False, widget=forms.CheckboxSelectMultiple)
@@ -86,21 +86,21 @@ class TrainForm(forms.Form):
             self.fields[name].error_messages["invalid_choice"] = GONE
 
     def missing(self, plan: TrainingPlan) -> list[str]:
-        """Names of the plan's graphs that are not offered any more."""
+        """Names of the plan's graphs that the form no longer offers."""
         planned = {graph.id: graph for graph in (*plan.graphs, *plan.held_out)}
         return [graph.name for graph in planned.values() if str(graph.id) not in self._graphs]
 
     def graph_choices(self) -> list[GraphChoice]:
-        """A row a graph: the boxes to train on it, or to hold it out."""
+        """One row for each graph: its check boxes for training and for holding it out."""
         boxes = zip(self._graphs.values(), self["graphs"], self["held_out"], strict=True)
         return [GraphChoice(graph, train, held_out) for graph, train, held_out in boxes]
 
     def words_on_a_cut(self) -> str:
-        """Told where not all graphs are offered."""
+        """A sentence if the form does not offer all graphs; else an empty string."""
         return f"The newest {MOST_GRAPHS} are offered." if len(self._graphs) >= MOST_GRAPHS else ""
 
     def words_on_families(self) -> str:
-        """How many graphs a family has."""
+        """The numbers of graphs of a family."""
         splits = [member.split for member in api.family_members(next(iter(api.families())))]
         return f"{len(splits)} similar graphs each, {splits.count('test')} of them held out"
 
@@ -112,14 +112,14 @@ class TrainForm(forms.Form):
         return name
 
     def clean_seconds(self) -> float:
-        """As the engine allows, and no longer than a day."""
+        """Seconds within the engine's range, and at most a day."""
         seconds: float = self.cleaned_data["seconds"]
         if not 1 <= seconds <= LONGEST_SECONDS:
             raise forms.ValidationError(f"{seconds:g} seconds; allowed: 1 to {LONGEST_SECONDS:g}.")
         return seconds
 
     def clean_clusters(self) -> tuple[str, ...]:
-        """One text a cluster; the engine says what is wrong with one."""
+        """One text for each cluster, checked by the engine."""
         texts = [line.strip() for line in self.cleaned_data["clusters"].splitlines() if line.strip()]
         if len(texts) > MOST_CLUSTERS:
             raise forms.ValidationError(f"{len(texts)} clusters; allowed: at most {MOST_CLUSTERS}.")

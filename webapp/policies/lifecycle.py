@@ -1,4 +1,4 @@
-"""What the web does to policies: start a training, keep an upload, delete one that no run uses."""
+"""Starts trainings, stores uploaded policies, and deletes unused ones."""
 
 import hashlib
 from functools import partial
@@ -31,9 +31,9 @@ def start_training(name: str, plan: TrainingPlan) -> Policy:
 
 
 def accept_upload(file: IncomingFile) -> tuple[Policy, bool]:
-    """Check the file in a child and keep it; the policy, and whether it is a new one: the same file is kept once.
+    """Check the file in a child and store it once; returns the policy, and whether it is new.
 
-    Raises a PlacetoError; then nothing is kept.
+    Raises a PlacetoError and then stores nothing.
     """
     name = file.name or "policy"
     suffix = PurePath(name).suffix.lower()
@@ -49,17 +49,18 @@ def accept_upload(file: IncomingFile) -> tuple[Policy, bool]:
     known = card["name"] if isinstance(card["name"], str) else ""
     blob = file.path.read_bytes()
     digest = hashlib.sha256(blob).hexdigest()
-    others = Policy.objects.exclude(source__in=(Policy.DEFAULT, Policy.FORMER))  # a release's go with the release
+    # The release's policies do not count: a new default replaces them.
+    others = Policy.objects.exclude(source__in=(Policy.DEFAULT, Policy.FORMER))
     there = others.defer(*Policy.LARGE).filter(digest=digest).last()  # the oldest
     if there is not None:
         return there, False
-    # An id that follows from the file: where it is sent twice at once, the second one finds the first one's row.
+    # The id is derived from the file, so that of two uploads at once the second finds the first one's row.
     policy_id = uuid5(_UPLOADS, digest)
     return keep_file(known.strip() or PurePath(name).stem, Policy.UPLOADED, blob, card, policy_id), True
 
 
 def keep_file(name: str, source: str, blob: bytes, card: dict[str, api.Json], policy_id: UUID | None = None) -> Policy:
-    """Keep a policy that is done, with its file; one that is there already under `policy_id` stays as it is."""
+    """Store a finished policy with its file; an existing row with `policy_id` is left as it is."""
     values: dict[str, Any] = {
         "name": name[:LONGEST_NAME],
         "source": source,
@@ -73,7 +74,7 @@ def keep_file(name: str, source: str, blob: bytes, card: dict[str, api.Json], po
 
 
 def delete(policy: Policy) -> bool:
-    """Away with it; False, and nothing done, while a run uses it. Runs that have ended keep its name and digest."""
+    """Delete it; False, and nothing is deleted, while a run uses it. Ended runs keep its name and digest."""
     with transaction.atomic():
         Policy.objects.select_for_update().filter(id=policy.id).first()
         if policy.runs.filter(status__in=(Policy.QUEUED, Policy.RUNNING)).exists():

@@ -24,11 +24,11 @@ class Policy(JobWithEvents, StagedJob):
           │ └─────────┤
           └───────────┴──────▶ cancelled
 
-    Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it; what was learned
-    until it was cancelled is kept. queued → cancelled: the web, at once (running: it only sets `cancel_requested`).
+    Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it; a cancelled training
+    keeps what it has learned. queued → cancelled: the web, at once (running: it only sets `cancel_requested`).
     running → queued, and → failed after too many attempts, → cancelled if that was asked for and its worker died: a
     reaper. One that has ended without a file, but with a state, gets the policy of that state (`clean_up_ended`).
-    An upload is done from the beginning. A policy can be applied once it has a file (then it has a `digest`) of the
+    An upload is done from the start. A policy can be applied once it has a file (then it has a `digest`) of the
     version that this release applies.
     """
 
@@ -44,24 +44,24 @@ class Policy(JobWithEvents, StagedJob):
     FORMER: ClassVar[str] = "former"
 
     LARGE: ClassVar[tuple[str, ...]] = ("plan", "card")
-    """columns that only the page of one policy needs"""
+    """columns that only a policy's own page needs"""
 
     name = models.CharField(max_length=200)
     source = models.CharField(max_length=16, default=TRAINED)
-    """trained here, uploaded, the release's default, or one that was the default before"""
+    """trained here, uploaded, the release's default, or a former default"""
     plan = JsonTextField(null=True)
-    """TrainingPlan.to_json(); None where it was not trained here"""
+    """TrainingPlan.to_json(); None if it was not trained here"""
     card = JsonTextField(null=True)
-    """the engine's card of it, PolicyCard.to_json(); None until it has a file"""
+    """PolicyCard.to_json(); None until it has a file"""
     digest = models.CharField(max_length=64, default="", blank=True)
     """SHA-256 of its file, empty until there is one"""
     file_bytes = models.BigIntegerField(default=0)
     file_version = models.PositiveIntegerField(default=0)
-    """of its file; 0 until there is one"""
+    """version of its file; 0 until there is one"""
     note = models.TextField(default="", blank=True)
-    """what went otherwise than asked for, in sentences for people; empty where nothing did"""
+    """deviations from the request, in sentences for people; empty without any"""
     summary = JsonTextField(default=dict)
-    """PolicySummary.to_json(), written with the plan and with the card: all that lists need of them"""
+    """PolicySummary.to_json(), which lists read instead of the plan and the card"""
 
     class Meta:
         ordering = ("-created_at",)
@@ -72,9 +72,9 @@ class Policy(JobWithEvents, StagedJob):
 
     @classmethod
     def clean_up_ended(cls) -> None:
-        """Make policies of the states that trainings have left which ended without a file: lost, failed, stopped.
+        """Make policies from the states of trainings that ended without a file: lost, failed or stopped.
 
-        Each state is seen to once. It loads no torch and needs no graph.
+        Each state is used once. It loads no torch and needs no graph.
         """
         for policy_id in list(cls.left_states().values_list("job_id", flat=True)):
             _salvage(policy_id)
@@ -86,12 +86,12 @@ class Policy(JobWithEvents, StagedJob):
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can be applied in runs: one of a release with other features or another network cannot."""
+        """Whether it can be applied in runs: its file must have this release's version."""
         return self.has_file and self.file_version == api.POLICY_VERSION
 
     @property
     def is_outdated(self) -> bool:
-        """Whether it could be applied by another release."""
+        """Whether its file belongs to another release."""
         return self.has_file and not self.is_usable
 
     @property
@@ -101,13 +101,13 @@ class Policy(JobWithEvents, StagedJob):
 
     @property
     def short(self) -> PolicySummary:
-        """What lists tell of it, typed."""
+        """The summary, typed."""
         stored = self.summary if isinstance(self.summary, dict) else {}
         return PolicySummary.from_json(stored) if stored else PolicySummary()
 
     @property
     def trained_on(self) -> str:
-        """What it is or will be trained on, in a few words."""
+        """Its training data, in a few words."""
         short = self.short
         more = f" and {short.more_families} more families" if short.more_families else ""
         graphs = f"{short.graph_count} graph{'' if short.graph_count == 1 else 's'}" if short.graph_count else ""
@@ -130,7 +130,7 @@ class PolicyFile(models.Model):
 
 
 def _salvage(policy_id: uuid.UUID) -> None:
-    """Make the policy of the state of one training that has ended."""
+    """Make the policy from the state of one ended training."""
     with transaction.atomic():
         policy = Policy.objects.select_for_update().defer("card").filter(id=policy_id).first()
         kept = SavedState.objects.filter(job_id=policy_id).first()
@@ -142,7 +142,7 @@ def _salvage(policy_id: uuid.UUID) -> None:
 
 
 def _keep(policy: Policy, state: bytes) -> None:
-    """Give `policy` the file that is in `state`, and a note that says so; nothing where it had learned nothing."""
+    """Give `policy` the file in `state`, and a note about it; nothing if it had learned nothing."""
     plan = policy.training_plan
     assert plan is not None, "only trainings have states"
     row = Policy.objects.filter(id=policy.id)
@@ -150,11 +150,11 @@ def _keep(policy: Policy, state: bytes) -> None:
         blob = api.learned_until(state, policy.name, plan.families)
     except api.PlacetoError as error:
         log.warning("the state of policy %s cannot be read: %s", policy.id, error)
-        row.update(note=f"{policy.note} What it had learned until then was kept, but cannot be read any more.".strip())
+        row.update(note=f"{policy.note} Its last saved state can no longer be read.".strip())
         return
     if blob is None:
         return
     card = api.read_policy(blob, policy.name).card
     PolicyFile.objects.create(policy=policy, blob=blob)
-    note = f"{policy.note} This is what it had learned after {card.seconds:.0f} s of training, as it was last kept."
+    note = f"{policy.note} This is its last saved state, after {card.seconds:.0f} s of training."
     row.update(note=note.strip(), **columns_of_file(blob, card.to_json()))

@@ -1,4 +1,4 @@
-"""The policies that a form offers to begin a run from."""
+"""The policies that a form offers for a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from webapp.policies import default_policy
 from webapp.policies.models import Policy
 
 MOST_OFFERED = 200
-"""beside the release's"""
+"""beside the release's default"""
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedPolicies:
-    """What a form offers."""
+    """The offered policies."""
 
     policies: list[Policy]
-    """the release's, then the newest; without plans and cards"""
+    """the release's default, then the newest; without plans and cards"""
     default_fault: str
-    """why the release's is not among them; empty where it is, or where there is none"""
+    """why the release's default is missing; empty if it is there, or if there is none"""
 
 
 def offered_policies() -> OfferedPolicies:
-    """Those that can be used now."""
+    """The policies that can be used now."""
     default_fault = default_policy.bring_up_to_date()
     usable = Policy.objects.defer(*Policy.LARGE).exclude(digest="").filter(file_version=api.POLICY_VERSION)
     release_s = usable.filter(source=Policy.DEFAULT)
@@ -30,6 +30,6 @@ def offered_policies() -> OfferedPolicies:
 
 
 def words_on_a_cut(policies: Sequence[Policy]) -> str:
-    """What a form says where it may not offer all: an empty string otherwise."""
+    """A sentence if the form may not offer all; else an empty string."""
     own = [policy for policy in policies if policy.source != Policy.DEFAULT]
     return f"The newest {MOST_OFFERED} are offered." if len(own) >= MOST_OFFERED else ""

@@ -1,4 +1,4 @@
-"""What lists tell of a policy: small whatever its plan or its card holds, and written when that is."""
+"""The summary of a policy for lists: small however large its plan and card are, and stored with them."""
 
 import dataclasses
 import hashlib
@@ -10,9 +10,9 @@ from engine import api
 from webapp.policies.training_plan import TrainingPlan
 
 MOST_NAMED = 6
-"""families, and clusters, that are named; of the others it is told how many there are"""
+"""families, and clusters, that are named; the others are counted"""
 LONGEST_CLUSTER = 40
-"""characters of a cluster's name"""
+"""characters of a cluster's name to show"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,30 +23,30 @@ class PolicySummary:
     """the first few"""
     family_count: int = 0
     graph_count: int = 0
-    """those that it was trained on; before that, those that were chosen beside the families"""
+    """number of training graphs; before the training, of those chosen beside the families"""
     clusters: tuple[str, ...] = ()
     """the first few, shortened"""
     cluster_count: int = 0
     seconds: float | None = None
-    """of training; None before"""
+    """of training; None before it"""
     mean_gap: float | None = None
-    """None where nothing was held out"""
+    """None if nothing was held out"""
     worst_gap: float | None = None
     misfits: int = 0
-    """on how many held-out graphs and clusters the greedy pass does not fit"""
+    """number of held-out graphs and clusters on which the greedy pass does not fit"""
     search_seconds: float | None = None
-    """the least that a search had to which a gap is; None where nothing was held out, 0 where it had evaluations"""
+    """least time of a search that a gap compares with; None if nothing was held out, 0 if the budget was evaluations"""
     search_evaluations: int | None = None
-    """the least that a search made to which a gap is; None where nothing was held out"""
+    """fewest evaluations of a search that a gap compares with; None if nothing was held out"""
 
     @property
     def more_families(self) -> int:
-        """How many are not named."""
+        """The number of families that are not named."""
         return self.family_count - len(self.families)
 
     @property
     def clusters_words(self) -> str:
-        """The clusters, and how many are not named."""
+        """The named clusters, and the number of the others."""
         more = self.cluster_count - len(self.clusters)
         return ", ".join([*self.clusters, *([f"and {more} more"] if more else [])])
 
@@ -63,7 +63,7 @@ class PolicySummary:
 
 
 def summary_of_plan(plan: TrainingPlan) -> PolicySummary:
-    """Before the training."""
+    """The summary before the training."""
     return PolicySummary(
         families=plan.families[:MOST_NAMED],
         family_count=len(plan.families),
@@ -74,7 +74,7 @@ def summary_of_plan(plan: TrainingPlan) -> PolicySummary:
 
 
 def summary_of_card(card: Mapping[str, Any]) -> PolicySummary:
-    """Of a policy that has a file. `card`: PolicyCard.to_json()."""
+    """The summary of a policy with a file. `card`: PolicyCard.to_json()."""
     return PolicySummary(
         families=tuple(card["families"][:MOST_NAMED]),
         family_count=len(card["families"]),
@@ -98,7 +98,7 @@ def _shortened(clusters: Any) -> tuple[str, ...]:
 
 
 def columns_of_file(blob: bytes, card: dict[str, api.Json]) -> dict[str, Any]:
-    """What the row of a policy says of its file."""
+    """The columns of a policy's row that describe its file."""
     return {
         "card": card,
         "summary": summary_of_card(card).to_json(),

@@ -1,4 +1,4 @@
-"""The task of the `gpu` queue that trains."""
+"""The task of the `gpu` queue that trains policies."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""What a worker does with a queued policy: prepare its graphs, then one call of `engine.api.train`."""
+"""Trains a queued policy: prepares its graphs, then calls `engine.api.train` once."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -17,11 +17,11 @@ from webapp.policies.training_store import TrainingStore
 
 
 class PreparingCancelledError(Exception):
-    """Somebody has asked to stop; raised in a pulse, which ends the engine's children."""
+    """Somebody has asked to stop; raised in `stop_if_asked`, which ends the engine's children."""
 
 
 def train_policy(policy_id: uuid.UUID) -> None:
-    """Claim the policy and train it, from its last state where it has one; nothing where there is nothing to claim."""
+    """Claim the policy and train it, from its last state if it has one; do nothing if it cannot be claimed."""
     claim = Claim.take(Policy, policy_id)
     if claim is None:
         return
@@ -63,7 +63,7 @@ def _train(policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> None:
 
 
 def _end_early(policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> None:
-    """Cancelled before it has learned anything, in this attempt."""
+    """End a training that was cancelled before this attempt learned anything."""
     if heartbeat.lost.is_set():
         raise ClaimLostError(str(policy.id))
     store.end_with(Policy.CANCELLED, None, None)
@@ -72,9 +72,9 @@ def _end_early(policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> No
 def request_of(
     name: str, plan: TrainingPlan, report_progress: api.ReportProgress, stop_if_asked: Callable[[], None]
 ) -> api.TrainRequest:
-    """The engine's request for `plan`, families built where their cache lacks them. Raises a PlacetoError.
+    """The engine's request for `plan`; builds the families that the cache lacks. Raises a PlacetoError.
 
-    `stop_if_asked` is called several times a second; what it raises ends the work.
+    `stop_if_asked` is called several times a second; an error that it raises ends the work.
     """
     graphs, held_out = _prepared(plan.graphs, stop_if_asked), _prepared(plan.held_out, stop_if_asked)
     cache = Path(settings.FAMILIES_FOLDER)
@@ -95,13 +95,13 @@ def request_of(
 
 
 def _prepared(planned: Sequence[PlannedGraph], stop_if_asked: Callable[[], None]) -> list[api.PreparedGraph]:
-    """Those graphs. Raises GraphError where one has been deleted meanwhile."""
+    """Load the graphs. Raises GraphError if one has been deleted meanwhile."""
     rows = Graph.objects.filter(id__in=[graph.id for graph in planned]).select_related("prepared").in_bulk()
     found = []
     for graph in planned:
         stop_if_asked()
         row = rows.get(graph.id)
         if row is None or not row.is_ready:
-            raise api.GraphError("it has been deleted meanwhile", where=graph.name, allowed="a graph that is there")
+            raise api.GraphError("it has been deleted meanwhile", where=graph.name, allowed="an existing graph")
         found.append(api.PreparedGraph.from_bytes(bytes(row.prepared.blob)))
     return found

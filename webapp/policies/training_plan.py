@@ -1,4 +1,4 @@
-"""What a policy is to be trained on, and for how long, as its row keeps it."""
+"""The plan of a training: its graphs, clusters and time, as a policy's row stores it."""
 
 import uuid
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from engine import api
 
 LONGEST_SEARCH_SECONDS = 10.0
 LEAST_SEARCH_SECONDS = 5.0
-"""what a shorter search finds is so far from good that a gap to it says little"""
+"""a shorter search finds too poor a placement for a gap to say much"""
 SEARCH_SHARE = 0.01
-"""of the training's seconds, for the search that each held-out graph is compared with"""
+"""share of the training's seconds for the search that each held-out graph is compared with"""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedGraph:
-    """A graph of ours by its id; its name is for people, should it be deleted."""
+    """A graph by its id; its name is for people, in case it is deleted."""
 
     id: uuid.UUID
     name: str
@@ -39,11 +39,11 @@ class TrainingPlan:
     graphs: tuple[PlannedGraph, ...]
     """to train on"""
     held_out: tuple[PlannedGraph, ...]
-    """to look at after the training, beside the families' test graphs"""
+    """graphs to evaluate after the training, beside the families' test graphs"""
     clusters: tuple[str, ...]
     """shorthands, or cluster JSON on one line"""
     seconds: float
-    """of the training; preparing a family and what is held out come on top"""
+    """of the training, without preparing families and evaluating held-out graphs"""
     seed: int
 
     def to_json(self) -> dict[str, api.Json]:
@@ -70,7 +70,7 @@ class TrainingPlan:
         )
 
     def fields(self) -> dict[str, Any]:
-        """The fields of the form that would give it again."""
+        """The fields of the form that give this plan."""
         chosen = {"graphs": self.graphs, "held_out": self.held_out}
         return {
             "families": list(self.families),
@@ -82,7 +82,7 @@ class TrainingPlan:
 
     @property
     def search_seconds(self) -> float:
-        """Of the search that each held-out graph is compared with on each cluster."""
+        """Seconds of the search that each held-out graph is compared with on each cluster."""
         return max(LEAST_SEARCH_SECONDS, min(LONGEST_SEARCH_SECONDS, SEARCH_SHARE * self.seconds))
 
     def settings(self) -> dict[str, api.Json]:

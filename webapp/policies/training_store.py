@@ -1,4 +1,4 @@
-"""What a training reports as rows: its events, the latest state to go on from, and how far it is."""
+"""Stores what a training reports: its events, its latest state and its progress."""
 
 import time
 from functools import partial
@@ -16,33 +16,32 @@ from webapp.policies.training_plan import TrainingPlan
 
 EVENT_TYPE, EVENT_VERSION = "progress", 1
 LEAST_SECONDS_BETWEEN_EVENTS = 0.5
-"""of one stage: a training may tell more often than anybody can see"""
+"""between events of one stage: a training may report faster than anybody can see"""
 MOST_SECONDS_BETWEEN_EVENTS = 10.0
 EVENTS_OF_A_STAGE = 3600
-"""about: a long training tells less often, so that its page need not load a day of half seconds"""
+"""at most, approximately: a day of half seconds would be 170,000 events for the page to load"""
 BEGUN_AGAIN = (
-    "The training was interrupted and has begun again from the start: its graphs, or the version of the engine, are no "
-    "longer those of what had been kept."
+    "The training was interrupted and has started again, because its graphs or the version of the engine have changed."
 )
 NO_STAGE: dict[str, Any] = {"stage": "", "stage_done": 0, "stage_total": 0}
 
 
 class TrainingStore(EventStore[Policy]):
-    """Keeps a training's events, of those that the engine reports as many as can be seen, and its latest state."""
+    """Keeps a training's events, thinned to a rate that can be seen, and its latest state."""
 
     def __init__(self, claim: Claim[Policy], policy: Policy) -> None:
         super().__init__(claim, policy.last_seq)
         self._between_events = seconds_between_events(policy.training_plan)
         self._identity = ""
-        """of the training whose states are kept"""
+        """of the training whose states are stored"""
         self._rows_emitted = 0
-        """held-out rows that are in events: each event tells only the new ones"""
+        """held-out rows already in events: each event holds only the new ones"""
         self._last: api.TrainingProgress | None = None
         self._last_at = float("-inf")
         self._withheld: api.TrainingProgress | None = None
 
     def state_of(self, identity: str) -> bytes | None:
-        """What this training can go on from; `identity` is its own. A state of another is dropped, and that is told."""
+        """The state from which the training `identity` resumes. Deletes a state of another; the row's note says so."""
         self._identity = identity
         kept = SavedState.objects.filter(job_id=self._claim.job_id).first()
         if kept is None or kept.identity == identity:
@@ -53,12 +52,12 @@ class TrainingStore(EventStore[Policy]):
         return None
 
     def report_preparation(self, stage: str, done: int, total: int) -> None:
-        """How far the preparation is: for the row alone."""
+        """The progress of the preparation, for the row alone."""
         with self._memory:
             self._batch.columns |= {"stage": stage[:200], "stage_done": done, "stage_total": total}
 
     def report_progress(self, progress: api.TrainingProgress) -> None:
-        """Called by the engine."""
+        """The engine's `report_progress`."""
         now = time.monotonic()
         with self._memory:
             same = self._last is not None and self._last.stage == progress.stage
@@ -70,14 +69,14 @@ class TrainingStore(EventStore[Policy]):
             self._remember_progress(progress)
 
     def save_state(self, state: bytes) -> None:
-        """Called by the engine: what it could go on from."""
+        """The engine's `save_state`."""
         with self._memory:
             self._batch.state = {"state": state, "identity": self._identity}
 
     def end_with(self, status: str, blob: bytes | None, card: dict[str, api.Json] | None) -> None:
-        """Write the rest, the policy's file and its last status in one transaction.
+        """Store the rest, the policy's file and its last status in one transaction.
 
-        Without a file a state that is there stays: it may be of an earlier attempt, which had learned something.
+        Without a file, a stored state is kept: an earlier attempt may have learned something.
         """
         with self._memory:
             if self._withheld is not None:
@@ -88,11 +87,11 @@ class TrainingStore(EventStore[Policy]):
             self.end(status, partial(_write_file, self._claim, blob), **NO_STAGE, **columns_of_file(blob, card))
 
     def _remember_progress(self, progress: api.TrainingProgress) -> None:
-        """With `_memory` held: make an event of `progress`."""
+        """With `_memory` held: buffer `progress` as an event."""
         values = progress.to_json()
         rows = values["held_out"]
         assert isinstance(rows, list)
-        if len(rows) < self._rows_emitted:  # a training that has gone on from a state looks at them again
+        if len(rows) < self._rows_emitted:  # a resumed training evaluates them again
             self._rows_emitted = 0
         new_rows: dict[str, api.Json] = {"held_out": rows[self._rows_emitted :], "held_out_from": self._rows_emitted}
         self._remember(EVENT_TYPE, {**values, "type": EVENT_TYPE, "version": EVENT_VERSION, **new_rows})

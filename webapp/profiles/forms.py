@@ -4,7 +4,7 @@ from django import forms
 
 
 class ProfileForm(forms.Form):
-    """A graph is run only by who says so."""
+    """The consent without which no graph is run."""
 
     consent = forms.BooleanField(
         label="I trust this graph: run it on the worker's machine",

@@ -1,4 +1,4 @@
-"""What the web does to profiles: start one, use its times."""
+"""Starts profiles, and reads graphs with their times."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from webapp.profiles.models import Profile
 
 
 def start(graph: Graph) -> Profile | None:
-    """Queue a measurement of `graph`; None where one is under way."""
+    """Queue a profile of `graph`; None if one is queued or running."""
     profile = Profile(graph=graph)
     with transaction.atomic():
         if not Graph.objects.select_for_update().filter(id=graph.id).exists():
@@ -25,6 +25,6 @@ def start(graph: Graph) -> Profile | None:
 
 
 def read_with_its_times(profile: Profile) -> Graph:
-    """Queue the reading of the graph's file as another graph, with the times of a profile that is done."""
+    """Queue the reading of the graph's file as another graph, with the times of a finished profile."""
     name = f"measured {profile.finished_at:%Y-%m-%d %H:%M}.pb"
     return read_again(profile.graph, profile.graph.own_options, profile.times_path, name)

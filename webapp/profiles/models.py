@@ -12,7 +12,7 @@ from webapp.json_field import JsonTextField
 
 
 class Profile(StagedJob):
-    """One measurement of one graph, on the machine of the worker that takes it.
+    """One measurement of a graph's op times, on the worker's machine.
 
         queued ──▶ running ──▶ done
           │ ▲         ├──────▶ failed
@@ -32,7 +32,7 @@ class Profile(StagedJob):
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="profiles")
     result = JsonTextField(null=True)
-    """what `api.profile` says of the measurement; None until it is done"""
+    """the result of `api.profile`; None until it is done"""
 
     class Meta:
         ordering = ("-created_at",)
@@ -42,10 +42,10 @@ class Profile(StagedJob):
 
     @property
     def times_path(self) -> Path:
-        """The RunMetadata on this machine, once it is done. Its name is made of the id alone."""
+        """The RunMetadata on this machine, once it is done, named by the id."""
         return Path(settings.DATA_FOLDER) / "profiles" / f"{self.id}.pb"
 
     @property
     def is_done(self) -> bool:
-        """Whether there are times to use."""
+        """Whether it has times to use."""
         return self.status == self.DONE

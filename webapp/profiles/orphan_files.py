@@ -1,4 +1,4 @@
-"""Files of measured times that no row knows."""
+"""Files of measured times without a row."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a worker does with a queued profile: one call of `engine.api.profile`, which runs the graph in a child."""
+"""Measures a queued profile: calls `engine.api.profile`, which runs the graph in a child."""
 
 import dataclasses
 import uuid
@@ -15,16 +15,16 @@ from webapp.profiles.models import Profile
 
 
 class ProfilingCancelledError(Exception):
-    """Somebody has asked to stop; raised where the engine reports progress, which ends its child."""
+    """Somebody has asked to stop; raised in `report_progress`, which ends the engine's child."""
 
 
 def limits() -> api.Limits:
-    """What running one graph may take."""
+    """The limits on running one graph."""
     return dataclasses.replace(api.MEASURING_LIMITS, file_bytes=settings.UPLOAD_LIMIT_BYTES)
 
 
 def profile_graph(profile_id: uuid.UUID) -> None:
-    """Claim the profile and measure; does nothing where there is nothing to claim."""
+    """Claim the profile and measure; do nothing if it cannot be claimed."""
     claim = Claim.take(Profile, profile_id)
     if claim is None:
         return

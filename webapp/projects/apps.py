@@ -1,4 +1,4 @@
-"""Projects: what belongs together."""
+"""Projects: graphs and runs that belong together."""
 
 from django.apps import AppConfig
 

@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Project(models.Model):
-    """What belongs together: graphs and their runs."""
+    """Graphs that belong together, with their runs."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=200)

@@ -19,14 +19,14 @@ GIBIBYTE = 1024**3
 LEAST_MEMORY_GIB = 1e-6
 MOST_MEMORY_GIB = api.MOST_MEMORY_BYTES // GIBIBYTE
 ZERO_SHOT_METHOD = "placeto"
-"""evaluates the policy's greedy pass first"""
+"""which evaluates the policy's greedy pass first"""
 
 
 class OptionSelect(forms.Select):
     """A select whose options carry attributes for the page's scripts."""
 
     attributes: Mapping[str, Mapping[str, object]] = {}
-    """value of an option → its attributes"""
+    """value of an option → its HTML attributes"""
 
     def create_option(
         self,
@@ -38,21 +38,21 @@ class OptionSelect(forms.Select):
         subindex: int | None = None,
         attrs: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """As Django makes it, with the attributes of its value."""
+        """Django's option, with the attributes of its value."""
         option = super().create_option(name, value, label, selected, index, subindex, attrs)
         option["attrs"] |= self.attributes.get(str(value), {})
         return option
 
 
 class ProblemForm(forms.Form):
-    """Devices, policy and budget: what every form that starts runs asks for."""
+    """Devices, policy and budget: the fields of every form that starts runs."""
 
     device_kind = forms.ChoiceField(label="Kind", required=False, widget=OptionSelect)
     device_count = forms.IntegerField(
         label="How many", min_value=1, max_value=api.MOST_DEVICES, initial=2, required=False
     )
     memory_gib = forms.FloatField(
-        label="Memory of each (GiB)", required=False, help_text="Empty: the usual memory of this kind."
+        label="Memory of each (GiB)", required=False, help_text="Empty: the default memory of this kind."
     )
     with_cpu = forms.BooleanField(label="and a CPU", required=False, initial=True)
     cluster = forms.CharField(
@@ -70,7 +70,7 @@ class ProblemForm(forms.Form):
         required=False,
         help_text="Placeto evaluates its proposals, then keeps learning; Auto searches from them.",
         error_messages={
-            "invalid_choice": "The chosen policy has been deleted, or is no longer among those that are offered; "
+            "invalid_choice": "The chosen policy has been deleted or is no longer offered; "
             "allowed: one of the list, or none."
         },
     )
@@ -78,7 +78,7 @@ class ProblemForm(forms.Form):
     policy_row: Policy | None = None
     """the chosen policy"""
     default_fault: str
-    """why the release's policy is not offered; empty where it is, or where there is none"""
+    """why the release's policy is not offered; empty if it is, or if there is none"""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -99,7 +99,7 @@ class ProblemForm(forms.Form):
 
     @property
     def policies(self) -> list[Policy]:
-        """Those that are offered."""
+        """The offered policies."""
         return list(self._policies.values())
 
     def _policy_help(self) -> str:
@@ -109,14 +109,14 @@ class ProblemForm(forms.Form):
         return f"{self.fields['policy'].help_text} {words_on_a_cut(self.policies)}".strip()
 
     def policy_bytes(self) -> bytes | None:
-        """The file of the chosen policy, which becomes `policy_row`. Raises SettingsError where it has just gone."""
+        """The file of the chosen policy, which becomes `policy_row`. Raises SettingsError if it is gone."""
         self.policy_row = self._policies.get(self.cleaned_data["policy"])
         if self.policy_row is None:
             return None
         file = PolicyFile.objects.filter(policy=self.policy_row).first()
         if file is None:
             name = self.policy_row.name
-            raise api.SettingsError("it has been deleted", where=name, allowed="a policy that is there", field="policy")
+            raise api.SettingsError("it has been deleted", where=name, allowed="an existing policy", field="policy")
         return bytes(file.blob)
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
@@ -131,7 +131,7 @@ class ProblemForm(forms.Form):
         widget.attributes = attributes
 
     def clean_memory_gib(self) -> float | None:
-        """As much as a cluster's description may say."""
+        """A description within the engine's limit."""
         memory_gib: float | None = self.cleaned_data["memory_gib"]
         if memory_gib is not None and not LEAST_MEMORY_GIB <= memory_gib <= MOST_MEMORY_GIB:
             allowed = f"{LEAST_MEMORY_GIB:g} to {MOST_MEMORY_GIB}"
@@ -139,7 +139,7 @@ class ProblemForm(forms.Form):
         return memory_gib
 
     def chosen_cluster(self) -> api.Cluster | None:
-        """The cluster of the fields, or None where one of them is wrong."""
+        """The cluster that the fields describe, or None if one of them is invalid."""
         text = self.cleaned_data.get("cluster")
         if text:
             return self._parsed(text, "cluster")
@@ -175,12 +175,12 @@ class ProblemForm(forms.Form):
 
 
 class RunForm(ProblemForm):
-    """Devices, method, policy, budget, seed. `request`, made of valid fields, is what the engine gets."""
+    """Devices, method, policy, budget, seed. Valid fields make `request`, for the engine."""
 
     method = forms.ChoiceField(label="Method", widget=OptionSelect)
     preset = forms.CharField(label="Preset", required=False)
     zero_shot = forms.BooleanField(
-        label="Zero-shot: only what the policy proposes at once",
+        label="Zero-shot: only the policy's first proposals",
         required=False,
         widget=forms.CheckboxInput(attrs={"data-method": ZERO_SHOT_METHOD}),
     )
@@ -201,7 +201,7 @@ class RunForm(ProblemForm):
             self.fields["evaluations"].required = False
 
     def clean(self) -> dict[str, Any]:
-        """Make `request`; the engine's sentences go to the fields."""
+        """Make `request`; the engine's errors appear at the fields."""
         super().clean()
         self._check_preset()
         self._check_zero_shot()

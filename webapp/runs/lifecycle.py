@@ -1,4 +1,4 @@
-"""What the web does to runs: start one."""
+"""Starts runs."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Runs, their answers, and their events in short."""
+"""Runs, their answers, and summaries of their events."""
 
 from typing import ClassVar
 
@@ -20,8 +20,8 @@ class Run(JobWithEvents):
           └───────────┴──────▶ cancelled
 
     Owners: queued → running, running → done | failed | cancelled: the worker that has claimed it. queued → cancelled:
-    the web, at once (running: it only sets `cancel_requested`, at which the worker looks). running → queued, and →
-    failed after too many attempts, → cancelled if that was asked for and its worker died: a reaper.
+    the web, at once (running: it only sets `cancel_requested`, which the worker reads). running → queued, and → failed
+    after too many attempts, → cancelled if that was asked for and its worker died: a reaper.
     """
 
     RUNNING: ClassVar[str] = "running"
@@ -42,11 +42,11 @@ class Run(JobWithEvents):
     """the budget of wall time, or None"""
     seed = models.BigIntegerField()
     drop_devices = models.BooleanField(default=False)
-    """whether the devices that the graph's file fixes count for nothing"""
+    """whether to ignore the devices that the graph's file fixes"""
     policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="runs")
-    """the trained policy that it begins from; None: none, or it has been deleted since the run ended"""
+    """the trained policy that it starts from; None: none, or deleted since the run ended"""
     policy_name = models.CharField(max_length=200, default="", blank=True)
-    """of that policy, empty where there is none; stays when the policy goes"""
+    """of that policy, empty without one; kept when the policy is deleted"""
     policy_digest = models.CharField(max_length=64, default="", blank=True)
     """SHA-256 of its file"""
     evaluations_used = models.BigIntegerField(default=0)
@@ -60,12 +60,12 @@ class Run(JobWithEvents):
 
     @classmethod
     def clean_up_ended(cls) -> None:
-        """Away with the checkpoints of runs that have ended: nobody goes on from them."""
+        """Delete the checkpoints of ended runs."""
         cls.left_states().delete()
 
     @property
     def method_label(self) -> str:
-        """The method for people; its name where the registry no longer has it."""
+        """The method's label; its name if the registry no longer has it."""
         return method_labels().get(self.method, self.method)
 
 
@@ -77,18 +77,18 @@ class Answer(models.Model):
     device_of_group = JsonTextField()
     """[groups]"""
     report = JsonTextField(null=True)
-    """the engine's report; None while it works, or where it could not end"""
+    """the engine's report; None while the run works, or if it failed"""
 
     def __str__(self) -> str:
         return f"{self.step_time_us} µs"
 
 
 class RunSummary(models.Model):
-    """What the events of a run say in short: whoever compares runs need not read the events again."""
+    """A summary of a run's events, so that a comparison need not read them again."""
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="summary")
     seq = models.BigIntegerField()
-    """of the last event that it is of"""
+    """of the last event in it"""
     content = JsonTextField()
     """api.ComparisonListener.to_json()"""
 

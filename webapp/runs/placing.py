@@ -1,4 +1,4 @@
-"""What a worker does with a queued run: one call of `engine.api.place`, and its events into the store."""
+"""Carries out a queued run: calls `engine.api.place` and stores its events."""
 
 import dataclasses
 import uuid
@@ -14,7 +14,7 @@ from webapp.runs.run_store import RunStore
 
 
 def place_run(run_id: uuid.UUID) -> None:
-    """Claim the run and carry it out, from its checkpoint where it has one; nothing where there is nothing to claim."""
+    """Claim the run and carry it out, from its checkpoint if it has one; do nothing if it cannot be claimed."""
     claim = Claim.take(Run, run_id)
     if claim is None:
         return
@@ -49,17 +49,17 @@ def _place(run: Run, store: RunStore, heartbeat: Heartbeat) -> None:
 
 
 def with_policy(run: Run, request: api.RunRequest) -> api.RunRequest:
-    """`request` with the file of the run's policy, where it has one. Raises SettingsError where that is gone."""
+    """`request` with the file of the run's policy, if it has one. Raises SettingsError if that has been deleted."""
     if not run.policy_digest:
         return request
     file = PolicyFile.objects.filter(policy=run.policy_id, policy__digest=run.policy_digest).first()
     if file is None:
-        raise api.SettingsError("it has been deleted", where=run.policy_name, allowed="a policy that is there")
+        raise api.SettingsError("it has been deleted", where=run.policy_name, allowed="an existing policy")
     return dataclasses.replace(request, policy=bytes(file.blob))
 
 
 def request_of(run: Run) -> api.RunRequest:
-    """The engine's request for `run`, without its policy: all but the placing itself can do without."""
+    """The engine's request for `run`, without its policy, which only placing needs."""
     assert isinstance(run.settings, dict)
     return api.RunRequest(
         cluster=api.parse_cluster(to_text(run.cluster)),

@@ -1,4 +1,4 @@
-"""What a run reports as rows: its events, its latest checkpoint, and the best placement so far as its answer."""
+"""Stores what a run emits: its events, its latest checkpoint, and the best placement so far as its answer."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from webapp.runs.run_summary import store_summary, summary_of
 class RunStore(EventStore[Run]):
     """Keeps a run's events and its latest checkpoint.
 
-    A run that goes on from a checkpoint reports some events again: those that are stored already are skipped.
+    A run that resumes from a checkpoint emits some events again: stored ones are skipped.
     """
 
     def __init__(self, claim: Claim[Run], run: Run) -> None:
@@ -22,11 +22,11 @@ class RunStore(EventStore[Run]):
         self._best_step_time_us = math.inf if run.best_step_time_us is None else run.best_step_time_us
         self._evaluations_used = run.evaluations_used
         self._takes_trivial = run.method not in api.TRIVIAL_BASELINES
-        """who asks for a trivial placement by name gets just that"""
+        """a run of a trivial method answers with its own placement alone"""
         self._summary = summary_of(run)
 
     def emit(self, item: api.NumberedEvent | api.Checkpoint) -> None:
-        """Called by the engine."""
+        """The engine's `emit`."""
         with self._memory:
             if isinstance(item, api.Checkpoint):
                 self._batch.state = {"seq": item.seq, "state": item.state}
@@ -34,14 +34,14 @@ class RunStore(EventStore[Run]):
             self._wait_for_room()
             self._note(item.event)
             assert item.seq <= self._last_seq + 1, "the engine numbers events without a gap"
-            # A run with a limit in seconds can end sooner after going on than it had got before: its end still counts.
+            # A resumed run with a limit in seconds can end before the last stored event: its end is still stored.
             if item.seq > self._last_seq or isinstance(item.event, api.Finished):
                 event = item.to_json()
                 self._remember(item.event.type, event)
                 self._summary.add_json(event)
 
     def end_with(self, status: str, report: Mapping[str, api.Json] | None = None) -> None:
-        """Write the rest, the report and the run's last status in one transaction."""
+        """Store the rest, the report and the run's last status in one transaction."""
         if report is not None and report["feasible"]:
             self.end(status, partial(_write_report, self._claim, report))
         else:
@@ -52,7 +52,7 @@ class RunStore(EventStore[Run]):
         self._batch.others["summary"] = write
 
     def _note(self, event: object) -> None:
-        """Keep what the row and the answer show of `event`."""
+        """Update the row and the answer from `event`."""
         if isinstance(event, api.Episode):
             if event.evaluations > self._evaluations_used:
                 self._evaluations_used = self._batch.columns["evaluations_used"] = event.evaluations
@@ -61,7 +61,7 @@ class RunStore(EventStore[Run]):
         elif (
             self._takes_trivial
             and isinstance(event, api.Baseline)
-            and event.method in api.TRIVIAL_BASELINES  # what the random baseline finds is not the run's
+            and event.method in api.TRIVIAL_BASELINES  # the random baseline's placements are not the run's
             and event.step_time_us is not None
             and event.placement is not None
         ):
@@ -76,7 +76,7 @@ class RunStore(EventStore[Run]):
 
 
 def _write_report(claim: Claim[Run], report: Mapping[str, api.Json]) -> None:
-    """Keep the engine's own answer, unless an earlier attempt at this run has found a better one."""
+    """Store the engine's answer, unless an earlier attempt at this run has found a better one."""
     best = {"step_time_us": report["step_time_us"], "device_of_group": api.device_of_group(report)}
     rest = {key: value for key, value in report.items() if key != "device_of_group"}
     answer = Answer.objects.filter(run_id=claim.job_id).first()

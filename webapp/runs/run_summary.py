@@ -1,4 +1,4 @@
-"""What a run's events say in short: written with them, so that nobody replays them to show it."""
+"""Summaries of runs' events, stored with the events."""
 
 import json
 import uuid
@@ -11,7 +11,7 @@ EVENTS_AT_ONCE = 2000
 
 
 def summary_of(run: Run) -> api.ComparisonListener:
-    """What the events of `run` say up to its last one.
+    """The summary of the events of `run` up to its last one.
 
     Version 0.1.0 wrote no summaries: where one is behind, this reads the missing events once and stores the result.
     """
@@ -29,7 +29,7 @@ def summary_of(run: Run) -> api.ComparisonListener:
 
 
 def store_summary(run_id: uuid.UUID, seq: int, content: dict[str, api.Json]) -> None:
-    """Keep what events up to `seq` say, unless more is kept already."""
+    """Store the summary of the events up to `seq`, unless a later one is stored already."""
     RunSummary.objects.bulk_create([RunSummary(run_id=run_id, seq=0, content={})], ignore_conflicts=True)
     RunSummary.objects.filter(run_id=run_id, seq__lt=seq).update(seq=seq, content=content)
 

@@ -1,4 +1,4 @@
-"""The task of the `gpu` queue."""
+"""The task of the `gpu` queue that carries out runs."""
 
 import uuid
 

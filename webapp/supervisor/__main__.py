@@ -20,7 +20,7 @@ from webapp.supervisor.web_address import check_free, health_answers
 
 
 def main() -> int:
-    """The exit status: 0 after a stop that was asked for, 1 after anything else, with one line that says what."""
+    """Run until stopped; the exit status: 0 after a requested stop, else 1, with the reason on one line."""
     parser = argparse.ArgumentParser(prog="python -m webapp.supervisor", description="Run the whole application.")
     parser.add_argument("--end-with-parent", action="store_true", help="stop when the process that started this ends")
     if parser.parse_args().end_with_parent:
@@ -48,7 +48,7 @@ def main() -> int:
 def supervise(
     configuration: Configuration, data_folder: DataFolder, redis_url: str, redis: list[Part], console: Console
 ) -> int:
-    """Start all parts with one environment, and look after them."""
+    """Start and supervise all parts with one environment."""
     environment = {
         **os.environ,
         "PLACETO_DATA": str(configuration.data_folder),

@@ -1,4 +1,4 @@
-"""What the supervisor is told by the environment."""
+"""The supervisor's configuration from the environment."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,26 +24,26 @@ class Configuration:
     data_folder: Path
     """PLACETO_DATA: database, uploads, Redis, logs"""
     redis_url: str | None
-    """REDIS_URL as Celery wants it: a Redis to use in place of an embedded one"""
+    """REDIS_URL in Celery's form: a Redis to use instead of the embedded one"""
 
     @property
     def near_host(self) -> str:
-        """The host by which this machine itself reaches the web server."""
+        """The host at which this machine reaches the web server."""
         return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  compared, not listened on
 
     @property
     def shown_address(self) -> str:
-        """What a person types into a browser on this machine."""
+        """The address for a browser on this machine."""
         return f"http://{f'[{self.near_host}]' if ':' in self.near_host else self.near_host}:{self.port}"
 
     @staticmethod
     def from_environment() -> "Configuration":
-        """Raises StartError where a value is invalid."""
+        """Read the environment. Raises StartError for an invalid value."""
         try:
             redis_url = environment.text("REDIS_URL", "")
             return Configuration(
                 host=environment.text("HOST", "127.0.0.1"),
-                port=environment.whole_number("PORT", 8000, lowest=1, highest=65535),
+                port=environment.integer("PORT", 8000, lowest=1, highest=65535),
                 data_folder=Path(environment.text("PLACETO_DATA", str(ROOT / "data"))).expanduser().resolve(),
                 redis_url=broker_address(redis_url) if redis_url else None,
             )

@@ -1,4 +1,4 @@
-"""The folder that holds everything that is kept, used by one supervisor at a time."""
+"""The folder of all stored data, used by one supervisor at a time."""
 
 import fcntl
 import os
@@ -11,12 +11,12 @@ from webapp.supervisor.failure import StartError
 class DataFolder:
     """A writable folder and the lock on it.
 
-    The lock is on the folder itself: there is no lock file, and the kernel lets go of it when the last process that
-    holds it ends, however it ends.
+    The lock is on the folder itself: there is no lock file, and the kernel releases it when the last process that holds
+    it ends, however it ends.
     """
 
     def __init__(self, path: Path) -> None:
-        """Make the folder where there is none, and lock it. Raises StartError."""
+        """Create the folder if it is missing, and lock it. Raises StartError."""
         self.path = path
         self.logs = path / "logs"
         try:
@@ -25,7 +25,7 @@ class DataFolder:
             self._lock()
             self.logs.mkdir(mode=0o700, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
-                pass  # it can be written
+                pass  # a test whether it can be written
         except OSError as error:
             raise StartError(
                 f"cannot write the data folder {path} ({error.strerror}): "
@@ -42,5 +42,5 @@ class DataFolder:
             ) from None
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Release the folder."""
         os.close(self._handle)

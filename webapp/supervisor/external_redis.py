@@ -9,7 +9,7 @@ from webapp.supervisor.redis_server import OLDEST_VERSION
 
 
 def check_redis(address: str) -> None:
-    """Whether a Redis that is new enough answers at `address`. Raises StartError, without the password in it."""
+    """Raise StartError, without the password, unless a new enough Redis answers at `address`."""
     parts = urlsplit(address)
     shown = f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
     try:

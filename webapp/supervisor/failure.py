@@ -1,5 +1,5 @@
-"""What keeps the application from starting."""
+"""The error of an application that cannot start."""
 
 
 class StartError(Exception):
-    """One line for the person who started it: what, and what to do."""
+    """One line for the user: what is wrong, and what to do."""

@@ -1,4 +1,4 @@
-"""Keeps the promise that nothing is left behind, even if the supervisor itself is killed."""
+"""Leaves no process behind, even if the supervisor itself is killed."""
 
 import os
 import signal
@@ -18,9 +18,9 @@ from webapp.supervisor.output import Console
 
 
 def guard(work: Callable[[], int]) -> int:
-    """Do `work` in a child process, forward stop signals to it, then end whatever it has left; its exit status.
+    """Run `work` in a child process, forward stop signals to it, then end all processes it left; returns its status.
 
-    `work` gets the stop signals held, until it listens to them. If this process is killed, the child is asked to end.
+    Stop signals are held back until `work` listens to them. If this process is killed, the child gets SIGTERM.
     """
     adopt_orphans()
     guardian = os.getpid()
@@ -30,7 +30,7 @@ def guard(work: Callable[[], int]) -> int:
         _work_as_child(work, guardian)
     listen_to_stop_signals(lambda received: send(child, received))
     status = _wait_for(child)
-    hold_stop_signals()  # what remains takes a moment and must not be cut short
+    hold_stop_signals()  # the rest takes a moment and must not be cut short
     end_descendants()
     if status < 0:
         Console().say(f"the supervisor was ended by {signal.Signals(-status).name}; all parts have been ended too")
@@ -39,7 +39,7 @@ def guard(work: Callable[[], int]) -> int:
 
 
 def _work_as_child(work: Callable[[], int], guardian: int) -> None:
-    """Does not return. In a process group of its own: a terminal's Ctrl-C then comes once, through the guardian."""
+    """Run `work` and exit. In a process group of its own, so that Ctrl-C arrives once, through the guardian."""
     status = 1
     try:
         os.setpgid(0, 0)
@@ -53,7 +53,7 @@ def _work_as_child(work: Callable[[], int], guardian: int) -> None:
 
 
 def _wait_for(child: int) -> int:
-    """Reap whatever ends until `child` does; its exit status, negative for a signal."""
+    """Reap processes until `child` ends; its exit status, negative for a signal."""
     while True:
         process, status = os.waitpid(-1, 0)
         if process == child:

@@ -1,4 +1,4 @@
-"""What the parts say: all of it in a log file a part, what matters on the console."""
+"""The parts' output: all of it in one log file for each part, warnings and errors on the console."""
 
 import contextlib
 import os
@@ -21,13 +21,13 @@ class Console:
     """The terminal of the person who started the application. It may go away at any time."""
 
     def say(self, line: str, speaker: str = "placeto:") -> None:
-        """A line, with who says it."""
+        """Print a line, with its speaker."""
         with contextlib.suppress(OSError):  # the terminal was closed, or the pipe's reader ended
             print(speaker, line, flush=True)
 
 
 class Concern:
-    """Tells the lines that a person should see from those that only the log keeps."""
+    """Selects the lines for the console; the log keeps all."""
 
     def __init__(self) -> None:
         self._shown = True
@@ -43,13 +43,13 @@ class Log:
     """A log file that is renamed to `.1` when it has grown too large."""
 
     def __init__(self, path: Path, console: Console, largest_bytes: int = LARGEST_LOG_BYTES) -> None:
-        """Lines are added to what `path` already holds."""
+        """Lines are appended to the file `path`."""
         self.path = path
         self._console, self._largest_bytes = console, largest_bytes
         self._stream: BinaryIO | None = path.open("ab", buffering=0)
 
     def write(self, line: str) -> None:
-        """Add a line. A log that cannot be written is told once and given up: the application matters more."""
+        """Append a line. If the log cannot be written, the console shows that once, and its lines are dropped."""
         if self._stream is None:
             return
         try:
@@ -63,14 +63,14 @@ class Log:
             self.close()
 
     def close(self) -> None:
-        """No line will follow."""
+        """Close the file."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
 
 
 class Lines:
-    """The lines of a pipe that is read without waiting."""
+    """The lines of a pipe, read without blocking."""
 
     def __init__(self, pipe: int) -> None:
         """`pipe` is a file descriptor to read; this object closes it."""
@@ -91,12 +91,12 @@ class Lines:
             rest, self._rest = self._rest, b""
             return [_text(rest)] if rest else None
         *whole, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) > 65536:  # no line is that long: do not gather without end
+        if len(self._rest) > 65536:  # no real line is that long: limit the buffer
             whole, self._rest = [*whole, self._rest], b""
         return [_text(line) for line in whole]
 
     def close(self) -> None:
-        """No more is read."""
+        """Close the pipe."""
         os.close(self._pipe)
 
 
@@ -110,4 +110,4 @@ def last_words(lines: list[str]) -> str:
     if any(line.startswith("Traceback ") for line in spoken):
         messages = [match["message"] for line in lines if (match := _EXCEPTION.match(line))]
         spoken = messages or spoken
-    return spoken[-1] if spoken else "it said nothing"
+    return spoken[-1] if spoken else "it printed nothing"

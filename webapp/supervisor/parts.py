@@ -1,4 +1,4 @@
-"""The parts of the application: how each is started, and how it is known that it is ready."""
+"""The parts of the application: their commands and tests of readiness."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -11,12 +11,12 @@ QUEUES = ("gpu", "cpu")
 """one worker each: `gpu` trains and searches, `cpu` reads graphs and does other short work"""
 
 _NO_WARNING_OF_PICKLES = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser"}
-"""Celery warns root of pickles in messages; ours are JSON alone."""
+"""Celery warns root about pickles in messages; ours are JSON only."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhenDone:
-    """Ready when it has ended with status 0; it is the only kind of part that may end."""
+    """Ready when it has ended with status 0; the only kind of part that may end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class WhenItSays:
 
 @dataclass(frozen=True, slots=True)
 class WhenItAnswers:
-    """Ready when this question is answered with yes."""
+    """Ready when this function returns True."""
 
     answers: Callable[[], bool]
 
@@ -41,13 +41,13 @@ class Part:
     command: tuple[str, ...]
     readiness: WhenDone | WhenItSays | WhenItAnswers
     environment: Mapping[str, str] = field(default_factory=dict)
-    """beside what all parts get"""
+    """beside the variables of all parts"""
     shown: bool = True
     """whether its warnings and errors go to the console, not only to its log"""
 
 
 def web_command(host: str, port: int) -> tuple[str, ...]:
-    """The web server. Open event streams do not hold up its end for longer than the timeout."""
+    """The web server. Open event streams delay its end by no more than the timeout."""
     return (
         *("uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port)),
         *("--timeout-graceful-shutdown", "3"),
@@ -55,7 +55,7 @@ def web_command(host: str, port: int) -> tuple[str, ...]:
 
 
 def worker_command(queue: str) -> tuple[str, ...]:
-    """A worker; what else it needs is in the settings, so that this is all that a host has to know."""
+    """A worker. Everything else is in the settings, so that a host needs only this command."""
     return ("celery", "-A", "webapp", "worker", "-Q", queue)
 
 
@@ -75,10 +75,10 @@ def web_part(configuration: Configuration, answers: Callable[[], bool]) -> Part:
 
 
 def worker_parts() -> list[Part]:
-    """One worker a queue. A name a queue keeps them apart; the module tells when they take tasks."""
+    """One worker for each queue, with its own name; the included module prints when it takes tasks."""
     options = (
         *("--loglevel", "INFO", "--include", "webapp.supervisor.worker_ready"),
-        *("--without-mingle", "--without-gossip"),  # workers have nothing to tell each other
+        *("--without-mingle", "--without-gossip"),  # workers do not talk to each other
     )
     parts = []
     for queue in QUEUES:

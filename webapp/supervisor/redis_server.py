@@ -16,7 +16,7 @@ from webapp.supervisor.failure import StartError
 from webapp.supervisor.parts import Part, WhenItAnswers
 
 OLDEST_VERSION = (6, 2)
-"""what Celery's transport needs"""
+"""needed by Celery's transport"""
 
 _VERSION = re.compile(r"\bv=(\d+)\.(\d+)")
 
@@ -35,7 +35,7 @@ class RedisProgram:
 
 
 def find_redis_program() -> RedisProgram:
-    """One on the PATH that is new enough, else the one of the Python wheel. Raises StartError."""
+    """A new enough program on the PATH, else that of the Python wheel. Raises StartError."""
     too_old = []
     for candidate in _candidates():
         version = _version(candidate)
@@ -66,7 +66,7 @@ def _version(program: Path) -> tuple[int, int] | None:
 
 
 class EmbeddedRedis:
-    """Where the embedded Redis listens and keeps its files."""
+    """The embedded Redis: its socket and its files."""
 
     def __init__(self, program: RedisProgram, data_folder: Path) -> None:
         """The socket lies in the data folder, or in a private temporary folder where that path is too long."""
@@ -92,7 +92,7 @@ class EmbeddedRedis:
         return f"redis+socket://{quote(str(self.socket))}"
 
     def part(self) -> Part:
-        """Runs it: no port, a socket for this user alone, every second on disk, never dropping a message."""
+        """The part that runs it: no port, a socket for this user alone, on disk every second, no message dropped."""
         settings = {
             "port": "0",
             "unixsocket": str(self.socket),
@@ -119,7 +119,7 @@ class EmbeddedRedis:
             return False
 
     def clean_up(self) -> None:
-        """Leave no socket behind, even if the server was killed."""
+        """Remove the socket, even if the server was killed."""
         self.socket.unlink(missing_ok=True)
         if self._temporary is not None:
             self._temporary.rmdir()

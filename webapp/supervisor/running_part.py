@@ -45,7 +45,7 @@ class RunningPart:
         self._process.stdout.close()
 
     def take_lines(self) -> bool:
-        """Pass on what it has said; False when it will say no more."""
+        """Log and show its new lines; False at the end of its output."""
         lines = self.lines.read()
         for line in lines or ():
             self._take(line)
@@ -64,7 +64,7 @@ class RunningPart:
         return self._process.poll()
 
     def is_ready(self) -> bool:
-        """Whether it can be used; asks it where that is how one knows."""
+        """Whether it can be used."""
         match self.part.readiness:
             case WhenDone():
                 self._ready = self.exit_status() == 0
@@ -73,7 +73,7 @@ class RunningPart:
         return self._ready
 
     def has_failed(self) -> bool:
-        """Whether it has ended though it should not have."""
+        """Whether it has ended unexpectedly."""
         status = self.exit_status()
         return status is not None and not (status == 0 and isinstance(self.part.readiness, WhenDone))
 
@@ -84,7 +84,7 @@ class RunningPart:
         return f"{self.part.name} {how}: {last_words(list(self._last_lines))} (more in {self.log.path})"
 
     def ask_to_end(self) -> None:
-        """Let it end in its own way. Only the leader is asked: a worker tells its children itself."""
+        """Send SIGTERM to the leader alone: a worker stops its children itself."""
         if self.exit_status() is None:
             send(self._process.pid, signal.SIGTERM)
 
@@ -97,6 +97,6 @@ class RunningPart:
                 break
 
     def close(self) -> None:
-        """Let go of its pipe and log."""
+        """Close its pipe and log."""
         self.lines.close()
         self.log.close()

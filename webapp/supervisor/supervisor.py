@@ -1,4 +1,4 @@
-"""Starts the parts in stages, looks after them, and ends them all together."""
+"""Starts the parts in stages, watches them, and ends them all together."""
 
 import os
 import selectors
@@ -14,11 +14,11 @@ from webapp.supervisor.parts import Part
 from webapp.supervisor.running_part import RunningPart
 
 START_SECONDS = 120.0
-"""longest time that a stage may take to be ready"""
+"""longest time for a stage to become ready"""
 END_SECONDS = 10.0
-"""longest time that a stage may take to end by itself"""
+"""longest time for a stage to end by itself"""
 TURN_SECONDS = 0.1
-"""how often parts that are starting or ending are looked at"""
+"""time between two checks of starting or ending parts"""
 
 
 class Supervisor:
@@ -39,7 +39,7 @@ class Supervisor:
         self._stop_signals = 0
 
     def run(self, announce: Callable[[], None]) -> int:
-        """Run until a stop signal comes or a part ends, and give the exit status; `announce` when all is ready."""
+        """Run until a stop signal comes or a part ends; returns the exit status. Calls `announce` when all is ready."""
         self._listen_to_signals()
         try:
             if self._start_stages():
@@ -55,7 +55,7 @@ class Supervisor:
             self._end_stages()
 
     def _start_stages(self) -> bool:
-        """Whether everything is ready; not so when a stop signal came first. Raises StartError."""
+        """Start all stages; False if a stop signal came first. Raises StartError."""
         for stage in self._stages:
             self._running.append([])
             for part in stage:
@@ -83,7 +83,7 @@ class Supervisor:
         return True
 
     def _must_stop(self) -> bool:
-        """Whether a stop signal has come. Raises StartError where a part has ended."""
+        """Whether a stop signal has come. Raises StartError if a part has ended."""
         if self._stop_signals:
             return True
         for running in self._parts():
@@ -103,7 +103,7 @@ class Supervisor:
 
     def _end_stages(self) -> None:
         """End the parts, those that were started last first; a second stop signal ends them at once."""
-        adopt_orphans()  # what a killed part leaves is then below this process
+        adopt_orphans()  # processes left by a killed part then become children of this one
         asked = self._stop_signals
         for stage in reversed(self._running):
             for running in stage:

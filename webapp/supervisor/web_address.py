@@ -12,7 +12,7 @@ HEALTH_PATH = "/health/"
 
 
 def check_free(configuration: Configuration) -> None:
-    """Whether the web server will be able to listen. Raises StartError."""
+    """Raise StartError unless the web server can listen at its address."""
     host, port = configuration.host, configuration.port
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -29,7 +29,7 @@ def check_free(configuration: Configuration) -> None:
 
 
 def health_answers(configuration: Configuration) -> bool:
-    """Whether the web server says that it is well."""
+    """Whether the web server reports good health."""
     try:
         connection = http.client.HTTPConnection(configuration.near_host, configuration.port, timeout=2)
         with closing(connection):

@@ -1,4 +1,4 @@
-"""Loaded by the supervisor's workers (`--include`): says when they take tasks."""
+"""Loaded by the supervisor's workers (`--include`): prints a line when they take tasks."""
 
 import os
 
@@ -8,7 +8,7 @@ READY_LINE = "placeto: this worker takes tasks"
 
 
 def tell_that_tasks_are_taken(**_sender: object) -> None:
-    """Write the line to the pipe itself: Celery turns what is printed into log records."""
+    """Write the line directly to the pipe: Celery turns printed text into log records."""
     os.write(1, f"{READY_LINE}\n".encode())
 
 

@@ -1,4 +1,4 @@
-/** What all charts have in common: when they are drawn, where the plot is, its axes and the labels at its edge. */
+/** The frame of all charts: when they are drawn, the plot's area, its axes and the labels at its edge. */
 
 import { element, setAttributes, svg } from "../ui/dom.js";
 import { formatCount, timeUnit } from "../ui/format.js";
@@ -21,7 +21,7 @@ import { linearTicks, logTicks } from "./scale.js";
  * @typedef {object} EdgeLabel
  * @property {string} text
  * @property {string} kind its classes
- * @property {number} height pixel of what it names
+ * @property {number} height pixel of the line or point it names
  */
 
 const ABOVE_PLOT = 26;
@@ -30,7 +30,7 @@ const LABEL_HEIGHT = 16;
 const TICK_HEIGHT = 44;
 const TICK_WIDTH = 90;
 
-/** Draws a chart again, at most once a frame, whenever its host gets another size or somebody asks for it. */
+/** Redraws a chart, at most once a frame, when its host changes size or on request. */
 export class ChartFrame {
   #host;
   #draw;
@@ -103,7 +103,7 @@ export function stepTimeAxis(plot, logarithmic) {
  * @param {Plot} plot
  * @param {string} title
  * @param {boolean} [logarithmic]
- * @returns {Axis} of integers
+ * @returns {Axis} for integers
  */
 export function countAxis(plot, title, logarithmic = false) {
   const ticks = (logarithmic ? logTicks : linearTicks)(plot.x.domain, mostAcross(plot));
@@ -145,7 +145,7 @@ export function axes({ left, right, top, bottom, x, y }, across, up) {
 }
 
 /**
- * Labels at the right edge, each as near as can be to the height of what it names.
+ * Labels at the right edge, each as near as possible to the height of its line or point.
  *
  * @param {Area} area
  * @param {boolean} beside the plot instead of in it, above the lines
@@ -160,7 +160,7 @@ export function edgeLabels(area, beside, labels) {
 }
 
 /**
- * Pixel positions for labels so that none covers another: as near to what they name as can be, within the bounds.
+ * Pixel positions for labels without overlap, as near as possible to the wanted ones and within the bounds.
  *
  * @param {readonly number[]} wanted pixels, in any order
  * @param {number} height of one label
@@ -186,7 +186,7 @@ export function spreadLabels(wanted, height, [top, bottom]) {
 /**
  * @param {Plot} plot
  * @param {number} value
- * @returns {number} its pixel, at the edge where it lies beyond
+ * @returns {number} its pixel, or the edge if it lies outside the plot
  */
 export function heightOf({ top, bottom, y }, value) {
   return Math.max(top, Math.min(bottom, y.toPixel(value)));

@@ -1,4 +1,4 @@
-/** The figure of a comparison: best step time against evaluations, a line and a band a method, named at its end. */
+/** The figure of a comparison: best step time against evaluations, with a labelled line and a band for each method. */
 
 import { svg } from "../ui/dom.js";
 import { formatTime } from "../ui/format.js";
@@ -84,7 +84,7 @@ function tailPath(plot, { band, lastUs }) {
  */
 function bandPath(plot, { band }) {
   const lower = pointsOf(plot, band.evaluations, band.low_us).reverse();
-  // backwards a step goes down before it goes on
+  // backwards, a step moves vertically before it moves horizontally
   const back = lower.map(([x, y], index) => (index === 0 ? `L${rounded(x)},${rounded(y)}` : `V${rounded(y)}H${rounded(x)}`));
   return lower.length === 1 ? "" : `${stepPath(pointsOf(plot, band.evaluations, band.high_us))}${back.join("")}Z`;
 }

@@ -1,4 +1,4 @@
-/** What the figure of a comparison shows, apart from how it is drawn: ranges, lines, bands, labels. */
+/** The contents of a comparison's figure, apart from the drawing: ranges, lines, bands, labels. */
 
 import { extent } from "./scale.js";
 
@@ -19,13 +19,13 @@ import { extent } from "./scale.js";
  * @property {number | null} singleDeviceUs
  */
 
-/** Lines slower than this many times the best are named at the edge: in the range they would flatten all others. */
+/** Lines slower than this multiple of the best are only named at the edge: they would flatten the others. */
 const FAR = 2.5;
 const MARGIN = 0.07;
 
 /**
  * @param {ComparisonState} state
- * @returns {ComparisonModel | null} null where there is nothing to show
+ * @returns {ComparisonModel | null} null if there is nothing to show
  */
 export function comparisonModel(state) {
   const series = state.methods.flatMap(({ label, band }, index) => {
@@ -39,7 +39,7 @@ export function comparisonModel(state) {
   const all = series.flatMap(({ band }) => band.high_us);
   const one = state.one_device_us === null ? [] : [state.one_device_us];
   const near = [...all, ...one].filter((time) => time <= best * FAR);
-  const bestLine = Math.min(...series.map(({ lastUs }) => lastUs)); // in the range, however far above the least it ends
+  const bestLine = Math.min(...series.map(({ lastUs }) => lastUs)); // always in the range
   const high = Math.max(bestLine, extent(near)[1]);
   const margin = Math.max((high - best) * MARGIN, high * 0.01);
   const [first, last] = extent(series.flatMap(({ band }) => band.evaluations));

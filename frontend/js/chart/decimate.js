@@ -1,7 +1,7 @@
-/** Fewer marks for the same picture: what falls on the same few pixels is drawn once. */
+/** Fewer marks for the same picture: points on the same few pixels are drawn once. */
 
 /**
- * The points that can be told apart at `cell` pixels, in order; never more than the cells of the plot.
+ * The points that differ at cells of `cell` pixels, in order; at most one for each cell.
  *
  * @template Item
  * @param {readonly Item[]} items
@@ -26,7 +26,7 @@ export function distinctPoints(items, toX, toY, cell = 2) {
 }
 
 /**
- * Where a series takes a new value: a line of steps needs no other points.
+ * The points where a series changes: a step line needs no others.
  *
  * @template Item
  * @param {readonly Item[]} items
@@ -68,7 +68,7 @@ export function runningMean(values, window) {
 }
 
 /**
- * A series of values for a line of at most about two points a pixel column: of each column its least and greatest.
+ * The least and the greatest value of each pixel column, for a line of at most two points a column.
  *
  * @param {readonly number[]} values
  * @param {number} columns

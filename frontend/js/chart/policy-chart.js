@@ -63,7 +63,7 @@ function secondsText(seconds) {
 /**
  * @template Item
  * @param {readonly Item[]} points
- * @returns {Item[]} no more than can be seen, the last among them
+ * @returns {Item[]} no more than can be seen, the last included
  */
 function thinned(points) {
   const every = Math.ceil(points.length / MOST_POINTS) || 1;

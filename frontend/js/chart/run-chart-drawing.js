@@ -1,4 +1,4 @@
-/** The marks of a run's chart: SVG for lines and labels, a canvas for the points. All figures come from outside. */
+/** The marks of a run's chart: SVG for lines and labels, a canvas for the points. */
 
 import { svg } from "../ui/dom.js";
 import { formatTime } from "../ui/format.js";
@@ -13,7 +13,7 @@ const POINT_RADIUS = 1.9;
 const ARROWS = { inside: "", above: "↑ ", below: "↓ " };
 
 /**
- * The horizontal lines with their labels; of a line beyond the range only the label stands at the edge, with an arrow.
+ * The horizontal lines with their labels; a line outside the range has only a label at the edge, with an arrow.
  *
  * @param {Plot} plot
  * @param {boolean} beside whether the labels stand beside the plot
@@ -60,7 +60,7 @@ export function curves(plot, episodes) {
 }
 
 /**
- * Every episode as a point; one that does not fit in memory as a cross; one beyond the range as a tick at the edge.
+ * Every episode as a point, or a cross if it does not fit in memory; beyond the range, at the edge.
  *
  * @param {CanvasRenderingContext2D} context
  * @param {Plot} plot

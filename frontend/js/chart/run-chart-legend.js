@@ -1,4 +1,4 @@
-/** What the marks of the chart mean, with their values: the same in words, under the chart. */
+/** The legend under the chart: its marks in words, with their values. */
 
 import { MEAN_WINDOW } from "./run-chart-drawing.js";
 import { element } from "../ui/dom.js";

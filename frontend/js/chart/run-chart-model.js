@@ -1,4 +1,4 @@
-/** What the chart of a run shows, apart from how it is drawn: the range of step times, the lines, what lies beyond. */
+/** The contents of a run's chart, apart from the drawing: the range of step times, and the lines inside and outside. */
 
 import { isNumber } from "../ui/format.js";
 import { roomFor } from "./scale.js";
@@ -16,9 +16,9 @@ import { roomFor } from "./scale.js";
  * @property {number} above episodes slower than the range
  */
 
-/** Lines within this factor of the episodes are taken into the range, */
+/** Lines within this factor of the episodes extend the range, */
 const NEAR = 3;
-/** as long as the episodes keep this share of it; episodes that hardly differ count as if they differed by a third. */
+/** if the episodes keep this share of it; nearly equal episodes count as if they differed by LEAST_SPREAD. */
 const LEAST_SHARE = 0.45;
 const LEAST_SPREAD = 0.35;
 const MARGIN = 0.06;
@@ -27,7 +27,7 @@ const MARGIN = 0.06;
  * @param {import("../run/run-state.js").RunState} state
  * @param {boolean} logarithmic
  * @param {Record<string, string>} methodLabels method → label
- * @returns {ChartModel | null} null where there is nothing to show
+ * @returns {ChartModel | null} null if there is nothing to show
  */
 export function chartModel(state, logarithmic, methodLabels) {
   const lines = candidateLines(state, methodLabels);
@@ -49,7 +49,7 @@ export function chartModel(state, logarithmic, methodLabels) {
 }
 
 /**
- * The range of episodes shown: of their numbers, since a search reports one in many.
+ * The range of the episodes' numbers, which have gaps: a search emits only one episode in many.
  *
  * @param {readonly { episode: number }[]} episodes
  * @returns {[number, number]}
@@ -61,7 +61,7 @@ export function episodeRange(episodes) {
 /**
  * @param {readonly { episode: number }[]} episodes in the order of their numbers
  * @param {number} number of an episode that need not be among them
- * @returns {number} the index of the nearest one, -1 where there is none
+ * @returns {number} the index of the nearest one, -1 without one
  */
 export function nearestEpisode(episodes, number) {
   let low = 0;
@@ -103,7 +103,7 @@ function candidateLines(state, methodLabels) {
 }
 
 /**
- * From the least to the greatest; on a linear axis without the few that are far slower than the rest.
+ * From the least to the greatest; on a linear axis without the few far slower ones.
  *
  * @param {readonly number[]} times
  * @param {boolean} logarithmic

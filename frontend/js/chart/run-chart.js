@@ -1,4 +1,4 @@
-/** The chart of a run: step time of every episode, best so far, and what there is to compare with. */
+/** The chart of a run: step time of every episode, best so far, baselines and lower bound. */
 
 import { hasEnded } from "../jobs/job-state.js";
 import { colour, onThemeChange } from "../ui/colours.js";
@@ -40,7 +40,7 @@ export class RunChart {
   /**
    * @param {HTMLElement} host
    * @param {Record<string, string>} methodLabels method → label
-   * @param {(index: number) => void} onSeek asked for by a click or a key
+   * @param {(index: number) => void} onSeek called at a click or a key
    */
   constructor(host, methodLabels, onSeek) {
     this.#host = host;
@@ -50,7 +50,7 @@ export class RunChart {
     host.prepend(this.#canvas);
     host.append(this.#tip);
     setAttributes(host, { role: "slider", tabindex: 0, "aria-label": "Episode in the chart", "aria-orientation": "horizontal" });
-    onThemeChange(() => this.#frame.redrawSoon()); // a canvas keeps the colours that it was drawn with
+    onThemeChange(() => this.#frame.redrawSoon()); // a canvas keeps its old colours
     host.addEventListener("pointermove", (event) => this.#onPointerMove(event));
     host.addEventListener("pointerdown", (event) => this.#onPointerDown(event));
     host.addEventListener("pointerleave", () => this.#hover(-1));

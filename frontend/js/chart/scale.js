@@ -1,4 +1,4 @@
-/** Scales of an axis: from values to pixels and back, and where to put ticks. */
+/** Scales of an axis: from values to pixels and back, and the positions of ticks. */
 
 /**
  * @typedef {object} Scale
@@ -38,7 +38,7 @@ export function logScale(domain, range) {
 }
 
 /**
- * The least and the greatest of any number of values, where `Math.min(...values)` ends at some hundred thousand.
+ * The least and the greatest of any number of values; `Math.min(...values)` fails at some hundred thousand.
  *
  * @param {readonly number[]} values
  * @returns {[number, number]}
@@ -79,7 +79,7 @@ export function linearTicks(domain, most) {
 /**
  * @param {readonly [number, number]} domain both above 0
  * @param {number} most
- * @returns {number[]} 1, 2 and 5 times powers of ten, or powers of ten alone, or linear ticks where the domain is narrow
+ * @returns {number[]} 1, 2 and 5 times powers of ten, or powers of ten alone, or linear ticks in a narrow domain
  */
 export function logTicks(domain, most) {
   const [low, high] = domain;
@@ -96,7 +96,7 @@ export function logTicks(domain, most) {
 }
 
 /**
- * Room for `count` along an axis that grows in steps, so that it does not move with every new value.
+ * The end of an axis for `count`, which grows in steps so that the axis does not move with every new value.
  *
  * @param {number} count
  * @param {number} [least]

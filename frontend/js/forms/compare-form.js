@@ -1,4 +1,4 @@
-/** The form that starts a comparison: shows how many runs that will be. */
+/** The form that starts a comparison: shows the number of runs. */
 
 import { find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
@@ -35,7 +35,7 @@ export function enhanceComparisonForm(form) {
   };
   form.addEventListener("input", update);
   form.addEventListener("submit", () => {
-    button.disabled = true; // pressed twice is meant once
+    button.disabled = true; // a double click starts one comparison
     setText(button, "Starting…");
   });
   addEventListener("pageshow", () => {

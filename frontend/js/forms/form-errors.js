@@ -1,8 +1,8 @@
-/** What the server says is wrong with a form that a script has sent, shown where a page without scripts would show it. */
+/** Shows the server's errors for a form sent by a script, at the same places as a page without scripts. */
 
 import { element } from "../ui/dom.js";
 
-/** @typedef {Record<string, string[]>} Errors field → sentences; the empty field is for what belongs to none */
+/** @typedef {Record<string, string[]>} Errors field → sentences; the empty field is for sentences without a field */
 
 /**
  * The sentences of `errors` that belong to one of `fields`, and one text of all others.
@@ -21,9 +21,9 @@ export function sortErrors(errors, fields) {
 }
 
 /**
- * @param {HTMLFormElement} form whose fields stand in `.field` each
+ * @param {HTMLFormElement} form with each field in a `.field`
  * @param {Errors} errors
- * @returns {string} what belongs to none of them
+ * @returns {string} the sentences without a field
  */
 export function showErrors(form, errors) {
   clearErrors(form);
@@ -57,8 +57,7 @@ export function clearErrors(form) {
 }
 
 /**
- * What was refused is where one lands: the first field that the page, as it came, shows an error at. Someone who has
- * begun to type elsewhere stays there.
+ * Focus the first field with an error on a page that the server sent, unless the user has begun to type elsewhere.
  *
  * @param {HTMLFormElement} form
  */

@@ -1,11 +1,11 @@
-/** The form that starts a run: shows only what belongs to the choices made, and says in words what will be run. */
+/** The form that starts a run: shows only the fields for the current choices, and describes the run in words. */
 
 import { find, setText } from "../ui/dom.js";
 import { formatBytes, formatCount } from "../ui/format.js";
 
 /**
- * What the options say of the choices: `data-memory-bytes` at an option of a device kind, `data-presets` (names with
- * spaces between), `data-takes-a-policy` and `data-policy-preset` (the one that takes it) at an option of a method.
+ * Attributes of the options: `data-memory-bytes` for a device kind; `data-presets` (names separated by spaces),
+ * `data-takes-a-policy` and `data-policy-preset` (the preset that takes one) for a method.
  *
  * @param {HTMLFormElement} form
  */
@@ -20,7 +20,7 @@ export function enhanceRunForm(form) {
   form.addEventListener("input", update);
   form.addEventListener("submit", () => {
     const button = find(form, "button[type=submit]", HTMLButtonElement);
-    button.disabled = true; // pressed twice is meant once
+    button.disabled = true; // a double click starts one run
     setText(button, "Starting…");
   });
   addEventListener("pageshow", () => {
@@ -60,8 +60,7 @@ function showPresets(form) {
 }
 
 /**
- * The policy, for methods and presets that take one; zero-shot, once one is chosen for the method that proposes nothing
- * else first.
+ * Show the policy for methods and presets that take one; zero-shot once a policy is chosen for the zero-shot method.
  *
  * @param {HTMLFormElement} form
  */
@@ -103,9 +102,9 @@ function showSummary(form) {
 }
 
 /**
- * Whether a cluster has a CPU, as far as the page can know without the server.
+ * Whether a cluster has a CPU, as far as the page knows without the server.
  *
- * @param {{ written: string, kindClass: string, withCpu: boolean }} choices `written`: a cluster that counts instead
+ * @param {{ written: string, kindClass: string, withCpu: boolean }} choices `written`: a cluster in the text field, which replaces the others
  * @returns {boolean}
  */
 export function hasCpu({ written, kindClass, withCpu }) {

@@ -1,6 +1,6 @@
 /**
- * The form of a training: a graph is trained on or held out, not both; pressed twice is meant once; what was refused is
- * where one lands.
+ * The form of a training: a graph is trained on or held out, not both; a double click starts one training; the first
+ * field with an error gets the focus.
  */
 
 import { find, setText } from "../ui/dom.js";

@@ -1,6 +1,6 @@
 /**
- * The upload form: a plain form that works by itself; here it also takes dropped files, is sent as soon as a file is
- * chosen (unless the options are open: then a button sends it), and shows how far it is.
+ * The upload form, which also works without this script. The script accepts dropped files, sends the form once a file
+ * is chosen (with open options a button sends it), and shows the progress.
  */
 
 import { find, setText } from "../ui/dom.js";
@@ -18,7 +18,7 @@ export function enhanceUpload(form) {
     const file = input.files?.[0];
     setText(chosen, file ? `${cutName(file.name)}, ${formatBytes(file.size)}` : "");
     for (const list of form.querySelectorAll(":scope > .errorlist")) {
-      list.remove(); // what was wrong with another file; what was wrong with an option still is
+      list.remove(); // errors of the earlier file; errors of options still hold
     }
     input.removeAttribute("aria-invalid");
     showError(form, "");
@@ -64,27 +64,27 @@ export function enhanceUpload(form) {
     }
   });
   if (isComingBack()) {
-    form.reset(); // a browser that goes back or reloads may bring back a file that was sent long ago
+    form.reset(); // after going back or reloading, a browser may restore a file that was sent long ago
   } else if (input.files?.length) {
-    chosenNow(); // before this module was there to hear of it; what was entered stays
+    chosenNow(); // chosen before this module was loaded; entered values are kept
   } else {
-    focusRefused(form); // sent before this module was there, and refused: the page says why
+    focusRefused(form); // sent before this module was loaded, and refused: the page shows why
   }
 }
 
-/** Whether the page was reloaded or gone back to, so that its fields may hold what they held before. */
+/** Whether the page was reloaded or reached by going back, so that its fields may hold old values. */
 function isComingBack() {
   const [entry] = performance.getEntriesByType("navigation");
   return entry instanceof PerformanceNavigationTiming && entry.type !== "navigate";
 }
 
 /**
- * What the server would refuse only after a long upload: a kind of file that it does not read, or too many bytes.
+ * Errors that the server would report only after a long upload: an unknown suffix, or too many bytes.
  *
  * @param {readonly { file: { name: string, size: number } | undefined, accept: string }[]} fields each with the suffixes
  *   that it takes, commas between; a file may be missing
  * @param {number} limitBytes of all files together
- * @returns {string} empty where nothing is wrong so far
+ * @returns {string} empty without an error
  */
 export function faultOf(fields, limitBytes) {
   const chosen = fields.flatMap(({ file, accept }) => (file ? [{ name: file.name, size: file.size, accept }] : []));
@@ -136,7 +136,7 @@ function send(form) {
 }
 
 /**
- * What the server says is wrong: what belongs to an option is shown there, the rest is returned.
+ * Show the server's errors at their options; returns the others.
  *
  * @param {HTMLFormElement} form
  * @param {XMLHttpRequest} request

@@ -1,4 +1,4 @@
-/** The devices of a run with their colour, shape and what the shown placement gives them. */
+/** The devices of a run: colour, shape, and load under the shown placement. */
 
 import { element, setText, svg } from "../ui/dom.js";
 import { shapePoints } from "./devices.js";
@@ -7,7 +7,7 @@ import { formatBytes, formatCount, formatShare, formatTime } from "../ui/format.
 /** @typedef {import("./devices.js").DeviceLook} DeviceLook */
 
 /**
- * The device's mark, as it is drawn in the graph.
+ * The device's mark in the graph.
  *
  * @param {DeviceLook} look
  * @returns {SVGElement}

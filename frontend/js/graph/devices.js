@@ -1,6 +1,6 @@
 /**
- * How a device looks wherever it is shown: a colour that colour-blind people can tell from the others, a shape, and a
- * short name; never the colour alone. The colours follow Okabe and Ito's set; CPUs are grey and square.
+ * The look of a device everywhere: a colour from Okabe and Ito's set, which colour-blind people can distinguish, a
+ * shape and a short name; never the colour alone. CPUs are grey and square.
  */
 
 /** @typedef {import("../ui/contracts.js").Device} Device */
@@ -45,7 +45,7 @@ export function deviceLooks(devices) {
 }
 
 /**
- * `GPU 0` for `/device:GPU:0`; the whole name where the short ones would be alike.
+ * `GPU 0` for `/device:GPU:0`; the whole names if short ones would be equal.
  *
  * @param {readonly Device[]} devices
  * @returns {string[]}
@@ -84,7 +84,7 @@ export function shapePoints(shape) {
 }
 
 /**
- * What a cluster is in a few words: `2 × K80 + CPU`.
+ * A cluster in a few words: `2 × K80 + CPU`.
  *
  * @param {readonly Device[]} devices
  * @returns {string}

@@ -1,4 +1,4 @@
-/** How large groups and edges are drawn, in the units of the server's layout. */
+/** The sizes of drawn groups and edges, in the units of the server's layout. */
 
 /** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */
 
@@ -6,7 +6,7 @@
  * @typedef {object} EdgeLook
  * @property {number} width
  * @property {number} opacity
- * @property {number} bend how far its middle is beside the straight line, 0 for a straight one
+ * @property {number} bend distance of its middle from the straight line
  */
 
 /** Diameters, in distances between neighbours. */
@@ -19,12 +19,11 @@ const STRETCH_LIMITS = [0.5, 4];
 
 /**
  * The area of a group grows with its time (on the kind where the groups take longest), width and opacity of an edge
- * with the logarithm of its bytes: an order without data, or a scalar that feeds half the graph, is but a trace. Edges
- * over several layers are bent, so that they do not hide behind the groups between. The layout is stretched sideways as
- * a whole, so that it fills the place it is drawn in.
+ * with the logarithm of its bytes, so that control edges and scalars are faint. Edges over several layers are bent, so
+ * that the groups between do not hide them. The whole layout is stretched sideways to fill its place.
  *
  * @param {GroupGraph} graph
- * @param {number} aspect width by height of the place where it is drawn
+ * @param {number} aspect width by height of its place
  * @returns {{ stretch: number, room: number, sizes: number[], edges: EdgeLook[] }} `room` between neighbours
  */
 export function geometry(graph, aspect) {
@@ -93,7 +92,7 @@ function layersOf(graph) {
 
 /**
  * @param {number[]} values
- * @returns {number} Infinity where there are no two different ones
+ * @returns {number} Infinity if all are equal
  */
 function leastGap(values) {
   const ordered = [...values].sort((one, other) => one - other);

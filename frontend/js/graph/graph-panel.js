@@ -32,7 +32,7 @@ export class GraphPanel {
   /**
    * @param {HTMLElement} root with `[data-part=canvas]`, `[data-part=groups]`, `[data-part=chosen]` and zoom buttons
    * @param {import("../ui/contracts.js").GroupGraph} graph
-   * @param {readonly import("../ui/contracts.js").Device[]} devices none: the graph alone
+   * @param {readonly import("../ui/contracts.js").Device[]} devices empty: the graph alone
    * @param {import("./devices.js").DeviceLook[]} looks
    */
   constructor(root, graph, devices, looks) {
@@ -129,7 +129,7 @@ export class GraphPanel {
 
   /**
    * @param {number} group -1 for none
-   * @param {"graph" | "table"} from where it was chosen: the other one brings it into sight
+   * @param {"graph" | "table"} from where it was chosen: the other view scrolls to it
    */
   #choose(group, from) {
     this.#chosen = group;

@@ -1,11 +1,11 @@
-/** How the grouped graph looks, in Cytoscape's terms. */
+/** The style of the grouped graph, for Cytoscape. */
 
 import { colour } from "../ui/colours.js";
 
 export const EDGES_WITH_ARROWS = 1500;
 const FONT_SHARE = 0.2;
 
-/** The library's types know no data mapper for a shape; the library does. */
+/** The library accepts a data mapper for a shape, its types do not. */
 const SHAPE_OF_DATA = /** @type {import("../../vendor/cytoscape.esm.min.mjs").default.Css.NodeShape} */ (
   /** @type {unknown} */ ("data(shape)")
 );
@@ -20,7 +20,7 @@ const BENT = {
 };
 
 /**
- * @param {{ edges: number, room: number }} graph how many edges it has, and how far neighbours are apart
+ * @param {{ edges: number, room: number }} graph its number of edges, and the distance between neighbours
  * @returns {import("../../vendor/cytoscape.esm.min.mjs").default.StylesheetStyle[]}
  */
 export function graphStyle({ edges, room }) {

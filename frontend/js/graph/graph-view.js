@@ -1,8 +1,8 @@
 /**
  * The grouped graph on a canvas. The only module that touches Cytoscape.
  *
- * Positions come from the server and never move; what changes is the device of each group, and only groups whose device
- * differs are touched, in one batch.
+ * Positions come from the server and never change. A new placement updates only the groups whose device differs, in one
+ * batch.
  */
 
 import { colour, onThemeChange, prefersLessMotion } from "../ui/colours.js";
@@ -14,11 +14,11 @@ import { differences } from "./placement.js";
 /** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */
 /** @typedef {import("./devices.js").DeviceLook} DeviceLook */
 
-/** Beyond so many groups a canvas is too slow to pan: the page offers the table first. */
+/** With more groups, a canvas is too slow to pan: the page offers the table first. */
 export const MOST_GROUPS_DRAWN = 3000;
 
 const PADDING = 24;
-/** Pixels from a group to its neighbour: fewer show nothing, more are a waste. */
+/** Pixels from a group to its neighbour: fewer are unreadable, more are wasted. */
 const LEAST_ROOM_PIXELS = 6;
 const MOST_ROOM_PIXELS = 90;
 const ZOOM_STEP = 1.35;
@@ -36,9 +36,9 @@ export class GraphView {
   /**
    * @param {HTMLElement} host
    * @param {GroupGraph} graph
-   * @param {DeviceLook[]} looks of the devices that a placement names
+   * @param {DeviceLook[]} looks of the placement's devices
    * @param {{ onChoose: (group: number) => void, onHover: (group: number, x: number, y: number) => void }} listeners
-   *   called with -1 where there is none
+   *   called with -1 for none
    * @returns {Promise<GraphView>}
    */
   static async create(host, graph, looks, listeners) {
@@ -99,7 +99,7 @@ export class GraphView {
 
   /**
    * @param {number} group -1 for none
-   * @param {boolean} reveal whether to move it into sight
+   * @param {boolean} reveal whether to scroll to it
    */
   choose(group, reveal) {
     this.#chosen = group;
@@ -125,7 +125,7 @@ export class GraphView {
     }
   }
 
-  /** The whole graph, or its top where the whole would be too small to see anything. */
+  /** Show the whole graph, or its top if the whole would be too small to read. */
   #showFirst() {
     this.fit();
     const least = LEAST_ROOM_PIXELS / this.#room;
@@ -145,7 +145,7 @@ export class GraphView {
   }
 
   /**
-   * The colour in which a group is drawn, for tests and for people who look under the hood.
+   * The colour of a drawn group, for tests and debugging.
    *
    * @param {number} group
    * @returns {string}
@@ -259,8 +259,8 @@ export class GraphView {
 }
 
 /**
- * The wheel scrolls the page; with Ctrl or ⌘ (which is also what pinching sends) it zooms. To be called before
- * Cytoscape listens.
+ * The wheel scrolls the page; with Ctrl or ⌘ (which pinching also sends) it zooms. Call this before Cytoscape adds
+ * its listeners.
  *
  * @param {HTMLElement} host
  */

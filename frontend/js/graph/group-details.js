@@ -1,4 +1,4 @@
-/** What is known of one group: in a panel when it is chosen, in a tip when the pointer is on it. */
+/** The details of one group: in a panel when it is chosen, in a tip under the pointer. */
 
 import { deviceMark } from "./device-legend.js";
 import { element } from "../ui/dom.js";
@@ -9,8 +9,8 @@ import { counted, cutName, formatBytes, formatCount, formatTime, NOTHING } from 
 /**
  * @typedef {object} Detail
  * @property {Group} group
- * @property {import("./devices.js").DeviceLook | null} look of the device it is on
- * @property {number | null} timeUs there
+ * @property {import("./devices.js").DeviceLook | null} look of its device
+ * @property {number | null} timeUs on that device
  * @property {{ inputs: number, outputs: number }} edges
  */
 

@@ -1,10 +1,10 @@
-/** Which groups a table shows, and in what order. */
+/** The groups that a table shows, and their order. */
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 /** @typedef {"index" | "name" | "device" | "ops" | "time" | "bytes"} SortKey */
 
 /**
- * Groups whose name or op types hold every word of `search`, sorted; equals stay in topological order.
+ * Groups whose name or op types contain every word of `search`, sorted; ties stay in topological order.
  *
  * @param {readonly Group[]} groups
  * @param {object} wish

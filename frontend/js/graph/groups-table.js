@@ -1,5 +1,5 @@
 /**
- * The groups as a real table beside the canvas: searched, sorted, and with the same selection.
+ * The groups as a table beside the canvas, with search, sorting and the same selection.
  *
  * A grid with one stop for the Tab key: the arrow keys move between rows, Enter or Space selects.
  */
@@ -49,7 +49,7 @@ export class GroupsTable {
    * @param {HTMLElement} host
    * @param {readonly Group[]} groups
    * @param {object} options
-   * @param {readonly import("./devices.js").DeviceLook[]} options.looks none: no device column
+   * @param {readonly import("./devices.js").DeviceLook[]} options.looks empty: no device column
    * @param {(group: Group, device: number | null) => number | null} options.timeOf in µs
    * @param {(group: number) => void} options.onChoose -1 for none
    */
@@ -80,14 +80,14 @@ export class GroupsTable {
     }
   }
 
-  /** Write all times anew, since `timeOf` says other ones. */
+  /** Write all times again after `timeOf` has changed. */
   refresh() {
     this.#render();
   }
 
   /**
    * @param {number} group -1 for none
-   * @param {boolean} reveal whether to scroll it into sight, clearing a search that hides it
+   * @param {boolean} reveal whether to scroll to it, clearing a search that hides it
    */
   choose(group, reveal) {
     this.#rows.get(this.#chosen)?.row.setAttribute("aria-selected", "false");
@@ -184,7 +184,7 @@ export class GroupsTable {
   }
 
   /**
-   * Sort by a column, the other way round at the second click, and as in the graph at the third.
+   * Sort by a column; the second click reverses it, the third restores the graph's order.
    *
    * @param {SortKey} key
    * @param {boolean} numeric greatest first
@@ -248,7 +248,7 @@ export class GroupsTable {
   }
 
   /**
-   * Scroll the table alone: the page stays where the person is.
+   * Scroll the table alone, not the page.
    *
    * @param {HTMLElement} row
    */

@@ -1,18 +1,18 @@
-/** What a placement means: who moved, what each device gets, which edges cross. */
+/** The effects of a placement: moved groups, load of each device, crossing edges. */
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 /** @typedef {import("../ui/contracts.js").Device} Device */
 
 /**
- * @typedef {object} Load what one device gets of a placement
+ * @typedef {object} Load load of one device under a placement
  * @property {number} groups
- * @property {number} timeUs of its groups, were they alone
+ * @property {number} timeUs sum over its groups
  * @property {number} outputBytes
  * @property {number} persistentBytes
  */
 
 /**
- * The groups whose device differs; all of them where there was no placement before.
+ * The groups whose device differs; all of them without a previous placement.
  *
  * @param {ArrayLike<number> | null} previous
  * @param {ArrayLike<number> | null} next
@@ -30,7 +30,7 @@ export function differences(previous, next, count) {
 }
 
 /**
- * The time of a group on a device: by its kind, else its class, else the time that holds everywhere.
+ * The time of a group on a device: for its kind, else its class, else for all devices.
  *
  * @param {Group} group
  * @param {Device} device

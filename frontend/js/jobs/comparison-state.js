@@ -1,11 +1,11 @@
-/** The state of a comparison: its one event is its state now, and the newest that came is the one that counts. */
+/** The state of a comparison: each of its events is the whole state, so only the newest counts. */
 
 import { KNOWN_VERSION } from "./job-state.js";
 
 /**
- * What the server tells.
+ * The server's state of a comparison.
  *
- * @typedef {object} Band all are [points]
+ * @typedef {object} Band arrays of [points]
  * @property {number[]} evaluations
  * @property {number[]} median_us
  * @property {number[]} low_us
@@ -28,7 +28,7 @@ import { KNOWN_VERSION } from "./job-state.js";
  *
  * @typedef {object} Comparison
  * @property {number} lastSeq number of the event that is shown
- * @property {false} missing an event tells all, so that none before it can be missed
+ * @property {false} missing never: an event holds the whole state
  * @property {string} status
  * @property {boolean} unreadable whether the event had a version that this page does not know
  * @property {ComparisonState} shown

@@ -1,14 +1,14 @@
 /**
- * Brings the events of a job (a run, a training, a comparison): all that are stored first, then each new one as it comes.
+ * Fetches the events of a job (a run, a training, a comparison): first the stored ones, then each new one.
  *
- *     loading --all pages read--> streaming --3 failures in a row--> polling --now and then--> streaming
- *     any --no page can be had, twice--> unreachable --one can--> where it was
+ *     loading --all pages read--> streaming --3 failures in a row--> polling --after 5 polls--> streaming
+ *     any --two failed requests for a page--> unreachable --a page--> the state before
  *     any --tab hidden--> paused --tab shown--> loading
- *     any --the job has ended and all its events are here--> ended
- *     any --the server knows no such job (404)--> gone
+ *     any --the job has ended and all its events have come--> ended
+ *     any --the job has been deleted (404)--> gone
  *
- * A lost stream is opened again after the last number that was applied, so nothing is missed or repeated. One stream at
- * most is open in a tab, and none in a hidden one: browsers allow about six connections to a server.
+ * A lost stream is reopened after the last applied number, so nothing is missed or repeated. A tab has at most one open
+ * stream, a hidden tab none: browsers allow about six connections to a server.
  */
 
 import { getJson } from "../ui/server.js";
@@ -18,7 +18,7 @@ import { deletedWords, UNREACHABLE } from "./words.js";
 /** @typedef {"loading" | "live" | "reconnecting" | "unreachable" | "polling" | "paused" | "ended" | "gone"} Connection */
 
 /**
- * What the feed needs of a browser, so that a test can stand in for it.
+ * The browser's functions that the feed uses; a test replaces them.
  *
  * @typedef {object} Surroundings
  * @property {(url: string) => Promise<unknown>} getJson
@@ -27,7 +27,7 @@ import { deletedWords, UNREACHABLE } from "./words.js";
  * @property {(timer: any) => void} forget
  * @property {() => boolean} isHidden
  *
- * @typedef {object} Store where the events go
+ * @typedef {object} Store the receiver of the events
  * @property {() => { lastSeq: number, missing: boolean, status: string }} state
  * @property {(action: import("./job-state.js").EventsAction<any> | import("./job-state.js").StatusAction) => void} apply
  *
@@ -76,7 +76,7 @@ export class JobFeed {
     this.#surroundings = surroundings;
   }
 
-  /** Begin, or go on after a pause. */
+  /** Start, or continue after a pause. */
   resume() {
     if (this.#isFinal()) {
       return;
@@ -98,7 +98,7 @@ export class JobFeed {
     }
   }
 
-  /** For good. */
+  /** Stop for good. */
   stop() {
     this.#stopped = true;
     this.#close();
@@ -135,7 +135,7 @@ export class JobFeed {
   }
 
   /**
-   * Where the stream says that the job has ended, or was deleted, the pages say the same with all events before it.
+   * After an end or a deletion, read the pages: they have all events before it.
    *
    * @param {EventSourceLike} stream
    * @param {import("./job-state.js").JobStatus | { status: "deleted" }} news
@@ -182,7 +182,7 @@ export class JobFeed {
   }
 
   /**
-   * Read all stored events that are not here yet, then go on with `next` unless that was all there will ever be.
+   * Read all stored events that are missing, then call `next` unless the job has ended.
    *
    * @param {() => void} next
    */
@@ -278,11 +278,11 @@ function withQuery(url, values) {
 }
 
 /**
- * What a page says of a connection that does not bring what is new.
+ * The words for a connection that brings no news.
  *
  * @param {Connection} connection
- * @param {string} what is followed: `policy`
- * @returns {string} empty where all is well
+ * @param {string} what the page follows: `policy`
+ * @returns {string} empty for a good connection
  */
 export function connectionWords(connection, what) {
   switch (connection) {
@@ -296,7 +296,7 @@ export function connectionWords(connection, what) {
 }
 
 /**
- * Follow a job on a page of this browser: `events.json` and `events` beside its address.
+ * Follow the job of this page: `events.json` and `events` beside the page's address.
  *
  * @param {Store} store
  * @param {(connection: Connection) => void} onConnection

@@ -1,6 +1,6 @@
 /**
- * Rows that tell the state of what works in the background: `data-job` (its kind), `data-job-id` and `data-status` at
- * each. One request asks for all rows of a page.
+ * Rows that show the states of jobs: each has `data-job` (its kind), `data-job-id` and `data-status`. One request
+ * fetches the states of all rows of a page.
  */
 
 import { element, setAttributes, setText } from "../ui/dom.js";
@@ -14,22 +14,22 @@ import { stageWords, statusWords } from "./words.js";
  * @property {string} kind
  * @property {string} id
  *
- * @typedef {Record<string, Record<string, Record<string, unknown>>>} States kind → id → state; none of what was deleted
+ * @typedef {Record<string, Record<string, Record<string, unknown>>>} States kind → id → state, without deleted jobs
  */
 
-/** As many as the server tells of in one answer. */
+/** The most jobs in one answer of the server. */
 export const MOST_AT_ONCE = 200;
 const EVERY_MILLISECONDS = 2000;
 const WORKING = new Set(["queued", "reading", "running"]);
 const DELETED = { status: "deleted", stage: "" };
 
 /**
- * Ask for the states of all rows that still work, until none does.
+ * Fetch the states of all rows whose jobs still work, until none does.
  *
  * @param {ParentNode} root
- * @param {(rows: HTMLElement[]) => Promise<unknown> | void} [onEnd] called with those that have ended since; where it
- *   throws, it is called with them again
- * @param {(failures: number, error: unknown) => void} [onFailure] the page tells of an outage itself
+ * @param {(rows: HTMLElement[]) => Promise<unknown> | void} [onEnd] called with the rows that have ended since; called again
+ *   with them if it throws
+ * @param {(failures: number, error: unknown) => void} [onFailure] for a page that shows an outage itself
  */
 export function watchRows(root, onEnd = () => undefined, onFailure = showOutage) {
   if (workingRows(root).length > 0) {
@@ -55,7 +55,7 @@ async function refreshRows(root, onEnd) {
       row.dataset.status = "ended";
     }
     for (const row of workingRows(root)) {
-      showState(row, stateOf(states, row) ?? {}); // it may have been renewed
+      showState(row, stateOf(states, row) ?? {}); // `onEnd` may have replaced it
     }
   }
   return workingRows(root).length > 0;
@@ -106,7 +106,7 @@ async function statesOf(jobs) {
 
 /**
  * @param {Job[]} jobs
- * @returns {string[]} where their states are told: one address, unless there are more than the server tells of at once
+ * @returns {string[]} the addresses of their states: one for each `MOST_AT_ONCE` jobs
  */
 export function addressesOf(jobs) {
   /** @type {string[]} */
@@ -124,7 +124,7 @@ export function addressesOf(jobs) {
 
 /**
  * @param {HTMLElement} row
- * @param {Record<string, unknown>} state nothing is shown of what it does not tell
+ * @param {Record<string, unknown>} state parts without a value in it stay as they are
  */
 function showState(row, state) {
   if (state.status === undefined) {
@@ -146,7 +146,7 @@ function showState(row, state) {
 }
 
 /**
- * The texts of a row's parts; null where the state says nothing of it.
+ * The texts of a row's parts; null if the state has no value for one.
  *
  * @param {Record<string, unknown>} state
  * @returns {Record<string, string | null>}
@@ -162,7 +162,7 @@ export function rowTexts(state) {
 }
 
 /**
- * Above all else on the page, as long as the server does not answer.
+ * Show a notice at the top of the page while the server does not answer.
  *
  * @param {number} failures in a row
  * @param {unknown} error

@@ -1,4 +1,4 @@
-/** What the states of all kinds of jobs have in common: pure functions of numbered events and of the server's state. */
+/** The common part of the states of all jobs: pure functions of numbered events and of the server's status. */
 
 /**
  * @template Event
@@ -6,12 +6,12 @@
  */
 
 /**
- * What the server says of a job beside its events.
+ * The server's status of a job, beside its events.
  *
  * @typedef {object} JobStatus
  * @property {import("../ui/contracts.js").RunStatus} status
  * @property {string} error
- * @property {string} [stage] of a training: what it is doing before it reports events
+ * @property {string} [stage] of a training, before its first events
  * @property {number} [done]
  * @property {number} [total]
  *
@@ -31,7 +31,7 @@ export function hasEnded(status) {
 }
 
 /**
- * Of events that have come, in any order, those that follow `lastSeq` one by one, each once.
+ * The events that follow `lastSeq` without a gap, each once, from events in any order.
  *
  * @template {{ seq: number }} Event
  * @param {readonly Event[]} events

@@ -1,8 +1,8 @@
 /**
  * The state of a training as a pure function of its events: replaying them gives what live watching gave.
  *
- * A training that goes on after its worker was lost tells the seconds after its last kept state again: what came later
- * before is then forgotten.
+ * A training that resumes after losing its worker emits the seconds after its last saved state again: later points of
+ * the lost worker are then dropped.
  */
 
 import { formatGap } from "../ui/format.js";
@@ -13,7 +13,7 @@ import { stageWords as countedWords } from "./words.js";
  * @typedef {object} HeldOutRow
  * @property {string} graph untrusted text
  * @property {string} cluster
- * @property {number | null} gap relative gap of the greedy pass to the search; null where it does not fit
+ * @property {number | null} gap relative gap of the greedy pass to the search; null if it does not fit
  *
  * @typedef {object} ProgressEvent
  * @property {"progress"} type
@@ -23,8 +23,8 @@ import { stageWords as countedWords } from "./words.js";
  * @property {number} done of the training as a whole, from 0 to 1
  * @property {number} seconds since it began
  * @property {number | null} mean_gap of the latest samples on training graphs to the best placements known
- * @property {HeldOutRow[]} held_out those that are new
- * @property {number} [held_out_from] the position of the first of them among all; trainings of before do not tell it
+ * @property {HeldOutRow[]} held_out the new ones
+ * @property {number} [held_out_from] the position of the first of them among all; missing in old trainings
  *
  * @typedef {object} Point
  * @property {number} seconds
@@ -39,7 +39,7 @@ import { stageWords as countedWords } from "./words.js";
  * @property {string} stage
  * @property {number} done
  * @property {number} seconds
- * @property {readonly Point[]} points how far samples on training graphs are behind the best known
+ * @property {readonly Point[]} points mean gaps of samples on training graphs to the best known placements
  * @property {readonly HeldOutRow[]} heldOut
  */
 
@@ -96,15 +96,15 @@ function apply(draft, event) {
     draft.points.push({ seconds: event.seconds, gap: event.mean_gap });
   }
   if (event.held_out.length > 0) {
-    // by position: graphs and clusters of one name are not one row
+    // by position: two rows may have the same names
     draft.heldOut.splice(event.held_out_from ?? draft.heldOut.length, Infinity, ...event.held_out);
   }
 }
 
 /**
  * @param {PolicyState} state
- * @param {Record<string, string>} stageWords stage → words, as the server has them
- * @returns {string} the stage alone: what is read aloud, once each
+ * @param {Record<string, string>} stageWords stage → words, from the server
+ * @returns {string} the stage alone, which is read aloud once
  */
 export function stageName({ stage }, stageWords) {
   return stageWords[stage] ?? stage;
@@ -113,7 +113,7 @@ export function stageName({ stage }, stageWords) {
 /**
  * @param {PolicyState} state
  * @param {Record<string, string>} stageWords
- * @returns {string} what it is at, for people
+ * @returns {string} the stage with its progress
  */
 export function stageSentence(state, stageWords) {
   const { stage, done, heldOut } = state;
@@ -132,8 +132,7 @@ export function stageSentence(state, stageWords) {
 }
 
 /**
- * The line under the bar of a training that has not ended. What an earlier worker was at counts for nothing while it is
- * queued again.
+ * The line under the bar of a training that has not ended; while it is queued again, without the last worker's stage.
  *
  * @param {PolicyState} state
  * @param {Record<string, string>} stageWords
@@ -150,7 +149,7 @@ export function progressWords(state, stageWords) {
 
 /**
  * @param {PolicyState} state
- * @returns {boolean} whether it prepares a family of graphs, which it reports without events
+ * @returns {boolean} whether it is preparing a family of graphs, which emits no events
  */
 export function isBuilding({ jobStatus }) {
   return (jobStatus.total ?? 0) > 0;

@@ -1,4 +1,4 @@
-/** Asking again and again, but not while the tab is hidden, and less often while the server does not answer. */
+/** Polling: paused while the tab is hidden, and slower while the server does not answer. */
 
 import { isGone } from "../ui/server.js";
 import { deletedWords, UNREACHABLE } from "./words.js";
@@ -6,9 +6,9 @@ import { deletedWords, UNREACHABLE } from "./words.js";
 const LONGEST_WAIT_MILLISECONDS = 30_000;
 
 /**
- * Call `ask` every `milliseconds` until it returns false, or until what it asks for is gone.
+ * Call `ask` every `milliseconds` until it returns false or the server answers 404.
  *
- * @param {() => Promise<boolean>} ask whether to ask again; throws where there was no answer
+ * @param {() => Promise<boolean>} ask resolves to whether to ask again; throws without an answer
  * @param {number} milliseconds
  * @param {(failures: number, error: unknown) => void} [onFailure] called with the failures in a row, 0 once it works again
  */

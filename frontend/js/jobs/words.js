@@ -1,4 +1,4 @@
-/** Words for states that several pages show. */
+/** Words for the states of jobs, for several pages. */
 
 import { formatCount } from "../ui/format.js";
 

@@ -1,4 +1,4 @@
-/** The page of a comparison: figure and table follow its runs until all of them have ended. */
+/** The page of a comparison: its figure and table follow its runs until all have ended. */
 
 import { ComparisonChart } from "../chart/comparison-chart.js";
 import { stateWords } from "../chart/comparison-model.js";
@@ -61,7 +61,7 @@ class ComparisonPage {
     });
   }
 
-  /** Fetch what the server draws until it is as new as the figure; one fetch at a time. */
+  /** Fetch the table until it is as new as the figure; one request at a time. */
   async #renewParts() {
     try {
       while (this.#inTable !== tableOf(this.#state.shown)) {
@@ -74,7 +74,7 @@ class ComparisonPage {
         this.#toCancel = false;
       }
     } catch {
-      setTimeout(() => this.#show(), RETRY_MILLISECONDS); // the feed says that the server is away
+      setTimeout(() => this.#show(), RETRY_MILLISECONDS); // the feed shows that the server cannot be reached
     }
   }
 

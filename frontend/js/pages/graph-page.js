@@ -51,7 +51,7 @@ async function showGraph(root) {
   }
 }
 
-/** Links to a field that may be folded away: it is unfolded, and gets the focus. */
+/** Links to fields that may be folded away: a link unfolds its field and moves the focus there. */
 function followFieldLinks() {
   for (const link of document.querySelectorAll("a[data-to-field]")) {
     link.addEventListener("click", (event) => {

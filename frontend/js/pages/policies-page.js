@@ -1,4 +1,4 @@
-/** The list of policies: states of trainings, and the upload, looked at before it is sent. */
+/** The list of policies: states of trainings, and the upload, checked before it is sent. */
 
 import { find, setText } from "../ui/dom.js";
 import { watchRows } from "../jobs/job-rows.js";
@@ -7,7 +7,7 @@ import { renewPart } from "../ui/page-part.js";
 import { faultOf } from "../forms/upload.js";
 
 fillNumbers(document);
-watchRows(document, () => renewPart("policies")); // a row that has ended has more to show than its status
+watchRows(document, () => renewPart("policies")); // an ended row has more to show than its status
 const form = find(document, "form[data-policy-upload]", HTMLFormElement);
 const button = find(form, "button[type=submit]", HTMLButtonElement);
 form.addEventListener("submit", (event) => {
@@ -20,7 +20,7 @@ form.addEventListener("submit", (event) => {
     event.preventDefault();
     return;
   }
-  button.disabled = true; // pressed twice is meant once
+  button.disabled = true; // a double click sends it once
   setText(button, "Uploading…");
 });
 addEventListener("pageshow", () => {

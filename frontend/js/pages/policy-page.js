@@ -1,4 +1,4 @@
-/** The page of a policy: follows its training until that has ended; afterwards the same events, replayed. */
+/** The page of a policy: follows its training live, and later replays the same events. */
 
 import { PolicyChart } from "../chart/policy-chart.js";
 import { connectionWords, follow } from "../jobs/job-feed.js";
@@ -57,7 +57,7 @@ class TrainingView {
   #showConnection(connection) {
     this.#connection = connection;
     if (connection === "ended" && this.#worked) {
-      location.reload(); // the page has more to tell than its progress: the card, the table
+      location.reload(); // the page now has more to show: the card, the table
       return;
     }
     this.#root.querySelector("[data-part=bar]")?.toggleAttribute("hidden", connection === "gone");

@@ -1,4 +1,4 @@
-/** The page of a project: uploads, and the state of what works in the background. */
+/** The page of a project: uploads, and the states of its jobs. */
 
 import { confirmDeletion } from "../ui/confirm.js";
 import { watchRows } from "../jobs/job-rows.js";
@@ -15,6 +15,6 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 }
 watchRows(document, async (rows) => {
   if (rows.some(({ dataset }) => dataset.job === "graph")) {
-    await renewPart("graphs"); // a graph that has been read has more to show than its status
+    await renewPart("graphs"); // a graph that is ready has more to show than its status
   }
 });

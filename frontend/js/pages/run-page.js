@@ -1,4 +1,4 @@
-/** The page of a run: brings the modules together. */
+/** The page of a run: connects the modules. */
 
 import { Announcer } from "../ui/announcer.js";
 import { RunChart } from "../chart/run-chart.js";
@@ -19,7 +19,7 @@ import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
 import { getJson, showFailure } from "../ui/server.js";
 
-/** With less movement asked for, following live moves the picture at most so often. */
+/** The least time between two live updates for a user who prefers less motion. */
 const CALM_MILLISECONDS = 2000;
 
 class RunPage {

@@ -7,7 +7,7 @@ import * as player from "./player.js";
 
 /** @typedef {import("./player.js").PlayerState} PlayerState */
 
-/** A tab that was in the background does not leap when it comes back. */
+/** The longest step of the clock, so that a tab from the background does not jump. */
 const LONGEST_FRAME_SECONDS = 0.5;
 
 export class PlayerControls {
@@ -54,7 +54,7 @@ export class PlayerControls {
   }
 
   /**
-   * @param {number} length episodes there are
+   * @param {number} length number of episodes
    * @param {boolean} live whether more will come
    * @param {number} best index of the best episode, -1 without one
    */
@@ -69,7 +69,7 @@ export class PlayerControls {
     this.#set(player.seek(this.#state, index));
   }
 
-  /** @param {string} what as in the buttons' `data-player` */
+  /** @param {string} what a button's `data-player` */
   act(what) {
     /** @type {Record<string, () => PlayerState>} */
     const acts = {
@@ -161,7 +161,7 @@ export class PlayerControls {
    */
   #button(what, disabled, label) {
     const button = find(this.#root, `[data-player=${what}]`, HTMLButtonElement);
-    // aria-disabled keeps the focus where it is when a button runs out of use while it is pressed
+    // aria-disabled keeps the focus on a button that becomes unusable while it is pressed
     button.setAttribute("aria-disabled", String(disabled));
     if (label) {
       setAttributes(button, { "aria-label": label, title: label });

@@ -1,8 +1,8 @@
 /**
- * Which episode is shown, and how that moves on: a pure state; the clock is elsewhere.
+ * The shown episode and its movement: a pure state without a clock.
  *
  *     following --seek, step, play, best--> paused or playing
- *     paused    --play--> playing --the last episode--> following while the run goes on, else paused
+ *     paused    --play--> playing --the last episode--> following while the run works, else paused
  *     any       --follow--> following
  */
 
@@ -10,11 +10,11 @@
 
 /**
  * @typedef {object} PlayerState
- * @property {number} index of the episode shown, -1 while there is none
- * @property {number} length episodes there are
+ * @property {number} index of the shown episode, -1 without one
+ * @property {number} length number of episodes
  * @property {PlayerMode} mode
  * @property {number} speed episodes a second
- * @property {number} owed share of an episode that has passed since the last one
+ * @property {number} owed fraction of an episode that has passed since the last one
  * @property {boolean} live whether more episodes will come
  */
 
@@ -29,7 +29,7 @@ export function initialPlayer(speed = 10) {
 }
 
 /**
- * Take in how many episodes there are now, and whether more will come.
+ * Update the number of episodes, and whether more will come.
  *
  * @param {PlayerState} player
  * @param {number} length
@@ -64,7 +64,7 @@ export function step(player, by) {
 }
 
 /**
- * Play or pause; play from the start where the last episode is shown.
+ * Play or pause; from the last episode, play from the start.
  *
  * @param {PlayerState} player
  * @returns {PlayerState}
@@ -81,7 +81,7 @@ export function togglePlay(player) {
 }
 
 /**
- * Show the newest episode, and each newer one as it comes.
+ * Show the newest episode, and each new one as it comes.
  *
  * @param {PlayerState} player
  * @returns {PlayerState}

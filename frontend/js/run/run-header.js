@@ -1,4 +1,4 @@
-/** The top of the run page: state, figures, connection; and what of it is read aloud. */
+/** The top of the run page: state, figures, connection, and the sentence that is read aloud. */
 
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatRatio, formatTime, NOTHING } from "../ui/format.js";

@@ -1,4 +1,4 @@
-/** The figures on the run page, worked out from a run's state. */
+/** The figures on the run page, computed from a run's state. */
 
 import { hasEnded } from "../jobs/job-state.js";
 
@@ -12,7 +12,7 @@ const RATE_EPISODES = 50;
  * @property {number | null} singleUs best single device
  * @property {number | null} speedUp over the best single device
  * @property {number | null} elapsedSeconds
- * @property {number | null} leftSeconds estimate, null where none can be made
+ * @property {number | null} leftSeconds estimate, null if none can be made
  * @property {number | null} lowerBoundUs
  */
 
@@ -48,7 +48,7 @@ export function baselineTime(state, method) {
 }
 
 /**
- * The evaluations left at the rate of the last episodes, or what is left of the seconds if that is less.
+ * The time for the remaining evaluations at the rate of the last episodes, or the remaining seconds if they are fewer.
  *
  * @param {import("./run-state.js").RunState} state
  * @param {{ evaluations: number, seconds: number | null }} budget

@@ -1,8 +1,8 @@
 /**
  * The state of a run as a pure function of its events: replaying them gives what live watching gave.
  *
- * Events are numbered from 1. One that was seen is ignored; one that comes too early is not applied, and `missing`
- * tells the feed to fetch what lies between.
+ * Events are numbered from 1. A repeated one is ignored; one that comes too early is not applied, and `missing` makes
+ * the feed fetch the ones between.
  */
 
 import { following, KNOWN_VERSION } from "../jobs/job-state.js";
@@ -85,7 +85,7 @@ function withEvents(state, events) {
   if (fresh.length === 0) {
     return missing === state.missing ? state : Object.freeze({ ...state, missing });
   }
-  const status = state.status === "queued" ? "running" : state.status; // a new event means that a worker has it
+  const status = state.status === "queued" ? "running" : state.status; // a new event shows that a worker has it
   /** @type {Draft} */
   const draft = { ...state, status, missing, lastSeq: fresh[fresh.length - 1].seq, added: [] };
   for (const event of fresh) {
@@ -121,7 +121,7 @@ function apply(draft, event) {
       draft.report = event.report;
       draft.progress = null;
       break;
-    default: // a type from a newer server: its number counts, its content does not
+    default: // a type of a newer server: only its number counts
   }
 }
 

@@ -1,4 +1,4 @@
-/** Announces to a screen reader what happens, politely and seldom. */
+/** Announces changes to a screen reader, politely and at most every few seconds. */
 
 import { setText } from "./dom.js";
 
@@ -16,7 +16,7 @@ export class Announcer {
   }
 
   /**
-   * Say `text` now, or once the last thing said is old enough; only the newest is kept.
+   * Announce `text` now, or once the last announcement is old enough; only the newest waits.
    *
    * @param {string} text
    * @param {{ urgent?: boolean }} [options] urgent: do not wait

@@ -1,10 +1,10 @@
-/** The colours of the style sheet, for what is drawn on a canvas. */
+/** The colours of the style sheet, for drawing on a canvas. */
 
 /** @type {HTMLElement | null} */
 let probe = null;
 
 /**
- * The value that a custom property such as `--accent` has now, as `rgb(…)`.
+ * The current value of a custom property such as `--accent`, as `rgb(…)`.
  *
  * @param {string} property
  * @returns {string}
@@ -20,7 +20,7 @@ export function colour(property) {
 }
 
 /**
- * Call `act` whenever the page turns dark or light.
+ * Call `act` whenever the theme changes.
  *
  * @param {() => void} act
  */
@@ -28,7 +28,7 @@ export function onThemeChange(act) {
   document.addEventListener("themechange", act);
 }
 
-/** @returns {boolean} whether the person asks for less movement */
+/** @returns {boolean} whether the user prefers less motion */
 export function prefersLessMotion() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }

@@ -1,4 +1,4 @@
-/** Ask before something is deleted for good. */
+/** Asks before a deletion. */
 
 /** @param {ParentNode} root */
 export function confirmDeletion(root) {

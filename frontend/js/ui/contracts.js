@@ -1,5 +1,5 @@
 /**
- * What the server sends, as types for the checker. Nothing here runs.
+ * The types of the server's answers, for the type checker. Nothing here runs.
  *
  * @typedef {object} StartedEvent
  * @property {"started"} type
@@ -13,7 +13,7 @@
  * @property {string[]} devices
  * @property {number} lower_bound_us
  * @property {string} engine_version
- * @property {string | null} [policy] the name on the card of the policy that it begins from
+ * @property {string | null} [policy] the name on the card of the policy that it starts from
  *
  * @typedef {object} BaselineEvent
  * @property {"baseline"} type
@@ -23,7 +23,7 @@
  * @property {number | null} step_time_us its best feasible placement
  * @property {number | null} mean_step_time_us
  * @property {number} evaluations
- * @property {string} note why there is none, or empty
+ * @property {string} note why there is no placement, or empty
  *
  * @typedef {object} EpisodeEvent
  * @property {"episode"} type
@@ -43,7 +43,7 @@
  * @property {number} version
  * @property {string} stage
  * @property {number} done
- * @property {number} total 0 where it is not known
+ * @property {number} total 0 if unknown
  *
  * @typedef {object} FinishedEvent
  * @property {"finished"} type
@@ -59,7 +59,7 @@
  * @property {number} evaluations
  * @property {number} wall_seconds
  * @property {number} lower_bound_us
- * @property {string | null} [policy] the name on the card of the policy that it began from
+ * @property {string | null} [policy] the name on the card of the policy that it started from
  *
  * @typedef {StartedEvent | BaselineEvent | EpisodeEvent | ProgressEvent | FinishedEvent} RunEvent
  *
@@ -71,7 +71,7 @@
  * @property {string} class `GPU` or `CPU`
  * @property {number} memory_bytes
  *
- * @typedef {object} Run what `run.json` says
+ * @typedef {object} Run the content of `run.json`
  * @property {string} id
  * @property {RunStatus} status
  * @property {string} method
@@ -79,7 +79,7 @@
  * @property {number} evaluations the budget
  * @property {number} seed
  * @property {number | null} seconds the budget of wall time
- * @property {{ id: string | null, name: string, digest: string } | null} policy that it begins from; id: null once deleted
+ * @property {{ id: string | null, name: string, digest: string } | null} policy that it starts from; id: null once deleted
  * @property {unknown} cluster
  * @property {Device[]} devices
  * @property {number | null} groups
@@ -109,7 +109,7 @@
  * @property {number} target
  * @property {number} bytes
  *
- * @typedef {object} GroupGraph what `graph.json` and `view.json` say: the grouped graph, laid out
+ * @typedef {object} GroupGraph the content of `graph.json` and `view.json`: the grouped graph, laid out
  * @property {Group[]} groups
  * @property {GroupEdge[]} edges
  * @property {number} width
@@ -121,7 +121,7 @@
  * @property {number} last_seq
  * @property {string} error
  *
- * @typedef {object} GraphStatus what `status.json` says
+ * @typedef {object} GraphStatus the content of `status.json`
  * @property {"queued" | "reading" | "ready" | "failed"} status
  * @property {string} stage
  * @property {number} done

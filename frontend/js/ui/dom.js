@@ -1,5 +1,5 @@
 /**
- * Making and finding elements. Text always goes in as text nodes: names in a graph are untrusted.
+ * Makes and finds elements. Text is always inserted as text nodes: names in a graph are untrusted.
  */
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
@@ -73,7 +73,7 @@ export function find(root, selector, kind) {
 }
 
 /**
- * Write text only where it differs, so that nothing is repainted or read aloud twice.
+ * Write text only if it differs, so that nothing is repainted or read aloud twice.
  *
  * @param {Element} target
  * @param {string} text

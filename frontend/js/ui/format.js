@@ -2,7 +2,7 @@
 
 export const NOTHING = "–";
 
-/** Control, zero-width and direction characters: invisible, or able to make a name look like another one. */
+/** Control, zero-width and direction characters: invisible, or able to disguise a name. */
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 const KIBI = 1024;
@@ -23,7 +23,7 @@ export function isNumber(value) {
 }
 
 /**
- * `value` with three significant digits, but never fewer digits than its whole part has.
+ * `value` with three significant digits, or all digits of its integer part if there are more.
  *
  * @param {number} value
  * @param {number} [digits]
@@ -130,7 +130,7 @@ export function formatShare(share) {
 }
 
 /**
- * A gap as a share of the better time: `+2.4 %`, `−0.3 %`.
+ * A relative gap: `+2.4 %`, `−0.3 %`.
  *
  * @param {number | null | undefined} gap
  * @returns {string}
@@ -146,7 +146,7 @@ export function formatGap(gap) {
 }
 
 /**
- * How many times as fast: `1.32×`.
+ * A ratio: `1.32×`.
  *
  * @param {number | null | undefined} ratio
  * @returns {string}
@@ -156,7 +156,7 @@ export function formatRatio(ratio) {
 }
 
 /**
- * A stretch of wall time: `8 s`, `2 min 05 s`, `1 h 04 min`.
+ * A duration: `8 s`, `2 min 05 s`, `1 h 04 min`.
  *
  * @param {number | null | undefined} seconds
  * @returns {string}
@@ -180,7 +180,7 @@ export function formatDuration(seconds) {
 }
 
 /**
- * The same, as roughly as an estimate deserves: `< 5 s`, `≈ 40 s`, `≈ 3 min`.
+ * An estimated duration, rounded: `< 5 s`, `≈ 40 s`, `≈ 3 min`.
  *
  * @param {number | null | undefined} seconds
  * @returns {string}
@@ -212,7 +212,7 @@ export function visible(name) {
 }
 
 /**
- * The last part of a path-like name, for places where the whole does not fit.
+ * The last part of a path-like name, for places with little room.
  *
  * @param {string} name
  * @param {number} [longest]
@@ -225,7 +225,7 @@ export function shortName(name, longest = 24) {
 }
 
 /**
- * A name on one line of bounded length, cut in the middle: its ends say the most.
+ * A name on one line of bounded length, cut in the middle.
  *
  * @param {string} name
  * @param {number} [longest]

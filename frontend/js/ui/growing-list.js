@@ -1,14 +1,14 @@
-/** A list that grows at its end, as a value: each length it had stays as it was, and growing copies nothing. */
+/** An immutable list that grows at its end without copying: older, shorter lists stay valid. */
 
 /**
- * Lists of one history share their items; each sees as many as there were when it was made. Only where an older one
- * grows another way are its items copied.
+ * Lists of one history share their items, and each shows its own number of them. Items are copied only when an older
+ * list grows a second time.
  *
  * @template Item
  */
 export class GrowingList {
   /**
-   * @param {Item[]} [items] taken over, and shared with what grows out of this list
+   * @param {Item[]} [items] owned by this list, and shared with lists that grow from it
    * @param {number} [length]
    */
   constructor(items = [], length = items.length) {
@@ -45,7 +45,7 @@ export class GrowingList {
     return this.items[this.length - 1];
   }
 
-  /** @returns {readonly Item[]} for reading at once: of the newest list it is no copy */
+  /** @returns {readonly Item[]} for reading at once: the newest list returns it without a copy */
   whole() {
     return this.items.length === this.length ? this.items : this.items.slice(0, this.length);
   }

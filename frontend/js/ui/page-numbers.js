@@ -1,4 +1,4 @@
-/** Numbers that a template wrote raw, in the form that people read. */
+/** Formats the raw numbers of a template for people. */
 
 import { formatBytes, formatCount, formatDuration, formatFlops, formatGap, formatTime, NOTHING } from "./format.js";
 

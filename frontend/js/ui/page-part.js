@@ -1,15 +1,14 @@
-/** One part of the page, fetched anew: the rest, such as a form that is being filled in, stays as it is. */
+/** Fetches one part of the page again; the rest, such as a form that is being filled in, stays as it is. */
 
 import { fillNumbers } from "./page-numbers.js";
 import { getPage, ServerError } from "./server.js";
 
 /**
- * Put what the server now has for `[data-part=name]` in the place of the old. Focus, scrolling and what was entered in
- * it stay.
+ * Replace `[data-part=name]` by the server's current version. Focus, scrolling and entered values are kept.
  *
  * @param {string} name
- * @param {string} [address] of a page that has the part
- * @returns {Promise<void>} throws ServerError where it could not be had: then the old one stays
+ * @param {string} [address] of a page with the part
+ * @returns {Promise<void>} throws ServerError if it cannot be fetched, and keeps the old one
  */
 export async function renewPart(name, address = pageAddress()) {
   const selector = `[data-part=${name}]`;
@@ -24,17 +23,17 @@ export async function renewPart(name, address = pageAddress()) {
   takeUp();
 }
 
-/** Where this page is read again: `data-address`, as one that comes back with a form's errors is not at its own. */
+/** The address of this page: `data-address`, since a page with a form's errors has the form's address. */
 function pageAddress() {
   return document.querySelector("main")?.dataset.address ?? location.pathname + location.search;
 }
 
 /**
- * Carry over to `part` what a person has done in `old`.
+ * Transfer the user's changes from `old` to `part`.
  *
  * @param {Element} old
  * @param {Element} part
- * @returns {() => void} what is left to do once it is on the page
+ * @returns {() => void} the rest of the transfer, for when it is on the page
  */
 function keep(old, part) {
   for (const field of old.querySelectorAll("input, select, textarea")) {
@@ -76,7 +75,7 @@ function keepEntry(field, twin) {
 /**
  * @param {Element} element
  * @param {Element} part
- * @returns {Element | null} what is in `part` the same as `element` was in the old one
+ * @returns {Element | null} the element of `part` that corresponds to `element`
  */
 function twinOf(element, part) {
   const own = likeness(element);
@@ -85,7 +84,7 @@ function twinOf(element, part) {
 
 /**
  * @param {Element} element
- * @returns {string} the same for elements that do the same
+ * @returns {string} a key, equal for corresponding elements
  */
 function likeness(element) {
   const attributes = ["id", "name", "href", "value", "class", "data-part"].map((name) => element.getAttribute(name));

@@ -1,12 +1,12 @@
-/** Asking this server for JSON. */
+/** Requests to this server. */
 
 import { element } from "./dom.js";
 
-/** An answer that is no answer: what to show the user, and whether asking again can help. */
+/** A failed request: its message for the user, and its HTTP status. */
 export class ServerError extends Error {
   /**
    * @param {string} message
-   * @param {number} status of HTTP, 0 where there was no answer
+   * @param {number} status of HTTP, 0 without an answer
    */
   constructor(message, status) {
     super(message);
@@ -16,7 +16,7 @@ export class ServerError extends Error {
 }
 
 /**
- * Whether what was asked for is not there any more, so that asking again is of no use.
+ * Whether the requested object has been deleted, so that asking again is useless.
  *
  * @param {unknown} error
  * @returns {boolean}
@@ -67,7 +67,7 @@ async function ask(url, accept) {
 }
 
 /**
- * Say in place of `host`'s content that something could not be shown, with a button to try again.
+ * Replace `host`'s content by a message that something could not be shown, with a button to try again.
  *
  * @param {Element} host
  * @param {string} what could not be shown

@@ -1,6 +1,6 @@
 /**
- * Dark or light: what the system says until the person chooses otherwise. A classic script in the page's head, so that
- * the page is never painted in the other one first; `colours.js` notifies the modules when it changes.
+ * Dark or light: the system's choice until the user makes another. A classic script in the page's head, so that the
+ * page is never painted in the wrong theme first; `colours.js` notifies the modules of a change.
  */
 (() => {
   const KEY = "theme";
@@ -14,7 +14,7 @@
       const value = localStorage.getItem(KEY);
       return value !== null && CHOICES.includes(value) ? value : null;
     } catch {
-      return null; // storage is switched off: the choice lasts as long as the page
+      return null; // without storage, the choice lasts only for this page
     }
   }
 

@@ -1,4 +1,4 @@
-"""What pages and scripts are told of a comparison."""
+"""The context and the report of a comparison."""
 
 import uuid
 
@@ -18,7 +18,7 @@ def comparison_or_404(comparison_id: uuid.UUID) -> Comparison:
 
 
 def outcomes_of(comparison: Comparison) -> list[api.Outcome]:
-    """One for each of its runs."""
+    """The outcome of each of its runs."""
     return [outcome_of(run) for run in runs_of(comparison)]
 
 
@@ -43,7 +43,7 @@ def context_of(comparison: Comparison) -> dict[str, object]:
 
 
 def report_of(comparison: Comparison) -> dict[str, api.Json]:
-    """The report of `python -m engine compare`. What it tells of policies is what the rows have kept of them."""
+    """The report of `python -m engine compare`, with the policies' names and digests from the rows."""
     prepared = api.PreparedGraph.from_bytes(bytes(comparison.graph.prepared.blob))
     runs = runs_of(comparison)
     report = api.comparison_report(prepared, request_of(comparison), [outcome_of(run) for run in runs])
@@ -58,7 +58,7 @@ def report_of(comparison: Comparison) -> dict[str, api.Json]:
 
 
 def request_of(comparison: Comparison) -> api.ComparisonRequest:
-    """The engine's request for it without its policy: what has happened is told without reading that again."""
+    """The engine's request for it, without its policy, which a report does not need."""
     assert isinstance(comparison.methods, list)
     return api.ComparisonRequest(
         cluster=api.parse_cluster(to_text(comparison.cluster)),

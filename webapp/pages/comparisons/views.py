@@ -36,7 +36,7 @@ _one_drawing = threading.Lock()
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """The form, and what it starts."""
+    """The form; a valid one starts a comparison."""
     graph = graph_or_404(graph_id)
     if request.method != "POST":
         return _form_page(request, graph, ComparisonForm())
@@ -59,14 +59,14 @@ def _form_page(
 @require_safe
 @never_cache
 def detail(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
-    """The page, of which a script renews parts while its runs work."""
+    """The page; a script updates it while its runs work."""
     return render(request, "comparisons/detail.html", context_of(comparison_or_404(comparison_id)))
 
 
 @require_safe
 @never_cache
 def state(request: HttpRequest, comparison_id: uuid.UUID) -> JsonResponse:
-    """The same for scripts."""
+    """The state, for scripts."""
     runs = lifecycle.runs_of(comparison_or_404(comparison_id))
     return JsonResponse(state_of(runs, [outcome_of(run) for run in runs]))
 
@@ -81,7 +81,7 @@ def table_part(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def cancel(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
-    """Stop all its runs; what they have found so far stays."""
+    """Cancel all its runs; their answers so far are kept."""
     comparison = comparison_or_404(comparison_id)
     page = redirect("comparisons:detail", comparison_id=comparison_id)
     ended = lifecycle.cancel(comparison) == 0
@@ -90,7 +90,7 @@ def cancel(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
-    """Away with it and its runs."""
+    """Delete it and its runs."""
     comparison = comparison_or_404(comparison_id)
     lifecycle.delete(comparison)
     return redirect("graphs:detail", graph_id=comparison.graph_id)
@@ -117,7 +117,7 @@ def report(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def figure(request: HttpRequest, comparison_id: uuid.UUID, suffix: str) -> HttpResponse:
-    """The figure of `python -m engine compare`, drawn in a child of its own; one at a time, so that many wait."""
+    """The figure of `python -m engine compare`, drawn in a child process, one at a time."""
     comparison = comparison_or_404(comparison_id)
     asked, outcomes = request_of(comparison), outcomes_of(comparison)
     with _one_drawing:

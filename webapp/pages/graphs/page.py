@@ -1,4 +1,4 @@
-"""The graph page, which a run that could not be started shows again with its errors."""
+"""The graph page, also shown with the errors of its forms."""
 
 import uuid
 from http import HTTPStatus
@@ -36,7 +36,7 @@ def graph_page(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     """Context: graph, project, progress, lines (a page of runs), run_count, upload_limit_bytes; the forms run_form,
-    again_form, profile_form; profiles, can_be_measured; and what was read: summary, facts, shares, unknown, cpu_ops,
+    again_form, profile_form; profiles, can_be_measured; and of the reading summary, facts, shares, unknown, cpu_ops,
     tables.
     """
     again_form = again_form or AgainForm(graph)

@@ -1,6 +1,6 @@
-"""What a graph's page tells of the reading: made of the engine's summary, in the words and order of the page.
+"""The reading of a graph in the words and order of its page, from the engine's summary.
 
-A summary that was stored by an earlier version lacks the newer keys; what it cannot tell is left out.
+Summaries of earlier versions lack newer keys; the page leaves those parts out.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,14 +14,14 @@ from webapp.graphs.models import Graph
 from webapp.graphs.open_counts import loops_in_order, shortened_in_the_middle, sizes_in_order
 
 Summary = Mapping[str, Any]
-"""PreparedGraph.summary(): our own engine's, so that its fields have the types that its docstring says"""
+"""PreparedGraph.summary(): trusted, with the types of its docstring"""
 
 MOST_SHAPES = 8
-"""input shapes, trips and sizes that are written out"""
+"""input shapes, trips and sizes shown in full"""
 ROWS_SHOWN = 20
-"""of a table; the others are folded away"""
+"""rows of a table that are not folded away"""
 MOST_ROWS = 500
-"""of a table, folded ones included"""
+"""rows of a table, folded ones included"""
 SOURCES = (
     ("measured", "Measured", "in steps that were traced"),
     ("estimated", "Estimated", "by TensorFlow's cost model"),
@@ -29,22 +29,22 @@ SOURCES = (
     ("bounded", "Bounded", "estimated for the largest sizes that the data can have"),
     ("unknown", "Unknown", "counted as nothing"),
 )
-"""the engine's name of a source → its word, and what it means; in the order of the bar"""
+"""the engine's name of a source, its label and its meaning; in the order of the bar"""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The ops whose time comes from one source."""
+    """The ops with times from one source."""
 
     source: str
     label: str
     meaning: str
     ops: int
     start_percent: float
-    """where its part of the bar begins"""
+    """start of its part of the bar"""
     percent: float
     flops_percent: float | None = None
-    """of the floating-point operations of a step; None where none is known"""
+    """share of the floating-point operations of a step; None if none is known"""
 
     @property
     def words(self) -> str:
@@ -53,62 +53,62 @@ class Share:
 
     @property
     def flops_words(self) -> str:
-        """The same of the operations; empty where none is known."""
+        """The share of the operations, such as `12 %`; empty if none is known."""
         return percent_words(self.flops_percent) if self.flops_percent else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a table says of a loop, a branch or a size, beside its name."""
+    """A cell of a row, beside its name."""
 
     head: str
-    """of its column"""
+    """heading of its column"""
     value: str | int | None
     is_number: bool = False
-    """a count, or None where there is none"""
+    """a count, or None without one"""
     speaks_for_itself: bool = False
-    """whether a phone, which has no columns, needs no head before it"""
+    """whether a phone, which shows no columns, can leave out the heading"""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of a table of loops, branches or sizes: name first."""
+    """A loop, a branch or a size."""
 
     name: str
     cells: tuple[Cell, ...]
     link: str = ""
-    """the id of the field where a person may say what is not known; empty where it is known"""
+    """the id of the field for its unknown number; empty if the number is known"""
 
     @property
     def label(self) -> str:
-        """The name as far as there is room."""
+        """The name, shortened."""
         return shortened_in_the_middle(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of one kind."""
+    """A table of rows of one kind."""
 
     part: str
     title: str
     what: str
-    """one of them is"""
+    """a row in words"""
     rows: list[TableRow]
     meaning: str = ""
 
     @property
     def shown(self) -> list[TableRow]:
-        """The first of them."""
+        """The first rows."""
         return self.rows[:ROWS_SHOWN]
 
     @property
     def folded(self) -> list[TableRow]:
-        """Those after them."""
+        """The rows after those, folded away."""
         return self.rows[ROWS_SHOWN:MOST_ROWS]
 
     @property
     def left_out(self) -> int:
-        """How many more there are."""
+        """The number of rows left out."""
         return max(0, len(self.rows) - MOST_ROWS)
 
 
@@ -119,7 +119,7 @@ class UnknownOps:
     ops: int
     types: list[tuple[str, int]]
     listed: list[tuple[str, str, str]]
-    """the first of them: name, type, why"""
+    """the first ones: name, type, reason"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ class CpuOps:
 
     ops: int
     reasons: list[tuple[str, int, list[str]]]
-    """why, how many, the names of the first of them"""
+    """reason, count, names of the first ones"""
 
 
 def shares_of(summary: Summary) -> list[Share]:
-    """Where the ops' times come from, without the sources that none has."""
+    """The sources of the ops' times, without empty ones."""
     counts: Mapping[str, int] = summary.get("sources", {})
     total = sum(counts.values())
     flops: Mapping[str, float] = summary.get("flops_by_source") or {}
@@ -149,7 +149,7 @@ def shares_of(summary: Summary) -> list[Share]:
 
 
 def unknown_ops_of(summary: Summary) -> UnknownOps | None:
-    """None where every op has a time."""
+    """The ops without a known time; None if every op has one."""
     if not summary.get("unknown_ops"):
         return None
     return UnknownOps(
@@ -160,7 +160,7 @@ def unknown_ops_of(summary: Summary) -> UnknownOps | None:
 
 
 def cpu_ops_of(summary: Summary) -> CpuOps | None:
-    """None where every op can run on a GPU."""
+    """The ops that no GPU can run; None if there are none."""
     found = summary.get("cpu_ops")
     if not found or not found["ops"]:
         return None
@@ -168,9 +168,9 @@ def cpu_ops_of(summary: Summary) -> CpuOps | None:
 
 
 def tables_of(summary: Summary, id_for_trips: Callable[[str], str]) -> list[Table]:
-    """Loops, branches and sizes that depend on data, as far as there are any.
+    """The tables of loops, branches and sizes that depend on data, without empty ones.
 
-    `id_for_trips`: of the field at which the trips of a loop can be said.
+    `id_for_trips`: name of a loop → id of the field for its trips.
     """
     tables = [
         Table("loops", "Loops", "Loop", [_loop_row(loop, id_for_trips) for loop in loops_in_order(summary)]),
@@ -187,14 +187,14 @@ def tables_of(summary: Summary, id_for_trips: Callable[[str], str]) -> list[Tabl
 
 
 def percent_words(percent: float) -> str:
-    """`12 %`; never 0 or 100 % for what is not quite."""
+    """`12 %`; 0 and 100 % only for exactly these."""
     if 0 < percent < 1:
         return "< 1 %"
     return "> 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
 
 
 def reading_facts(summary: Summary) -> list[tuple[str, str]]:
-    """The format, and the options that were other than the usual ones: term and value."""
+    """The format, and the options that differ from the defaults: term and value."""
     facts: list[tuple[str, str]] = []
     if summary.get("format"):
         facts.append(("Format", format_words(summary["format"])))
@@ -213,7 +213,7 @@ def reading_facts(summary: Summary) -> list[tuple[str, str]]:
 
 
 def row_facts(graph: Graph) -> list[tuple[str, str]]:
-    """What else it was made with, from its row."""
+    """More options of the reading, from the graph's row: term and value."""
     options = graph.own_options
     facts = [("Groups requested", groups_text(options.groups))]
     if graph.has_times:
@@ -246,7 +246,7 @@ def _size_row(size: Mapping[str, Any]) -> TableRow:
 
 
 def _listed(values: Mapping[str, object]) -> str:
-    """The first few, and how many more; long names are shortened, the tables have them whole."""
+    """The first few, and the number of the others; long names are shortened."""
     words = [f"{shortened_in_the_middle(name)} = {value}" for name, value in list(values.items())[:MOST_SHAPES]]
     more = [f"{len(values) - MOST_SHAPES} more"] if len(values) > MOST_SHAPES else []
     return ", ".join([*words, *more])

@@ -1,4 +1,4 @@
-"""Where large bodies may come in: at the addresses of forms with files, to a project or a graph that exists."""
+"""The addresses that take large bodies: forms with files, of a project or a graph that exists."""
 
 from django.conf import settings
 from django.urls import Resolver404, resolve
@@ -6,12 +6,12 @@ from django.urls import Resolver404, resolve
 from engine.api import MOST_POLICY_BYTES
 
 FORM_AROUND_FILE_BYTES = 64 * 1024
-"""for the other fields and the borders of the multipart form"""
+"""for the other fields and the boundaries of the multipart form"""
 
 
 async def upload_limit_bytes(path: str) -> int | None:
     """The limit for a body sent to `path`, or None for the usual one."""
-    # These need Django's apps, which the ASGI module loads after importing us.
+    # These need Django's apps, which the ASGI module loads after importing this one.
     from webapp.graphs.models import Graph
     from webapp.projects.models import Project
 

@@ -22,7 +22,7 @@ from webapp.user_errors import add_to_form, refused_form, status_of
 
 @require_POST
 def upload(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    """A file becomes a graph that a worker will read."""
+    """Store a file as a graph for a worker to read."""
     project = project_or_404(project_id)
     form = UploadForm(request.POST, request.FILES)
     page = partial(project_page, request, project, upload_form=form)
@@ -40,7 +40,7 @@ def upload(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def again(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """The same file becomes another graph, read with other options."""
+    """Read the same file as another graph, with other options."""
     graph = graph_or_404(graph_id)
     form = AgainForm(graph, request.POST, request.FILES)
     page = partial(graph_page, request, graph, again_form=form)
@@ -57,7 +57,7 @@ def again(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def sample(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    """A sample becomes a graph that a worker will build and read."""
+    """Make a graph of a sample for a worker to build and read."""
     project = project_or_404(project_id)
     form = SampleForm(request.POST)
     if form.is_valid():
@@ -67,14 +67,14 @@ def sample(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 
 @require_safe
 def detail(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """One graph: what was read, and the form to start a run."""
+    """The page of a graph."""
     return graph_page(request, graph_or_404(graph_id))
 
 
 @require_safe
 @never_cache
 def status(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
-    """How far the reading is."""
+    """The progress of the reading."""
     return JsonResponse(graph_or_404(graph_id).progress())
 
 
@@ -85,7 +85,7 @@ def view(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 
 
 def view_answer(graph: Graph) -> HttpResponse:
-    """The grouped graph as JSON; it never changes once it is there. Raises Http404 while it is not."""
+    """The grouped graph as JSON, which never changes. Raises Http404 until the graph has been read."""
     text = PreparedBlob.objects.filter(graph=graph).values_list("view", flat=True).first()
     if text is None:
         raise Http404("This graph has not been read yet.")
@@ -96,7 +96,7 @@ def view_answer(graph: Graph) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """Away with it, its file and its runs."""
+    """Delete it, its file and its runs."""
     graph = graph_or_404(graph_id)
     with transaction.atomic():
         delete_graphs(Graph.objects.filter(id=graph_id))

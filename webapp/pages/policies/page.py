@@ -1,4 +1,4 @@
-"""What pages and scripts are told of policies; the pages that come again with a form's errors."""
+"""The pages of policies, also shown with the errors of their forms."""
 
 import uuid
 from http import HTTPStatus
@@ -21,14 +21,14 @@ def policy_or_404(policy_id: uuid.UUID | str, *, whole: bool = False) -> Policy:
 
 
 def words_on_its_end(policy: Policy) -> str:
-    """What has become of what it had learned, where its training has not ended by itself; else an empty string."""
+    """The outcome of a training that was stopped or failed, in a sentence; else an empty string."""
     stopped = "Its training was stopped" if policy.status == Policy.CANCELLED else "Its training failed"
     if policy.status not in (Policy.CANCELLED, Policy.FAILED):
         return ""
     if policy.is_outdated:
         return f"{stopped}: what it had learned is kept."
     if policy.is_usable:
-        tried = "" if policy.known.get("held_out") else ", but was tried on no held-out graph"
+        tried = "" if policy.known.get("held_out") else ", but was not evaluated on held-out graphs"
         return f"{stopped}: what it had learned can be applied{tried}."
     if policy.saved_state is not None:
         return f"{stopped}: what it had learned is being saved; reload in a few seconds."
@@ -36,7 +36,7 @@ def words_on_its_end(policy: Policy) -> str:
 
 
 def words_on_its_version(policy: Policy) -> str:
-    """Told where its file is of another release; an empty string otherwise."""
+    """A sentence if its file belongs to another release; else an empty string."""
     if not policy.is_outdated:
         return ""
     versions = f"Its file has version {policy.file_version}, and this release applies version {api.POLICY_VERSION}"

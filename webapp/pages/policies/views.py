@@ -31,7 +31,7 @@ from webapp.policies.training_store import STAGE_WORDS
 from webapp.projects.models import Project
 from webapp.user_errors import add_to_form, conflict, refused_form, status_of
 
-IN_USE = "A run that has not ended uses this policy; it can be deleted once that has ended or is cancelled."
+IN_USE = "An unfinished run uses this policy; cancel the run or wait for its end, then delete the policy."
 OF_THE_RELEASE = "This policy came with the release; it cannot be deleted."
 THERE_ALREADY = "This file is already here, as this policy."
 NO_FILE = "This policy has no file: its training has not ended, or it failed."
@@ -46,7 +46,7 @@ def policy_list(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def upload(request: HttpRequest) -> HttpResponse:
-    """A file becomes a policy."""
+    """Store a file as a policy."""
     form = PolicyUploadForm(request.POST, request.FILES)
     status = HTTPStatus.BAD_REQUEST
     if form.is_valid():
@@ -66,9 +66,9 @@ def upload(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def train(request: HttpRequest) -> HttpResponse:
-    """The form of a training, and what it starts.
+    """The form of a training; a valid one starts it.
 
-    `?project=` offers the graphs of that project alone, `?like=` what was chosen for another policy.
+    `?project=` offers that project's graphs alone; `?like=` fills in the choices of another policy.
     """
     project = _project_of(request)
     if request.method != "POST":
@@ -106,7 +106,7 @@ def detail(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def cancel(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Stop its training; what it has learned so far stays."""
+    """Cancel its training; what it has learned so far is kept."""
     policy = policy_or_404(policy_id)
     if not cancel_job(policy):
         return conflict(request, "This training had already ended.", _back(policy))
@@ -128,7 +128,7 @@ def download(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Away with it, unless a run uses it; a worker that trains it stops at its next look."""
+    """Delete it unless a run uses it; a worker that trains it notices and stops."""
     policy = policy_or_404(policy_id)
     if policy.source == Policy.DEFAULT:
         return conflict(request, OF_THE_RELEASE, _back(policy))

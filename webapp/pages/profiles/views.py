@@ -43,7 +43,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def cancel(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
-    """Stop it."""
+    """Cancel it."""
     profile = profile_or_404(profile_id)
     if not cancel_job(profile):
         return conflict(request, "This measurement had already ended.", _back(profile.graph))
@@ -53,7 +53,7 @@ def cancel(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def download(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
-    """The RunMetadata."""
+    """Its RunMetadata."""
     profile = profile_or_404(profile_id)
     if not profile.is_done or not profile.times_path.exists():
         raise Http404(NO_TIMES)
@@ -67,7 +67,7 @@ def download(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def use(request: HttpRequest, profile_id: uuid.UUID) -> HttpResponse:
-    """The graph's file becomes another graph, with these times."""
+    """Read the graph's file as another graph, with these times."""
     profile = profile_or_404(profile_id)
     if not profile.is_done:
         return conflict(request, NO_TIMES, _back(profile.graph))

@@ -1,4 +1,4 @@
-"""The project page, which the upload shows again with its errors."""
+"""The project pages, also shown with the errors of their forms."""
 
 import uuid
 from http import HTTPStatus

@@ -23,7 +23,7 @@ def project_list(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def create(request: HttpRequest) -> HttpResponse:
-    """A new project."""
+    """Create a project."""
     form = ProjectForm(request.POST)
     if form.is_valid():
         return redirect("projects:detail", project_id=form.save().id)
@@ -38,7 +38,7 @@ def detail(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def rename(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    """Another name for it."""
+    """Rename it."""
     project = project_or_404(project_id)
     form = ProjectForm(request.POST, instance=project)
     if form.is_valid():
@@ -49,7 +49,7 @@ def rename(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    """Away with it, its graphs, their files and their runs; workers on them stop at their next look."""
+    """Delete it with its graphs, their files and their runs; workers notice and stop."""
     project = project_or_404(project_id)
     with transaction.atomic():
         delete_graphs(project.graphs.all())

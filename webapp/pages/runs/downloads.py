@@ -1,4 +1,4 @@
-"""What a run gives to take away: the placed graph, the placement, the report. Also of a run that did not end well."""
+"""Downloads of a run, finished or not: the placed graph, the placement, the report."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ LACKS_VARIABLES = f"There is no placed SavedModel: {api.NO_VARIABLES}."
 @require_safe
 @never_cache
 def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:
-    """One of `NAMES`, of the best placement so far."""
+    """The file `name`, for the best placement so far."""
     answer = Answer.objects.select_related("run__graph").filter(run_id=run_id).first()
     if answer is None:
         if not Run.objects.filter(id=run_id).exists():
@@ -56,7 +56,7 @@ def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse
 
 
 def _refusal(graph: Graph, name: str) -> str | None:
-    """Why the graph's file cannot be written so."""
+    """Why the graph cannot be written as `name`; None if it can."""
     if name.startswith("placed") and not graph.format.write:
         return NO_GRAPHDEF.format(graph.format.words)
     if name == PLACED_SAVED_MODEL and not graph.is_saved_model:
@@ -65,7 +65,7 @@ def _refusal(graph: Graph, name: str) -> str | None:
 
 
 def _slug(run: Run) -> str:
-    """Letters, digits and hyphens alone."""
+    """The graph's name in letters, digits and hyphens."""
     return slugify(Path(run.graph.name).stem)[:60] or "graph"
 
 
@@ -86,7 +86,7 @@ def _placed(answer: Answer, name: str) -> bytes:
 
 
 def _placed_saved_model(answer: Answer, name: str) -> AsyncIterator[bytes]:
-    """In pieces, since variables may be many; the file is gone from its folder already, and from the disk once sent."""
+    """In chunks, since it may be large; the open file is already deleted from its folder."""
     with _written(answer, name) as path:
         return _pieces(path.open("rb"))
 
@@ -99,7 +99,7 @@ async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
 
 @contextmanager
 def _written(answer: Answer, name: str) -> Iterator[Path]:
-    """The placed graph as a file, in the format of its name's ending, until the context ends."""
+    """The placed graph as a file, in the format of the name's suffix, until the context ends."""
     graph = answer.run.graph
     if not graph.source_path.exists():
         raise Http404("The graph's file is no longer on this machine.")
@@ -116,7 +116,7 @@ def _placement(answer: Answer, _name: str) -> bytes:
 
 
 def _report(answer: Answer, _name: str) -> bytes:
-    """The engine's report; of a run that has none (yet), one of its best placement so far."""
+    """The engine's report; for a run without one, a report of its best placement so far."""
     run = answer.run
     prepared = _prepared(run)
     placement: dict[str, api.Json] = {**_device_of_op(answer, prepared)}
@@ -145,7 +145,7 @@ NAMES: dict[str, tuple[str, Callable[[Answer, str], bytes | AsyncIterator[bytes]
     "placement.json": ("application/json", _placement),
     "report.json": ("application/json", _report),
 }
-"""name → (content type, maker)"""
+"""name → (content type, function that makes it)"""
 
 
 class DownloadName:

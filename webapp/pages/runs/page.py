@@ -1,4 +1,4 @@
-"""What pages and scripts are told of a run."""
+"""A run for its page and for scripts."""
 
 import uuid
 
@@ -17,7 +17,7 @@ def run_or_404(run_id: uuid.UUID) -> Run:
 
 
 def run_to_json(run: Run) -> dict[str, object]:
-    """The run for scripts: its request, its state, and where to find the rest."""
+    """The run for scripts: its request, its state, and the addresses of the rest."""
     summary = run.graph.summary
     return {
         "id": str(run.id),
@@ -46,16 +46,16 @@ def run_to_json(run: Run) -> dict[str, object]:
 
 
 def _policy(run: Run) -> dict[str, object] | None:
-    """The trained policy that it begins from; its id is None once it has been deleted."""
+    """The trained policy that it starts from; the id is None once the policy has been deleted."""
     if not run.policy_digest:
         return None
     return {"id": run.policy_id, "name": run.policy_name, "digest": run.policy_digest}
 
 
 def policy_fit(run: Run) -> str:
-    """How near the training of its policy was to this graph and cluster, in sentences; empty where that is gone.
+    """How close its policy's training was to this graph and cluster, in sentences; empty without a policy.
 
-    A run's page tells what has happened: a card that this version cannot read is a sentence, and no error.
+    A card that this version cannot read gives a sentence, not an error: the page still shows the run.
     """
     policy = run.policy if run.policy_id else None
     if policy is None or policy.digest != run.policy_digest:

@@ -1,4 +1,4 @@
-"""Runs: start, page, state, events, stream, cancel, delete."""
+"""Runs: start, page, state, graph, cancel, delete."""
 
 import uuid
 from functools import partial
@@ -54,7 +54,7 @@ def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def run_json(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
-    """The run for scripts."""
+    """The run, for scripts."""
     return JsonResponse(run_to_json(run_or_404(run_id)))
 
 
@@ -66,7 +66,7 @@ def graph_json(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Stop it; what it has found so far stays."""
+    """Cancel it; its answer so far is kept."""
     run = run_or_404(run_id)
     page = redirect("runs:detail", run_id=run_id)
     return page if cancel_job(run) else conflict(request, "This run had already ended.", page)
@@ -74,7 +74,7 @@ def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Away with it and its events; a worker at it stops at its next look."""
+    """Delete it and its events; a worker notices and stops."""
     run = run_or_404(run_id)
     Run.objects.filter(id=run_id).delete()
     return redirect("graphs:detail", graph_id=run.graph_id)

@@ -1,4 +1,4 @@
-"""Policies, their files and what their training told."""
+"""Policies, their files and the events of their training."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""Policies keep what lists tell of them, so that these need no plan and no card."""
+"""Policies get a summary for lists, which then read no plan and no card."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def write_summaries(apps: Any, _schema: object) -> None:
 
 
 def _of_card(card: dict[str, Any]) -> dict[str, Any]:
-    """What an older card does not tell is 0 in a held-out row, and nothing elsewhere."""
+    """A value that an older card lacks is 0 in a held-out row, and absent elsewhere."""
     rows = card.get("held_out") or []
     return _of_trained_on(card) | {
         "seconds": card.get("seconds"),

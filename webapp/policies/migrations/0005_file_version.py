@@ -1,4 +1,4 @@
-"""Policies tell the version of their files, so that one of another release is not offered."""
+"""Policies get the version of their files, so that one of another release is not offered."""
 
 import json
 from typing import Any
