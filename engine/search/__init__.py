@@ -1,1 +1,1 @@
-"""Searches in compiled code: loops over the simulator without Python in between, in chunks that are charged before."""
+"""Searches in compiled code: loops over the simulator that run in chunks; each chunk is charged before it begins."""

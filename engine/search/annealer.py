@@ -1,4 +1,4 @@
-"""A search that is carried out in chunks: made, perhaps given an earlier state, then asked for chunk after chunk."""
+"""A simulated-annealing search that runs chunk by chunk and can go on from a saved state."""
 
 import math
 
@@ -16,11 +16,11 @@ from engine.search.random_numbers import new_random_state
 from engine.simulator.records import records_of
 
 SHARES = (1.0, 1.0, 3.0, 4.0, 1.0, 1.0, 8.0, 2.0, 5.0)
-"""how often each kind of move is made, in the order of `moves.py`"""
+"""relative frequency of each kind of move, in the order of `moves.py`"""
 
 
 SHORTEST_US = 1e-9
-"""so that there is a heat and a price where nothing takes time"""
+"""least heat, and least step time for the price: both must be above 0 even where nothing takes time"""
 
 
 class Annealer:
@@ -48,16 +48,19 @@ class Annealer:
 
     @property
     def placement(self) -> NDArray[np.int32]:
-        """[groups] where the walk is."""
+        """[groups] the walk's current placement."""
         return self._walk.trial.placement
 
     @property
     def moves(self) -> int:
-        """How many groups can move, times how many other places there are for one."""
+        """The number of moves of a single group: over all groups, the other devices where each may go."""
         return int(np.maximum(self._neighbourhood.allowed.sum(axis=1) - 1, 0).sum())
 
     def go_to(self, placement: NDArray[np.int32], step_time_us: float) -> None:
-        """The next evaluation is `placement` itself. A byte too many costs as if all memory cost `step_time_us`."""
+        """Restart the walk at `placement`, which is evaluated next.
+
+        A missing byte is priced as if the largest device's memory cost `step_time_us`.
+        """
         now = self._walk.numbers[0]
         now.fresh = True
         now.price_us = now.least_price_us = max(step_time_us, SHORTEST_US) / float(self._problem.memory_bytes.max())
@@ -65,7 +68,7 @@ class Annealer:
         self._walk.trial.chain_length[0] = 0
 
     def evaluate(self, count: int, first_heat_us: float, last_heat_us: float) -> ChunkBest:
-        """Make `count` evaluations while the heat falls."""
+        """Make `count` evaluations while the heat falls from the first to the last; returns the chunk's best."""
         last_heat_us, first_heat_us = max(last_heat_us, SHORTEST_US), max(first_heat_us, SHORTEST_US)
         assert last_heat_us <= first_heat_us < math.inf
         tables = self._problem.simulator.tables
@@ -73,7 +76,7 @@ class Annealer:
         return chunk_best(self._found)
 
     def state(self, texts: dict[str, Json]) -> bytes:
-        """All that the next chunk depends on, and `texts` of the owner."""
+        """Everything that the next chunk depends on, and `texts` of the caller, packed as bytes."""
         trial = self._walk.trial
         arrays: dict[str, NDArray[np.generic]] = {
             "placement": trial.placement,
@@ -85,7 +88,7 @@ class Annealer:
         return pack(arrays, {"walk": numbers, "owner": texts})
 
     def restore(self, state: bytes) -> dict[str, Json]:
-        """Go on from `state`; returns the owner's texts."""
+        """Set the walk to `state`; returns the caller's texts."""
         arrays, texts = unpack(state)
         trial, chain = self._walk.trial, arrays["chain"]
         trial.placement[:], trial.random[:] = arrays["placement"], arrays["random"]

@@ -1,8 +1,8 @@
 """Simulated annealing over placements, compiled: one chunk of evaluations a call.
 
-What is made smaller is the step time, plus a price for each byte that is missing on a device. The price grows while the
-search is where memory is missing and falls where it is not, so that it walks along the border. What counts in the end
-is what the ledger counts: first the memory, then the time.
+The search minimizes the step time plus a price for each byte that is missing on a device. The price grows while memory
+is missing and falls while all fits, so that the search walks along the border. The best placement is chosen as the
+ledger chooses it: by missing memory first, then by time.
 
 Source: Kirkpatrick, Gelatt, Vecchi: Optimization by simulated annealing, Science 220, 1983; the price as in Glover's
 strategic oscillation.
@@ -24,7 +24,7 @@ from engine.simulator.records import Records, Scratch, Tables
 
 NO_OP = -1
 ROUNDING = 1e-9
-"""relative: what ends so shortly before a start is what the start has waited for"""
+"""relative: an input that ends so shortly before a start counts as the one that the start waited for"""
 
 
 @compiled
@@ -35,11 +35,11 @@ def critical_chain(
     before: NDArray[np.int32],
     chain: NDArray[np.int32],
 ) -> int:
-    """Write the groups on the chain of the placement that was simulated last into `chain`, the last one first.
+    """Write the groups on the critical chain of the last simulated placement into `chain`, the last group first.
 
-    `chain` has room for [ops]; `before` [ops] is overwritten. A group stands there as often as the chain comes back to
-    it. An op waits for its last input or, if that was there already, for the op that ran before it on its device.
-    Returns the number of groups.
+    `chain` has room for [ops]; `before` [ops] is overwritten. A group appears each time that the chain returns to it.
+    An op waits for its last input or, if that had arrived earlier, for the op that ran before it on its device.
+    Returns the number of entries.
     """
     _order_on_devices(scratch, before)
     op = _last_op(scratch)
@@ -57,7 +57,7 @@ def critical_chain(
 
 @inlined
 def _order_on_devices(scratch: Scratch, before: NDArray[np.int32]) -> None:
-    """For each op the one that ran before it on its device."""
+    """Write, for each op, the op that ran before it on its device into `before`, or `NO_OP`."""
     for device in range(len(scratch.devices)):
         previous = NO_OP
         for place in range(scratch.devices[device].first, scratch.devices[device].tail):
@@ -101,18 +101,18 @@ WALK = np.dtype(
         ("fresh", "?"),  # the placement has not been evaluated yet
         ("step_time_us", "f8"),
         ("missing_bytes", "i8"),  # over all devices
-        ("price_us", "f8"),  # of a missing byte
+        ("price_us", "f8"),  # price of a missing byte
         ("least_price_us", "f8"),
     ],
     align=True,
 )
 PRICE_STEP = 1.02
 MOST_PRICE = 1e6
-"""in least prices"""
+"""highest price, in least prices"""
 
 
 class Walk(NamedTuple):
-    """Where a search is."""
+    """The current state of a search."""
 
     numbers: Records
     """[1] WALK"""
@@ -120,7 +120,7 @@ class Walk(NamedTuple):
     before: NDArray[np.int32]
     """[ops] room for the critical chain"""
     shares: NDArray[np.float64]
-    """[kinds of moves] how often each is made, summed up"""
+    """[kinds of moves] cumulative frequencies"""
 
 
 @compiled
@@ -134,7 +134,7 @@ def anneal(
     first_heat_us: float,
     last_heat_us: float,
 ) -> None:
-    """Make `evaluations` moves while the heat falls; the first one of a fresh walk is the placement itself."""
+    """Evaluate `evaluations` moves while the heat falls; a fresh walk evaluates its own placement first."""
     clear(found)
     trial, now = walk.trial, walk.numbers[0]
     heat_us = first_heat_us

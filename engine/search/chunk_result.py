@@ -1,4 +1,4 @@
-"""What a compiled search has found in one chunk, and how it compares placements: as the ledger does."""
+"""The best placement of one chunk of a compiled search; placements are compared as the ledger compares them."""
 
 from typing import NamedTuple
 
@@ -14,17 +14,17 @@ CHUNK_RESULT = np.dtype(
         ("missing_bytes", "i8"),  # on the fullest device of the best
         ("step_time_us", "f8"),  # of the best
         ("sum_us", "f8"),  # of the step times of all evaluations
-        ("at", "i8"),  # the number of the best in its chunk, from 1; 0 while there is none
+        ("at", "i8"),  # number of the best evaluation in its chunk, from 1; 0 before the first
         ("evaluations", "i8"),
     ],
     align=True,
 )
 WORK_OF_A_CHUNK = 3_000_000
-"""simulated ops and edges, some tenths of a second: after each chunk a search can be stopped, shown and saved"""
+"""simulated ops and edges, some tenths of a second; between chunks a search can be stopped, shown and saved"""
 
 
 class ChunkResult(NamedTuple):
-    """The best of a chunk."""
+    """The best placement of a chunk, and the chunk's counts."""
 
     numbers: Records
     """[1] CHUNK_RESULT"""
@@ -33,13 +33,13 @@ class ChunkResult(NamedTuple):
 
 
 def new_chunk_result(groups: int) -> ChunkResult:
-    """Nothing yet."""
+    """An empty result for placements of `groups` groups."""
     return ChunkResult(records_of(1, CHUNK_RESULT), np.zeros(groups, np.int32))
 
 
 @inlined
 def clear(found: ChunkResult) -> None:
-    """A new chunk begins."""
+    """Reset `found` for a new chunk."""
     number = found.numbers[0]
     number.missing_bytes = 0
     number.step_time_us = np.inf
@@ -63,7 +63,7 @@ def note(found: ChunkResult, placement: NDArray[np.int32], step_time_us: float, 
 
 @inlined
 def missing_on_worst(scratch: Scratch, memory_bytes: NDArray[np.int64]) -> int:
-    """By how many bytes the device that misses most is over its memory after an evaluation; 0 if all fit."""
+    """The bytes by which the worst device exceeds its memory after an evaluation; 0 if all fit."""
     worst = 0
     for device in range(len(memory_bytes)):
         worst = max(worst, scratch.devices[device].peak_bytes - memory_bytes[device])
@@ -71,7 +71,7 @@ def missing_on_worst(scratch: Scratch, memory_bytes: NDArray[np.int64]) -> int:
 
 
 def chunk_best(found: ChunkResult) -> ChunkBest:
-    """For the ledger."""
+    """The result of the chunk, as the ledger takes it."""
     number = found.numbers[0]
     return ChunkBest(
         placement=found.placement,
@@ -84,5 +84,5 @@ def chunk_best(found: ChunkResult) -> ChunkBest:
 
 
 def chunk_size(problem: PlacementProblem) -> int:
-    """Evaluations in a chunk. It depends on the problem alone, never on a clock."""
+    """The number of evaluations in a chunk. It depends only on the problem, never on a clock."""
     return max(1, WORK_OF_A_CHUNK // (problem.graph.op_count + problem.graph.edge_count))

@@ -1,29 +1,29 @@
-"""How hot a search is at each moment of its budget: cycles from hot to cold, each twice as long as the one before.
+"""The cooling schedule of a search: cycles from hot to cold, each twice as long as the one before.
 
-So an early stop has something finished, and the last cycle has half of the budget. The longer a cycle, the hotter it
-begins: a long one can afford to leave the place where it starts, a short one cannot.
+So a search that is stopped early has finished some cycles, and the last cycle has half of the budget. A longer cycle
+begins hotter: it has time to move away from its start, a short one has not.
 """
 
 import math
 from dataclasses import dataclass
 
 HOTTEST = 0.05
-"""above it a search forgets where it is; longer cycles do not begin hotter, unless all are asked to"""
+"""above it a search forgets its start; no cycle begins hotter, unless the setting `hot` itself is higher"""
 
 
 @dataclass(frozen=True, slots=True)
 class CoolingSchedule:
-    """Heats are shares of the best step time; progress goes from 0 to 1."""
+    """The heat at each point of a search. Heats are shares of the best step time; progress goes from 0 to 1."""
 
     cycles: int
     hot: float
-    """where a cycle of length 1 begins; others by the square root of their length"""
+    """heat at which a cycle of length 1 begins; others scale it by the square root of their length"""
     cold: float
     length: float
-    """of all cycles together"""
+    """length of all cycles together"""
 
     def cycle_at(self, progress: float) -> int:
-        """The number of the cycle, from 0."""
+        """The number of the cycle at `progress`, from 0."""
         return next(cycle for cycle in range(self.cycles) if progress < self.end_of(cycle) or cycle == self.cycles - 1)
 
     def end_of(self, cycle: int) -> float:
@@ -31,7 +31,7 @@ class CoolingSchedule:
         return math.ldexp(1.0, cycle + 1 - self.cycles)
 
     def heat_at(self, progress: float, cycle: int) -> float:
-        """Within `cycle`; what lies behind its end is as cold as its end."""
+        """The heat at `progress` within `cycle`; beyond the cycle's end it stays as cold as there."""
         begin = self.end_of(cycle - 1) if cycle > 0 else 0.0
         part = self.end_of(cycle) - begin
         share = min(1.0, max(0.0, (progress - begin) / part))
@@ -40,5 +40,5 @@ class CoolingSchedule:
 
 
 def cycles_for(evaluations: float, shortest: float) -> int:
-    """As many as there can be, if the first one must not be shorter than `shortest` evaluations."""
+    """The largest number of cycles whose first is not shorter than `shortest` evaluations."""
     return 1 + max(0, math.floor(math.log2(max(1.0, evaluations / shortest))))

@@ -1,4 +1,4 @@
-"""Tasks in an order, each where it finishes first, also in gaps between earlier ones, compiled: the core of HEFT.
+"""The core of HEFT, compiled: takes tasks in order and puts each where it finishes first, gaps included.
 
 Source: Topcuoglu, Hariri, Wu: Performance-effective and low-complexity task scheduling for heterogeneous computing,
 IEEE Transactions on Parallel and Distributed Systems 13 (2002), section 4.1. Transfers that wait for each other take
@@ -16,29 +16,29 @@ from engine.search.tasks import Tasks, find_candidates, occupy, rest_time, trans
 from engine.simulator.compiled import compiled, inlined
 
 FIRST_ROOM = 64
-"""spans that a row has room for at first"""
+"""initial room of a row, in spans"""
 
 
 class Timelines(NamedTuple):
-    """What is taken, one row a device or channel, for compiled code. Spans of a row are in order and apart."""
+    """The occupied spans of time, one row a device or channel. A row's spans are sorted and do not overlap."""
 
     start_us: NDArray[np.float64]
     """[rows, room]"""
     end_us: NDArray[np.float64]
     """[rows, room]"""
     spans: NDArray[np.int64]
-    """[rows] spans in a row"""
+    """[rows] number of spans"""
 
 
 @compiled
 def empty_timelines(rows: int) -> Timelines:
-    """Nothing is taken."""
+    """Timelines without spans."""
     return Timelines(np.empty((rows, FIRST_ROOM)), np.empty((rows, FIRST_ROOM)), np.zeros(rows, np.int64))
 
 
 @compiled
 def gap(timelines: Timelines, row: int, ready_us: float, time_us: float) -> float:
-    """The earliest start, from `ready_us` on, of a gap of `time_us` in the row."""
+    """The start in µs, from `ready_us` on, of the row's earliest gap of `time_us`."""
     low, high = 0, timelines.spans[row]
     while low < high:  # the first span that ends after `ready_us`
         middle = (low + high) // 2
@@ -56,7 +56,7 @@ def gap(timelines: Timelines, row: int, ready_us: float, time_us: float) -> floa
 
 @compiled
 def book(timelines: Timelines, row: int, start_us: float, end_us: float) -> Timelines:
-    """The timelines with one more span, in twice the room if they are full; what takes no time is not written down."""
+    """The timelines with one more span, in twice the room if they are full; a span of no time is left out."""
     if end_us <= start_us:
         return timelines
     rows, room = timelines.start_us.shape
@@ -78,16 +78,16 @@ def book(timelines: Timelines, row: int, start_us: float, end_us: float) -> Time
 
 
 class EarliestFinishSchedule(NamedTuple):
-    """What has been placed so far, for compiled code."""
+    """The tasks placed so far, and the flows sent."""
 
     group_device: NDArray[np.int32]
     """[groups] or `NO_DEVICE`"""
     device: NDArray[np.int32]
     """[tasks] or `NO_DEVICE`"""
     end_us: NDArray[np.float64]
-    """[tasks] that are placed"""
+    """[tasks] 0 before a task is placed"""
     left_bytes: NDArray[np.float64]
-    """[devices]"""
+    """[devices] free memory"""
     arrival_us: NDArray[np.float64]
     """[flows, devices] when a flow that has been sent arrives; NaN before"""
     sent_us: NDArray[np.float64]
@@ -98,10 +98,10 @@ class EarliestFinishSchedule(NamedTuple):
 def schedule_earliest_finish(
     tasks: Tasks, order: NDArray[np.int64], capacity_bytes: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Returns [groups] device and [tasks] end in µs.
+    """Place the tasks in `order`; returns the device of each group [groups] and each task's end in µs [tasks].
 
-    `order` [tasks] is topological. Only devices with room are looked at, `capacity_bytes` [devices]. Of equals the
-    lower device.
+    `order` [tasks] is topological. Only devices with room, out of `capacity_bytes` [devices], are considered. Among
+    equal finishes the lowest device wins.
     """
     count, devices = tasks.time_us.shape
     flows = len(tasks.flow_bytes)
@@ -139,7 +139,7 @@ def schedule_earliest_finish(
 
 @compiled
 def _data_us(tasks: Tasks, schedule: EarliestFinishSchedule, channels: Timelines, task: int, device: int) -> float:
-    """When all that the task takes can be on the device."""
+    """The time in µs when all inputs of the task can be on the device."""
     latest_us = 0.0
     for place in range(tasks.input_first[task], tasks.input_first[task + 1]):
         flow = tasks.input_flow[place]
@@ -158,7 +158,7 @@ def _data_us(tasks: Tasks, schedule: EarliestFinishSchedule, channels: Timelines
 def _sending(
     tasks: Tasks, schedule: EarliestFinishSchedule, channels: Timelines, flow: int, device: int
 ) -> tuple[float, float]:
-    """Start and arrival of the flow if it is sent to the device now: on a bus one transfer serves all devices."""
+    """Start and arrival in µs of the flow if it is sent to the device now; on a bus one transfer serves all devices."""
     producer = tasks.flow_producer[flow]
     source, links = schedule.device[producer], tasks.links
     transfer_us = transfer_time(tasks, flow, source, device)
@@ -172,7 +172,7 @@ def _sending(
 
 @compiled
 def _send(tasks: Tasks, schedule: EarliestFinishSchedule, channels: Timelines, flow: int, device: int) -> Timelines:
-    """The flow is sent to the device if it must be, and its bus or channel is taken; the timelines of those."""
+    """Send the flow to the device if it must be; returns the channels' timelines with the new transfer."""
     source = schedule.device[tasks.flow_producer[flow]]
     if source == device or not np.isnan(schedule.arrival_us[flow, device]):
         return channels
@@ -187,5 +187,5 @@ def _send(tasks: Tasks, schedule: EarliestFinishSchedule, channels: Timelines, f
 
 @inlined
 def _row(tasks: Tasks, source: int, device: int) -> int:
-    """The bus of the source, or the channel of the pair."""
+    """The row of the source's bus, or of the pair's channel."""
     return int(source if tasks.links.contention == BUS_CODE else source * len(tasks.links.latency_us) + device)

@@ -1,7 +1,7 @@
-"""All placements one after the other, compiled; those that differ in the numbers of alike devices alone come once.
+"""Enumerates all placements, compiled; placements that differ only by exchanging interchangeable devices come once.
 
-Of devices that are alike, a placement uses the first one first, then the second, and so on, from the first group to the
-last: each placement has exactly one such form.
+Among interchangeable devices a placement uses the first one first, then the second, and so on, from the first group to
+the last: each placement has exactly one such form.
 """
 
 from typing import NamedTuple
@@ -18,18 +18,18 @@ MOST_COUNTED = 10**18
 
 
 class Odometer(NamedTuple):
-    """The placement at hand, and what says which one comes next."""
+    """The current placement, and the data from which the next one follows."""
 
     placement: NDArray[np.int32]
     """[groups]"""
     used: NDArray[np.int32]
-    """[groups + 1, classes] devices of each class that the groups before use"""
+    """[groups + 1, classes] number of devices of each class that the groups before use"""
     allowed: NDArray[np.bool_]
     """[groups, devices]"""
     class_of_device: NDArray[np.int32]
     """[devices]"""
     rank_of_device: NDArray[np.int32]
-    """[devices] its number within its class"""
+    """[devices] number within the device's class"""
 
 
 def first_placement(allowed: NDArray[np.bool_], class_of_device: NDArray[np.int32]) -> Odometer:
@@ -48,24 +48,24 @@ def first_placement(allowed: NDArray[np.bool_], class_of_device: NDArray[np.int3
 
 
 def at_placement(odometer: Odometer, placement: NDArray[np.int32]) -> None:
-    """Turn `odometer` to `placement`, one of those that it comes by."""
+    """Set `odometer` to `placement`, which must be one that it enumerates."""
     for group, device in enumerate(placement):
         _put(odometer, group, int(device))
 
 
 def count_placements(allowed: NDArray[np.bool_], class_of_device: NDArray[np.int32]) -> int:
-    """How many placements there are, or `MOST_COUNTED` if there are at least as many."""
+    """The number of placements, at most `MOST_COUNTED`."""
     sizes = np.bincount(class_of_device).tolist()
     open_classes = [sorted(set(class_of_device[row].tolist())) for row in allowed]
     ways: dict[tuple[int, ...], int] = {(0,) * len(sizes): 1}
     for classes in open_classes:
         following: dict[tuple[int, ...], int] = {}
         for used, count in ways.items():
-            for own in classes:
-                if used[own] > 0:
-                    following[used] = following.get(used, 0) + count * used[own]
-                if used[own] < sizes[own]:
-                    more = (*used[:own], used[own] + 1, *used[own + 1 :])
+            for device_class in classes:
+                if used[device_class] > 0:
+                    following[used] = following.get(used, 0) + count * used[device_class]
+                if used[device_class] < sizes[device_class]:
+                    more = (*used[:device_class], used[device_class] + 1, *used[device_class + 1 :])
                     following[more] = following.get(more, 0) + count
         ways = following
         if sum(ways.values()) >= MOST_COUNTED:
@@ -82,7 +82,7 @@ def enumerate_placements(
     found: ChunkResult,
     evaluations: int,
 ) -> None:
-    """Evaluate the placement at hand and those that follow, `evaluations` in all; the odometer is left at the next."""
+    """Evaluate `evaluations` placements from the current one on; leaves the odometer at the next."""
     clear(found)
     for _ in range(evaluations):
         step_time_us = simulate_step(tables, scratch, odometer.placement)
@@ -92,7 +92,7 @@ def enumerate_placements(
 
 @inlined
 def _advance(odometer: Odometer) -> None:
-    """To the next placement; behind the last one comes the first."""
+    """Set the odometer to the next placement; after the last one comes the first."""
     for group in range(len(odometer.placement) - 1, -1, -1):
         device = _next_device(odometer, group, odometer.placement[group] + 1)
         if device >= 0:
@@ -104,14 +104,14 @@ def _advance(odometer: Odometer) -> None:
 
 @compiled
 def _fill(odometer: Odometer, group: int) -> None:
-    """The first device for `group` and each one behind it."""
+    """Put `group` and each group after it on its first possible device."""
     for following in range(group, len(odometer.placement)):
         _put(odometer, following, _next_device(odometer, following, 0))
 
 
 @inlined
 def _next_device(odometer: Odometer, group: int, lowest: int) -> int:
-    """The first device from `lowest` where `group` may be; -1 if there is none."""
+    """The first device from `lowest` on where `group` may be, or -1."""
     for device in range(lowest, odometer.allowed.shape[1]):
         used = odometer.used[group, odometer.class_of_device[device]]
         if odometer.allowed[group, device] and odometer.rank_of_device[device] <= used:
@@ -123,6 +123,6 @@ def _next_device(odometer: Odometer, group: int, lowest: int) -> int:
 def _put(odometer: Odometer, group: int, device: int) -> None:
     odometer.placement[group] = device
     odometer.used[group + 1] = odometer.used[group]
-    own = odometer.class_of_device[device]
-    if odometer.rank_of_device[device] == odometer.used[group, own]:
-        odometer.used[group + 1, own] += 1
+    device_class = odometer.class_of_device[device]
+    if odometer.rank_of_device[device] == odometer.used[group, device_class]:
+        odometer.used[group + 1, device_class] += 1

@@ -1,7 +1,7 @@
-"""Successive halving: short walks from several starts, the better half goes on, until one is left.
+"""Successive halving: makes short walks from several starts and keeps the better half, until one is left.
 
-The start that is a little faster is not always the better place to search from; a short walk shows more. All walks
-together get a small share of the budget. Where that would be too few evaluations for each, there are fewer starts.
+A slightly faster start is not always the better place to search from; a short walk shows more. All walks together get a
+small share of the budget. Where that gives too few evaluations to each, there are fewer starts.
 
 Source: Jamieson, Talwalkar: Non-stochastic best arm identification and hyperparameter optimization, AISTATS 2016.
 """
@@ -23,32 +23,32 @@ from engine.search.local_search import CHUNKS, LocalSearchSettings, is_proven, p
 from engine.simulator.bound import lower_bound_us
 
 SHARE = 0.3
-"""of the budget, for all rounds"""
+"""share of the budget for all rounds together"""
 MOST_STARTS = 4
 LEAST_MOVES = 0.5
-"""evaluations of a walk in the first round, in moves of one group that there are; with fewer, a walk shows nothing"""
+"""least evaluations of a walk, as a multiple of the number of single-group moves; a shorter walk shows nothing"""
 MOST_MOVES = 48.0
-"""of any walk; a large budget is better spent on the winner"""
+"""most evaluations of a walk, in the same unit; the rest of a large budget is better spent on the winner"""
 
 
 @dataclasses.dataclass(slots=True)
 class Start:
-    """A placement from which to search, and what became of it."""
+    """A placement to search from, replaced by the best that its walk finds."""
 
     placement: NDArray[np.int32]
     """[groups] the best so far"""
     step_time_us: float
     missing_bytes: int
-    """on its fullest device; 0 if it is feasible"""
+    """by which it exceeds its fullest device's memory; 0 if it is feasible"""
 
     @property
     def rank(self) -> tuple[int, float]:
-        """The smaller the better: as the ledger compares."""
+        """The sort key, as the ledger compares placements: the smaller, the better."""
         return self.missing_bytes, self.step_time_us
 
 
 def best_distinct(starts: Sequence[Start], count: int) -> list[Start]:
-    """Copies of the best `count` of `starts`, equal placements once; none that misses more memory than the best."""
+    """Copies of the best `count` distinct `starts`, without those that miss more memory than the best one."""
     known: dict[bytes, Start] = {}
     for start in sorted(starts, key=lambda start: start.rank):
         known.setdefault(start.placement.astype(np.int32).tobytes(), start)
@@ -57,7 +57,10 @@ def best_distinct(starts: Sequence[Start], count: int) -> list[Start]:
 
 
 class Halving:
-    """The rounds: made with starts or given an earlier state, then run once. The winner is the ledger's best."""
+    """All rounds of successive halving, run once from its starts or from a saved state.
+
+    The ledger keeps the best placement.
+    """
 
     def __init__(
         self,
@@ -76,11 +79,11 @@ class Halving:
         self._starts = self._affordable(best_distinct(starts, MOST_STARTS))
         self._rounds = math.ceil(math.log2(len(self._starts))) if self._starts else 0
         self._walk = self._done = 0
-        """the number of the walk in its round, and how many of its evaluations are made"""
+        """the number of the walk in its round, and the number of its evaluations so far"""
         self._cycle = -1
 
     def _affordable(self, starts: list[Start]) -> list[Start]:
-        """As many of `starts` as get enough evaluations each."""
+        """The first of `starts`, as many as can get enough evaluations each."""
         least = max(1.0, LEAST_MOVES * self._annealer.moves)
         while len(starts) > 1:
             rounds = math.ceil(math.log2(len(starts)))
@@ -90,7 +93,7 @@ class Halving:
         return starts
 
     def run(self) -> None:
-        """Walk and halve until one start is left, or the budget is spent, a stop is asked or the optimum proven."""
+        """Walk and halve until one start is left, the budget is spent, a stop is requested or the optimum is proven."""
         while len(self._starts) > 1 and not self._ends():
             length = self._length()
             if self._done < length:
@@ -105,7 +108,7 @@ class Halving:
     def _ends(self) -> bool:
         ledger = self._problem.ledger
         late = False
-        if ledger.budget.seconds is not None:  # the walks are slower than was planned
+        if ledger.budget.seconds is not None:  # the walks may be slower than planned
             left = ledger.budget.seconds - self._begin_seconds
             late = ledger.elapsed_seconds - self._begin_seconds >= SHARE * left
         return (
@@ -121,7 +124,7 @@ class Halving:
         return max(1, min(math.floor(even), math.floor(MOST_MOVES * self._annealer.moves)))
 
     def _run_chunk(self, start: Start, length: int) -> None:
-        """The next chunk of the walk from `start`: cycles of annealing, each from its own best."""
+        """Run the next chunk of the walk from `start`: cycles of annealing, each from the walk's best."""
         schedule = self._schedule(length)
         cycle = max(self._cycle, schedule.cycle_at(self._done / length))
         if cycle != self._cycle:
@@ -143,7 +146,7 @@ class Halving:
         return CoolingSchedule(cycles_for(length, shortest), self._settings.hot, self._settings.cold, length / shortest)
 
     def state(self) -> bytes:
-        """For a checkpoint."""
+        """The state as bytes, for a checkpoint."""
         texts: dict[str, Json] = {
             "planned": self._planned,
             "begin_seconds": self._begin_seconds,
@@ -156,7 +159,7 @@ class Halving:
         return pack({"starts": np.stack([start.placement for start in self._starts]), "walk": walk}, texts)
 
     def restore(self, state: bytes) -> None:
-        """Go on from `state`."""
+        """Continue from `state`."""
         arrays, texts = unpack(state)
         self._annealer.restore(arrays["walk"].tobytes())
         planned, seconds, rounds, at = texts["planned"], texts["begin_seconds"], texts["rounds"], texts["at"]

@@ -14,22 +14,22 @@ from engine.settings.fields import number, refused, require_allowed, switch
 from engine.simulator.bound import lower_bound_us
 
 SECONDS_OF_A_CHUNK = 0.1
-"""about; for how many evaluations a budget of seconds is planned"""
+"""a rough guess, from which the evaluations in a budget of seconds are planned"""
 CHUNKS = 500
-"""into which a small budget is cut, so that its curve can be seen"""
+"""a small budget is cut into this many chunks, so that its curve has enough points"""
 PROVEN = 1e-8
-"""relative: a placement so near the lower bound is the optimum, but for rounding"""
+"""relative: a placement this near the lower bound is the optimum, apart from rounding"""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSearchSettings:
-    """The heat is the loss of step time, as a share of the best, that is taken with a chance of 1/e."""
+    """Settings of local search. A move that loses `heat` times the best step time is accepted with probability 1/e."""
 
     hot: float = number(
         0.005,
         1e-6,
         10.0,
-        "heat at the begin of a cycle of the shortest length; others begin hotter or colder by the root of their "
+        "heat at the start of a cycle of the shortest length; in other cycles it grows with the square root of their "
         "length",
     )
     cold: float = number(0.0002, 1e-9, 10.0, "heat at the end of a cycle; at most `hot`")
@@ -37,11 +37,11 @@ class LocalSearchSettings:
         12.0,
         1.0,
         1e6,
-        "evaluations in the first cycle, in moves of one group that there are; what is left doubles from cycle to "
-        "cycle",
+        "least evaluations in the first cycle, as a multiple of the number of single-group moves; each cycle is twice "
+        "as long as the one before",
     )
     list_starts: bool = switch(
-        True, "whether it starts from the best of the list schedulers' plans, too, or of one device alone"
+        True, "whether it also tries the list schedulers' placements as starts, or only single devices"
     )
     checkpoint_seconds: float = machine.checkpoint_seconds(5.0)
 
@@ -54,7 +54,7 @@ class LocalSearchSettings:
 def planned_evaluations(
     problem: PlacementProblem, begin_used: int | None = None, begin_seconds: float | None = None
 ) -> float:
-    """How many evaluations there are from a point of the budget on (now, where none is given), by guess for seconds."""
+    """Estimate the evaluations left from a point of the budget on, by default from now; seconds are a rough guess."""
     ledger = problem.ledger
     planned: float = ledger.budget.evaluations - (ledger.used if begin_used is None else begin_used)
     if ledger.budget.seconds is not None:
@@ -64,13 +64,13 @@ def planned_evaluations(
 
 
 def is_proven(ledger: Ledger, bound_us: float) -> bool:
-    """Whether the best so far is the optimum, since it reaches a lower bound."""
+    """Whether the best so far reaches the lower bound and is therefore optimal."""
     best = ledger.best_step_time_us
     return best is not None and best <= bound_us * (1 + PROVEN)
 
 
 class LocalSearch:
-    """One search: made, perhaps given an earlier state, then run once."""
+    """One local search, run once from the ledger's best or from a saved state."""
 
     def __init__(
         self,
@@ -85,18 +85,18 @@ class LocalSearch:
         self._bound_us = lower_bound_us(problem.graph, problem.costs, problem.cluster)
         self._begin_used, self._begin_seconds = problem.ledger.used, problem.ledger.elapsed_seconds
         self._cycle = -1
-        """that the walk is in"""
+        """the walk's current cycle"""
         self._chunk_seconds = SECONDS_OF_A_CHUNK
 
     def run(self) -> None:
-        """Search until the budget is spent, it is asked to stop, or the optimum is proven; from the ledger's best."""
+        """Search from the ledger's best until the budget is spent, a stop is requested or the optimum is proven."""
         schedule = self._schedule()
         while not (self._problem.is_over(self._should_stop) or self._is_optimal() or self._annealer.moves == 0):
             self._run_chunk(schedule)
             self._problem.save(self.state, self._settings.checkpoint_seconds)
 
     def _run_chunk(self, schedule: CoolingSchedule) -> None:
-        """The next chunk; a chunk never reaches beyond its cycle's evaluations."""
+        """Run the next chunk, which never goes beyond the evaluations of its cycle."""
         ledger = self._problem.ledger
         answer = ledger.answer()
         step_time_us = ledger.best_time_us
@@ -119,11 +119,11 @@ class LocalSearch:
         return CoolingSchedule(cycles, self._settings.hot, self._settings.cold, planned / shortest)
 
     def _evaluations(self) -> int:
-        """Of the whole search."""
+        """The evaluations of the whole search."""
         return self._problem.ledger.budget.evaluations - self._begin_used
 
     def _progress(self, more: int, more_seconds: float) -> float:
-        """The share of the search's evaluations or seconds that is spent, and `more` of them."""
+        """The share of the search's evaluations or seconds that is spent once `more` of them are."""
         ledger = self._problem.ledger
         progress = (ledger.used + more - self._begin_used) / self._evaluations()
         if ledger.budget.seconds is not None:
@@ -140,7 +140,7 @@ class LocalSearch:
         return is_proven(self._problem.ledger, self._bound_us)
 
     def state(self) -> bytes:
-        """For a checkpoint."""
+        """The state as bytes, for a checkpoint."""
         texts: dict[str, Json] = {
             "cycle": self._cycle,
             "begin_used": self._begin_used,
@@ -149,7 +149,7 @@ class LocalSearch:
         return self._annealer.state(texts)
 
     def restore(self, state: bytes) -> None:
-        """Go on from `state`."""
+        """Continue from `state`."""
         texts = self._annealer.restore(state)
         cycle, used, seconds = texts["cycle"], texts["begin_used"], texts["begin_seconds"]
         assert isinstance(cycle, int) and isinstance(used, int) and isinstance(seconds, int | float)

@@ -17,14 +17,14 @@ ATTEMPTS = 4
 
 
 class Trial(NamedTuple):
-    """What a move reads and writes."""
+    """The arrays that a move reads and writes."""
 
     placement: NDArray[np.int32]
-    """[groups] where the search is"""
+    """[groups] the search's current placement"""
     moved: NDArray[np.int32]
     """[groups] the placement after the move"""
     chain: NDArray[np.int32]
-    """[ops] the groups that the step waits for, as many as `chain_length` says"""
+    """[ops] the groups on the critical chain; the first `chain_length` are valid"""
     chain_length: NDArray[np.int64]
     """[1]"""
     random: RandomState
@@ -35,9 +35,9 @@ class Trial(NamedTuple):
 
 @compiled
 def propose(neighbourhood: Neighbourhood, trial: Trial, shares: NDArray[np.float64]) -> int:
-    """Write a placement near `trial.placement` into `trial.moved`; `shares` [kinds] sum up what comes how often.
+    """Write a placement near `trial.placement` into `trial.moved`; returns the kind of the move.
 
-    Returns the kind of the move. The placement is another one unless no group can move.
+    `shares` [kinds] are the cumulative frequencies of the kinds. The placement changes unless no group can move.
     """
     trial.moved[:] = trial.placement
     if len(neighbourhood.movable) == 0:
@@ -78,7 +78,7 @@ def _any_group(neighbourhood: Neighbourhood, trial: Trial) -> int:
 
 @compiled
 def _critical_group(neighbourhood: Neighbourhood, trial: Trial) -> int:
-    """One that the step waits for."""
+    """A random group of the critical chain, or any group if the chain is empty."""
     if trial.chain_length[0] == 0:
         return _any_group(neighbourhood, trial)
     return int(trial.chain[below(trial.random, trial.chain_length[0])])
@@ -86,16 +86,16 @@ def _critical_group(neighbourhood: Neighbourhood, trial: Trial) -> int:
 
 @compiled
 def _other_device(neighbourhood: Neighbourhood, trial: Trial, group: int) -> int:
-    """Where `group` may be and is not."""
+    """A random device where `group` may be and is not, or `NO_DEVICE`."""
     devices = neighbourhood.allowed.shape[1]
-    own, others = trial.placement[group], 0
+    current, others = trial.placement[group], 0
     for device in range(devices):
-        others += neighbourhood.allowed[group, device] and device != own
+        others += neighbourhood.allowed[group, device] and device != current
     if others == 0:
         return NO_DEVICE
     left = below(trial.random, others)
     for device in range(devices):
-        if neighbourhood.allowed[group, device] and device != own:
+        if neighbourhood.allowed[group, device] and device != current:
             if left == 0:
                 return device
             left -= 1
@@ -104,7 +104,7 @@ def _other_device(neighbourhood: Neighbourhood, trial: Trial, group: int) -> int
 
 @compiled
 def _put(neighbourhood: Neighbourhood, trial: Trial, group: int, device: int) -> bool:
-    """Whether that is a change."""
+    """Put `group` on `device` if it may be there; returns whether that is a change."""
     if not neighbourhood.allowed[group, device] or trial.moved[group] == device:
         return False
     trial.moved[group] = device
@@ -119,7 +119,7 @@ def _move_one(neighbourhood: Neighbourhood, trial: Trial, group: int) -> bool:
 
 @compiled
 def _join(neighbourhood: Neighbourhood, trial: Trial) -> bool:
-    """A critical group to the device of one of its neighbours."""
+    """Move a critical group to the device of one of its neighbours."""
     group = _critical_group(neighbourhood, trial)
     first, beyond = neighbourhood.first_neighbour[group], neighbourhood.first_neighbour[group + 1]
     if first == beyond:
@@ -130,7 +130,7 @@ def _join(neighbourhood: Neighbourhood, trial: Trial) -> bool:
 
 @compiled
 def _swap(neighbourhood: Neighbourhood, trial: Trial) -> bool:
-    """A group that the step waits for and one on another device change places."""
+    """Swap the devices of a critical group and of any other group."""
     one, other = _critical_group(neighbourhood, trial), _any_group(neighbourhood, trial)
     there, here = trial.placement[other], trial.placement[one]
     if not (neighbourhood.allowed[one, there] and neighbourhood.allowed[other, here]):
@@ -140,7 +140,7 @@ def _swap(neighbourhood: Neighbourhood, trial: Trial) -> bool:
 
 @compiled
 def _move_around(neighbourhood: Neighbourhood, trial: Trial) -> bool:
-    """A group, and each of its neighbours with a chance of one half, to one device."""
+    """Move a group, and each of its neighbours with probability 1/2, to one device."""
     group = _any_group(neighbourhood, trial)
     device = _other_device(neighbourhood, trial, group)
     if device == NO_DEVICE:
@@ -154,13 +154,13 @@ def _move_around(neighbourhood: Neighbourhood, trial: Trial) -> bool:
 
 @compiled
 def _stretch(trial: Trial, longest: int) -> int:
-    """From 2 to a little above `longest`; each doubling as often as the next."""
+    """A random length from 2 to about `longest`, uniform on a logarithmic scale."""
     return 1 + int(math.exp(uniform(trial.random) * math.log(max(2, longest))))
 
 
 @compiled
 def _move_chain(neighbourhood: Neighbourhood, trial: Trial) -> bool:
-    """A stretch of the chain that the step waits for to one device."""
+    """Move a stretch of the critical chain to one device."""
     length = trial.chain_length[0]
     if length == 0:
         return False
@@ -177,27 +177,27 @@ def _move_chain(neighbourhood: Neighbourhood, trial: Trial) -> bool:
 
 @compiled
 def _move_block(neighbourhood: Neighbourhood, trial: Trial) -> bool:
-    """Groups that follow each other in topological order, those on one device, to another one."""
+    """Move those of a row of groups in topological order that share a device to another device."""
     group = _any_group(neighbourhood, trial)
     device = _other_device(neighbourhood, trial, group)
     if device == NO_DEVICE:
         return False
-    groups, own = len(trial.placement), trial.placement[group]
+    groups, current = len(trial.placement), trial.placement[group]
     size = _stretch(trial, groups // 8)
     for member in range(group, min(group + size, groups)):
-        if trial.placement[member] == own:
+        if trial.placement[member] == current:
             _put(neighbourhood, trial, member, device)
     return True
 
 
 @compiled
 def _move_region(neighbourhood: Neighbourhood, trial: Trial) -> bool:
-    """A connected part of what is on one device, grown from a group over half of the edges, to another device."""
+    """Move a connected region of one device, grown from a group over half of the edges, to another device."""
     group = _any_group(neighbourhood, trial)
     device = _other_device(neighbourhood, trial, group)
     if device == NO_DEVICE:
         return False
-    own, size = trial.placement[group], _stretch(trial, len(trial.placement) // 4)
+    current, size = trial.placement[group], _stretch(trial, len(trial.placement) // 4)
     _put(neighbourhood, trial, group, device)
     trial.region[0] = group
     done, reached = 0, 1
@@ -206,7 +206,7 @@ def _move_region(neighbourhood: Neighbourhood, trial: Trial) -> bool:
         done += 1
         for place in range(neighbourhood.first_neighbour[member], neighbourhood.first_neighbour[member + 1]):
             neighbour = neighbourhood.neighbours[place]
-            if trial.moved[neighbour] != own or reached == size or uniform(trial.random) < 0.5:
+            if trial.moved[neighbour] != current or reached == size or uniform(trial.random) < 0.5:
                 continue
             if _put(neighbourhood, trial, neighbour, device):
                 trial.region[reached] = neighbour
@@ -216,7 +216,7 @@ def _move_region(neighbourhood: Neighbourhood, trial: Trial) -> bool:
 
 @compiled
 def _move_link(neighbourhood: Neighbourhood, trial: Trial) -> bool:
-    """The next transfer that the step waits for is saved: a stretch of the chain on one side goes to the other side."""
+    """Save a transfer on the critical chain: move a stretch of the chain on one side of it to the other side."""
     length = trial.chain_length[0]
     if length < 2:
         return False
@@ -230,14 +230,14 @@ def _move_link(neighbourhood: Neighbourhood, trial: Trial) -> bool:
 
 @compiled
 def _save_transfer(neighbourhood: Neighbourhood, trial: Trial, at: int) -> bool:
-    """Between two places of the chain: what follows or precedes on one device, at most so long, to the other one."""
+    """Move a stretch of the chain before or after the transfer behind place `at` to the device of the other side."""
     length, stretch = trial.chain_length[0], _stretch(trial, trial.chain_length[0] // 4) - 1
     place, away, step = at + 1, trial.placement[trial.chain[at]], 1
     if uniform(trial.random) < 0.5:
         place, away, step = at, trial.placement[trial.chain[at + 1]], -1
-    own, changed = trial.placement[trial.chain[place]], False
+    current, changed = trial.placement[trial.chain[place]], False
     for _ in range(stretch):
-        if not 0 <= place < length or trial.placement[trial.chain[place]] != own:
+        if not 0 <= place < length or trial.placement[trial.chain[place]] != current:
             break
         changed |= _put(neighbourhood, trial, trial.chain[place], away)
         place += step

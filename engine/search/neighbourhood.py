@@ -1,4 +1,4 @@
-"""What the moves of a search have to know of a problem: which groups can move, where to, and who is next to whom."""
+"""The parts of a problem that a search's moves need: which groups can move, where to, and which are neighbours."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from engine.simulator.tables import first_of_each
 
 
 class Neighbourhood(NamedTuple):
-    """Read-only."""
+    """The groups that can move, their devices and neighbours, and the ops' inputs. Read-only."""
 
     movable: NDArray[np.int32]
     """the groups that may be on more than one device"""
@@ -21,7 +21,7 @@ class Neighbourhood(NamedTuple):
     neighbours: NDArray[np.int32]
     """groups that an edge joins to the group, in either direction"""
     first_input: NDArray[np.int64]
-    """[ops + 1] the inputs of an op, numbered as inside the simulator"""
+    """[ops + 1] the inputs of an op, numbered as in the simulator's tables, are those from here to the next op's"""
     inputs: NDArray[np.int64]
     """[edges] entries of the simulator's tables"""
     memory_bytes: NDArray[np.int64]
@@ -29,7 +29,7 @@ class Neighbourhood(NamedTuple):
 
 
 def make_neighbourhood(problem: PlacementProblem) -> Neighbourhood:
-    """From the edges of the graph between groups, feedback edges included."""
+    """The neighbourhood of `problem`; groups that an edge joins are neighbours, feedback edges included."""
     tables = problem.simulator.tables
     consumers = tables.entries.consumer.astype(np.int64)
     ops = len(tables.placed_ops)

@@ -1,4 +1,4 @@
-"""Random numbers in compiled code. Their state is one integer: from a checkpoint they go on as if never stopped.
+"""Random numbers in compiled code. Their state is one integer, so a checkpoint continues the sequence exactly.
 
 Source: Steele, Lea, Flood: Fast splittable pseudorandom number generators (SplitMix64), OOPSLA 2014.
 """
@@ -20,13 +20,13 @@ _UNIT = 1.0 / (1 << 53)
 
 
 def new_random_state(rng: np.random.Generator) -> RandomState:
-    """A state that `rng` draws."""
+    """A new state drawn from `rng`."""
     return rng.integers(0, 2**64, 1, dtype=np.uint64)
 
 
 @compiled
 def uniform(state: RandomState) -> float:
-    """A number from 0, below 1."""
+    """A uniform random number from 0 to below 1."""
     state[0] += _STEP
     mixed = state[0]
     mixed = (mixed ^ (mixed >> _BY_30)) * _FIRST
@@ -37,5 +37,5 @@ def uniform(state: RandomState) -> float:
 
 @compiled
 def below(state: RandomState, bound: int) -> int:
-    """An integer from 0, below `bound`."""
+    """A uniform random integer from 0 to below `bound`."""
     return int(uniform(state) * bound)

@@ -1,4 +1,4 @@
-"""Which devices may change their numbers without any change in step time or memory, to the last bit."""
+"""Finds devices that can be exchanged in any placement without the smallest change in step time or memory."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,11 @@ from engine.simulator.executed import executed_part
 
 
 def interchangeable_devices(problem: PlacementProblem) -> NDArray[np.int32]:
-    """[devices] the class of each: devices of one class can be renumbered among themselves in any placement.
+    """[devices] the class of each device; devices of one class can be exchanged in any placement.
 
     They have the same kind, memory and links, and the same groups may go there. Simultaneous events on different
-    devices are ordered by the devices' names; that can be seen only where something passes from one device to another
-    in no time. Where a transfer can take no time, each device is a class of its own.
+    devices are ordered by the devices' names, which shows only where a transfer takes no time. Where one can, each
+    device is a class of its own.
     """
     count = problem.device_count
     classes = np.arange(count, dtype=np.int32)
@@ -27,7 +27,7 @@ def interchangeable_devices(problem: PlacementProblem) -> NDArray[np.int32]:
 
 
 def _alike(problem: PlacementProblem, one: int, other: int) -> bool:
-    """Whether the cluster and the pins stay the same if the two change their numbers."""
+    """Whether the cluster and the pins stay the same if the two devices are exchanged."""
     first, second = problem.cluster.devices[one], problem.cluster.devices[other]
     if (first.kind, first.memory_bytes) != (second.kind, second.memory_bytes):
         return False
@@ -41,7 +41,7 @@ def _links(cluster: Cluster) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _same_links(matrix: NDArray[np.float64], one: int, other: int) -> bool:
-    """The diagonal means nothing."""
+    """Whether `matrix` [devices, devices] stays the same if the two are exchanged; its diagonal does not count."""
     renumbered = np.arange(len(matrix))
     renumbered[[one, other]] = other, one
     between = ~np.eye(len(matrix), dtype=bool)
@@ -49,7 +49,7 @@ def _same_links(matrix: NDArray[np.float64], one: int, other: int) -> bool:
 
 
 def _transfers_take_time(problem: PlacementProblem) -> bool:
-    """Whether every transfer ends after it has started, also when the clock stands at the end of the longest step."""
+    """Whether every transfer ends later than it starts, even after rounding at the end of the longest step."""
     graph, costs = executed_part(problem.graph, problem.costs)
     cluster = problem.cluster
     if graph.edge_count == 0 or cluster.device_count == 1:

@@ -1,11 +1,11 @@
-"""The graph as list schedulers see it: tasks with their times, flows and groups, the links; flat arrays.
+"""The graph as list schedulers see it, in flat arrays: tasks with their times, flows and groups, and the links.
 
-A task is one op, or a whole group as if it were one op: the papers place ops, and where several move together both ways
-of reading them are open. With ops as tasks the plan comes close to the simulator's step, but a group's place is decided
-by the first of its ops that is placed; with groups as tasks all that a group takes and costs is seen at once, but its
-outputs seem to be there only when all of it has run.
+A task is one op, or a whole group treated as one op: the papers place ops, and where several move together both
+readings are possible. With ops as tasks the schedule comes close to the simulator's step, but the first op of a group
+that is placed decides for the whole group. With groups as tasks a scheduler sees all inputs and costs of a group at
+once, but counts its outputs as available only when the whole group has run.
 
-Upward ranks, compiled: how long the step goes on from the start of a task, at mean costs.
+Upward ranks, compiled: the time from the start of a task to the end of the step, at mean costs.
 
 Source: Topcuoglu, Hariri, Wu: Performance-effective and low-complexity task scheduling for heterogeneous computing,
 IEEE Transactions on Parallel and Distributed Systems 13 (2002), section 4.1.
@@ -26,27 +26,27 @@ from engine.simulator.tables import first_of_each
 from engine.simulator.topology import topological_order
 
 MOST_FILLED = 0.9
-"""of all memory, where the outputs of a whole step would not fit at once: they are freed during it"""
+"""share of all memory to fill where a step's outputs do not fit at once; the step frees some while it runs"""
 
 
 class Links(NamedTuple):
-    """How long what is sent takes, for compiled code."""
+    """The cluster's links, for compiled code."""
 
     bandwidth_bytes_per_us: NDArray[np.float64]
     """[devices, devices]"""
     latency_us: NDArray[np.float64]
     """[devices, devices]"""
     rest_us: float
-    """a bus or channel rests this long after each transfer, each time that it is made"""
+    """rest of a bus or channel after each transfer, once a trip"""
     contention: int
     """`BUS_CODE`, `PAIR_CODE` or `NONE_CODE`"""
 
 
 class Tasks(NamedTuple):
-    """Tasks and the flows between them, for compiled code. A lower task never takes from a higher one.
+    """Tasks and the flows between them, for compiled code. Each flow leads to tasks of higher numbers.
 
-    A flow is one output of one op (or its control signal, of no bytes) that other tasks take. Tasks of one group go
-    together: the first one that is placed decides for all.
+    A flow is one output of one op (or its control signal, of no bytes) that other tasks consume. Tasks of one group
+    share a device: the first one that is placed decides for all.
     """
 
     group: NDArray[np.int64]
@@ -54,13 +54,13 @@ class Tasks(NamedTuple):
     time_us: NDArray[np.float64]
     """[tasks, devices] all trips, the device's rests included; infinite where the group may not go"""
     memory_bytes: NDArray[np.float64]
-    """[groups] what it takes of a device's memory, roughly: see `memory_of_groups`"""
+    """[groups] rough memory of each group: see `memory_of_groups`"""
     input_first: NDArray[np.int64]
     """[tasks + 1] into `input_flow`"""
     input_flow: NDArray[np.int64]
-    """[inputs] the flows that a task takes"""
+    """[inputs] the flows that a task consumes"""
     flow_first: NDArray[np.int64]
-    """[tasks + 1] the flows that a task gives are those from here to the next task's"""
+    """[tasks + 1] the flows that a task produces are those from here to the next task's"""
     flow_producer: NDArray[np.int64]
     """[flows] a task"""
     flow_bytes: NDArray[np.float64]
@@ -75,7 +75,7 @@ class Tasks(NamedTuple):
 
 
 def tasks_of_ops(problem: PlacementProblem) -> Tasks:
-    """Each op of `problem` a task, in a topological order."""
+    """The tasks of `problem` with each op as a task, in a topological order."""
     order = topological_order(problem.graph).astype(np.int64)
     task_of_op = np.empty_like(order)
     task_of_op[order] = np.arange(len(order))
@@ -83,7 +83,7 @@ def tasks_of_ops(problem: PlacementProblem) -> Tasks:
 
 
 def tasks_of_groups(problem: PlacementProblem) -> Tasks:
-    """Each group of `problem` a task; what runs against their order (feedback edges) is left out."""
+    """The tasks of `problem` with each group as a task; edges against the groups' order are left out."""
     return _tasks(problem, problem.grouping.group_of_op.astype(np.int64), np.arange(problem.group_count))
 
 
@@ -115,7 +115,7 @@ def _tasks(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDAr
 
 
 def make_links(cluster: Cluster) -> Links:
-    """The links of `cluster`."""
+    """The links of `cluster`, for compiled code."""
     return Links(
         cluster.bandwidth_bytes_per_us.astype(np.float64),
         cluster.latency_us.astype(np.float64),
@@ -125,7 +125,7 @@ def make_links(cluster: Cluster) -> Links:
 
 
 def _times(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[tasks, devices] the ops one after the other, with the device's rests; infinite where the group may not go."""
+    """[tasks, devices] times in µs of all ops of a task, with the rests; infinite where the group may not go."""
     times, rests_us = problem.op_time_us, problem.cluster.op_rest_us * problem.costs.trips_of_op()
     occupied = np.nan_to_num(times + np.where(times > 0, rests_us, 0.0), nan=0.0)
     sums = np.zeros((len(group), problem.device_count))
@@ -134,10 +134,10 @@ def _times(problem: PlacementProblem, task_of_op: NDArray[np.int64], group: NDAr
 
 
 def memory_of_groups(problem: PlacementProblem) -> NDArray[np.float64]:
-    """[groups] bytes: what its ops keep, and their outputs.
+    """[groups] rough bytes of each group: the persistent bytes of its ops and their outputs.
 
-    Where all outputs at once would fill more than `MOST_FILLED` of the cluster's memory, each counts for less, so that
-    they just do not: the step frees them on its way.
+    Where all outputs at once would fill more than `MOST_FILLED` of the cluster's memory, each is scaled down to fit,
+    since the step frees outputs while it runs.
     """
     _, costs = executed_part(problem.graph, problem.costs)
     groups = problem.group_count
@@ -151,7 +151,7 @@ def memory_of_groups(problem: PlacementProblem) -> NDArray[np.float64]:
 
 @inlined
 def transfer_time(tasks: Tasks, flow: int, source: int, device: int) -> float:
-    """In µs."""
+    """The time in µs to send the flow from `source` to `device`, all trips."""
     links = tasks.links
     once_us = links.latency_us[source, device] + tasks.flow_bytes[flow] / links.bandwidth_bytes_per_us[source, device]
     return float(tasks.flow_trips[flow] * once_us)
@@ -159,7 +159,7 @@ def transfer_time(tasks: Tasks, flow: int, source: int, device: int) -> float:
 
 @inlined
 def rest_time(tasks: Tasks, flow: int) -> float:
-    """In µs."""
+    """The rest in µs of a bus or channel after the flow, all trips."""
     return float(tasks.flow_trips[flow] * tasks.links.rest_us)
 
 
@@ -171,10 +171,10 @@ def find_candidates(
     task: int,
     candidates: NDArray[np.bool_],
 ) -> None:
-    """Set `candidates` [devices].
+    """Set `candidates` [devices] to the devices where the task may be placed.
 
-    Where the group has been placed, its device alone; else the devices with room for the group, `left_bytes` [devices];
-    where none has room the one with most room left, of equals the lowest.
+    If its group has been placed, that is the group's device; else the devices with room for the group, by `left_bytes`
+    [devices]; if none has room, the device with most room left, the lowest of equals.
     """
     group = tasks.group[task]
     fixed, roomiest, any_room = group_device[group], NO_DEVICE, False
@@ -194,7 +194,7 @@ def find_candidates(
 def occupy(
     tasks: Tasks, group_device: NDArray[np.int32], left_bytes: NDArray[np.float64], task: int, device: int
 ) -> None:
-    """The task goes to the device, and its group with it."""
+    """Put the task and its group on the device."""
     group = tasks.group[task]
     if group_device[group] == NO_DEVICE:
         group_device[group] = device
@@ -202,25 +202,24 @@ def occupy(
 
 
 def upward_ranks(tasks: Tasks) -> NDArray[np.float64]:
-    """[tasks] µs: mean time over the devices where a task may go, and the longest way on from it, with the mean time
-    of each transfer on it."""
+    """[tasks] upward ranks in µs: a task's mean time plus its longest path to the end, with mean transfer times."""
     return _upward_ranks(tasks, mean_times(tasks), mean_transfers(tasks))
 
 
 def mean_times(tasks: Tasks) -> NDArray[np.float64]:
-    """[tasks] µs, over the devices where a task may go."""
+    """[tasks] the mean time in µs over the devices where a task may go."""
     possible = np.isfinite(tasks.time_us)
     return np.asarray(np.where(possible, tasks.time_us, 0.0).sum(axis=1) / possible.sum(axis=1))
 
 
 def mean_transfers(tasks: Tasks) -> NDArray[np.float64]:
-    """[flows] µs of all the times that each is sent, at the mean latency and bandwidth; 0 with one device."""
+    """[flows] the transfer time in µs, all trips, at the mean latency and bandwidth; 0 with one device."""
     latency_us, bandwidth = mean_link(tasks.links)
     return np.asarray(tasks.flow_trips * (latency_us + tasks.flow_bytes / bandwidth))
 
 
 def mean_link(links: Links) -> tuple[float, float]:
-    """Latency in µs and bandwidth in bytes per µs between two different devices; 0 and endless with one device."""
+    """Mean latency in µs and bandwidth in bytes per µs between different devices; 0 and infinite with one device."""
     between = ~np.eye(len(links.latency_us), dtype=bool)
     if not between.any():
         return 0.0, np.inf
