@@ -1,11 +1,11 @@
-"""Auto: what a hurried user wants. The best of what is had at once, then the search that pays most for the rest.
+"""Auto, the default method: runs the quick methods first, then searches from their best placements.
 
-First one device, so that there is an answer after one evaluation; then the list schedulers, the human expert and
-Scotch; then, where the budget suffices for all placements, every one of them. Else short walks of a local search from
-the best of these, the better half of which goes on, until one is left to which the rest belongs. With a trained policy,
-the best of its passes is one of the starts where it is ahead of all others; else the policy costs its evaluations and
-changes nothing else. In a hurry, a budget of few seconds, such a pass is compared with the quickest methods alone, and
-where it is ahead of them the slower ones are left out: on thousands of ops they can take half of a second.
+Single devices come first, so that there is an answer after one evaluation; then the list schedulers, the human expert
+and Scotch. Where the budget suffices for all placements, auto evaluates every one. Else it makes short walks of a local
+search from the best of these and keeps the better half, until one start is left, which gets the rest of the budget. The
+best pass of a trained policy joins the starts if it is ahead of all others; else the policy costs its evaluations and
+changes nothing. With a budget of few seconds such a pass is compared only with the quickest methods; if it is ahead of
+them, the slower ones are left out: on thousands of ops they can take half a second.
 
 Source: this project's own measurements: `python -m experiments auto_check`. Each part names its own source.
 """
@@ -37,15 +37,15 @@ from engine.settings.making import make_settings
 MOST_OPS_TO_RELAX = 6000
 """in larger graphs the linear programme of m-SCT would take longer than all else"""
 LEAST_UNHURRIED_SECONDS = 10.0
-"""with less, the start of Scotch's process, a second or more, is better spent on the search"""
+"""with less, the second or more that Scotch's process takes to start is better spent on the search"""
 QUICKEST = ("m_topo", "heft")
-"""of what is had at once"""
+"""the quickest of the methods that give starts"""
 FIRST = "halving"
 
 
 @dataclass(frozen=True, slots=True)
 class AutoSettings:
-    """A hurried user chooses nothing."""
+    """Settings of auto: none changes its answer."""
 
     checkpoint_seconds: float = machine.checkpoint_seconds(5.0)
 
@@ -54,7 +54,7 @@ class AutoSettings:
 
 
 class Auto:
-    """Spends the budget on what gives most."""
+    """Evaluates the quick methods' placements, then searches from the best of them."""
 
     def __init__(self, **settings: Json) -> None:
         """`settings` as in `AutoSettings`. Raises SettingsError."""
@@ -63,21 +63,21 @@ class Auto:
         self._state: bytes | None = None
 
     def use_policy(self, policy: TrainedPolicy) -> None:
-        """Take the best pass of `policy` among the starts: one, and only where it is ahead of all others.
+        """Add the best pass of `policy` to the starts, if it is ahead of all others.
 
-        There are few starts, two with a small budget: a poor pass would take the place of a better one.
+        There are few starts, two with a small budget: a poor pass would displace a better start.
         """
         self._policy = on_this_machine(policy, PlacetoSettings())
 
     def resume(self, state: bytes) -> None:
-        """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""
+        """Load the state of an earlier `PlacerState`: the next `place` continues from there."""
         self._state = state
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         starts: list[Start] = []
         if self._state is None:
             stage, state, seed = FIRST, None, int(rng.integers(2**63))
-            starts = self._evaluate_what_is_had_at_once(problem, rng, seed, should_stop)
+            starts = self._evaluate_quick_starts(problem, rng, seed, should_stop)
             if _few_enough(problem):
                 stage = "exhaustive"
         else:
@@ -95,10 +95,10 @@ class Auto:
         searched = problem.with_states(partial(_packed, stage, seed))
         search.place(searched, np.random.default_rng([seed, 1]), should_stop)
 
-    def _evaluate_what_is_had_at_once(
+    def _evaluate_quick_starts(
         self, problem: PlacementProblem, rng: np.random.Generator, seed: int, should_stop: ShouldStop
     ) -> list[Start]:
-        """The starts for a search."""
+        """Evaluate single devices, the quick methods and the policy's passes; returns the starts for a search."""
         evaluate_one_device(problem)
         starts = [start_of(problem.ledger)]
         proposed = self._best_pass(problem, np.random.default_rng([seed, 2]))
@@ -111,7 +111,7 @@ class Auto:
         return [*starts, proposed] if proposed is not None and _is_ahead(proposed, starts) else starts
 
     def _best_pass(self, problem: PlacementProblem, rng: np.random.Generator) -> Start | None:
-        """What the policy proposes; None without one. It has an `rng` of its own: the others draw as without it."""
+        """The best pass of the policy, or None without one. Its own `rng` leaves the other methods' draws unchanged."""
         if self._policy is None or problem.ledger.spent:
             return None
         passes = evaluate_passes(self._policy, problem.sub_problem(), rng)
@@ -138,7 +138,7 @@ class Auto:
 
 
 def _methods(problem: PlacementProblem) -> list[str]:
-    """Those that give a start: by the size of the graph and the seconds that there are."""
+    """The methods that give starts, by the size of the graph and the budget's seconds."""
     relaxes = problem.graph.op_count <= MOST_OPS_TO_RELAX
     return [*LIST_METHODS, "human_expert", *["scotch"] * (not _in_a_hurry(problem)), *["m_sct"] * relaxes]
 

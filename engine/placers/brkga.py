@@ -1,14 +1,13 @@
-"""BRKGA: a biased random-key genetic algorithm, the search that REGAL directs, with uniform proposals.
+"""BRKGA: a biased random-key genetic algorithm, the search that REGAL directs, here with uniform proposals.
 
-Deviation: REGAL's keys for the order of ops are left out, as the simulator's order is given. A value marked "ours" is
-our choice, within the range in brackets where the first source recommends one.
+Deviation: REGAL's keys for the order of ops are left out, since the simulator decides the order. A value marked "ours"
+is our choice, within the range in brackets where the first source recommends one.
 Source: Gonçalves, Resende: Biased random-key genetic algorithms for combinatorial optimization, Journal of Heuristics
 17, 2011; for placements Paliwal et al.: REGAL, 2019, arXiv 1905.02494.
 
-Biased random keys: placements as numbers in [0, 1], one a group and device, bred from generation to generation.
-
-A group goes to the allowed device with its highest key. The best are kept, some newcomers (mutants) are drawn, and all
-others take each key from an elite parent with the group's elite bias, else from another.
+A placement is coded as keys in [0, 1], one a group and device; a group goes to the allowed device with its highest key.
+Each generation keeps the best placements and draws some newcomers (mutants); every other member takes each key from an
+elite parent with the group's elite bias as probability, else from a parent outside the elite.
 Source: Gonçalves, Resende: Biased random-key genetic algorithms for combinatorial optimization, Journal of Heuristics
 17, 2011; keys and their distributions as Paliwal et al. 2019 (REGAL), section 3.
 """
@@ -27,7 +26,7 @@ from engine.settings.fields import number, require_allowed, whole
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """From where keys come: Beta distributions of newcomers' keys, and how much crossover favours the elite parent."""
+    """Beta distributions of newcomers' keys, and the probabilities with which crossover favours the elite parent."""
 
     alpha: NDArray[np.float64]
     """[groups, devices]"""
@@ -38,7 +37,7 @@ class Proposals:
 
 
 def uniform_proposals(groups: int, devices: int, elite_bias: float) -> Proposals:
-    """Those of the plain algorithm: keys uniform in [0, 1] (Beta(1, 1)), one bias for all groups."""
+    """The plain algorithm's proposals: keys uniform in [0, 1] (Beta(1, 1)), one bias for all groups."""
     ones = np.ones((groups, devices))
     return Proposals(ones, ones, np.full(groups, elite_bias))
 
@@ -60,7 +59,7 @@ def offspring(
     count: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """[count, groups, devices]: each of an elite and another parent, each key the elite parent's with the bias."""
+    """[count, groups, devices] children of an elite and another parent; `elite_bias` is the share of elite keys."""
     first = elite[rng.integers(0, len(elite), count)]
     second = others[rng.integers(0, len(others), count)]
     favoured = rng.random(first.shape) < elite_bias[None, :, None]
@@ -69,24 +68,24 @@ def offspring(
 
 @dataclass(frozen=True, slots=True)
 class GenerationShares:
-    """How a generation is made up."""
+    """The size of a generation and of its parts."""
 
     population: int
     elite: int
-    """kept as they are, and parents"""
+    """members that are kept unchanged and used as parents"""
     mutants: int
-    """drawn anew"""
+    """members that are drawn anew"""
 
     @property
     def evaluations_a_generation(self) -> int:
-        """The elite is not evaluated again."""
+        """The number of evaluations of a generation, whose elite is not evaluated again."""
         return self.population - self.elite
 
 
 def next_generation(
     keys: NDArray[np.float64], proposals: Proposals, shares: GenerationShares, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """[population − elite, groups, devices] the new ones from `keys` [population, groups, devices], the best first."""
+    """[population − elite, groups, devices] the new members; `keys` [population, groups, devices], the best first."""
     elite, others = keys[: shares.elite], keys[shares.elite :]
     mutants = newcomers(proposals, shares.mutants, rng)
     children = shares.evaluations_a_generation - shares.mutants
@@ -126,7 +125,7 @@ def breed(
     evaluations: int,
     rng: np.random.Generator,
 ) -> float:
-    """One search from a fresh population for so many `evaluations`; the best score that it came upon."""
+    """Run one search of `evaluations` evaluations from a fresh population; returns the best score it found."""
     last = scorer.room(evaluations)
     keys = newcomers(proposals, min(shares.population, last), rng)
     scored = scorer.evaluate(decoded(keys, problem.allowed))
@@ -143,7 +142,7 @@ def breed(
 
 
 def shares_of(method: str, population: int, elite_share: float, mutant_share: float) -> GenerationShares:
-    """Integers of a population; at least one elite and one other. Raises SettingsError."""
+    """The shares as numbers of members, with at least one elite and one other. Raises SettingsError."""
     elite, mutants = max(1, round(elite_share * population)), round(mutant_share * population)
     if elite + mutants >= population:
         raise SettingsError(

@@ -1,4 +1,4 @@
-"""Everything on a CPU. Source: the trivial baseline of Addanki et al. 2019, table 1."""
+"""CPU only: puts everything on one CPU. Source: the trivial baseline of Addanki et al. 2019, table 1."""
 
 from dataclasses import dataclass
 

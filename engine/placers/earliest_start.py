@@ -1,4 +1,4 @@
-"""The earliest pair of task and device, again and again, compiled: the core of m-ETF and, with favourites, of m-SCT.
+"""The core of m-ETF and m-SCT, compiled: takes the pair of task and device with the earliest start, again and again.
 
 Sources: Hwang, Chow, Anger, Lee: Scheduling precedence graphs in systems with interprocessor communication times, SIAM
 Journal on Computing 18 (1989); Hanen, Munier: An approximation algorithm for scheduling dependent tasks on m processors
@@ -15,7 +15,7 @@ from engine.search.tasks import Tasks, find_candidates, occupy, rest_time, trans
 from engine.simulator.compiled import compiled, inlined
 
 SIZE = 1
-"""where in `count` the heap's size stands"""
+"""index of the heap's size in `count`"""
 
 
 @compiled
@@ -31,7 +31,7 @@ def push(heap: NDArray[np.int64], count: NDArray[np.int64], number: int) -> None
 
 @compiled
 def pop(heap: NDArray[np.int64], count: NDArray[np.int64]) -> int:
-    """Take the smallest number out of the heap, which has one."""
+    """Remove and return the smallest number of the heap, which is not empty."""
     smallest = heap[0]
     count[SIZE] -= 1
     size, number, place = count[SIZE], heap[count[SIZE]], 0
@@ -51,16 +51,16 @@ NO_TASK = -1
 
 
 class EarliestStartSchedule(NamedTuple):
-    """What has been placed so far, for compiled code."""
+    """The tasks placed so far, and the flows sent."""
 
     group_device: NDArray[np.int32]
     """[groups] or `NO_DEVICE`"""
     device: NDArray[np.int32]
     """[tasks] or `NO_DEVICE`"""
     end_us: NDArray[np.float64]
-    """[tasks] that are placed"""
+    """[tasks] 0 before a task is placed"""
     left_bytes: NDArray[np.float64]
-    """[devices]"""
+    """[devices] free memory"""
     free_us: NDArray[np.float64]
     """[devices] when the last task there ends"""
     last: NDArray[np.int64]
@@ -70,37 +70,37 @@ class EarliestStartSchedule(NamedTuple):
     sent_us: NDArray[np.float64]
     """[flows] when it was last sent; NaN before"""
     channel_free_us: NDArray[np.float64]
-    """[devices, devices] when a channel, or in the first column a bus, has rested"""
+    """[devices, devices] when the rest of a channel, or in the first column of a bus, ends"""
 
 
 class Ready(NamedTuple):
     """Tasks whose inputs are all placed, for compiled code."""
 
     waiting: NDArray[np.int64]
-    """[tasks] the first `counts[0]` are ready, in no particular order: all of them are looked at each time"""
+    """[tasks] the first `counts[0]` are ready, in no particular order: each round checks them all"""
     anywhere: NDArray[np.int64]
     """[tasks] the first `counts[1]` are ready and could start on any device as soon as one is free, as a heap of their
-    places in the order of priority: only the first has to be looked at"""
+    places in the order of priority: each round checks only the first"""
     counts: NDArray[np.int64]
     """[2]"""
     pending: NDArray[np.int64]
     """[tasks] inputs that are not placed yet"""
     candidates: NDArray[np.bool_]
-    """[devices] of the task that is looked at"""
+    """[devices] candidates of the current task"""
     data_us: NDArray[np.float64]
-    """[devices] when its inputs can be there"""
+    """[devices] when the current task's inputs can be there"""
 
 
 def schedule_earliest_start(
     tasks: Tasks, priority: NDArray[np.float64], favourite: NDArray[np.int64], capacity_bytes: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Returns [groups] device and [tasks] end in µs.
+    """Place all tasks; returns the device of each group [groups] and each task's end in µs [tasks].
 
-    The next pair is the one with the earliest start, where a device that needs longer than the task's fastest counts as
-    if it started so much later (which changes nothing on equal devices); of equals the task with the higher `priority`
-    [tasks], the lower task, the lower device. Only devices with room are looked at, `capacity_bytes` [devices].
+    The next pair is the one with the earliest start; a device slower than the task's fastest counts as if it started
+    later by the difference (0 on equal devices). Ties go to the higher `priority` [tasks], then to the lower task, then
+    to the lower device. Only devices with room, out of `capacity_bytes` [devices], are considered.
 
-    `favourite` [tasks]: each task's favourite child, or `NO_TASK`. A device waits for the favourite child of its last
+    `favourite` [tasks] is each task's favourite child, or `NO_TASK`. A device waits for the favourite child of its last
     task once that is ready and can start nowhere earlier; until then it takes only tasks that could start on any
     device.
     """
@@ -118,7 +118,7 @@ def _schedule(
     favourite: NDArray[np.int64],
     capacity_bytes: NDArray[np.float64],
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """`order` [tasks] by priority, `place_of` [tasks] its inverse."""
+    """Do as `schedule_earliest_start`; `order` [tasks] is by priority, `place_of` [tasks] its inverse."""
     count, devices = tasks.time_us.shape
     schedule = _empty_schedule(tasks, capacity_bytes)
     ready = Ready(
@@ -157,9 +157,9 @@ def _next(
     order: NDArray[np.int64],
     place_of: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """The next task, no longer ready, and its device."""
+    """Take the next task from the ready ones; returns it and its device."""
     free_us = schedule.free_us.min()
-    while ready.counts[1] > 0:  # what is no longer to be had anywhere waits again
+    while ready.counts[1] > 0:  # a task that can no longer start anywhere goes back to the waiting ones
         first = order[ready.anywhere[0]]
         _best_start(tasks, schedule, ready, awaited, first)
         if _anywhere(tasks, ready, first, free_us):
@@ -195,8 +195,8 @@ def _next(
 
 @inlined
 def _anywhere(tasks: Tasks, ready: Ready, task: int, free_us: float) -> bool:
-    """Whether the task, which `_best_start` has just looked at, is as fast on all devices, has room on each, and finds
-    its inputs there by `free_us`, when the first device is free: then it starts as early as anything can."""
+    """Whether the task, last seen by `_best_start`, is equally fast on all devices, has room on each and can have its
+    inputs there by `free_us`, when the first device is free: then no task can start earlier."""
     time_us = tasks.time_us[task, 0]
     for device in range(len(ready.candidates)):
         if not ready.candidates[device] or tasks.time_us[task, device] != time_us or ready.data_us[device] > free_us:
@@ -206,7 +206,7 @@ def _anywhere(tasks: Tasks, ready: Ready, task: int, free_us: float) -> bool:
 
 @inlined
 def _release(tasks: Tasks, ready: Ready, task: int) -> None:
-    """The task is placed: what waited for it alone is ready."""
+    """Note that the task is placed: tasks that waited only for it become ready."""
     for flow in range(tasks.flow_first[task], tasks.flow_first[task + 1]):
         for place in range(tasks.consumer_first[flow], tasks.consumer_first[flow + 1]):
             consumer = tasks.consumer[place]
@@ -236,7 +236,7 @@ def _empty_schedule(tasks: Tasks, capacity_bytes: NDArray[np.float64]) -> Earlie
 def _best_start(
     tasks: Tasks, schedule: EarliestStartSchedule, ready: Ready, awaited: NDArray[np.int64], task: int
 ) -> tuple[float, int]:
-    """The task's earliest start, with what a slower device adds, and the device."""
+    """The task's earliest start in µs, with the extra time of a slower device added, and the device."""
     devices = len(awaited)
     find_candidates(tasks, schedule.group_device, schedule.left_bytes, task, ready.candidates)
     anywhere_us, fastest_us = 0.0, np.inf
@@ -258,7 +258,7 @@ def _best_start(
 
 @inlined
 def _data_us(tasks: Tasks, schedule: EarliestStartSchedule, task: int, device: int) -> float:
-    """When all that the task takes can be on the device."""
+    """The time in µs when all inputs of the task can be on the device."""
     latest_us = 0.0
     for place in range(tasks.input_first[task], tasks.input_first[task + 1]):
         latest_us = max(latest_us, _arrival_us(tasks, schedule, tasks.input_flow[place], device))
@@ -267,7 +267,7 @@ def _data_us(tasks: Tasks, schedule: EarliestStartSchedule, task: int, device: i
 
 @inlined
 def _arrival_us(tasks: Tasks, schedule: EarliestStartSchedule, flow: int, device: int) -> float:
-    """When the flow is on the device: it is made there, has been sent there, or would be sent next."""
+    """The time in µs when the flow is on the device: it is made there, has been sent there, or would be sent next."""
     producer = tasks.flow_producer[flow]
     source = schedule.device[producer]
     if source == device:
@@ -281,7 +281,7 @@ def _arrival_us(tasks: Tasks, schedule: EarliestStartSchedule, flow: int, device
 
 @inlined
 def _send_start_us(tasks: Tasks, schedule: EarliestStartSchedule, flow: int, source: int, device: int) -> float:
-    """When the flow starts on its way: on a bus one transfer serves all devices."""
+    """The time in µs when the flow's transfer starts; on a bus one transfer serves all devices."""
     end_us = schedule.end_us[tasks.flow_producer[flow]]
     if tasks.links.contention == NONE_CODE:
         return float(end_us)
@@ -294,7 +294,7 @@ def _send_start_us(tasks: Tasks, schedule: EarliestStartSchedule, flow: int, sou
 
 @inlined
 def _place(tasks: Tasks, schedule: EarliestStartSchedule, task: int, device: int) -> None:
-    """The task goes to the device, and what it takes is sent there, in the order in which it was made."""
+    """Put the task on the device and send its inputs there, in the order in which they were made."""
     start_us = schedule.free_us[device]
     flows = tasks.input_flow[tasks.input_first[task] : tasks.input_first[task + 1]]
     for index in np.argsort(schedule.end_us[tasks.flow_producer[flows]], kind="mergesort"):
@@ -325,11 +325,11 @@ def _awaited(
     if child == NO_TASK or schedule.device[child] != NO_DEVICE or ready.pending[child] > 0:
         return NO_TASK
     find_candidates(tasks, schedule.group_device, schedule.left_bytes, child, ready.candidates)
-    earliest_us, own_us = np.inf, np.inf
+    earliest_us, here_us = np.inf, np.inf
     for other in range(len(ready.candidates)):
         if ready.candidates[other]:
             start_us = max(schedule.free_us[other], _data_us(tasks, schedule, child, other))
             earliest_us = min(earliest_us, start_us)
             if other == device:
-                own_us = start_us
-    return int(child) if own_us == earliest_us and own_us < np.inf else NO_TASK
+                here_us = start_us
+    return int(child) if here_us == earliest_us and here_us < np.inf else NO_TASK

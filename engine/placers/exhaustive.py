@@ -1,7 +1,7 @@
-"""Every placement, one after the other: the optimum, where there are few enough of them.
+"""Exhaustive search: evaluates every placement and so finds the optimum, if the budget suffices for all of them.
 
-Placements that differ only in the numbers of devices that are alike are evaluated once, where that is exact to the last
-bit (`engine/search/symmetry.py`). Source: plain enumeration; the oracle of the tests of all other methods.
+Placements that differ only by exchanging interchangeable devices are evaluated once, where the results are equal to the
+last bit (`engine/search/symmetry.py`). Source: plain enumeration; the oracle of the tests of all other methods.
 """
 
 import json
@@ -29,7 +29,7 @@ from engine.settings.making import make_settings
 
 @dataclass(frozen=True, slots=True)
 class ExhaustiveSettings:
-    """It has nothing to choose."""
+    """Settings of exhaustive search: none changes its answer."""
 
     checkpoint_seconds: float = machine.checkpoint_seconds(5.0)
 
@@ -38,7 +38,7 @@ class ExhaustiveSettings:
 
 
 class Exhaustive:
-    """Evaluates all placements, and nothing where the budget does not suffice for all."""
+    """Evaluates all placements, or none if the budget does not suffice for all."""
 
     def __init__(self, **settings: Json) -> None:
         """`settings` as in `ExhaustiveSettings`. Raises SettingsError."""
@@ -46,7 +46,7 @@ class Exhaustive:
         self._state: bytes | None = None
 
     def resume(self, state: bytes) -> None:
-        """Go on behind the last placement that had been evaluated."""
+        """Continue after the last placement that was evaluated."""
         self._state = state
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
@@ -61,7 +61,7 @@ class _Enumeration:
     """All placements of a problem, in chunks."""
 
     def __init__(self, problem: PlacementProblem, state: bytes | None) -> None:
-        """At the first placement, or where `state` says. Raises SettingsError where there are too many."""
+        """Start at the first placement, or at the one in `state`. Raises SettingsError if there are too many."""
         self._problem = problem
         class_of_device = interchangeable_devices(problem)
         self.left = count_placements(problem.allowed, class_of_device)

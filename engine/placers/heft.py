@@ -1,11 +1,11 @@
-"""HEFT: by upward rank, each op to the device on which it finishes first, gaps between earlier ones included.
+"""HEFT: takes the ops by upward rank and puts each where it finishes first, also in gaps between earlier ones.
 
 Source: Topcuoglu, Hariri, Wu: Performance-effective and low-complexity task scheduling for heterogeneous computing,
 IEEE Transactions on Parallel and Distributed Systems 13 (2002), section 4.1.
 
-Deviations: what moves together is placed together, read in both ways of `engine/search/tasks.py`, both
-evaluated; transfers wait for each other where they do so in the simulator; an output that several ops take is sent to a
-device once; a device without room is no candidate. With one op a group, `contention: none` and enough memory it is the
+Deviations: the ops of a group are placed together, in both readings of `engine/search/tasks.py`, and both placements
+are evaluated; transfers wait for each other as in the simulator; an output that several ops consume is sent to a device
+once; a device without room is no candidate. With one op a group, `contention: none` and enough memory it is the
 published method.
 """
 

@@ -1,24 +1,23 @@
-"""The human expert: LSTM layers one a device, or the parallel branches of each block on different devices.
+"""Human expert: puts LSTM layers on one device each, or the parallel branches of each block on different devices.
 
 Source: Addanki et al. 2019, section 4.1 ("human expert"); Wu et al. 2016 (arXiv 1609.08144), section 6, for the layers:
 layer i of encoder and decoder on device i, attention and softmax with the last.
 
-What a person sees is read from names (below). What the papers leave open: with more layers than devices
-neighbouring ones share a device; with more branches than devices the longest goes first, to the device with the least
-of its block; stem, joints and classifier are on the first device; CPUs of a cluster that has other devices are left
-out; a group goes where most of its time belongs, or else where most of its bytes come from and go.
+The papers leave open some choices, made here: with more layers than devices, neighbouring layers share a device; with
+more branches than devices, the longest goes first, to the device with the least time of its block; stem, joints and
+classifier are on the first device; CPUs are used only if the cluster has no other devices; a group goes where most of
+its time belongs, or, if its ops belong nowhere, where most of its bytes come from and go to.
 
-What a person reads from the names and the structure of a graph: LSTM layers, or parallel branches of blocks.
+Layers and branches are read from the ops' names, which are scopes separated by slashes, as TensorFlow writes them; case
+does not matter:
 
-Names are scopes with a slash in between, as TensorFlow writes them; case does not matter. Read are:
+- layers: `layer_1/step_7` (also `layer_1/forward/step_7`), `multi_rnn_cell/cell_1`, `lstm_1`, `rnn`, `gru_2`; names
+  with attention, softmax, logits, projection or loss join the last layer, names with embedding the first;
+- branches: `branch_1`, `Branch_1`, `branch5x5`, `branch_pool`, `tower_1`, `comb_iter_1`; the scope before it names the
+  block.
 
-- layers: `layer_1/step_7` (also `layer_1/forward/step_7`), `multi_rnn_cell/cell_1`, `lstm_1`, `rnn`, `gru_2`; the last
-  layer has what is called attention, softmax, logits, projection or loss, the first what is called embedding;
-- branches: `branch_1`, `Branch_1`, `branch5x5`, `branch_pool`, `tower_1`, `comb_iter_1`, and the block is what stands
-  before.
-
-`gradients/X/...`, `gradient_tape/X/...` and `optimizer/update_X/...` are read as X. What has no such name and takes
-from one part alone belongs to that, and so does a constant that one part alone takes.
+`gradients/X/...`, `gradient_tape/X/...` and `optimizer/update_X/...` are read as X. An op without such a name whose
+inputs all come from one part belongs to that part, and so does a constant that only one part consumes.
 """
 
 import re
@@ -52,7 +51,7 @@ _WITH_THE_FIRST = re.compile(r"(?:^|/)[^/]*embedding", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """A recurrent network."""
+    """The layers of a recurrent network."""
 
     layer_of_op: NDArray[np.int64]
     """[ops] counted from 0, or `UNKNOWN`"""
@@ -61,16 +60,16 @@ class Layers:
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """A network of blocks."""
+    """The branches of a network of blocks."""
 
     branch_of_op: NDArray[np.int64]
-    """[ops] or `UNKNOWN`: the stem, what joins the branches of a block, ..."""
+    """[ops] or `UNKNOWN`, such as for the stem or for ops that join the branches of a block"""
     block_of_branch: NDArray[np.int64]
     """[branches] branches are numbered in the order of their blocks' and their own names"""
 
 
 def read_layers(graph: ComputationGraph) -> Layers | None:
-    """The layers of a recurrent network; None where no name shows one."""
+    """The layers of a recurrent network, or None if no name shows one."""
     names = [own_name(name) for name in graph.op_names]
     unrolled = any(_UNROLLED_LAYER.search(name) for name in names)
     number_of_op = [_layer_number(name, unrolled) for name in names]
@@ -89,7 +88,7 @@ def read_layers(graph: ComputationGraph) -> Layers | None:
 
 
 def read_branches(graph: ComputationGraph) -> Branches | None:
-    """The branches of blocks that have at least two; None where no name shows one."""
+    """The branches of all blocks that have at least two, or None if no name shows one."""
     found = [_BRANCH.search(own_name(name)) for name in graph.op_names]
     keys = [(match.string[: match.start()], match[1].lower()) if match else None for match in found]
     branches = sorted({key for key in keys if key is not None})
@@ -104,12 +103,12 @@ def read_branches(graph: ComputationGraph) -> Branches | None:
 
 
 def own_name(name: str) -> str:
-    """The name of what an op belongs to: of a gradient that of its forward op, of an update that of its variable."""
+    """The name by which an op is placed: a gradient takes its forward op's name, an update its variable's."""
     return _OWN_NAME.sub("", name, count=1)
 
 
 def _layer_number(name: str, unrolled: bool) -> int | None:
-    """The number of the layer in a name. `unrolled`: the graph has layers with steps, so `layer_1` is one."""
+    """The number of the layer in a name, or None. With `unrolled`, only names such as `layer_1` show a layer."""
     if unrolled:
         found = _NUMBERED_LAYER.search(name)
         return int(found[1]) if found else None
@@ -128,12 +127,12 @@ def _place_in_layers(name: str, layer: int | None, last: int) -> int:
 
 
 def _spread(graph: ComputationGraph, named: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[ops] the parts, with those that have no name of their own: gradients, then by inputs, sources by consumers."""
+    """[ops] the parts, spread from named ops to the others: first to gradients, then by inputs, then to constants."""
     part = named.tolist()
     forward = forward_ops(graph.op_names).tolist()
-    for op, of in enumerate(forward):
-        if part[op] == UNKNOWN and of != NO_OP:
-            part[op] = named[of]
+    for op, forward_op in enumerate(forward):
+        if part[op] == UNKNOWN and forward_op != NO_OP:
+            part[op] = named[forward_op]
     inputs: list[list[int]] = [[] for _ in part]
     consumers: list[list[int]] = [[] for _ in part]
     for source, target in zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True):
@@ -146,9 +145,9 @@ def _spread(graph: ComputationGraph, named: NDArray[np.int64]) -> NDArray[np.int
     for op in reversed(order):
         if part[op] == UNKNOWN and not inputs[op]:
             part[op] = _only({part[consumer] for consumer in consumers[op]})
-    for op, of in enumerate(forward):  # whose forward op has found its part only now
-        if part[op] == UNKNOWN and of != NO_OP:
-            part[op] = part[of]
+    for op, forward_op in enumerate(forward):  # the forward op may have got its part only now
+        if part[op] == UNKNOWN and forward_op != NO_OP:
+            part[op] = part[forward_op]
     return np.array(part, dtype=np.int64)
 
 
@@ -157,12 +156,12 @@ def _only(parts: set[int]) -> int:
 
 
 LEAST_TIME_US = 1e-6
-"""of an op, so that groups without time vote too"""
+"""added to the time of each op, so that ops without time count too"""
 
 
 @dataclass(frozen=True, slots=True)
 class HumanExpert:
-    """One placement. Raises InfeasibleError for a graph whose names show neither layers nor branches."""
+    """Evaluates one placement. Raises InfeasibleError for a graph whose names show neither layers nor branches."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         is_cpu = np.array([device.is_cpu for device in problem.cluster.devices])
@@ -174,7 +173,7 @@ class HumanExpert:
 
 
 def _number_of_op(problem: PlacementProblem, devices: int) -> NDArray[np.int64]:
-    """[ops] the device by the rule, counted among those that are used, or `UNKNOWN`."""
+    """[ops] the index of the op's device among the devices that are used, or `UNKNOWN`."""
     layers = read_layers(problem.graph)
     if layers is not None:
         return _devices_of_layers(layers, devices)
@@ -189,19 +188,19 @@ def _number_of_op(problem: PlacementProblem, devices: int) -> NDArray[np.int64]:
 
 
 def time_of_op(problem: PlacementProblem) -> NDArray[np.float64]:
-    """[ops] on its fastest device"""
+    """[ops] the time in µs on the op's fastest device, plus `LEAST_TIME_US`."""
     return np.asarray(np.nanmin(problem.op_time_us, axis=0) + LEAST_TIME_US)
 
 
 def _devices_of_layers(layers: Layers, devices: int) -> NDArray[np.int64]:
-    """[ops] layer i on device i; with more layers than devices neighbours share one. `UNKNOWN` stays so."""
+    """[ops] device i for layer i; with more layers than devices neighbours share one. `UNKNOWN` stays."""
     layer = layers.layer_of_op
     shared = layer * devices // layers.count if layers.count > devices else layer
     return np.where(layer == UNKNOWN, UNKNOWN, shared)
 
 
 def _devices_of_branches(branches: Branches, time_us: NDArray[np.float64], devices: int) -> NDArray[np.int64]:
-    """[ops] in each block the longest branch first, each to the device with the least of the block; else the first."""
+    """[ops] the devices by branch: in each block the longest first, each to the least loaded; other ops to device 0."""
     branch = branches.branch_of_op
     known, count = branch != UNKNOWN, len(branches.block_of_branch)
     length_us = np.bincount(branch[known], weights=time_us[known], minlength=count)
@@ -215,7 +214,7 @@ def _devices_of_branches(branches: Branches, time_us: NDArray[np.float64], devic
 
 
 def _device_of_group(problem: PlacementProblem, device_of_op: NDArray[np.int64]) -> NDArray[np.int32]:
-    """[groups] by the time of the ops that belong somewhere, else by the bytes to and from groups that do."""
+    """[groups] the device where most of the group's time belongs, else where most of its bytes come from and go to."""
     groups, devices = problem.group_count, problem.device_count
     votes, known = np.zeros((groups, devices)), device_of_op != UNKNOWN
     group_of_op = problem.grouping.group_of_op

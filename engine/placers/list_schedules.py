@@ -1,4 +1,4 @@
-"""How list schedulers evaluate: each schedules again with less memory until the simulator finds that it fits."""
+"""Evaluates list schedulers: each schedules again with less memory until its placement fits in the simulator."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -14,14 +14,14 @@ ListScheduler: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.int32]]
 """room on each device in bytes [devices] → device of each group [groups]"""
 
 MOST_ATTEMPTS = 8
-"""for a placement that does not fit"""
+"""schedules of one scheduler, until one fits"""
 
 
 def evaluate_schedules(problem: PlacementProblem, schedulers: Sequence[ListScheduler], should_stop: ShouldStop) -> None:
-    """Evaluate each of `schedulers`.
+    """Evaluate the placements of each of `schedulers`.
 
-    A scheduler only guesses the memory of a group. Where the simulator finds a device too full, it runs again with
-    that much less room there, until the placement fits or does not change, at most `MOST_ATTEMPTS` times.
+    A scheduler only estimates the memory of a group. Where the simulator finds a device too full, the scheduler runs
+    again with that much less room there, until its placement fits or repeats, at most `MOST_ATTEMPTS` times.
     """
     memory_bytes = memory_of_groups(problem)
     seen: list[NDArray[np.int32]] = []

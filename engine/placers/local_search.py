@@ -1,9 +1,9 @@
 """Local search: simulated annealing over the placements of groups, in compiled code.
 
-It starts from the best of one device and of the list schedulers' plans, and is heated anew in cycles that double in
-length, each from the best placement so far. Moves: one group to another device, a group to its neighbour's device, two
-groups change places, a group with its neighbours, a stretch of the chain that the step waits for, a transfer of that
-chain saved, a block in topological order, a connected region. Most of them begin at a group on that chain.
+It starts from the best of the single devices and the list schedulers' placements. Cycles of annealing double in length;
+each starts hot from the best placement so far. A move takes one group to another device, a group to its neighbour's
+device, a group with its neighbours, a stretch of the critical chain, a block in topological order or a connected
+region; or it swaps two groups, or saves a transfer on the critical chain. Most moves begin at a group on that chain.
 
 Source: Kirkpatrick, Gelatt, Vecchi: Optimization by simulated annealing, Science 220, 1983; moves on the critical path
 as van Laarhoven, Aarts, Lenstra: Job shop scheduling by simulated annealing, Operations Research 40, 1992.
@@ -27,7 +27,7 @@ class LocalSearchPlacer:
         self._state: bytes | None = None
 
     def resume(self, state: bytes) -> None:
-        """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""
+        """Load the state of an earlier `PlacerState`: the next `place` continues from there."""
         self._state = state
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:

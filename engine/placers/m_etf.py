@@ -1,13 +1,13 @@
-"""m-ETF: again and again the pair of op and device with the earliest start, among the devices with room.
+"""m-ETF: takes, again and again, the pair of op and device with the earliest start, among devices with room.
 
 Source: Jeon, Cai, Srivastava, Jiang, Ke, Meng, Xie, Gupta: Baechi: fast device placement of machine learning graphs,
 SoCC 2020, section 3.2; the method without memory: Hwang, Chow, Anger, Lee, SIAM Journal on Computing 18 (1989).
 
-Deviations: what moves together is placed together, read in both ways of `engine/search/tasks.py`, both
-evaluated; of equal starts the op with the higher upward rank goes first, which the paper leaves open; on unequal
-devices, of which the paper has none, a device counts as if it started later by what it needs longer than the op's
-fastest; where no device has room the one with most room left is taken, and the method runs again with less room where
-the simulator finds a device too full.
+Deviations: the ops of a group are placed together, in both readings of `engine/search/tasks.py`, and both placements
+are evaluated; of equal starts the op with the higher upward rank goes first, which the paper leaves open; the paper has
+equal devices only, here a device slower than the op's fastest counts as if it started later by the difference; where no
+device has room, the one with most room left is taken; where the simulator finds a device too full, the method runs
+again with less room there.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""m-SCT: favourite children by a linear relaxation, then m-ETF in which a device waits for its favourite child.
+"""m-SCT: finds favourite children by a linear relaxation, then runs m-ETF with devices that wait for these children.
 
 Source: Jeon, Cai, Srivastava, Jiang, Ke, Meng, Xie, Gupta: Baechi: fast device placement of machine learning graphs,
 SoCC 2020, section 3.3; the method without memory: Hanen, Munier (1995).
@@ -6,12 +6,11 @@ SoCC 2020, section 3.3; the method without memory: Hanen, Munier (1995).
 Deviations: those of m-ETF; the relaxation is solved by HiGHS instead of Mosek, at the time of each op on its fastest
 device and the mean link; a solver that needs more than `iterations` is reported as an event, and m-ETF takes over.
 
-Favourite children by a linear relaxation: which consumer of each task should share its device.
-
-x of an edge is 0 where the consumer is the producer's favourite and nothing has to be sent, 1 where it is sent. Each
-task has at most one favourite child and is that of at most one parent; on endlessly many devices the makespan is to be
-least. With x anywhere in [0, 1] that is a linear programme. Below the threshold x counts as 0: with at most 0.5 no task
-gets two favourites.
+The favourite child of a task is the consumer that should share its device. x of an edge is 0 where the consumer is the
+producer's favourite and nothing has to be sent, 1 where the output is sent. Each task has at most one favourite child
+and is the favourite of at most one parent; the makespan on unlimited devices is minimized. With x anywhere in [0, 1]
+this is a linear programme. Below the threshold x counts as 0: with a threshold of at most 0.5 no task gets two
+favourites.
 
 Sources: Hanen, Munier: An approximation algorithm for scheduling dependent tasks on m processors with small
 communication delays (1995), section 3; Jeon et al.: Baechi, SoCC 2020, section 3.3.
@@ -30,7 +29,7 @@ from engine.search.tasks import Tasks, mean_link, tasks_of_groups, tasks_of_ops,
 from engine.settings.fields import number, require_allowed, whole
 
 ROUNDING = 1e-6
-"""more than the solver may be wrong by: two edges of one task at a half each are no favourites"""
+"""above the solver's error, so that two edges of one task at a half each are no favourites"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class TaskPairs:
     consumer: NDArray[np.int64]
     """[edges]"""
     transfer_us: NDArray[np.float64]
-    """[edges] of all that flows there, over the mean link"""
+    """[edges] time to send all its bytes over the mean link"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Relaxation:
 
 
 def edges_of(tasks: Tasks) -> TaskPairs:
-    """Which tasks take from which, and how long that takes to send."""
+    """The pairs of tasks that a flow joins, and the time to send their flows."""
     count = len(tasks.group)
     flow = np.repeat(np.arange(len(tasks.flow_bytes)), np.diff(tasks.consumer_first))
     pair, edge = np.unique(tasks.flow_producer[flow] * count + tasks.consumer, return_inverse=True)
@@ -67,10 +66,10 @@ def edges_of(tasks: Tasks) -> TaskPairs:
 
 
 def solve_relaxation(edges: TaskPairs, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
-    """The relaxation for tasks that take `time_us` [tasks]; None where the solver needs more than `iterations`.
+    """The relaxation for tasks that take `time_us` [tasks]; None if the solver needs more than `iterations`.
 
-    Where a task's only consumer takes from it alone nothing is sent in some best solution: such chains count as one
-    task. Dual simplex by HiGHS: it ends in a corner, the same one each time. A limit of seconds would not.
+    Where a task has one consumer, which has no other input, some best solution sends nothing: such chains count as one
+    task. HiGHS's dual simplex ends in a corner, the same one each time; with a limit in seconds it would not.
     """
     head, inside = _chains(edges, len(time_us))
     heads, number = np.unique(head, return_inverse=True)
@@ -98,7 +97,7 @@ def _chains(edges: TaskPairs, tasks: int) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def _solved(edges: TaskPairs, time_us: NDArray[np.float64], iterations: int) -> Relaxation | None:
-    from scipy.optimize import linprog  # takes a moment to load
+    from scipy.optimize import linprog  # loaded only here: it takes a moment
     from scipy.sparse import coo_matrix
 
     tasks, count = len(time_us), len(edges.producer)
@@ -120,7 +119,7 @@ def _solved(edges: TaskPairs, time_us: NDArray[np.float64], iterations: int) -> 
 def _constraints(
     edges: TaskPairs, time: NDArray[np.float64], transfer: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Rows, columns, values of a matrix, and limits: matrix · (x [edges], start [tasks], makespan) ≤ limits."""
+    """Rows, columns and values of a matrix, and limits: matrix · (x [edges], start [tasks], makespan) ≤ limits."""
     count, tasks = len(edges.producer), len(time)
     edge, task = np.arange(count), np.arange(tasks)
     rows, columns = [edge, edge, edge], [count + edges.producer, count + edges.consumer, edge]
@@ -151,10 +150,10 @@ def favourites(edges: TaskPairs, x: NDArray[np.float64], tasks: int, threshold: 
 
 @dataclass(frozen=True, slots=True)
 class MSct:
-    """Schedules ops, then groups."""
+    """Schedules ops, then groups, with favourite children."""
 
-    threshold: float = number(0.5, 0.0, 0.5, "an edge whose x lies below is one to a favourite child")
-    iterations: int = whole(50_000, 1, 10**9, "of the simplex method, at most")
+    threshold: float = number(0.5, 0.0, 0.5, "an edge leads to a favourite child if its x is below this")
+    iterations: int = whole(50_000, 1, 10**9, "most iterations of the simplex method")
 
     def __post_init__(self) -> None:
         require_allowed(self, "m_sct")
@@ -175,7 +174,7 @@ class MSct:
         return schedule
 
     def _favourites(self, problem: PlacementProblem, tasks: Tasks) -> NDArray[np.int64]:
-        """[tasks] each task's favourite child; none where the relaxation is not solved, which it reports."""
+        """[tasks] each task's favourite child; none, and a report, if the relaxation is not solved."""
         count, edges = len(tasks.group), edges_of(tasks)
         relaxation = solve_relaxation(edges, tasks.time_us.min(axis=1), self.iterations)
         if relaxation is None:

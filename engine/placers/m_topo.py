@@ -1,13 +1,12 @@
 """m-TOPO: fills one device after the other in a topological order.
 
 Source: Jeon, Cai, Srivastava, Jiang, Ke, Meng, Xie, Gupta: Baechi: fast device placement of machine learning graphs,
-SoCC 2020, section 3.1. The cap of each device is the memory of all ops through the number of devices, and the largest
-op's.
+SoCC 2020, section 3.1. The cap of each device is the memory of all ops divided by the number of devices, plus the
+memory of the largest op.
 
-Deviations: groups in the place of ops; the cap is never above the device's memory; CPUs of a cluster that has other
-devices are not filled, and get only what may go nowhere else: the paper's devices are equal; where no device has room
-the one with most room left is taken, and it runs again with less room where the simulator finds a device too
-full.
+Deviations: groups take the place of ops; the cap is never above the device's memory; in a cluster with other devices,
+CPUs get only groups that may go nowhere else (the paper's devices are equal); where no device has room, the one with
+most room left is taken; where the simulator finds a device too full, the method runs again with less room there.
 """
 
 from dataclasses import dataclass
@@ -31,9 +30,9 @@ def fill(
 ) -> NDArray[np.int32]:
     """[groups] the device of each group; groups are in a topological order.
 
-    `devices`: those that are filled, in this order, up to `capacity_bytes` [all devices]. A group that may not go to
-    the one that is being filled (`allowed` [groups, all devices]) goes to the next where it may and has room. Where no
-    device has room it goes to the one with most room left.
+    `devices` are filled in this order, up to `capacity_bytes` [all devices]. A group that may not go to the current one
+    (`allowed` [groups, all devices]) goes to the next where it may go and that has room. Where no device has room it
+    goes to the one with most room left.
     """
     left_bytes = capacity_bytes.copy()
     device_of_group = np.empty(len(memory_bytes), np.int32)
@@ -58,7 +57,7 @@ def fill(
 
 @compiled
 def _roomiest(allowed: NDArray[np.bool_], left_bytes: NDArray[np.float64], devices: NDArray[np.int64]) -> int:
-    """Of the allowed devices the one with most room left; of `devices`, if one of these is allowed."""
+    """The allowed device with most room left, among `devices` if one of these is allowed, else among all."""
     best = -1
     for device in devices:
         if allowed[device] and (best < 0 or left_bytes[device] > left_bytes[best]):
@@ -73,7 +72,7 @@ def _roomiest(allowed: NDArray[np.bool_], left_bytes: NDArray[np.float64], devic
 
 @dataclass(frozen=True, slots=True)
 class MTopo:
-    """Schedules once."""
+    """Fills the devices once, and again with less room where one is too full."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         memory_bytes, allowed = memory_of_groups(problem), np.ascontiguousarray(problem.allowed)

@@ -1,4 +1,4 @@
-"""What a placer is: a method that makes placements."""
+"""The protocol of a placer: a method that makes placements."""
 
 from typing import Protocol
 
@@ -10,32 +10,32 @@ from engine.problem import PlacementProblem
 
 
 class Placer(Protocol):
-    """A method. It evaluates and reports only through the `problem`, draws only from `rng`, and looks at `should_stop`
-    at least once an episode. It ends when the problem's ledger is spent. It may `save` its state between episodes and
-    then has `resume` too.
+    """A method that makes placements.
 
-    A placer is made with keyword settings (its own dataclass), `make_placer(name, settings)`.
+    It evaluates and reports only through the `problem`, draws only from `rng` and checks `should_stop` at least once an
+    episode. It ends when the problem's ledger is spent. It may `save` its state between episodes; then it has `resume`
+    too. `make_placer(name, settings)` makes one from its settings as keywords.
     """
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        """Evaluate placements; the answer is the best of the problem's ledger, infeasible if none found is feasible.
+        """Evaluate placements; the answer is the best in the problem's ledger, infeasible if no feasible one was found.
 
-        Raises InfeasibleError where it can make no placement at all (such as no CPU in the cluster).
+        Raises InfeasibleError if it can make no placement at all (such as `cpu_only` without a CPU in the cluster).
         """
         ...
 
 
 class PolicyPlacer(Placer, Protocol):
-    """A placer that can begin from a trained policy: its row in the registry says so."""
+    """A placer that can begin from a trained policy: its row in the registry has `takes_policy`."""
 
     def use_policy(self, policy: TrainedPolicy) -> None:
-        """Begin the next `place` from `policy`. Raises SettingsError where the settings do not go with it."""
+        """Begin the next `place` from `policy`. Raises SettingsError if the settings do not fit the policy."""
         ...
 
 
 class ResumablePlacer(Placer, Protocol):
-    """A placer that saves its state and can go on from one."""
+    """A placer that saves its state and can continue from it."""
 
     def resume(self, state: bytes) -> None:
-        """Take up `state`; the next `place` goes on from there, with the same answer as if it had never stopped."""
+        """Load `state`: the next `place` continues from there, with the same answer as if it had never stopped."""
         ...

@@ -1,7 +1,7 @@
 """Placeto: a policy learns by reinforcement to place one group after the other. Loads torch only when it places.
 
-Two presets: `paper`, the published form, and `fast`, which differs from it as `engine/placeto/settings.py` says. With a
-policy that was trained before: its greedy pass, then sampled ones, then learning goes on from its weights.
+It has two presets: `paper`, the published form, and `fast`, whose differences are in `engine/placeto/settings.py`. With
+a trained policy it evaluates the greedy pass and sampled ones, then continues to learn from the policy's weights.
 Source: Addanki, Bojja Venkatakrishnan, Gupta, Mao, Alizadeh: Placeto, NeurIPS 2019, arXiv 1906.08879.
 """
 
@@ -16,22 +16,22 @@ from engine.problem import PlacementProblem
 
 
 class Placeto:
-    """Trains a policy on the problem and returns the best placement that it came upon."""
+    """Trains a policy on the problem; the ledger keeps the best placement that it finds."""
 
     def __init__(self, **settings: Json) -> None:
-        """`settings` as in `PlacetoSettings`; `preset` says what the others default to. Raises SettingsError."""
+        """`settings` as in `PlacetoSettings`; `preset` sets the defaults of the others. Raises SettingsError."""
         self.settings = make_settings(settings)
         self._given = settings
         self._policy: TrainedPolicy | None = None
         self._state: bytes | None = None
 
     def use_policy(self, policy: TrainedPolicy) -> None:
-        """Begin from `policy`; its network's sizes become settings. Raises SettingsError where others were asked."""
+        """Begin from `policy`; its network's sizes become settings. Raises SettingsError if the settings differ."""
         self.settings = settings_with_policy(policy, self._given)
         self._policy = on_this_machine(policy, self.settings)
 
     def resume(self, state: bytes) -> None:
-        """Take up the state of an earlier `PlacerState`: the next `place` goes on from there."""
+        """Load the state of an earlier `PlacerState`: the next `place` continues from there."""
         self._state = state
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:

@@ -1,4 +1,4 @@
-"""The passes of a trained policy over a problem, evaluated: where a placer with a policy begins."""
+"""Evaluates a trained policy's passes over a problem, with which a placer that has a policy begins."""
 
 import importlib
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from engine.problem import PlacementProblem
 from engine.simulator import Evaluations
 
 SAMPLED_PASSES = 16
-"""beside the greedy pass, as far as the budget goes"""
+"""sampled passes beside the greedy one, as far as the budget allows"""
 
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """What a policy proposed, and what that is worth."""
+    """The placements that a policy proposed, and their evaluations."""
 
     placements: NDArray[np.int32]
     """[passes, groups] the greedy one first"""
@@ -26,12 +26,12 @@ class Passes:
 
 
 def load_network() -> None:
-    """Load torch, once a process: seconds that are not to count where a pass takes hundredths."""
+    """Load torch once a process, so that its seconds do not count in the time of a pass, which takes hundredths."""
     importlib.import_module("engine.placeto.training")
 
 
 def evaluate_passes(policy: TrainedPolicy, problem: PlacementProblem, rng: np.random.Generator) -> Passes:
-    """Evaluate the greedy pass, then the sampled ones, each an episode; at least one evaluation is left."""
+    """Evaluate the greedy pass, then sampled ones, each as an episode. The budget has at least one evaluation left."""
     samples = min(SAMPLED_PASSES, problem.ledger.remaining - 1)
     placements = proposals(policy, problem, rng, samples)
     evaluations = problem.evaluate_episodes(placements, emit_all=True)

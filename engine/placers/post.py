@@ -1,9 +1,10 @@
 """Post: cross-entropy minimisation and proximal policy optimisation of independent choices, one a group.
 
-Every `ppo_samples` placements some PPO ascent steps; every `cross_entropy_samples` the closed form of cross-entropy
-minimisation on the best tenth of them instead. Deviations: the ratio of probabilities is taken for each group alone,
-as the product over many groups has no useful variance; advantages are divided by their deviation; missing memory counts
-as in Placeto. A value marked "ours" is our choice, as what we know of the paper gives none; the others are published.
+After every `ppo_samples` placements it takes some PPO ascent steps; after every `cross_entropy_samples` it minimises
+the cross entropy on the best tenth of them in closed form instead. Deviations: each group has a probability ratio of
+its own, since the variance of the product over many groups is of no use; advantages are divided by their deviation;
+missing memory counts as in Placeto. A value marked "ours" is our choice, since the parts of the paper that we know give
+none; the others are published.
 Source: Gao, Chen, Li: Post: device placement with cross-entropy minimization and proximal policy optimization,
 NeurIPS 2018, algorithm 1.
 """
@@ -19,7 +20,7 @@ from engine.problem import PlacementProblem
 from engine.settings.fields import number, require_allowed, whole
 
 ADAPT = 1.5
-"""by what factor the KL divergence may miss its aim before the weight of its penalty is doubled or halved"""
+"""factor by which the KL divergence may miss its aim before its penalty's weight is doubled or halved"""
 WEIGHT_RANGE = (1e-4, 1e4)
 
 
@@ -32,7 +33,7 @@ class IndependentChoices:
         self.parameters = np.zeros(allowed.shape)
         """[groups, devices]"""
         self.kl_weight = 1.0
-        """of the penalty; adapted so that the divergence is about what is aimed at"""
+        """weight of the penalty, adapted so that the divergence stays near its aim"""
 
     def probabilities(self) -> NDArray[np.float64]:
         """[groups, devices]; 0 where a group may not be."""
@@ -55,10 +56,10 @@ class IndependentChoices:
         learning_rate: float,
         kl_aim: float,
     ) -> float:
-        """Gradient ascent on E[Σ_m f(d_m)/f_old(d_m) · A] − w · Σ_m KL(f_old ‖ f), and then w adapted to `kl_aim`.
+        """Ascend the gradient of E[Σ_m f(d_m)/f_old(d_m) · A] − w · Σ_m KL(f_old ‖ f), then adapt w to `kl_aim`.
 
-        `placements` [batch, groups] were sampled from the present choices, `advantages` is [batch]. Returns the mean KL
-        divergence of a group that came of it.
+        `placements` [batch, groups] were sampled from the present choices, `advantages` is [batch]. Returns the
+        resulting mean KL divergence of a group.
         """
         old = self.probabilities()
         groups = np.arange(len(old))
@@ -75,7 +76,7 @@ class IndependentChoices:
         return divergence
 
     def _adapt(self, divergence: float, kl_aim: float) -> None:
-        """Source: Schulman et al. 2017, section 4."""
+        """Double or halve the penalty's weight where the aim is missed. Source: Schulman et al. 2017, section 4."""
         if divergence > ADAPT * kl_aim:
             self.kl_weight *= 2.0
         elif divergence < kl_aim / ADAPT:
@@ -83,7 +84,7 @@ class IndependentChoices:
         self.kl_weight = float(np.clip(self.kl_weight, *WEIGHT_RANGE))
 
     def minimise_cross_entropy(self, best: NDArray[np.int32], exploration: float) -> None:
-        """f ← (1 − ε) · how often each device is chosen among `best` [placements, groups] + ε / devices allowed."""
+        """f ← (1 − ε) · frequency of each device in `best` [placements, groups] + ε / number of allowed devices."""
         frequencies = np.eye(self._allowed.shape[1])[best].mean(axis=0)
         uniform = self._allowed / self._allowed.sum(axis=1, keepdims=True)
         mixed = (1.0 - exploration) * frequencies + exploration * uniform
@@ -91,7 +92,7 @@ class IndependentChoices:
 
 
 def mean_divergence(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
-    """The mean over groups of KL(old ‖ new), both [groups, devices]; infinite where `new` has given a device up."""
+    """The mean over groups of KL(old ‖ new), both [groups, devices]; infinite where only `new` rules a device out."""
     counts = old > 0
     with np.errstate(divide="ignore"):
         difference = np.log(np.where(counts, old, 1.0)) - np.log(np.where(counts, new, 1.0))
@@ -100,7 +101,7 @@ def mean_divergence(old: NDArray[np.float64], new: NDArray[np.float64]) -> float
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Samples, learns, samples again, until the budget is spent; 2,400 evaluations is the published budget."""
+    """Samples placements and learns from them until the budget is spent; the published budget is 2,400 evaluations."""
 
     ppo_samples: int = whole(10, 2, 100_000, "placements sampled between two updates, the paper's K (ours)")
     cross_entropy_samples: int = whole(
@@ -116,12 +117,12 @@ class Post:
         0.02, 1e-9, 1.0, "share of a uniform choice that is mixed in after the minimisation, the paper's ε (ours)"
     )
     ppo_steps: int = whole(10, 0, 10_000, "ascent steps in each update (published: several, about 10)")
-    learning_rate: float = number(1.0, 1e-9, 100.0, "of plain gradient ascent (ours)")
+    learning_rate: float = number(1.0, 1e-9, 100.0, "learning rate of plain gradient ascent (ours)")
     kl_aim: float = number(
         0.03,
         1e-9,
         100.0,
-        "mean KL divergence of a group in one update, to which the penalty's weight is adapted (ours)",
+        "aim for a group's mean KL divergence in one update; the penalty's weight adapts to it (ours)",
     )
 
     def __post_init__(self) -> None:
@@ -134,7 +135,7 @@ class Post:
             self._run_round(batches_a_round, scorer, choices, rng)
 
     def _run_round(self, batches: int, scorer: Scorer, choices: IndependentChoices, rng: np.random.Generator) -> None:
-        """The placements from one minimisation of the cross entropy to the next."""
+        """Run one round: `batches` batches of placements, then one minimisation of the cross entropy."""
         sampled, scored = [], None
         for batch in range(batches):
             if scorer.over():

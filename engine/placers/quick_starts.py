@@ -1,4 +1,4 @@
-"""Placements that are had at once: where a search starts from."""
+"""Quickly made placements, from which a search starts."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ LIST_METHODS = ("m_topo", "heft", "m_etf")
 
 
 def evaluate_one_device(problem: PlacementProblem) -> None:
-    """Each device for all groups; where a run has evaluated these before, report the best of them."""
+    """Evaluate each single device; if the run has evaluated placements already, report the best of them instead."""
     ledger = problem.ledger
     if ledger.used == 0:
         problem.evaluate_episodes(one_device_placements(problem)[: ledger.remaining])
@@ -33,29 +33,29 @@ def evaluate_methods(
     rng: np.random.Generator,
     should_stop: ShouldStop,
 ) -> list[Start]:
-    """Let each of `methods` place, until the budget is spent or it is asked to stop; the best of each."""
-    found = []
+    """Run `methods` one after the other until the budget is spent or a stop is requested; returns the best of each."""
+    starts = []
     for method in methods:
         if problem.ledger.spent or should_stop():
             break
-        own = problem.sub_problem()
+        sub_problem = problem.sub_problem()
         try:
-            make_placer(method, {}).place(own, rng, should_stop)
-        except PlacetoError as error:  # no rule for this graph, no library on this machine
+            make_placer(method, {}).place(sub_problem, rng, should_stop)
+        except PlacetoError as error:  # such as no rule for this graph, or no library on this machine
             problem.progress(f"without {method}: {error.what}")
-        if own.ledger.best_placement is not None:
-            found.append(start_of(own.ledger))
-    return found
+        if sub_problem.ledger.best_placement is not None:
+            starts.append(start_of(sub_problem.ledger))
+    return starts
 
 
 def start_of(ledger: Ledger) -> Start:
-    """The best that `ledger` knows."""
+    """A start at the best placement of `ledger`."""
     assert ledger.missing_bytes is not None
     return Start(ledger.answer().copy(), ledger.best_time_us, ledger.missing_bytes)
 
 
 def best_start(problem: PlacementProblem, placements: NDArray[np.int32], evaluations: Evaluations) -> Start:
-    """The best of `placements` [batch, groups] by what was evaluated of them."""
+    """A start at the best of `placements` [batch, groups] by their `evaluations`."""
     missing_bytes = problem.missing_bytes(evaluations)
     best = int(np.lexsort((evaluations.step_time_us, missing_bytes))[0])
     return Start(placements[best].copy(), float(evaluations.step_time_us[best]), int(missing_bytes[best]))

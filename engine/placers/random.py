@@ -1,4 +1,4 @@
-"""A uniformly random device for each group. Source: the random baseline of Addanki et al. 2019, section 4."""
+"""Random: a uniformly random device for each group. Source: the random baseline of Addanki et al. 2019, section 4."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Random:
         64,
         1,
         100_000,
-        "placements evaluated at once; the answer does not depend on it, only how often it looks whether to stop",
+        "placements evaluated at once; it changes only how often the method checks for a stop, not its answer",
     )
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class Random:
 
 
 def random_placements(allowed: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """[count, groups]: each group uniformly over the devices where it may be; `allowed` is [groups, devices]."""
+    """[count, groups] placements, each group uniform over the devices where it may be; `allowed` [groups, devices]."""
     choices = np.cumsum(allowed, axis=1)
     drawn = np.floor(rng.random((count, len(allowed))) * choices[:, -1]).astype(np.int64)
     return np.asarray((choices[None, :, :] <= drawn[:, :, None]).sum(axis=2), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""All placers, a row each, imported on first use. A new method is one file and one row here."""
+"""All placers, one row each, imported on first use. A new method is one file and one row here."""
 
 import dataclasses
 import importlib
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A row of the registry: for forms, documents and `python -m engine methods`."""
+    """A row of the registry, used by forms, documents and `python -m engine methods`."""
 
     name: str
     label: str
     path: str
-    """dotted, of its class"""
+    """dotted path of its class"""
     presets: tuple[str, ...] = ()
     """names for the setting `preset`, the default first; empty where the method has none"""
     deterministic: bool = False
-    """whether it draws nothing at random: with every seed the same placements, so a comparison runs it with one"""
+    """whether every seed gives the same placements, so that a comparison runs it with one seed"""
     takes_policy: bool = False
     """whether a run of it may begin from a trained policy"""
 
     @property
     def policy_preset(self) -> str:
-        """Of its presets the one with which it may; empty where it has none, or takes no policy."""
+        """The preset with which it can begin from a policy; empty if it has no presets or takes no policy."""
         return str(OF_A_TRAINING["preset"]) if self.presets and self.takes_policy else ""
 
 
@@ -72,7 +72,7 @@ PLACERS: dict[str, Method] = {
 
 @dataclass(frozen=True, slots=True)
 class _NoSettings:
-    """Of a placer without any."""
+    """The settings of a placer that has none."""
 
 
 def policy_takers() -> list[str]:
@@ -89,7 +89,7 @@ def placer_class(name: str) -> type[Placer]:
 
 
 def make_placer(name: str, settings: Mapping[str, Json], policy: TrainedPolicy | None = None) -> Placer:
-    """A placer of method `name`, `settings` over its defaults, that begins from `policy`.
+    """A placer of method `name` with `settings` over its defaults, which begins from `policy` if one is given.
 
     Raises SettingsError for an unknown name or setting, or a policy that the method does not take.
     """
@@ -110,12 +110,12 @@ def make_method_settings(name: str, given: Mapping[str, Json]) -> "DataclassInst
 
 
 def settings_of(placer: Placer) -> dict[str, Json]:
-    """The settings that `placer` runs with, defaults included: stored with every result."""
+    """The settings that `placer` runs with, defaults included; they are stored with every result."""
     return dataclasses.asdict(settings_dataclass_of(placer))
 
 
 def settings_dataclass_of(placer: Placer) -> "DataclassInstance":
-    """The same as they were made: the placer itself, or what it keeps as `settings`."""
+    """The dataclass of the settings that `placer` runs with: the placer itself, or its attribute `settings`."""
     settings: object = placer if dataclasses.is_dataclass(placer) else getattr(placer, "settings", None)
     if not dataclasses.is_dataclass(settings) or isinstance(settings, type):
         return _NoSettings()

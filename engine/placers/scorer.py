@@ -1,8 +1,8 @@
-"""Evaluations for methods that learn from scores: charged, emitted as episodes, and scored on one scale.
+"""Evaluates placements for methods that learn from scores: each is charged, emitted as an episode and scored.
 
-A score is the step time as a share of the reference time (all groups on the fastest device, without transfers), with
-`memory_penalty` times the missing share of the fullest device's memory on top, and at most `penalised_cap`: Placeto's
-penalty with its defaults. In a ranking every feasible placement stands before every infeasible one.
+A score is the step time as a share of the reference time (all groups on the fastest device, without transfers), plus
+`memory_penalty` times the missing share of the fullest device's memory, at most `penalised_cap`: Placeto's penalty with
+its defaults. A ranking puts every feasible placement before every infeasible one.
 Source: Addanki et al. 2019, section 4.1, for the penalty.
 """
 
@@ -20,7 +20,7 @@ from engine.problem import PlacementProblem
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What a batch is worth."""
+    """The scores of a batch of placements."""
 
     scores: NDArray[np.float64]
     """[batch] the lower the better"""
@@ -30,15 +30,15 @@ class Scored:
     """[batch] bytes on the fullest device"""
 
     def order(self) -> NDArray[np.intp]:
-        """[batch] indices from the best to the worst; the first of equals first."""
+        """[batch] indices from the best to the worst; equals keep their order."""
         return np.lexsort((np.arange(len(self.scores)), self.scores, self.missing))
 
     def taken(self, indices: NDArray[np.intp]) -> "Scored":
-        """Those at `indices`."""
+        """The scores at `indices`."""
         return Scored(self.scores[indices], self.infeasible[indices], self.missing[indices])
 
     def followed_by(self, other: "Scored") -> "Scored":
-        """These, then `other`."""
+        """These scores, followed by `other`."""
         return Scored(
             np.concatenate([self.scores, other.scores]),
             np.concatenate([self.infeasible, other.infeasible]),
@@ -47,7 +47,7 @@ class Scored:
 
 
 class Scorer:
-    """Evaluates batches of one run and knows when it is over."""
+    """Evaluates and scores the batches of one run, and checks whether the run is over."""
 
     def __init__(self, problem: PlacementProblem, should_stop: ShouldStop) -> None:
         self._problem, self._should_stop = problem, should_stop
@@ -62,15 +62,15 @@ class Scorer:
         self._evaluated = 0
 
     def over(self) -> bool:
-        """Whether the budget is spent, or the run is asked to stop; never before something was evaluated."""
+        """Whether the budget is spent or a stop is requested; a stop counts only after the first evaluation."""
         return self._problem.ledger.spent or (self._evaluated > 0 and self._should_stop())
 
     def room(self, wanted: int) -> int:
-        """How many of `wanted` evaluations the budget still has."""
+        """`wanted`, or the number of evaluations left in the budget if that is less."""
         return min(wanted, self._problem.ledger.remaining)
 
     def evaluate(self, placements: NDArray[np.int32]) -> Scored:
-        """Evaluate `placements` [batch, groups], each an episode: no more than there is room for."""
+        """Evaluate `placements` [batch, groups], each as an episode; the batch must not exceed the budget."""
         evaluations = self._problem.evaluate_episodes(placements)
         self._evaluated += len(placements)
         missing = self._problem.missing_bytes(evaluations)

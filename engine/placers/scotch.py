@@ -1,4 +1,4 @@
-"""Scotch: static mapping of the groups onto the devices by recursive bipartitioning, with the Scotch library itself.
+"""Scotch: maps the groups onto the devices by recursive bipartitioning, with the Scotch library itself.
 
 Source: Pellegrini, Roman: Scotch: a software package for static mapping by dual recursive bipartitioning of process and
 architecture graphs, HPCN 1996; the baseline of Addanki et al. 2019 and of Mirhoseini et al. 2017. The library: version
@@ -8,12 +8,11 @@ A vertex is a group, its load the time on its fastest device; an edge's load is 
 devices are a complete graph of processors weighted by their speed; groups with one possible device are fixed vertices.
 
 Deviations: all links count alike; a group that may go to several but not to all devices is mapped freely and then
-moved, where it must be, to the possible device from which and to which most of its bytes flow. Memory does not enter:
-the library knows none.
+moved, if need be, to the possible device that exchanges most bytes with it; memory does not count, since the library
+has no notion of it.
 
-The Scotch library at work, in a child process: it is native code, with one random generator for all who use it.
-
-The child has none of our environment, so that no setting of threads or MPI reaches it; it runs the sequential library.
+The library runs in a child process: it is native code with one global random generator. The child has an empty
+environment, so that no setting of threads or MPI reaches it; it runs the sequential library.
 """
 
 import sys
@@ -32,9 +31,9 @@ from engine.problem import PlacementProblem
 from engine.settings.fields import number, require_allowed
 
 DETERMINISTIC = 0
-"""number of the option: the same answer each time"""
+"""number of the library's option for the same answer each time"""
 FREE = -1
-"""in the place of a device: the vertex may go anywhere"""
+"""stands for a device: the vertex may go anywhere"""
 
 
 def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
@@ -44,15 +43,15 @@ def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Re
     each edge; `processor_weight` [processors]; `fixed` [vertices] a processor or `FREE`; `imbalance`, the share by
     which a load may be off; `seed`. Loads and weights are integers.
     """
-    sys.modules["matplotlib.pyplot"] = None  # type: ignore[assignment]  # the way to say that it is not to be had
+    sys.modules["matplotlib.pyplot"] = None  # type: ignore[assignment]  # makes its import fail
     try:
-        import scotchpy  # would load it, and take seconds to make its cache of fonts anew
+        import scotchpy  # would load matplotlib, which takes seconds to make its cache of fonts
         from scotchpy import common
     except ImportError:
         raise SettingsError(
             "the Scotch library is not installed",
             where="scotch",
-            allowed="a machine for which there is scotchpy64: Linux on x86-64",
+            allowed="a machine that scotchpy64 supports: Linux on x86-64",
             field="method",
         ) from None
 
@@ -89,10 +88,10 @@ def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Re
         graph.map_fixed_compute(mapping, strategy)
     else:
         graph.map_compute(mapping, strategy)
-    found = processor.copy()
+    mapped = processor.copy()
     graph.map_exit(mapping)
     graph.exit()
-    return {"processor": found}, {}
+    return {"processor": mapped}, {}
 
 
 SPEED_UNITS = 1000
@@ -103,10 +102,10 @@ MOST_SEED = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Scotch:
-    """One mapping, evaluated once."""
+    """Makes one mapping and evaluates it."""
 
     imbalance: float = number(
-        0.01, 1e-9, 1.0, "share by which the load of a device may be off its part (the library's own default)"
+        0.01, 1e-9, 1.0, "share by which a device's load may differ from its fair part (the library's own default)"
     )
 
     def __post_init__(self) -> None:
@@ -119,7 +118,7 @@ class Scotch:
         problem.evaluate_episodes(placement[np.newaxis])
 
     def _mapped(self, graph: WeightedGraph, problem: PlacementProblem, seed: int) -> NDArray[np.int64]:
-        """[groups] as the library has it. With one device, or one group, there is nothing to map."""
+        """[groups] the library's mapping; it is not run if each group has one possible device."""
         fixed = np.where(problem.allowed.sum(axis=1) == 1, np.argmax(problem.allowed, axis=1), FREE)
         if problem.device_count == 1 or (fixed != FREE).all():
             return np.where(fixed == FREE, 0, fixed)
@@ -138,7 +137,7 @@ class Scotch:
 
 
 def processor_weights(problem: PlacementProblem) -> NDArray[np.int64]:
-    """[devices] speed, the fastest at `SPEED_UNITS`: by the time of all ops that every device can run."""
+    """[devices] speeds, `SPEED_UNITS` for the fastest, from the total time of the ops that every device can run."""
     times = problem.op_time_us
     everywhere = ~np.isnan(times).any(axis=0)
     total_us = times[:, everywhere].sum(axis=1)
@@ -150,7 +149,7 @@ def processor_weights(problem: PlacementProblem) -> NDArray[np.int64]:
 def _moved_where_allowed(
     mapped: NDArray[np.int64], allowed: NDArray[np.bool_], graph: WeightedGraph
 ) -> NDArray[np.int32]:
-    """[groups] `mapped`, but for groups that may not be there: to the possible device with most of their bytes."""
+    """[groups] `mapped`, but groups that may not be there move to the allowed device with most of their bytes."""
     placement = mapped.copy()
     for group in np.flatnonzero(~allowed[np.arange(len(mapped)), mapped]).tolist():
         held = graph.load_by_device(group, placement, allowed.shape[1])

@@ -1,4 +1,4 @@
-"""The groups as an undirected graph: what they load and what flows between them, in integers."""
+"""The groups as an undirected graph whose vertices and edges have integer loads."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from engine.search.tasks import tasks_of_groups
 from engine.simulator.tables import first_of_each
 
 LOAD_UNITS = 10**9
-"""what all vertices weigh together, and all edges: integers, far below what the library can add up"""
+"""load of all vertices together, and of all edges; as integers far below the library's limit"""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedGraph:
-    """Groups and what flows between them, both ways of each edge."""
+    """The groups and the loads between them; each edge is listed in both directions."""
 
     vertex_load: NDArray[np.int64]
     """[groups]"""
@@ -25,10 +25,10 @@ class WeightedGraph:
     neighbour: NDArray[np.int64]
     """[2 · edges] sorted within a group"""
     edge_load: NDArray[np.int64]
-    """[2 · edges] from 1"""
+    """[2 · edges] at least 1"""
 
     def load_by_device(self, group: int, device_of_group: NDArray[np.int64], devices: int) -> NDArray[np.float64]:
-        """[devices] the load of the edges between `group` and the groups there; `device_of_group` -1 is nowhere."""
+        """[devices] the load of the edges between `group` and the groups on each device; -1 is a group without one."""
         near = slice(self.first_neighbour[group], self.first_neighbour[group + 1])
         placed = device_of_group[self.neighbour[near]] + 1
         loads = self.edge_load[near].astype(np.float64)
@@ -56,7 +56,7 @@ def weighted_graph(problem: PlacementProblem) -> WeightedGraph:
 
 
 def _feedback_bytes(problem: PlacementProblem) -> NDArray[np.float64]:
-    """[feedback edges] bytes of a step, an output counted once an edge, in a loop once a trip."""
+    """[feedback edges] bytes that each moves in a step; an output counts once an edge, in a loop once a trip."""
     graph, costs, grouping = problem.graph, problem.costs, problem.grouping
     groups = problem.group_count
     data = graph.edge_output >= 0
@@ -76,7 +76,7 @@ def _feedback_bytes(problem: PlacementProblem) -> NDArray[np.float64]:
 
 
 def _vertex_loads(problem: PlacementProblem) -> NDArray[np.int64]:
-    """[groups] the time on the fastest possible device, in parts of the whole; 1 each where nothing takes time."""
+    """[groups] the time on the fastest possible device, as a share of `LOAD_UNITS`; 1 each if nothing takes time."""
     fastest_us = tasks_of_groups(problem).time_us.min(axis=1)
     if not fastest_us.any():
         return np.ones(len(fastest_us), np.int64)

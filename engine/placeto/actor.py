@@ -1,4 +1,4 @@
-"""What training needs of a policy, whatever its network."""
+"""The interface between training and a network that is bound to one problem."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,27 +13,27 @@ from engine.placeto.interruption import RaiseIfOver
 
 @dataclass(frozen=True, slots=True)
 class ScoredDecisions:
-    """Log-probabilities of some decisions of a batch, with their gradient."""
+    """Log-probabilities of a part of a batch's decisions, with their gradient."""
 
     log_probabilities: Tensor
-    """[episodes, steps, devices] of this part"""
+    """[episodes, steps, devices]"""
     episodes: slice
     steps: slice
 
 
 class Actor(ABC):
-    """A network on one problem. Sampling and scoring see the same weights until the optimiser changes them."""
+    """A network on one problem. Sampling and scoring use the same weights until the optimiser changes them."""
 
     network: nn.Module
     torch_device: torch.device
 
     @abstractmethod
     def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> Episodes:
-        """Decide the episodes of `plan`; without gradients."""
+        """Decide the episodes of `plan`, without gradients."""
 
     @abstractmethod
     def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
         """Score all decisions again, with gradients, part by part.
 
-        Whoever takes a part must have called backward on it before taking the next, and must take all of them.
+        The caller must call backward on each part before it takes the next, and must take all parts.
         """

@@ -1,7 +1,7 @@
-"""REGAL's policy: a graph network that chooses for each group from where its keys come. Trained as a bandit.
+"""REGAL's policy: a graph network that chooses each group's key distributions and elite bias. Trained as a bandit.
 
 Source: Paliwal et al. 2019 (REGAL), section 3: message passing over the graph, independent choices at every node,
-REINFORCE on what the search came to.
+REINFORCE on the search's result.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ BIASES = len(ELITE_BIASES)
 
 
 class ProposalNetwork(nn.Module):
-    """[groups, devices · DISTRIBUTIONS + BIASES] scores of the choices of each group."""
+    """Scores each group's choices: returns [groups, devices · DISTRIBUTIONS + BIASES]."""
 
     def __init__(self, devices: int, width: int, rounds: int) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class ProposalNetwork(nn.Module):
 
 
 class ProposalActor:
-    """Choices for one graph; at the start all are equally probable."""
+    """The policy for one graph; at the start all choices are equally probable."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class ProposalActor:
         self._optimiser = torch.optim.Adam(self._network.parameters(), lr=learning_rate)
 
     def probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """([groups, devices, DISTRIBUTIONS], [groups, BIASES])."""
+        """The probabilities of the choices: ([groups, devices, DISTRIBUTIONS], [groups, BIASES])."""
         with torch.no_grad():
             distributions, biases = self._logarithms()
         return distributions.exp().double().numpy(), biases.exp().double().numpy()
 
     def sample(self, rng: np.random.Generator) -> Choices:
-        """Choices by their probabilities."""
+        """Draw choices by their probabilities."""
         distributions, biases = self.probabilities()
         return Choices(_drawn(distributions, rng), _drawn(biases, rng))
 
@@ -72,7 +72,7 @@ class ProposalActor:
         return Choices(distributions.argmax(axis=-1), biases.argmax(axis=-1))
 
     def learn(self, choices: Choices, advantage: float) -> None:
-        """One step of REINFORCE: make `choices` likelier if `advantage` is above 0, else less likely."""
+        """Take one step of REINFORCE: make `choices` likelier if `advantage` is above 0, else less likely."""
         distributions, biases = self._logarithms()
         chosen = distributions.gather(-1, torch.from_numpy(choices.distributions)[..., None]).sum()
         chosen = chosen + biases.gather(-1, torch.from_numpy(choices.biases)[..., None]).sum()
@@ -89,7 +89,7 @@ class ProposalActor:
 
 
 def _drawn(probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """[...] an index by its probability from `probabilities` [..., choices]."""
+    """[...] an index drawn by its probability from `probabilities` [..., choices]."""
     upper = np.cumsum(probabilities, axis=-1)
     drawn = rng.random(upper.shape[:-1]) * upper[..., -1]
     return np.asarray((upper <= drawn[..., None]).sum(axis=-1), dtype=np.int64)

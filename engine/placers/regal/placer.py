@@ -1,11 +1,11 @@
-"""REGAL: a graph network proposes, group by group, from where a genetic search draws and crosses its keys.
+"""REGAL: a graph network chooses, for each group, the distributions and the bias with which a genetic search works.
 
 Deviation: the published policy is trained beforehand on many graphs. A run has one graph and its own budget, so here
-`training_share` of the budget goes to short searches, each a bandit's episode: the policy chooses the proposals, the
-search's best score is the reward, compared with the mean of the episodes before; the first of them is the plain search.
-What is left goes to one search with the most probable proposals. A budget too small for that has a plain search alone.
-Keys for the order of ops are left out, as the simulator's order is given. A value marked "ours" is our choice, as what
-we know of the paper gives none. Loads torch only when it trains.
+`training_share` of the budget goes to short searches, each a bandit's episode: the policy chooses the proposals, and
+the reward is the search's best score, compared with the mean of earlier episodes; the first episode is a plain search.
+The rest goes to one search with the most probable proposals. If the budget is too small for that, one plain search gets
+all of it. Keys for the order of ops are left out, since the simulator decides the order. A value marked "ours" is our
+choice, since the parts of the paper that we know give none. Loads torch only when it trains.
 Source: Paliwal, Gimeno, Nair, Li, Lubin, Kohli, Vinyals: REGAL, 2019, arXiv 1905.02494.
 """
 
@@ -24,7 +24,7 @@ from engine.settings.fields import number, require_allowed, whole
 
 @dataclass(frozen=True, slots=True)
 class Regal:
-    """Trains a policy on short searches, then searches with it; about 5,000 evaluations are the published search."""
+    """Trains a policy on short searches, then searches with it; a published search has about 5,000 evaluations."""
 
     population: int = whole(50, 4, 100_000, "vectors of keys in a generation, as in `brkga` (ours)")
     elite_share: float = number(
@@ -35,7 +35,7 @@ class Regal:
     episode_evaluations: int = whole(60, 1, 1_000_000, "evaluations of each search in the training (ours)")
     width: int = whole(32, 1, 1024, "width of a group's embedding in the graph network (ours)")
     message_rounds: int = whole(2, 0, 64, "rounds of message passing in each direction (ours)")
-    learning_rate: float = number(0.03, 1e-9, 1.0, "Adam's (ours)")
+    learning_rate: float = number(0.03, 1e-9, 1.0, "learning rate of Adam (ours)")
     torch_threads: int = machine.torch_threads()
 
     def __post_init__(self) -> None:
@@ -54,9 +54,9 @@ class Regal:
             self._search(choices, problem.ledger.remaining, problem, scorer, rng)
 
     def _trained(self, episodes: int, problem: PlacementProblem, scorer: Scorer, rng: np.random.Generator) -> Choices:
-        """The most probable choices of a policy that learned from so many searches, the plain one among them.
+        """The most probable choices of a policy that learned from `episodes` searches, the plain one included.
 
-        Of fewer, where the training's share of the seconds is over before.
+        There are fewer searches if the training's share of the seconds ends first.
         """
         from engine.placers.regal.actor import ProposalActor
         from engine.placeto.torch_threads import torch_threads  # torch takes seconds to load
@@ -90,6 +90,6 @@ class Regal:
 
 
 def advantage_of(score: float, earlier: list[float]) -> float:
-    """By how many deviations `score` is lower than the mean of the `earlier` ones."""
+    """The number of standard deviations by which `score` is below the mean of the `earlier` scores."""
     deviation = float(np.std([*earlier, score]))
     return (float(np.mean(earlier)) - score) / deviation if deviation > 0 else 0.0

@@ -1,4 +1,4 @@
-"""The proposals among which REGAL's policy chooses: Beta distributions by mean and variance, and elite biases.
+"""The proposals that REGAL's policy chooses from: Beta distributions by mean and variance, and elite biases.
 
 Source: Paliwal et al. 2019 (REGAL), section 3: quantised means and variances, a choice a node. The numbers of levels
 are ours: with 5 the uniform distribution is one of them.
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.placers.brkga import Proposals
 
 LEVELS = 5
-"""of the mean, and of the variance's share of the most that a mean allows: 1/6 to 5/6"""
+"""levels of the mean, and of the variance as a share of the most that the mean allows: 1/6 to 5/6"""
 DISTRIBUTIONS = LEVELS * LEVELS
 UNIFORM = 2 * LEVELS + 1
 """mean 1/2, share 1/3: Beta(1, 1)"""
@@ -23,7 +23,7 @@ USUAL_BIAS = 1
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a policy chose."""
+    """A policy's choices for each group."""
 
     distributions: NDArray[np.int64]
     """[groups, devices] below DISTRIBUTIONS"""
@@ -39,5 +39,5 @@ def proposals_of(choices: Choices) -> Proposals:
 
 
 def plain_choices(groups: int, devices: int) -> Choices:
-    """Those of the plain algorithm."""
+    """The choices of the plain algorithm: uniform keys and the usual bias."""
     return Choices(np.full((groups, devices), UNIFORM, dtype=np.int64), np.full(groups, USUAL_BIAS, dtype=np.int64))

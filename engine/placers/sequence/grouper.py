@@ -1,8 +1,8 @@
-"""A feed-forward grouper puts the groups into super-groups, a sequence network decides a device for each of these.
+"""A feed-forward grouper puts the groups into super-groups; a sequence network decides a device for each of these.
 
-How many super-groups there are is learned: the grouper may leave some empty. Pins are kept by dealing the super-groups
-out to the sets of allowed devices: a group may join those of its own set alone, so that what a super-group's device may
-be does not depend on who joined. A set of one device gets one super-group, the others share the rest by their size.
+The number of super-groups is learned: the grouper may leave some empty. To respect pins, each set of allowed devices
+gets super-groups of its own, which only groups with that set may join; so the allowed devices of a super-group do not
+depend on its members. A set of one device gets one super-group; the other sets share the rest by their size.
 Source: Mirhoseini et al. 2018, section 3, and the authors' public code. Deviations: a ReLU between the grouper's two
 layers, without which they would be one; it sees all of a group's neighbours, as the RNN does, where the public code
 lists the numbers of ten; types and outputs stand in columns of their own,
@@ -33,11 +33,11 @@ from engine.problem import PlacementProblem
 MOST_BY_ITSELF = 256
 SUPER_GROUPS_A_DEVICE = 20
 _MOST_SCORES = 2**24
-"""groups · super-groups of one batch"""
+"""most scores at once: batch · groups · super-groups"""
 
 
 class HierarchicalNetwork(nn.Module):
-    """The two networks that are trained jointly."""
+    """The grouper and the sequence network, which are trained jointly."""
 
     def __init__(
         self, features: int, contents: int, super_groups: int, devices: int, settings: HierarchicalSettings
@@ -48,13 +48,13 @@ class HierarchicalNetwork(nn.Module):
         self.sequence = SequenceNetwork(2 * super_groups + contents, devices, settings)
 
     def group(self, features: Tensor) -> Tensor:
-        """[groups, super-groups] scores."""
+        """[groups, super-groups] the scores of each group's super-groups."""
         scores: Tensor = self.joining(torch.relu(self.reading(features)))
         return scores
 
 
 class HierarchicalModel(SequenceModel):
-    """Grouper and sequence network on one problem."""
+    """The grouper and the sequence network on one problem."""
 
     def __init__(self, problem: PlacementProblem, settings: HierarchicalSettings, rng: np.random.Generator) -> None:
         check_size(problem.group_count)
@@ -89,7 +89,7 @@ class HierarchicalModel(SequenceModel):
         return Sampled(placements, (joined, devices), (of_groups.noise, of_devices.noise))
 
     def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
-        """log p(super-groups) + log p(devices), and the mean entropy of the choices of devices."""
+        """([batch] log p(super-groups) + log p(devices), [] mean entropy of a choice of a device)."""
         joined, devices = sampled.choices
         of_groups, _ = of_chosen(self._grouping(len(joined), sampled.noises[0]), joined)
         encoded = self._hierarchical.sequence.encode(self.embedding(joined))
@@ -101,8 +101,8 @@ class HierarchicalModel(SequenceModel):
     def embedding(self, joined: Tensor) -> Tensor:
         """[batch, super-groups, features] of the super-groups that `joined` [batch, groups] makes.
 
-        How many edges go to each super-group and come from each; counts of op types and sizes of outputs, added up
-        over the members; each row divided by its greatest number plus 1.
+        The features are the numbers of edges to and from each super-group, then the members' sums of op-type counts
+        and output sizes; each row is divided by its greatest number plus 1.
         """
         members = nn.functional.one_hot(joined, self._may_join.shape[1]).to(torch.float32).transpose(1, 2)
         edges = members @ self._adjacency @ members.transpose(1, 2)
@@ -110,16 +110,16 @@ class HierarchicalModel(SequenceModel):
         return rows / (rows.amax(dim=-1, keepdim=True) + 1.0)
 
     def _grouping(self, batch: int, noise: Tensor | None) -> Tensor:
-        """[batch, groups, super-groups] log-probabilities; all episodes see the same but for their noise."""
+        """[batch, groups, super-groups] log-probabilities; the episodes differ only in their noise."""
         scores = self._hierarchical.group(self._features)
         expanded = scores.expand(batch, *scores.shape)
         return log_probabilities(with_noise(expanded, noise, self._settings.noise), self._may_join, 0.0)
 
 
 def dealt_out(allowed: NDArray[np.bool_], wanted: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """([groups, super-groups] who may join which, [super-groups, devices] where these may go).
+    """([groups, super-groups] whether a group may join one, [super-groups, devices] where each may go).
 
-    `wanted` super-groups or fewer; more only where there are more sets of allowed devices.
+    There are at most `wanted` super-groups, or one for each set of allowed devices if there are more sets.
     """
     sets, set_of_group, sizes = np.unique(allowed, axis=0, return_inverse=True, return_counts=True)
     free = sets.sum(axis=1) > 1

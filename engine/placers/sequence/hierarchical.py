@@ -1,8 +1,8 @@
 """Hierarchical placer: a learned grouper over the groups, a sequence-to-sequence placer over its super-groups.
 
-Both are trained jointly, on log p(super-groups) + log p(devices). Presets, and deviations, as those of `rnn.py`; those
-of the grouper stand in `engine/placers/sequence/grouper.py`. What the paper groups are ops, here they are the problem's
-groups.
+Both are trained jointly, on log p(super-groups) + log p(devices). Presets and deviations are those of `rnn.py`; the
+grouper's deviations are in `engine/placers/sequence/grouper.py`. The paper groups ops; here the grouper groups the
+problem's groups.
 Source: Mirhoseini et al.: A hierarchical model for device placement, ICLR 2018.
 """
 
@@ -15,10 +15,10 @@ from engine.settings.making import make_settings
 
 
 class Hierarchical:
-    """Trains grouper and placer on the problem and returns the best placement that it came upon."""
+    """Trains grouper and placer on the problem; the ledger keeps the best placement that they find."""
 
     def __init__(self, **settings: Json) -> None:
-        """`settings` as in `HierarchicalSettings`; `preset` says what the others default to. Raises SettingsError."""
+        """`settings` as in `HierarchicalSettings`; `preset` sets the defaults of the others. Raises SettingsError."""
         self.settings = make_settings("hierarchical", HierarchicalSettings, settings)
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:

@@ -1,4 +1,4 @@
-"""What training needs of a model: placements drawn from it, and their probabilities with a gradient."""
+"""The models that training works on: they draw placements and give their probabilities with a gradient."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from engine.placeto.interruption import RaiseIfOver
 from engine.problem import PlacementProblem
 
 MOST_GROUPS = 4096
-"""one decoding step each, and each attends to all the others"""
+"""each group takes one decoding step that attends to all groups"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +32,30 @@ class Sampled:
 
 
 class SequenceModel(ABC):
-    """Networks on one problem."""
+    """A network on one problem."""
 
     network: nn.Module
 
     @abstractmethod
     def sample(self, batch: int, noisy: bool, rng: np.random.Generator, raise_if_over: RaiseIfOver) -> Sampled:
-        """Draw `batch` placements, without gradients; all chance comes from `rng`."""
+        """Draw `batch` placements, without gradients; all randomness comes from `rng`."""
 
     @abstractmethod
     def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
-        """([batch] of all choices together, [] the mean entropy of a choice of a device), with gradients."""
+        """([batch] log-probability of all choices, [] mean entropy of a choice of a device), with gradients."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a network that reads several graphs knows of any of them."""
+    """The inputs that a network for several graphs has in common for all of them."""
 
     types: tuple[str, ...]
-    """of ops; others count for nothing"""
+    """op types; others are ignored"""
     most_groups: int
 
 
 class RnnModel(SequenceModel):
-    """One device a group, one group after the other in topological order."""
+    """Decides a device for one group after the other, in topological order."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RnnModel(SequenceModel):
         vocabulary: Vocabulary | None = None,
         shared: SequenceNetwork | None = None,
     ) -> None:
-        """With fresh weights from `rng`, or the network `shared`, which another model of the vocabulary has made."""
+        """A model with fresh weights from `rng`, or with the network `shared` of another model of the vocabulary."""
         check_size(problem.group_count)
         self._device = chosen_device(settings.torch_device)
         if vocabulary is None:
@@ -89,7 +89,7 @@ class RnnModel(SequenceModel):
     def greedy_and_sampled(
         self, samples: int, rng: np.random.Generator, raise_if_over: RaiseIfOver
     ) -> NDArray[np.int32]:
-        """[1 + samples, groups] the most probable device group by group, then `samples` drawn placements."""
+        """[1 + samples, groups] the placement of the most probable devices, then `samples` drawn placements."""
         draws = draw(1 + samples, *self._allowed.shape, noisy=False, rng=rng, torch_device=self._device)
         with torch.no_grad():
             encoded = self.network.encode(self._inputs)
@@ -111,7 +111,7 @@ def check_size(groups: int) -> None:
 def draw(
     batch: int, choices: int, options: int, *, noisy: bool, rng: np.random.Generator, torch_device: torch.device
 ) -> Draws:
-    """The chance of `batch` times `choices` among `options`."""
+    """Draw the random numbers for `batch` times `choices` choices among `options`."""
     uniforms = torch.from_numpy(rng.random((batch, choices)))
     if not noisy:
         return Draws(uniforms, None)

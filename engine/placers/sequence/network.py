@@ -1,15 +1,15 @@
-"""A bidirectional LSTM reads a sequence, an LSTM with content attention decides a device for each of its places.
+"""A bidirectional LSTM reads a sequence; an LSTM with content attention decides a device for each of its places.
 
 Source: Mirhoseini et al. 2017, section 3.2, and the authors' public code (additive attention on linearly transformed
 encodings; scores = tanh(score / temperature) · constant; noise on the scores). Deviations of both presets: each gate of
-an LSTM has a learned bias of its own, that of the forget gate begins at 1 (the public code learns one for the forget
-gate alone); the weights of the scores begin a tenth as large as Glorot's, so that the first choices are about even.
+an LSTM has a learned bias of its own, which begins at 1 for the forget gate (the public code learns only a bias of the
+forget gate); the scores' weights begin a tenth as large as Glorot's, so that the first choices are nearly uniform.
 
-What the sequence placers see of a group: types of its ops, bytes of its outputs, its neighbours. No times.
+The inputs describe each group by the types of its ops, the bytes of its outputs and its neighbours. They hold no times.
 
 Source: Mirhoseini et al. 2017, section 3.2 (type, output shapes, adjacency), and the public code of 2018 (counts of
 types, both directions of the adjacency, rows divided by their greatest number plus 1). Deviation: bytes of the outputs
-stand for their shapes, of which costs know nothing; they count by their logarithm, lest they drown the rest.
+stand for their shapes, which costs do not hold; their logarithms are used, so that they do not dominate.
 """
 
 from collections.abc import Sequence
@@ -33,17 +33,17 @@ MOST_OUTPUTS = 5
 
 @dataclass(frozen=True, slots=True)
 class GroupContents:
-    """Groups in topological order."""
+    """The features of the groups, which are in topological order."""
 
     contents: NDArray[np.float32]
-    """[groups, types + MOST_OUTPUTS] how many ops of each type, then log(1 + kB) of the largest outputs as
+    """[groups, types + MOST_OUTPUTS] the number of ops of each type, then log(1 + kB) of the largest outputs as
     shares of the greatest in the graph"""
     adjacency: NDArray[np.float32]
     """[groups, groups] 1 where an edge goes from row to column"""
 
 
 def group_contents(problem: PlacementProblem, types: Sequence[str] | None = None) -> GroupContents:
-    """The groups of `problem`; the types are in alphabetical order, or those given: other ops then count for none."""
+    """The features of the groups of `problem`, with all op types in alphabetical order, or only with `types`."""
     grouping, graph, costs = problem.grouping, problem.graph, problem.costs
     groups = problem.group_count
     columns = {name: column for column, name in enumerate(sorted(set(graph.op_types)) if types is None else types)}
@@ -71,9 +71,9 @@ def _largest(group_of_output: NDArray[np.int32], output_bytes: NDArray[np.int64]
 
 
 def group_embedding(seen: GroupContents, most_groups: int | None = None) -> NDArray[np.float32]:
-    """[groups, 2 · groups + types + MOST_OUTPUTS] rows divided by their greatest number plus 1.
+    """[groups, 2 · groups + types + MOST_OUTPUTS] each row divided by its greatest number plus 1.
 
-    With `most_groups`, as wide as if there were so many: the columns that are missing hold 0.
+    With `most_groups` the rows are as wide as for that number of groups; the added columns hold 0.
     """
     missing = 0 if most_groups is None else most_groups - len(seen.adjacency)
     assert missing >= 0, "more groups than the network reads"
@@ -83,13 +83,13 @@ def group_embedding(seen: GroupContents, most_groups: int | None = None) -> NDAr
 
 
 _SCORES_GAIN = 0.1
-"""of the untrained scores: all devices are about as probable"""
+"""gain of the untrained scores, small so that all devices are about equally probable"""
 _NUMBERS_A_PART = 2**24
-"""numbers of the attention's hidden layer kept at once: beyond, they are computed again for the gradient"""
+"""most numbers of the attention's hidden layer to keep; with more, they are computed again for the gradient"""
 
 
 class Encoded(NamedTuple):
-    """A sequence as read; episodes that read the same one share a batch of 1."""
+    """The encoding of a sequence; episodes with the same sequence share a batch of 1."""
 
     memory: Tensor
     """[batch, places, width]"""
@@ -99,21 +99,21 @@ class Encoded(NamedTuple):
     """[batch, width]"""
 
     def expanded(self, batch: int) -> "Encoded":
-        """The same for `batch` episodes."""
+        """The same encoding for `batch` episodes."""
         return Encoded(*(tensor.expand(batch, *tensor.shape[1:]) for tensor in self))
 
 
 class Draws(NamedTuple):
-    """The chance of a batch, drawn before it is decided."""
+    """The random numbers of a batch, drawn before its choices."""
 
     uniforms: Tensor
-    """[batch, choices] one for each choice"""
+    """[batch, choices] one uniform number for each choice"""
     noise: Tensor | None
     """[batch, choices, options] standard normals, or None for no noise"""
 
 
 class SequenceNetwork(nn.Module):
-    """Inputs [batch, places, features] → a device for each place."""
+    """Decides a device for each place of a sequence [batch, places, features]."""
 
     def __init__(self, features: int, devices: int, settings: RnnSettings) -> None:
         super().__init__()
@@ -139,16 +139,16 @@ class SequenceNetwork(nn.Module):
         )
 
     def attention_weights(self, states: Tensor, memory: Tensor) -> Tensor:
-        """[batch, steps, places] which places each of the decoder's `states` [batch, steps, width] attends to."""
+        """[batch, steps, places] the attention of the decoder's `states` [batch, steps, width] to each place."""
         hidden = torch.tanh(self.of_query(states)[:, :, None, :] + memory[:, None, :, :])
         return torch.softmax(self.attention(hidden)[..., 0], dim=-1)
 
     def sample(
         self, encoded: Encoded, allowed: Tensor, draws: Draws, raise_if_over: RaiseIfOver, *, greedy: bool = False
     ) -> Tensor:
-        """[batch, places] devices, decided one place after the other; `allowed` is [places, devices].
+        """[batch, places] devices, decided place by place; `allowed` is [places, devices].
 
-        `greedy` takes the most probable devices in the batch's first row.
+        With `greedy` the batch's first row takes the most probable devices.
         """
         batch, places = draws.uniforms.shape
         memory, hidden, cell = encoded.expanded(batch)
@@ -169,7 +169,7 @@ class SequenceNetwork(nn.Module):
     def log_probability(
         self, encoded: Encoded, allowed: Tensor, noise: Tensor | None, chosen: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """[batch] of all the devices `chosen` [batch, places] together, each after the ones before it; [] entropy."""
+        """([batch] log-probability of all devices in `chosen` [batch, places], [] mean entropy of a choice)."""
         memory, hidden, cell = encoded.expanded(len(chosen))
         start = torch.full_like(chosen[:, :1], self._devices)
         before = self.device_embedding[torch.cat([start, chosen[:, :-1]], dim=1)]
@@ -178,7 +178,7 @@ class SequenceNetwork(nn.Module):
         return of_chosen(scored, chosen)
 
     def _log_probabilities(self, states: Tensor, memory: Tensor, allowed: Tensor, noise: Tensor | None) -> Tensor:
-        """[batch, steps, devices] after the decoder's `states` [batch, steps, width]."""
+        """[batch, steps, devices] log-probabilities from the decoder's `states` [batch, steps, width]."""
         context = self._context(states, memory)
         scores = self.scores(torch.cat([states, context], dim=-1)) / self._settings.temperature
         if self._settings.tanh_constant > 0:
@@ -186,7 +186,7 @@ class SequenceNetwork(nn.Module):
         return log_probabilities(with_noise(scores, noise, self._settings.noise), allowed, 0.0)
 
     def _context(self, states: Tensor, memory: Tensor) -> Tensor:
-        """[batch, steps, width] the memory as attended to, in parts of the steps that bound what is kept."""
+        """[batch, steps, width] the attended memory, computed in parts of the steps to bound the kept numbers."""
         steps_a_part = max(1, _NUMBERS_A_PART // memory.numel())
         if states.shape[1] <= steps_a_part:
             return self._attended(states, memory)
@@ -211,7 +211,7 @@ def _at(noise: Tensor | None, place: int) -> Tensor | None:
 
 
 def with_noise(scores: Tensor, noise: Tensor | None, deviation: float) -> Tensor:
-    """`scores` [batch, steps, options] plus `noise` of `deviation` root mean squares of the scores of a step."""
+    """`scores` [batch, steps, options] plus `noise`, scaled by `deviation` root mean squares of a step's scores."""
     if noise is None:
         return scores
     size = scores.detach().square().mean(dim=(0, 2), keepdim=True).sqrt()
@@ -219,9 +219,9 @@ def with_noise(scores: Tensor, noise: Tensor | None, deviation: float) -> Tensor
 
 
 def drawn(logarithms: Tensor, uniforms: Tensor, *, first_greedy: bool = False) -> Tensor:
-    """[rows] an option by its probability from `logarithms` [rows, options]; never one of probability 0.
+    """[rows] an option drawn by its log-probability in `logarithms` [rows, options]; never one of probability 0.
 
-    `first_greedy` takes the most probable one in the first row.
+    With `first_greedy` the first row takes the most probable option.
     """
     greedy = np.zeros(len(logarithms), dtype=np.bool_)
     greedy[:1] = first_greedy
@@ -232,7 +232,7 @@ def drawn(logarithms: Tensor, uniforms: Tensor, *, first_greedy: bool = False) -
 def initialise(network: nn.Module, rng: np.random.Generator, torch_device: torch.device) -> None:
     """Fill a network made on the `meta` device from `rng`: matrices as Glorot and Bengio 2010, forget biases 1.
 
-    Those of the scores are smaller, so that the first placements are about uniform.
+    The scores' matrices are smaller, so that the first placements are nearly uniform.
     """
     network.to_empty(device=torch_device)
     for name, parameter in network.named_parameters():

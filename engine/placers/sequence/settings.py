@@ -1,4 +1,4 @@
-"""Settings of the sequence placers: a sentence a field, presets by name. Free of torch."""
+"""Settings of the sequence placers, with a sentence a field and presets. Does not load torch."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from engine.settings.fields import choice, number, require_allowed, switch, whol
 
 @dataclass(frozen=True, slots=True)
 class RnnSettings:
-    """What can be set. The defaults are the preset `fast`; `paper` is the published form, named in brackets.
+    """Settings of the RNN. The defaults are the preset `fast`; `paper` is the published form, named in brackets.
 
     Source of the published values: Mirhoseini et al. 2017, section 3, and, where that is silent, the hyperparameters
     of TensorFlow's `grappler/hierarchical_controller.py`, the authors' public code.
@@ -28,22 +28,24 @@ class RnnSettings:
         5.0,
         0.0,
         1e3,
-        "bounds the devices' scores: tanh(score) times this (published: 1, so that of two devices neither is ever "
-        "chosen with a probability above 0.88); 0 for no bound",
+        "bounds the devices' scores: tanh(score) times this (published: 1, which limits the probability of one of two "
+        "devices to 0.88); 0 for no bound",
         paper=1.0,
     )
     noise: float = number(
         0.0,
         0.0,
         100.0,
-        "deviation of the noise on the scores while it lasts, in root mean squares of the scores (published: 0.5)",
+        "standard deviation of the noise on the scores, in root mean squares of the scores (published: 0.5)",
         paper=0.5,
     )
     noise_updates: int = whole(750, 0, 10**9, "updates after which the noise stops (published: 750)")
     batch_episodes: int = whole(
         8, 1, 4096, "placements sampled with the same weights, one update each batch (published: 4 to 8 workers)"
     )
-    learning_rate: float = number(3e-3, 1e-9, 1.0, "Adam's, at the start (published code: 0.1)", paper=0.1)
+    learning_rate: float = number(
+        3e-3, 1e-9, 1.0, "learning rate of Adam at the start (published code: 0.1)", paper=0.1
+    )
     learning_rate_decay: float = number(
         0.95, 1e-3, 1.0, "factor on the learning rate at each step of its decay (published: 0.95)"
     )
@@ -69,7 +71,7 @@ class RnnSettings:
         10.0,
         1e-6,
         1e6,
-        "step time, in reward units, at which a placement that lacks memory counts (published: 100 seconds)",
+        "step time, in reward units, that a placement without enough memory counts as (published: 100 seconds)",
         paper=100.0,
     )
     normalise_advantages: bool = switch(
@@ -79,8 +81,8 @@ class RnnSettings:
         6.0,
         0.0,
         1e3,
-        "weight of the devices' mean entropy at the start, a bonus against settling too soon; falls linearly to 0 "
-        "as the budget is spent (published: 0)",
+        "weight of the devices' mean entropy at the start, a bonus that keeps the policy from settling too soon; it "
+        "falls linearly to 0 as the budget is spent (published: 0)",
         paper=0.0,
     )
     learn_failed_updates: int = whole(
@@ -95,7 +97,7 @@ class RnnSettings:
 
 @dataclass(frozen=True, slots=True)
 class HierarchicalSettings(RnnSettings):
-    """Those of the RNN and the grouper's.
+    """Settings of the hierarchical placer: those of the RNN, and the grouper's.
 
     Source of the published values: Mirhoseini et al. 2018, section 3, and the public code named above.
     """
@@ -105,10 +107,10 @@ class HierarchicalSettings(RnnSettings):
         30.0,
         0.0,
         1e3,
-        "how much larger than Glorot's the grouper's last weights begin: a grouper that draws anew each time "
-        "where every group goes teaches its placer nothing (published code: 1)",
+        "factor on Glorot's scale for the grouper's last weights at the start: a grouper that scatters the groups "
+        "anew in each draw teaches its placer nothing (published code: 1)",
         paper=1.0,
     )
     super_groups: int = whole(
-        0, 0, 4096, "the most super-groups, as many as the grouper may use; 0 for 20 a device, at most 256 (published)"
+        0, 0, 4096, "most super-groups that the grouper may use; 0 for 20 a device, at most 256 (published)"
     )

@@ -1,4 +1,4 @@
-"""REINFORCE on √(step time) with a moving-average baseline: draw a batch, evaluate it, learn from it, until the end.
+"""REINFORCE on √(step time) with a moving-average baseline: draws, evaluates and learns batch by batch.
 
 Source: Mirhoseini et al. 2017, section 3.1, and the authors' public code.
 """
@@ -20,13 +20,13 @@ from engine.problem import PlacementProblem
 
 
 class MovingAverage:
-    """b ← decay · b + (1 − decay) · mean cost of the batch."""
+    """A moving average of costs: b ← decay · b + (1 − decay) · mean cost of the batch."""
 
     def __init__(self, decay: float, start: float | None) -> None:
         self._decay, self.value = decay, start
 
     def differences(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """[batch] by how much `costs` are above the average; before there is one, above their own mean."""
+        """[batch] `costs` minus the average, or minus their own mean before the first batch was added."""
         return costs - (costs.mean() if self.value is None else self.value)
 
     def add(self, costs: NDArray[np.float64]) -> None:
@@ -35,7 +35,7 @@ class MovingAverage:
 
 
 class SequenceTraining:
-    """One training of one model; made, then run once."""
+    """One training of one model, to be run once."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class SequenceTraining:
         should_stop: ShouldStop,
         optimiser: Optimiser | None = None,
     ) -> None:
-        """With an Adam of its own, or with the `optimiser` of all models that share a network."""
+        """A training with its own Adam, or with the `optimiser` of all models that share a network."""
         self._problem, self._model, self._settings, self._rng = problem, model, settings, rng
         self._should_stop = should_stop
         self._graph = group_graph(problem)
@@ -58,7 +58,7 @@ class SequenceTraining:
         self._updates = 0
 
     def run(self) -> None:
-        """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
+        """Train until the ledger is spent or a stop is requested, but evaluate at least one placement."""
         with torch_threads(self._settings.torch_threads):
             try:
                 self.run_batch()
@@ -69,7 +69,7 @@ class SequenceTraining:
                     self._problem.evaluate_episodes(fastest_device_placement(self._graph)[None, :])
 
     def run_batch(self) -> None:
-        """Draw, evaluate and, unless that was the last of the budget, learn."""
+        """Draw a batch, evaluate it and, unless it spent the budget, learn from it."""
         settings = self._settings
         batch = min(settings.batch_episodes, self._problem.ledger.remaining)
         noisy = settings.noise > 0 and self._updates <= settings.noise_updates
@@ -91,7 +91,7 @@ class SequenceTraining:
         self._updates += 1
 
     def _update(self, sampled: Sampled, weights: NDArray[np.float64]) -> None:
-        """One step down Σ weights · log-probability − entropy bonus.
+        """Take one descent step on Σ weights · log-probability − entropy bonus.
 
         Raises SettingsError for a gradient that is not finite.
         """
@@ -106,6 +106,6 @@ class SequenceTraining:
 
 
 def learning_rate(settings: RnnSettings, updates: int) -> float:
-    """Of the update after `updates`: constant, then falling in steps."""
+    """The learning rate of the update after `updates`: constant, then falling in steps."""
     late = max(0, updates - settings.decay_start_updates)
     return settings.learning_rate * settings.learning_rate_decay ** (late // settings.decay_every_updates)

@@ -1,8 +1,8 @@
-"""Spotlight's policy: a placement as a row of stages, one a group, each decided after all stages before it.
+"""Spotlight's policy: decides a placement stage by stage, one stage a group, each after all stages before it.
 
-A bidirectional LSTM reads the groups in topological order; an LSTM goes through the stages with the device of the stage
-before, attends to what was read, and gives a softmax over the devices. Trained by PPO with a penalty on the divergence
-from the policy that sampled.
+A bidirectional LSTM reads the groups in topological order; a second LSTM goes through the stages with the device of the
+stage before, attends to the first one's outputs, and gives a softmax over the devices. Trained by PPO with a penalty on
+the divergence from the policy that sampled.
 Source: Gao, Chen, Li: Spotlight, ICML 2018; Schulman et al. 2017, section 4, for the adapted penalty.
 """
 
@@ -21,19 +21,19 @@ from engine.placeto.optimiser import Optimiser
 
 
 class StageNetwork(nn.Module):
-    """Scores of the devices at each stage."""
+    """Scores the devices at each stage."""
 
     def __init__(self, features: int, devices: int, width: int) -> None:
         super().__init__()
         self.encoder = nn.LSTM(features, width, bidirectional=True)
         self.previous = nn.Linear(devices + 1, width)
-        """of the device of the stage before, or of none"""
+        """embedding of the device of the stage before, or of no device"""
         self.decoder = nn.LSTM(3 * width, width, batch_first=True)
         self.query = nn.Linear(width, 2 * width)
         self.scores = nn.Linear(3 * width, devices)
 
     def encode(self, features: Tensor) -> Tensor:
-        """[groups, 2 · width] from `features` [groups, features]."""
+        """Read `features` [groups, features]; returns the encodings [groups, 2 · width]."""
         encoded: Tensor = self.encoder(features)[0]
         return encoded
 
@@ -52,12 +52,12 @@ class StageNetwork(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Ascent:
-    """How a batch is learned from."""
+    """The settings of an update from a batch."""
 
     steps: int
     learning_rate: float
     kl_aim: float
-    """mean divergence of a stage, to which the penalty's weight is adapted"""
+    """aim for the mean divergence of a stage; the penalty's weight adapts to it"""
     gradient_norm: float
     """the gradient's global norm is clipped to this"""
 
@@ -74,10 +74,10 @@ class StageActor:
         _initialise(self._network, width, rng)
         self._optimiser = Optimiser(self._network, ascent.learning_rate)
         self.kl_weight = 1.0
-        """of the penalty"""
+        """weight of the penalty"""
 
     def sample(self, count: int, rng: np.random.Generator, should_stop: ShouldStop) -> NDArray[np.int32] | None:
-        """[count, groups] placements, stage after stage; None if `should_stop` answers yes in between."""
+        """Draw placements [count, groups] stage by stage; returns None if a stop is requested meanwhile."""
         groups = len(self._features)
         uniforms, certain = rng.random((groups, count)), np.zeros(count, dtype=np.bool_)
         placements = np.zeros((count, groups), dtype=np.int32)
@@ -94,10 +94,10 @@ class StageActor:
         return placements
 
     def learn(self, placements: NDArray[np.int32], advantages: NDArray[np.float64]) -> float:
-        """Ascent on E[Σ_t π(d_t)/π_old(d_t) · A] − w · Σ_t KL(π_old ‖ π) as means over stages, and then w adapted.
+        """Ascend E[Σ_t π(d_t)/π_old(d_t) · A] − w · Σ_t KL(π_old ‖ π), both as means over stages, then adapt w.
 
-        `placements` [batch, groups] were sampled from the present policy, `advantages` is [batch]. Returns the mean KL
-        divergence of a stage that came of it. Raises SettingsError if the gradient is no longer finite.
+        `placements` [batch, groups] were sampled from the present policy, `advantages` is [batch]. Returns the
+        resulting mean KL divergence of a stage. Raises SettingsError if the gradient is no longer finite.
         """
         chosen = index_tensor(placements, self._features.device)[..., None]
         weights = torch.from_numpy(advantages.astype(np.float32))[:, None]
@@ -133,24 +133,24 @@ class StageActor:
         self.kl_weight = float(np.clip(self.kl_weight, *WEIGHT_RANGE))
 
     def _one_hot(self, devices: NDArray[np.integer]) -> Tensor:
-        """[..., devices + 1]; the last column stands for none."""
+        """[..., devices + 1] one-hot rows of `devices`; the last column stands for no device."""
         return torch.from_numpy(np.eye(self._devices + 1, dtype=np.float32)[devices])
 
 
 def stage_features(graph: GroupGraph) -> NDArray[np.float32]:
-    """[groups, features] Placeto's features of each group, then its row and its column of the adjacency matrix."""
+    """[groups, features] Placeto's features of each group, then its row and column of the adjacency matrix."""
     adjacency = np.zeros((graph.group_count, graph.group_count), dtype=np.float32)
     adjacency[graph.edge_source, graph.edge_target] = 1.0
     return np.concatenate([group_features(graph), adjacency, adjacency.T], axis=1)
 
 
 def _divergence(old: Tensor, new: Tensor) -> Tensor:
-    """The mean over stages of KL(old ‖ new), both logarithms [batch, groups, devices]."""
+    """The mean over stages of KL(old ‖ new); both are log-probabilities [batch, groups, devices]."""
     return (old.exp() * (old - new)).sum(dim=-1).mean()
 
 
 def _initialise(network: nn.Module, width: int, rng: np.random.Generator) -> None:
-    """Every parameter uniform in ±1/√width, from `rng` and never from torch's global generator."""
+    """Draw every parameter uniformly from ±1/√width, with `rng` and never with torch's global generator."""
     network.to_empty(device="cpu")
     for parameter in network.parameters():
         drawn = rng.uniform(-(width**-0.5), width**-0.5, tuple(parameter.shape)).astype(np.float32)

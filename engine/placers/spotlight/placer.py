@@ -1,9 +1,9 @@
-"""Spotlight: placing as a decision process of many stages, one a group, learned by proximal policy optimisation.
+"""Spotlight: places as a decision process of many stages, one a group, learned by proximal policy optimisation.
 
-What is evaluated at the end is the reward of all stages. Deviations: groups are described by Placeto's features (times,
-bytes, degrees, longest ways) and their adjacency, not by embeddings of types and shapes; advantages are divided by
-their deviation; missing memory counts as in Placeto. A value marked "ours" is our choice, as what we know of the paper
-gives none: that holds for all of them. Loads torch only when it places.
+The score of the finished placement is the reward of all stages. Deviations: groups are described by Placeto's features
+(times, bytes, degrees, longest paths) and their adjacency, not by embeddings of types and shapes; advantages are
+divided by their deviation; missing memory counts as in Placeto. All values are marked "ours": they are our choice,
+since the parts of the paper that we know give none. Loads torch only when it places.
 Source: Gao, Chen, Li: Spotlight: optimizing device placement for training deep neural networks, ICML 2018.
 """
 
@@ -19,24 +19,24 @@ from engine.settings import machine
 from engine.settings.fields import number, require_allowed, whole
 
 MOST_GROUPS = 1024
-"""one decoding step each, and each attends to all the others: memory grows with their square"""
+"""each group takes one decoding step that attends to all groups, so memory grows with their square"""
 
 
 @dataclass(frozen=True, slots=True)
 class Spotlight:
-    """Samples a batch, evaluates it, learns from it, until the budget is spent."""
+    """Samples batches, evaluates them and learns from them until the budget is spent."""
 
     samples: int = whole(20, 2, 4096, "placements sampled between two updates (ours)")
     ppo_steps: int = whole(4, 0, 1000, "ascent steps in each update (ours)")
-    learning_rate: float = number(3e-3, 1e-9, 1.0, "Adam's (ours)")
+    learning_rate: float = number(3e-3, 1e-9, 1.0, "learning rate of Adam (ours)")
     kl_aim: float = number(
         0.03,
         1e-9,
         100.0,
-        "mean KL divergence of a stage in one update, to which the penalty's weight is adapted (ours)",
+        "aim for a stage's mean KL divergence in one update; the penalty's weight adapts to it (ours)",
     )
     gradient_norm: float = number(1.0, 1e-6, 1e6, "the gradient's global norm is clipped to this (ours)")
-    width: int = whole(64, 1, 1024, "of the LSTMs (ours)")
+    width: int = whole(64, 1, 1024, "width of the LSTMs (ours)")
     torch_threads: int = machine.torch_threads()
 
     def __post_init__(self) -> None:

@@ -78,7 +78,10 @@ def test_what_is_told_is_what_counts(name: str, given: dict[str, Any]) -> None:
             "normalise_advantages=false; allowed: true, false; whether a batch's advantages are divided by their root "
             "mean square (published: false)",
         ),
-        (["m_sct"], "iterations=50000; allowed: an integer from 1 to 1000000000; of the simplex method, at most"),
+        (
+            ["m_sct"],
+            "iterations=50000; allowed: an integer from 1 to 1000000000; most iterations of the simplex method",
+        ),
         (
             ["training"],
             "samples=16; allowed: an integer from 0 to 4096; passes sampled on a held-out graph beside the greedy one",
@@ -100,13 +103,13 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
             "name": "threshold",
             "default": 0.5,
             "allowed": "a number from 0 to 0.5",
-            "sentence": "an edge whose x lies below is one to a favourite child",
+            "sentence": "an edge leads to a favourite child if its x is below this",
         },
         {
             "name": "iterations",
             "default": 50000,
             "allowed": "an integer from 1 to 1000000000",
-            "sentence": "of the simplex method, at most",
+            "sentence": "most iterations of the simplex method",
         },
     ]
     assert main(["settings", "--json"]) == 0
@@ -167,14 +170,14 @@ def test_the_command_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> No
         "type": "object",
         "properties": {
             "threshold": {
-                "description": "an edge whose x lies below is one to a favourite child",
+                "description": "an edge leads to a favourite child if its x is below this",
                 "type": "number",
                 "minimum": 0.0,
                 "maximum": 0.5,
                 "default": 0.5,
             },
             "iterations": {
-                "description": "of the simplex method, at most",
+                "description": "most iterations of the simplex method",
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 10**9,
