@@ -22,7 +22,7 @@ class Experiment(Measuring):
     folder: Path = Path("docs/results")
     """where it writes"""
     scoped: bool = False
-    """whether `--set` makes it smaller: experiments/policies/scope.py"""
+    """whether `--set` can make it smaller: experiments/policies/scope.py"""
 
 
 EXPERIMENTS = {
@@ -40,18 +40,18 @@ EXPERIMENTS = {
     "zoo": Experiment("experiments.zoo_table:run", "minutes", folder=Path("docs")),
     "zoo_samples": Experiment("experiments.zoo_samples:run", "a quarter of an hour"),
 }
-"""each writes into a folder, reports its progress, and returns a text"""
+"""each writes into a folder, reports its progress, and returns its page"""
 SCOPED = tuple(name for name, experiment in EXPERIMENTS.items() if experiment.scoped)
 FOLDERS = " and ".join(name for name, experiment in EXPERIMENTS.items() if experiment.folder == Path("docs"))
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one experiment and return its exit status, as those of `python -m engine`."""
+    """Run one experiment and return its exit status, the same as those of `python -m engine`."""
     return run_parsed(make_parser().parse_args(arguments))
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Of the one command."""
+    """The parser of the command."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
         description="Makes the tables and figures of docs/ again.",

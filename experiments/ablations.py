@@ -1,7 +1,8 @@
-"""What the parts of Placeto are worth: the published network beside simpler ones, both rewards, the shared head.
+"""The effect of Placeto's parts: the published network beside simpler ones, both rewards, the shared head.
 
-`python -m experiments ablations` writes docs/results/ablations.{md,json}, anew after each seed. On graphs of the
-family nmt, as the paper's own ablations. Source of the paper's figures: Addanki et al., NeurIPS 2019, section 4.4.
+`python -m experiments ablations` writes docs/results/ablations.{md,json} and renews them after each seed. It uses
+graphs of the family nmt, like the paper's own ablations. Source of the paper's figures: Addanki et al., NeurIPS 2019,
+section 4.4.
 """
 
 import dataclasses
@@ -27,7 +28,7 @@ from experiments.pages import ReportLine, left_rule, table_line, write_page, wri
 COMMAND = "python -m experiments ablations"
 FAMILY_CACHE = Path(".cache") / "families"
 SMALLEST = 1
-"""so many of the family's test graphs, those with the fewest ops"""
+"""number of test graphs of the family that are used: those with the fewest ops"""
 GROUPS = 40
 CLUSTER = "2xK80"
 SEEDS = (0, 1, 2, 3, 4)
@@ -35,10 +36,10 @@ CHILDREN = 2
 """seeds trained at a time"""
 EARLY, SOME, MANY = 1000, 4000, 20_000
 """evaluations; the paper's networks had 20,400 for such a graph. With the terminal reward each evaluation is a whole
-episode of the network, so the published one has no more than EARLY with it"""
+episode of the network, so the published network has only EARLY with it"""
 PUBLISHED: dict[str, Json] = {"preset": "paper", "reward_unit": "reference", "entropy_weight": 0.02}
-"""the published entropy weight, 1 for rewards of hundredths of a second, leaves the policy to chance until its last
-tenth; its schedule is for everyone to tune"""
+"""the published entropy weight is 1; with rewards of hundredths of a second it keeps the policy random until its last
+tenth, so this weight is smaller"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,13 @@ class Variant:
     label: str
     settings: dict[str, Json]
     evaluations: int = MANY
-    """of each training; all rates fall over them"""
+    """of each training; learning rate and entropy weight fall over them"""
     paper_worse: str = ""
-    """how much worse than the published network it is in the paper"""
+    """how much worse than the published network it is according to the paper"""
 
 
 NETWORK = "published network"
-"""with each number of evaluations the line that the others with as many are compared with"""
+"""the label of the reference line for each number of evaluations"""
 VARIANTS = (
     Variant(NETWORK, PUBLISHED),
     Variant("simple partitioner", {**PUBLISHED, "network": "simple_partitioner"}, paper_worse="about 13 %"),
@@ -74,13 +75,13 @@ VARIANTS = (
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """One training. Step times as shares of one device's."""
+    """One training. Step times are relative to one device's."""
 
     graph: str
     seed: int
     variant: str
     evaluations: int
-    """that it had"""
+    """its budget"""
     early: float
     """best after EARLY evaluations"""
     best: float
@@ -172,10 +173,10 @@ def page(found: Sequence[Trained]) -> str:
 `{COMMAND}`; Placeto Explorer {VERSION}; {", ".join(graphs)} of the family nmt, {GROUPS} groups, {CLUSTER},
 seeds {seeds}.
 
-Step times as shares of one device's, the mean over graphs and seeds with the range in brackets: the best placement
-found after {EARLY:,} evaluations and after all, and what the policy itself does at the end, the mean of the last tenth
-of its episodes. Worse: than the published network with as many evaluations and the same seeds. The published networks
-have {given}, but for the line that says otherwise.
+Step times relative to one device's, the mean over graphs and seeds with the range in brackets: the best placement found
+after {EARLY:,} evaluations and after all, and the mean of the last tenth of the policy's episodes. "Worse" compares
+with the published network at the same evaluations and seeds. The published networks have {given}, except for the line
+"as published".
 """
     lines = [
         f"| variant | evaluations | trainings | after {EARLY:,} | after all | last episodes | episodes | worse "

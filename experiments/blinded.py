@@ -1,4 +1,4 @@
-"""Networks that see less, or less clearly, than the shared head: what would their features be missed for?"""
+"""Trains shared heads without some features, or with features that are not standardised."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from engine.placeto.shared_head_actor import fresh_network
 
 @contextmanager
 def blinded(columns: tuple[int, ...]) -> Iterator[None]:
-    """Whatever policy is trained here never learns a weight for `columns` of the device view (`DEVICE_FEATURES`)."""
+    """Policies trained in this context keep zero weights for `columns` of the device view (`DEVICE_FEATURES`)."""
     from engine.policies import learner
 
     def blind(*arguments: Any) -> SharedHead:
@@ -30,7 +30,7 @@ def blinded(columns: tuple[int, ...]) -> Iterator[None]:
 
 @contextmanager
 def features_as_they_come() -> Iterator[None]:
-    """Policies are trained, and used, with a group's features in their own units."""
+    """Policies in this context are trained and used with a group's features in their own units."""
     with mock.patch.object(features, "USUAL", np.tile((0.0, 1.0), (features.GROUP_FEATURES, 1))):
         yield
 

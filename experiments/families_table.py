@@ -1,4 +1,4 @@
-"""The families in figures: size, step time, what placing brings, and how long they take to build.
+"""The families in figures: size, step time, the gain of placing, and the time to build them.
 
 `python -m experiments families` writes docs/families.md; every figure in it comes from here.
 """
@@ -37,7 +37,7 @@ CHILD_LIMITS = Limits(memory_bytes=12 * 1024**3, seconds=600.0)
 
 @dataclass(frozen=True, slots=True)
 class GraphFigures:
-    """What is said of one graph."""
+    """The figures of one graph."""
 
     ops: int
     edges: int
@@ -46,14 +46,14 @@ class GraphFigures:
     step_time_us: float
     """of a step on one `KIND`"""
     peak_bytes: int
-    """there"""
+    """on that device"""
     found_share: tuple[float, ...]
-    """[CLUSTERS] step time found by the search, over that on one device"""
+    """[CLUSTERS] step time found by the search, relative to one device's"""
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyFigures:
-    """What is said of a family."""
+    """The figures of a family."""
 
     name: str
     train: int
@@ -63,7 +63,7 @@ class FamilyFigures:
     cpu_seconds: float
     """of all its children together"""
     load: float
-    """the machine's when that was done: processes that wanted a core, mean of the last minute"""
+    """the machine's load then: processes that wanted a core, mean of the last minute"""
     graphs: tuple[GraphFigures, ...]
     stages: dict[str, float]
     """CPU seconds of each stage of preparing its first member, in a child of its own"""
@@ -75,7 +75,7 @@ def run(folder: Path, report: ReportLine, count: int = api.FAMILY_COUNT) -> str:
 
 
 def time_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
-    """Texts: CPU seconds of each stage of preparing the member that `order` tells."""
+    """CPU seconds of each stage of preparing the member that `order` names."""
     begun: list[tuple[str, float]] = []
     prepared_bytes(order, folder, lambda stage: begun.append((stage, time.process_time())))
     ends = [moment for _, moment in begun[1:]] + [time.process_time()]
@@ -108,7 +108,7 @@ def _figures(name: str, report: ReportLine, count: int) -> FamilyFigures:
 
 
 def _cpu_seconds_of_children() -> float:
-    """Of those that have ended."""
+    """CPU seconds of all children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -140,7 +140,7 @@ def _page(figures: Sequence[FamilyFigures]) -> str:
 
 
 def _drawn() -> dict[str, object]:
-    """What the text says of the draws."""
+    """The ranges of the random choices, for the text."""
     return {
         "nmt_steps": f"{draws.NMT_STEPS.start} to {draws.NMT_STEPS.stop - 1}",
         "nmt_batches": _listed(draws.NMT_BATCHES),
@@ -216,9 +216,9 @@ Graphs that are alike, to train a policy on some and to test it on others:
 
     python -m engine build nmt|ptb|cifar10 --out FOLDER [--count 32] [--seed 0]
 
-writes `nmt-00.pb`, `nmt-01.pb`, ... and `family.json`, which says of each graph what was drawn and whether it is one to
-train on or one to test with. Each is a full training step (forward, gradients, update) of a model of the
-[zoo](zoo.md), and every cost can be estimated. Ops are grouped to 128, of `nmt` to 160, as in Placeto's experiments.
+writes `nmt-00.pb`, `nmt-01.pb`, ... and `family.json`, which lists each graph's random choices and whether it is for
+training or for testing. Each graph is a full training step (forward, gradients, update) of a model of the
+[zoo](zoo.md), and every cost can be estimated. Ops form 128 groups, those of `nmt` 160, as in Placeto's experiments.
 `python -m engine build ptb --out graph.pb --set NAME=VALUE ...` builds a single graph from its settings.
 
 ## What is drawn
@@ -226,36 +226,37 @@ train on or one to test with. Each is a full training step (forward, gradients, 
 - **nmt**: unrolled length {nmt_steps} and batch {nmt_batches}, each pair at most once,
   so that there are at most {nmt_most} graphs. The rest is the zoo's NMT with 2 layers.
 - **ptb**: a recurrent cell of {ptb_nodes} nodes; each takes any earlier node and has identity, sigmoid, tanh or ReLU
-  before its highway gate. In all: {ptb_steps} steps, ENAS's batch {ptb.batch}, {ptb.units} units, {vocabulary} words.
-- **cifar10**: a normal and a reduction cell of {blocks} blocks each; a block takes any two earlier states and does to
-  each identity, a separable 3x3 or 5x5 convolution, a 3x3 average or a 3x3 maximum; and the channels of the first
-  stage, {filters}. In all: three stages of {cells} normal cells with a reduction
+  before its highway gate. All graphs have {ptb_steps} steps, ENAS's batch {ptb.batch}, {ptb.units} units and
+  {vocabulary} words.
+- **cifar10**: a normal and a reduction cell of {blocks} blocks each; a block takes any two earlier states and
+  applies to each identity, a separable 3x3 or 5x5 convolution, a 3x3 average or a 3x3 maximum; and the channels of the
+  first stage, {filters}. All graphs have three stages of {cells} normal cells with a reduction
   cell between them, as in ENAS's search, batch {cifar10.batch}, images of {cifar10.image_size}.
 
 The search spaces are ENAS's (Pham et al. 2018, arXiv 1802.03268, section 2 and appendix A); all choices are uniform.
-Where our models deviate from it stands at the head of `engine/zoo/ptb.py` and `engine/zoo/cifar10.py`. `build ptb --out
+The heads of `engine/zoo/ptb.py` and `engine/zoo/cifar10.py` list the deviations of our models. `build ptb --out
 graph.pb` and `build cifar10 --out graph.pb` give the cells that ENAS published. Placeto's experiments have such
 families too, of 32 graphs each; the ranges and sizes here are ours.
 
-**A graph depends on the family, the seed and its index alone**: another `--count` takes more or fewer of the same
-graphs. **The split is fixed**: of each {period} graphs in turn those with index {held_out} are to test with, 10 of 32.
+**A graph depends only on the family, the seed and its index**: another `--count` takes more or fewer of the same
+graphs. **The split is fixed**: of every {period} graphs, those with index {held_out} are for testing, 10 of 32.
 
 **The cache.** Commands that train on a family build, cost and group its graphs once and keep them in `.cache/families`
-(`--cache FOLDER`). A file there is named by graph, seed and a digest of all that it depends on (settings, groups,
-version of the engine), and holds a digest of its content. One that is damaged or holds something else is built again,
-and a line says so. The folder can be deleted at any time.
+(`--cache FOLDER`). A file's name has the graph, the seed and a digest of all that it depends on (settings, groups,
+version of the engine), and the file has a digest of its content. A damaged or wrong file is built again, and a line
+reports this. You can delete the folder at any time.
 """
 
 FIGURES = """## Size
 
 Least and most over the graphs of seed 0. Step and peak are simulated, all ops on one {kind}; 1 GB is 10⁹ bytes. The
-last columns say what there is to gain: the step time that {evaluations:,} evaluations of `{search}` find on the
-cluster, over that of one device, mean and range.
+last columns show the possible gain: the step time that {evaluations:,} evaluations of `{search}` find on the
+cluster, relative to one device, mean and range.
 """
 
 TIMES = """## Time to build
 
-Seconds. First all graphs of a family, built, costed, grouped and put into an empty cache by two children at once on a
-machine of two cores: wall time, the load of the machine meanwhile (two are the children's), CPU time. Then CPU time of
-the stages of the family's first graph, alone in a child.
+Seconds. First for all graphs of a family: two children at once build, cost and group them and fill an empty cache on a
+machine of two cores; wall time, the machine's load meanwhile (two are the children's), and CPU time. Then the CPU time
+of each stage of the family's first graph, alone in a child.
 """

@@ -21,7 +21,7 @@ PART = 10
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What one seed gave. Times in µs; `step_time_us` and `best_step_time_us` are [episodes]."""
+    """The results of one seed. Times in µs; `step_time_us` and `best_step_time_us` are [episodes]."""
 
     seed: int
     step_time_us: list[float]
@@ -38,7 +38,7 @@ class Curve:
 
     @property
     def holds(self) -> bool:
-        """Ahead of one device and of random's best, and the curve falls."""
+        """Whether the answer beats one device and random's best, and the curve falls."""
         ahead = self.answer_us < min(self.one_device_us, self.random_best_us)
         return ahead and self.last_mean_us < self.first_mean_us
 
@@ -137,7 +137,7 @@ def _raw(curves: list[Curve]) -> api.Json:
 
 
 def _draw(curves: list[Curve], path: Path) -> None:
-    import matplotlib as mpl  # here, since a server never draws
+    import matplotlib as mpl  # imported here, since a server never draws
 
     mpl.use("Agg")
     from matplotlib import pyplot

@@ -1,7 +1,7 @@
 """The paper's Table 1 on our zoo: estimated K80 costs, simulated steps, every method with the same evaluations.
 
-`python -m experiments table1` writes table1.md and table1.json into docs/results/; a second call goes on where
-the first was stopped. Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1.
+`python -m experiments table1` writes table1.md and table1.json into docs/results/; a second call continues where
+the first stopped. Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1.
 """
 
 import sys
@@ -18,21 +18,21 @@ COMMAND = "python -m experiments table1"
 EVALUATIONS = 2000
 SEEDS = 3
 METHODS = ("single_device", "human_expert", "scotch", "placeto", "rnn", "post", "local_search", "auto")
-"""beside `cpu_only`, which alone has a CPU in its cluster, as the paper's methods place on GPUs"""
+"""on GPUs only, like the paper's methods; `cpu_only` alone has a CPU in its cluster"""
 PAPER_COLUMNS = ("cpu_only", "single_device", "human_expert", "scotch", "placeto", "rnn")
-"""the columns that the paper has, which are the first of ours"""
+"""the paper's columns, which are the first of ours"""
 ONE_ANSWER = frozenset({"cpu_only", "single_device", "human_expert", "scotch"})
-"""they are shown by what they find themselves, as in the paper, though every run may answer with one device"""
+"""shown with their own placement, as in the paper, though every run may answer with one device"""
 
 
 @dataclass(frozen=True, slots=True)
 class Table1Row:
-    """A line of the table. Seconds as the paper measured them; `OOM` where the placement did not fit."""
+    """A line of the table, with the seconds that the paper measured; `OOM` if the placement did not fit."""
 
     graph: str
     gpus: int
     paper: tuple[str, ...]
-    """of `PAPER_COLUMNS`"""
+    """[PAPER_COLUMNS] the paper's figures"""
 
 
 ROWS = (
@@ -60,12 +60,12 @@ def run(folder: Path, report: ReportLine) -> str:
 
 
 def work_folder(row: Table1Row) -> Path:
-    """Where the outcomes of a line are kept, for a second call and for whoever compares on the same graphs."""
+    """The folder of a line's outcomes, for a second call and for other experiments on the same graphs."""
     return Path(tempfile.gettempdir()) / "placeto-table1" / f"{row.graph}-{row.gpus}"
 
 
 def _outcomes(prepared: api.PreparedGraph, row: Table1Row) -> list[api.Outcome]:
-    """Of all methods, on the GPUs alone but for the CPU's own."""
+    """The outcomes of all methods: on the GPUs alone, `cpu_only` on a cluster with a CPU."""
     found = []
     for cluster, methods in ((f"{row.gpus}xK80+cpu", ("cpu_only",)), (f"{row.gpus}xK80", METHODS)):
         request = api.ComparisonRequest(api.parse_cluster(cluster), methods, api.Budget(EVALUATIONS), SEEDS)
@@ -95,7 +95,7 @@ def _page(found: dict[tuple[str, int], list[api.Outcome]]) -> str:
 groups. Seconds a step: ours simulated from estimated costs, the mean over the seeds with the range in brackets; the
 paper's measured on K80s.
 
-{alone}: what they find by themselves. The others may answer with one device, as every run may.
+{alone}: shown with their own placements. The other methods may answer with one device, as every run may.
 
 """ + "\n".join([*lines, ""])
 

@@ -1,9 +1,9 @@
-"""Whether a policy still places well when it visits the groups in an order that it was not trained with.
+"""Whether a policy still places well if it visits the groups in an order that it was not trained with.
 
-`python -m experiments traversal_orders` writes docs/results/traversal_orders.{md,json}, anew after each graph.
-A policy is trained on one graph, in topological order or in orders drawn anew for each episode. Then it places the
-same graph from one device, in orders that it has not seen. Source of the question: Addanki et al., NeurIPS 2019,
-section 4.
+`python -m experiments traversal_orders` writes docs/results/traversal_orders.{md,json} and renews them after each
+graph. It trains a policy on one graph, in topological order or in orders drawn anew for each episode. Then the policy
+places the same graph from one device, in orders that it has not seen. Source of the question: Addanki et al., NeurIPS
+2019, section 4.
 """
 
 import tempfile
@@ -38,21 +38,21 @@ GRAPHS = ("inception_v3", "nmt", "nasnet")
 CLUSTER = "2xK80"
 SEEDS = (0, 1, 2, 3, 4)
 CHILDREN = 2
-"""trained in at a time"""
+"""that train at the same time"""
 EVALUATIONS = 12_000
 TRAINED = ("topological", "mixed")
 TESTED = {"topological": 1, "random_topological": 3, "least_urgent_first": 1, "reversed": 1, "random": 3}
-"""traversal → how many orders of it"""
+"""traversal → number of its orders"""
 PASSES = (1, 2)
 SAMPLES = 16
-"""passes by chance beside the greedy one"""
+"""sampled passes beside the greedy one"""
 SETTINGS: dict[str, Json] = {"start": "fastest_device", "stay_weight": 0.0, "torch_device": "cpu"}
-"""so that the policy learns to place from nothing, rather than to mend the best placement so far"""
+"""so that the policy learns to place from the start, not to improve the best placement so far"""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """One order tried: step times as shares of the best that was found for the graph with this seed."""
+    """One order tried: step times relative to the best one found for the graph with this seed."""
 
     graph: str
     seed: int
@@ -152,10 +152,10 @@ def page(placed: Sequence[Placed]) -> str:
 `{COMMAND}`; Placeto Explorer {VERSION}; {CLUSTER}, 128 groups, {EVALUATIONS:,} evaluations of training,
 seeds {seeds}. Preset `fast` with {given}.
 
-How much longer a step takes than with the best placement that either training found. Orders a seed: {unseen};
-those drawn are new, not of the training. `mixed` is random topological and random orders in turn. Mean over orders and
-seeds; gap: the mean over all orders; spread: the slowest order's step time over the fastest's, the mean over the seeds
-and the worst seed. Passes: how often the policy goes over the groups, the second time from where the first ended.
+Relative gap of the step time to the best placement that either training found. Orders a seed: {unseen}; drawn orders
+are new, not those of the training. `mixed` is random topological and random orders in turn. Mean over orders and seeds;
+gap: the mean over all orders; spread: the slowest order's step time relative to the fastest's, the mean over the seeds
+and the worst seed. Passes: how often the policy visits the groups, each pass from the placement of the one before.
 """
     traversals = list(TESTED)
     lines = [
@@ -186,7 +186,7 @@ def _line(graph: str, trained: str, passes: int, answer: str, tried: Sequence[Pl
 
 
 def spread(tried: Sequence[Placed], answer: str, key: tuple[str, int]) -> float:
-    """How much longer the step takes with the worst of the orders than with the best, for one graph and seed."""
+    """Relative gap of the worst order's step time to the best order's, for one graph and seed."""
     values = [getattr(each, answer) for each in tried if (each.graph, each.seed) == key]
     return float(max(values) / min(values) - 1)
 

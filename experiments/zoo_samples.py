@@ -1,7 +1,7 @@
 """How many evaluations a policy trained on one graph of the zoo needs to pass the human expert and the RNN's best.
 
-`python -m experiments zoo_samples` writes docs/results/zoo_samples.{md,json}; a second call goes on where the
-first was stopped. Beside it Post and local search with the same evaluations, and what the paper needed.
+`python -m experiments zoo_samples` writes docs/results/zoo_samples.{md,json}; a second call continues where the
+first stopped. The page also has Post and local search with the same evaluations, and the paper's figures.
 Source of the paper's figures: Addanki et al., NeurIPS 2019, Table 1; of the memory: its published sample settings.
 """
 
@@ -19,7 +19,7 @@ COMMAND = "python -m experiments zoo_samples"
 EVALUATIONS = 2000
 SEEDS = 5
 MEMORY_BYTES = 8 * 10**9
-"""of a device: beyond it the paper's step times have a penalty, so that a larger model needs more than one"""
+"""of a device: above it the paper's step times have a penalty, so a larger model needs several devices"""
 COMPARED = ("placeto", "post", "local_search")
 METHODS = ("human_expert", "rnn", *COMPARED)
 PAPER_EVALUATIONS = {
@@ -30,7 +30,7 @@ PAPER_EVALUATIONS = {
     ("nasnet", 2): "3,500",
     ("nasnet", 4): "29,000",
 }
-"""evaluations after which the paper's policy had the placement of its table"""
+"""evaluations until the paper's policy had the placement of its table"""
 
 
 def run(folder: Path, report: ReportLine) -> str:
@@ -61,7 +61,7 @@ def _raw(row: Table1Row, outcome: api.Outcome) -> dict[str, api.Json]:
 
 
 def evaluations_to_pass(outcome: api.Outcome, step_time_us: float | None) -> int | None:
-    """After how many evaluations its best was below `step_time_us`; None if it never was, or there is none to pass."""
+    """Evaluations until its best was below `step_time_us`; None if it never was, or without a time to pass."""
     if step_time_us is None:
         return None
     return next((evaluations for evaluations, best_us in outcome.curve if best_us < step_time_us), None)
@@ -76,10 +76,10 @@ def page(found: dict[Table1Row, list[api.Outcome]]) -> str:
 seeds 0 to {seeds - 1}, default settings, 128 groups, K80s with {MEMORY_BYTES / 1e9:g} GB each, estimated costs. Each
 method is trained or run on that graph alone.
 
-Evaluations until the best placement so far was better than the human expert's, and than the best that the RNN found
-with any of its seeds in {EVALUATIONS:,} evaluations: the mean over the seeds, the range in brackets. The paper's figure
-is the evaluations until its policy had the placement of its table, on its own costs and graphs. A figure below five is
-a trivial placement, which every run evaluates first: one device alone is then better.
+Evaluations until the best placement so far beat the human expert's, and the RNN's best of all its seeds in
+{EVALUATIONS:,} evaluations: the mean over the seeds, the range in brackets. The paper's figure is the evaluations until
+its policy had the placement of its table, on its own costs and graphs. Every run evaluates trivial placements first, so
+a figure below five means that one device alone is better.
 """
     lines = [
         "| model | GPUs | expert (s) | RNN's best (s) | method | best (s) | of one device, worst seed "
@@ -92,7 +92,7 @@ a trivial placement, which every run evaluates first: one device alone is then b
 
 
 def _lines(row: Table1Row, outcomes: Sequence[api.Outcome]) -> list[str]:
-    """One a method."""
+    """A line for each method."""
     labels = {method.name: method.label for method in api.methods()}
     expert_us = next((each.own_best_us for each in outcomes if each.method == "human_expert"), None)
     rnn_us = min((us for each in outcomes if each.method == "rnn" and (us := each.own_best_us)), default=None)
@@ -129,7 +129,7 @@ def _seconds(times_us: Sequence[float | None]) -> str:
 
 
 def _needed(evaluations: Sequence[int | None]) -> str:
-    """Mean and range over the seeds that passed, and how many did not."""
+    """Mean and range over the seeds that passed, and the number that did not."""
     known = sorted(each for each in evaluations if each is not None)
     if not known:
         return "never"

@@ -32,7 +32,7 @@ class ZooRow:
 
     @property
     def command(self) -> str:
-        """What follows `python -m engine build`."""
+        """The arguments of `python -m engine build`."""
         inference = ["--inference"] if self.settings.get("inference") else []
         rest = [f"--set {name}={value}" for name, value in self.settings.items() if name != "inference"]
         return " ".join([self.name, *inference, *rest])
@@ -40,7 +40,7 @@ class ZooRow:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is said of a graph."""
+    """The figures of a graph."""
 
     row: ZooRow
     ops: int
@@ -49,7 +49,7 @@ class Figures:
     persistent_bytes: int
     peak_bytes: int
     step_time_us: dict[str, float]
-    """device kind → of a step on one such device"""
+    """device kind → step time on one such device"""
 
 
 INFERENCE: Mapping[str, api.Json] = {"inference": True}
@@ -132,7 +132,7 @@ def _time_table(figures: list[Figures]) -> list[str]:
 
 
 def _reading(figures: list[Figures]) -> str:
-    """The figures that the text names, in the text."""
+    """The text, with its figures."""
     found = {(each.row.name, bool(each.row.settings)): each for each in figures if each.row.settings != INFERENCE}
     nasnet, large = found["nasnet", False], found["nasnet", True]
     nmt, four = found["nmt", False], found["nmt_4_layers", False]
@@ -155,39 +155,38 @@ Graphs that the engine builds itself:
     python -m engine build NAME [--inference] [--set NAME=VALUE ...] --out PATH
 
 Each is one full training step (forward, gradients, update) or, with `--inference`, its forward pass. Every shape is
-known, so that every cost can be estimated. What can be set stands in `engine/zoo/settings.py` and
-`engine/zoo/enas_settings.py`; where a model is from and what its ops' names mean, at the head of its own file there.
-Nothing is set in the rows below but what they say:
-Inception-V3 and NASNet have batch 64, NMT has batch 128 and 32 steps; `ptb` and `cifar10` are the cells that ENAS
-published, with its sizes. Of `nmt`, `ptb` and `cifar10` there are also [families](families.md).
+known, so every cost can be estimated. `engine/zoo/settings.py` and `engine/zoo/enas_settings.py` list the settings; the
+head of each model's file there has its source and the meaning of its ops' names. The rows below change only the
+settings that they show: Inception-V3 and NASNet have batch 64, NMT has batch 128 and 32 steps; `ptb` and `cifar10` are
+the cells that ENAS published, with its sizes. `nmt`, `ptb` and `cifar10` also have [families](families.md).
 
 ## Size
 
-GFLOP: of convolutions and matrix products in one step, a multiply-add counted as two. Parameters: what is learned.
-Held: variables and the optimizer's slots. Peak: of one device that runs the whole step, in the `full` memory model
-(what is held, and outputs until their last consumer has run). 1 GB is 10⁹ bytes; a K80 has 12.9 of them.
+GFLOP: convolutions and matrix products of one step, a multiply-add counted as two. Parameters: trained variables. Held:
+variables and the optimizer's slots. Peak: memory of one device that runs the whole step, in the `full` memory model
+(held bytes, and outputs until their last consumer has run). 1 GB is 10⁹ bytes; a K80 has 12.9 of them.
 """
 
 TIMES = """## Step times on one device
 
-Simulated from estimated costs, all ops on one device of each kind, in seconds; beside them what the paper measured on
-one K80.
+Seconds, simulated from estimated costs with all ops on one device of each kind; the last column is the paper's
+measurement on one K80.
 """
 
 READING = """## How to read this
 
-- **Ops.** The paper does not say which of the published forms of NASNet it took. The mobile form (4 @ 1056) is nearest
+- **Ops.** The paper does not name the published form of NASNet that it used. The mobile form (4 @ 1056) is nearest
   to its count, {nasnet_share:+.0%}. The large form has {large_ops:,} ops, {large_times:.0f} times the arithmetic
-  and a peak of {large_peak:.0f} GB: it cannot be what ran on one K80 at batch 64. Our graphs are cut down to what one
-  step runs; the initializers, savers and summaries that a TensorFlow 1 file carries along are not in them.
+  and a peak of {large_peak:.0f} GB: it cannot have run on one K80 at batch 64. Our graphs contain only the ops that one
+  step runs, without the initializers, savers and summaries of a TensorFlow 1 file.
 - **Time.** The estimate lets every op run near the roofline, which no real device does. It ranks graphs and devices and
-  foretells no stopwatch. NASNet is furthest from the paper's, probably by its many depthwise convolutions and small
-  ops, which reach less of a real K80 than large products do. The simulator rests 5.7 µs after each op that takes time:
-  much of the step where ops are many and the device is fast.
+  does not predict wall time. NASNet is furthest from the paper's, probably because its many depthwise convolutions and
+  small ops use less of a real K80 than large products do. The simulator rests 5.7 µs after each op that takes time: a
+  large part of a step with many ops on a fast device.
 - **Memory.** The paper's NMT ran out of memory on one K80. Ours does not: its peak is {nmt_peak:.1f} GB with two layers
   and {four_peak:.1f} GB with four. Its sizes and batch are GNMT's; those of the paper's own graph are not known, and
-  none here was chosen to make it fail. Besides, a real allocator needs more than what is alive: fragments, and the work
-  space of its libraries.
-- **Inference.** NMT translates greedily, so that each step waits for the word before. Batch norm takes the averages of
+  none here was chosen to make it fail. A real allocator also needs memory for fragments and for the workspace of its
+  libraries.
+- **Inference.** NMT translates greedily, so each step waits for the word before. Batch norm uses the averages of
   training; there is no dropout and no second classifier.
 """

@@ -1,4 +1,4 @@
-"""`python -m setup application|tests`: make a checkout ready; `node` and `browser` print the path of what was found.
+"""`python -m setup application|tests`: make a checkout ready; `node` and `browser` print a path.
 
 `python -m setup constraints` writes constraints.txt anew.
 """
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Wait until no other set-up works on this checkout. The lock is on the folder itself: nothing is left behind."""
+    """Wait until no other set-up works on this checkout. The lock is on the folder itself and leaves nothing behind."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:
@@ -46,7 +46,7 @@ def browser_path() -> Path:
 
 
 def main(arguments: list[str]) -> int:
-    """Do one step; the exit status is 1 where it fails, with one line on stderr."""
+    """Do one step; if it fails, print one line on stderr and return 1."""
     parser = argparse.ArgumentParser(prog="python -m setup", description=__doc__)
     parser.add_argument("step", choices=["application", "tests", "node", "browser", "constraints"])
     step = parser.parse_args(arguments).step

@@ -10,7 +10,7 @@ from setup.commands import run, say
 from setup.failure import SetupError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""what browsers of the Chromium family are called on a PATH"""
+"""names of Chromium browsers on a PATH"""
 
 PLAYWRIGHT_PATH = (
     "from playwright.sync_api import sync_playwright as p\nwith p() as s: print(s.chromium.executable_path)"
@@ -18,7 +18,7 @@ PLAYWRIGHT_PATH = (
 
 
 class Browser:
-    """The Chromium of this machine, or one that is installed for the tests."""
+    """This machine's Chromium, or one installed for the tests."""
 
     def __init__(self, root: Path) -> None:
         """`root` is the checkout; its `.venv` must hold playwright."""
@@ -26,7 +26,7 @@ class Browser:
         self._logs = root / "build"
 
     def find(self) -> Path | None:
-        """The browser to use: PLACETO_CHROMIUM, one on the PATH, or playwright's own; None where there is none."""
+        """The browser to use: PLACETO_CHROMIUM, one on the PATH, or playwright's own; None without any."""
         named = os.environ.get("PLACETO_CHROMIUM")
         if named:
             return Path(named)
@@ -39,7 +39,7 @@ class Browser:
         return path if answer.returncode == 0 and path.is_file() else None
 
     def install(self) -> None:
-        """Install one where there is none: the system's package, else playwright's. Raises SetupError."""
+        """Install one if there is none: the system's package, else playwright's. Raises SetupError."""
         if self.find() is not None:
             return
         failures = []

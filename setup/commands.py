@@ -1,4 +1,4 @@
-"""Runs the tools of a set-up: all they say goes to a log, what shows progress also to the terminal."""
+"""Runs the tools of a set-up: their output goes to a log, progress also to the terminal."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ LONGEST_LINE = 100
 
 
 def say(line: str) -> None:
-    """A line for the person who started the set-up."""
+    """Print a line for the person who started the set-up."""
     print(f"set-up: {line}", flush=True)
 
 

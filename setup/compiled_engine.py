@@ -1,4 +1,4 @@
-"""The engine's compiled code, made once, so that no run's seconds go into it."""
+"""Compiles the engine once, so that runs do not spend their seconds on it."""
 
 import platform
 from pathlib import Path
@@ -9,16 +9,16 @@ from setup.stamps import Stamp, digest
 
 
 class CompiledEngine:
-    """What `engine/` of a checkout keeps beside its sources."""
+    """The compiled code beside the sources of a checkout's `engine/`."""
 
     def __init__(self, root: Path) -> None:
         """`root` is the checkout; its `.venv` must hold the Python packages."""
         self._root = root
 
     def compile(self) -> None:
-        """Compile what a change of the sources or of the packages has left to be compiled. Raises SetupError."""
+        """Compile again if the sources or the packages have changed. Raises SetupError."""
         sources = sorted((self._root / "engine").rglob("*.py"))
-        if not sources:  # an image installs the packages before it has the sources
+        if not sources:  # an image installs the packages before it gets the sources
             return
         inputs = [self._root / "requirements.txt", self._root / CONSTRAINTS, *sources]
         stamp = Stamp(self._root / "engine" / "__pycache__" / "compiled.stamp", digest(inputs, _processor()))
@@ -36,10 +36,10 @@ class CompiledEngine:
 
 
 def _processor() -> str:
-    """What compiled code is made for: the processor's model and what it can do, where the system tells."""
+    """The processor's model and features, if the system shows them: compiled code depends on both."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return platform.machine()
-    told = {line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))}
-    return "\n".join([platform.machine(), *sorted(told)])
+    described = {line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))}
+    return "\n".join([platform.machine(), *sorted(described)])

@@ -1,4 +1,4 @@
-"""`constraints.txt`: the exact version of every package that the requirements files bring, indirect ones included."""
+"""Writes `constraints.txt`: the exact version of every required package, indirect ones included."""
 
 import json
 import os
@@ -16,11 +16,11 @@ HEAD = """\
 # A constraint installs nothing by itself: cuda-*, nvidia-* and triton count for torch's CUDA builds alone.
 """
 PACKAGE_INDEX_ALONE = {"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": ""}
-"""the environment in which pip asks one index: an index of CPU builds would hide CUDA's packages"""
+"""makes pip ask one index: an index of CPU builds would hide CUDA's packages"""
 
 
 ELSEWHERE = ("async-timeout",)  # redis needs it before Python 3.11.3
-"""packages that the platform below does without"""
+"""packages that only other platforms need"""
 BROADEST = {"sys_platform": "linux", "platform_machine": "x86_64", "python_version": "3.11"}
 """the platform on which every requirement applies, and where constraints are renewed"""
 

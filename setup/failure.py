@@ -1,4 +1,4 @@
-"""What stops a set-up, as one line for the person who started it."""
+"""Errors of a set-up, each one line for the person who started it."""
 
 import re
 
@@ -11,11 +11,11 @@ ERROR_LINE = re.compile(r"^(?:ERROR: |npm (?:error|ERR!) |E: |Error: )(?!A compl
 
 
 class SetupError(Exception):
-    """The set-up cannot go on; the message is one line: what, and what to do."""
+    """The set-up cannot continue; the message is one line: what is wrong, and what to do."""
 
 
 def explain(tool: str, output: str, log: str) -> str:
-    """Why `tool` failed, in one line, read from its output; `log` is where all of it lies."""
+    """The reason why `tool` failed, one line from its output; `log` has all of the output."""
     if "No space left on device" in output or "ENOSPC" in output:
         return f"{tool}: the disk is full; all of its output: {log}"
     if NETWORK_SIGNS.search(output):

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the Python that the virtual environment is made with: 3.11, 3.12 or 3.13 (TensorFlow has no package for newer
-# ones), with the modules venv and ensurepip. One line on stderr and status 1 where the machine has none.
+# Prints the Python for the virtual environment: 3.11, 3.12 or 3.13 (TensorFlow has no package for newer
+# ones), with the modules venv and ensurepip. One line on stderr and status 1 if the machine has none.
 seen=""
 for name in ${PYTHON:-python3.11 python3.12 python3.13 python3 python}; do
     command -v "$name" >/dev/null 2>&1 || continue

@@ -14,7 +14,7 @@ OLDEST_NODE = 20
 
 
 def major_version(node: str) -> int | None:
-    """The major version of a node binary; None where it does not start or is no Node.js."""
+    """The major version of a node binary; None if it does not start or is not Node.js."""
     try:
         answer = subprocess.run([node, "--version"], capture_output=True, text=True, check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
@@ -32,7 +32,7 @@ class FrontEnd:
         self._environment_scripts = root / ".venv" / "bin"
 
     def node(self) -> Path:
-        """The machine's Node.js where it is new enough and has npm, else the wheel's. Raises SetupError."""
+        """The machine's Node.js if it is new enough and has npm, else the wheel's. Raises SetupError."""
         machine = shutil.which("node")
         if machine and (major_version(machine) or 0) >= OLDEST_NODE and shutil.which("npm"):
             return Path(machine)
@@ -44,7 +44,7 @@ class FrontEnd:
         return wheel
 
     def install(self) -> None:
-        """Install the packages and copy what the pages load to `frontend/vendor`. Raises SetupError."""
+        """Install the packages and copy the files that the pages load to `frontend/vendor`. Raises SetupError."""
         inputs = [self._folder / name for name in ("package.json", "package-lock.json", ".npmrc")]
         stamp = Stamp(self._folder / "node_modules" / ".stamp", digest(inputs))
         if stamp.holds() and (self._folder / "vendor").is_dir():

@@ -16,7 +16,7 @@ CONSTRAINTS = "constraints.txt"
 
 
 class PythonPackages:
-    """`.venv` of a checkout and what is installed in it."""
+    """`.venv` of a checkout and its packages."""
 
     def __init__(self, root: Path) -> None:
         """`root` is the checkout."""
@@ -44,13 +44,13 @@ class PythonPackages:
                 *("--requirement", str(self._root / requirements[-1])),
             ],
             self.folder / "setup-pip.log",
-            shows=_tells_progress,
+            shows=_shows_progress,
         )
         for stamp in stamps:
             stamp.set()
 
     def ensure_environment(self) -> None:
-        """Create the virtual environment where there is none that works. Raises SetupError."""
+        """Create the virtual environment unless there is a working one. Raises SetupError."""
         if not self._works():
             self._create()
 
@@ -59,7 +59,7 @@ class PythonPackages:
         return Stamp(self.folder / "stamps" / requirements[-1], digest(files, platform.machine()))
 
     def _works(self) -> bool:
-        """Whether its Python starts and has pip: not so after its base was removed or its creation cut short."""
+        """Whether its Python starts and has pip: not if its base was removed or its creation interrupted."""
         try:
             check = subprocess.run([self.python, "-c", "import pip"], capture_output=True, check=False)
         except OSError:
@@ -77,6 +77,6 @@ class PythonPackages:
         )
 
 
-def _tells_progress(line: str) -> bool:
-    """Large downloads, and the last step."""
+def _shows_progress(line: str) -> bool:
+    """Whether the line reports a large download or the last step."""
     return line.startswith("Installing collected") or (line.startswith("Downloading ") and " MB)" in line)

@@ -1,4 +1,4 @@
-"""Stamps: a step whose inputs have not changed since it last ended well is not done again."""
+"""Stamps: a step is not repeated if its inputs have not changed since its last success."""
 
 import hashlib
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ def digest(files: Iterable[Path], *facts: str) -> str:
 
 
 class Stamp:
-    """A small file that holds the digest of what a step was made from."""
+    """A small file with the digest of a step's inputs."""
 
     def __init__(self, path: Path, expected: str) -> None:
         """`expected` is the digest of the step's inputs now."""
@@ -32,10 +32,10 @@ class Stamp:
             return False
 
     def set(self) -> None:
-        """The step is done."""
+        """Record that the step is done."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.write_text(self._expected, encoding="ascii")
 
     def remove(self) -> None:
-        """The step is about to be done: until it has ended well, it counts as not done."""
+        """Remove the stamp before the step: until the step succeeds, it counts as not done."""
         self._path.unlink(missing_ok=True)

@@ -26,12 +26,12 @@ ZOO = (
     ("nasnet", "4xK80"),
 )
 SHARED = Path(__file__).parents[3] / "shared" / "graphs"
-"""costed graphs of public benchmarks, where somebody has put them beside the checkout"""
+"""costed graphs of public benchmarks, if they have been put beside the checkout"""
 RANDOM_GRAPHS_WITH_ALL = 8
-"""of the random graphs, the first: on these the methods that take minutes are compared, and the same seconds"""
+"""the first random graphs: they are used for the methods that take minutes, and for the comparison in seconds"""
 ZOO_WITH_ALL = 1
 RANDOM_GRAPHS_WITH_PLACETO = 16
-"""of the random graphs, the first: every shape in every size; and on the benchmark graphs and the zoo"""
+"""the first random graphs, every shape in every size; Placeto also has the benchmark graphs and the zoo"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class Case:
     cluster: str
     """a shorthand or JSON"""
     with_all: bool
-    """whether the methods that take minutes are compared here, too"""
+    """whether the methods that take minutes are compared here too"""
     with_placeto: bool
-    """whether Placeto is, the quickest of them"""
+    """whether Placeto, the quickest of them, is compared here"""
 
     def problem(self, budget: Budget) -> PlacementProblem:
-        """To be placed with `budget`."""
+        """The problem of placing the graph with `budget`."""
         return problem_on(self.prepared, self.cluster).with_budget(budget)
 
 

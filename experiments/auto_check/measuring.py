@@ -1,6 +1,6 @@
-"""What each method reaches on a graph, seed by seed; kept in a folder, so that a second call goes on.
+"""Measures each method on each graph, seed by seed; results stay in a folder, so a second call continues.
 
-Child processes share the graphs, so that all cores can be used.
+Child processes divide the graphs among them, so that all cores are used.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class Reached:
     method: str
     seed: int
     step_time_us: float | None
-    """None where it finds nothing feasible or says that it has no rule"""
+    """None if it finds nothing feasible or refuses the graph"""
     wall_seconds: float
 
 
@@ -49,7 +49,7 @@ def measure(
     processes: int,
     report: ReportLine,
 ) -> dict[str, list[Reached]]:
-    """By case: each method of its `seeds` with so many; what `work` has not is measured in `processes` children."""
+    """By case, the results of each method with its number of `seeds`; `processes` children measure missing ones."""
     work.mkdir(parents=True, exist_ok=True)
     missing: list[Json] = []
     for case in every:
@@ -96,7 +96,7 @@ def _measure_share(share: list[Json], budget: Budget, work: Path, report: Report
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
-    """Measure the `members`, [method, seed] each, of each graph of the `share`, and keep each at once."""
+    """Measure each [method, seed] of `members` on each graph of the `share`, and write each result at once."""
     vars(scotch)["run_in_child"] = (
         _in_this_process  # this process is a child already, and starting another takes a second
     )
@@ -119,14 +119,14 @@ def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportP
 
 
 def _warm_up(problem: PlacementProblem, methods: Iterable[str]) -> None:
-    """Load what methods load when they are used first, which is no part of their seconds."""
+    """Run each method once, so that loading and compiling do not count in its seconds."""
     if problem.ledger.budget.seconds is not None:
         for method in dict.fromkeys(methods):
             reached(problem.with_budget(Budget(EVALUATIONS_TO_WARM_UP)), method, 0)
 
 
 def _in_this_process(_function: str, arguments: Mapping[str, Json], _limits: Limits, **_options: object) -> Results:
-    """Scotch's mapping, in the place of `run_in_child`."""
+    """Scotch's mapping, in place of `run_in_child`."""
     return map_in_child(dict(arguments), Path(), no_progress)
 
 
@@ -137,7 +137,7 @@ def reached(problem: PlacementProblem, method: str, seed: int) -> float | None:
 
 
 def _key(case: Case, budget: Budget) -> str:
-    """What all its figures depend on, beside method and seed."""
+    """A digest of everything that a case's results depend on, except method and seed."""
     known = [VERSION, case.cluster, budget.evaluations, budget.seconds]
     digest = hashlib.sha256(case.prepared.to_bytes() + json.dumps(known).encode())
     return digest.hexdigest()[:KEY_LENGTH]

@@ -1,10 +1,10 @@
-"""Whether auto is behind any other method with the same evaluations, or in the same seconds, on graphs of many kinds.
+"""Whether auto is behind another method with the same evaluations, or in the same seconds, on graphs of many kinds.
 
 `python -m experiments auto_check` writes docs/results/auto_check.{md,json}; every figure in it comes from here.
-What has been measured is kept in a folder beside the system's temporary files, so that a second call goes on; whoever
-changes a method deletes its files there. A figure is the mean over the seeds, with its standard error: a search
-scatters by some percent from seed to seed, and a difference within that is none. Methods that take minutes have one
-seed and a part of the graphs; the paper's Table 1 has three of them on the whole zoo with three seeds.
+Measurements stay in a folder beside the system's temporary files, so a second call continues; delete a method's files
+there after changing it. A figure is the mean over the seeds, with its standard error: a search scatters by some percent
+from seed to seed, and a smaller difference means nothing. Methods that take minutes have one seed and a part of the
+graphs; the paper's Table 1 has three of them on the whole zoo with three seeds.
 """
 
 import os
@@ -26,24 +26,24 @@ from experiments.pages import ReportLine, table_line, write_page, write_rows
 
 EVALUATIONS = 2000
 SEEDS = {"auto": 8, "local_search": 8, "random": 3, "brkga": 3, "post": 3, "regal": 3, "scotch": 1}
-"""how many each method has; one if it draws nothing at random"""
+"""seeds of each method; one if it makes no random choices"""
 SEEDS_TO_BE_SURE = 24
-"""of auto and a method ahead of it by more than the tolerance, on that graph: with fewer seeds some are so by chance"""
+"""of auto and of a method that is ahead of it by more than the tolerance, on that graph: fewer seeds mislead"""
 SLOW = ("placeto", "spotlight", "rnn", "hierarchical")
-"""methods that take minutes: one seed, on a part of the graphs; the first on more of them"""
+"""methods that take minutes: one seed, on a part of the graphs; the first of these on more graphs"""
 LEFT_OUT = frozenset({"cpu_only", "exhaustive"})
-"""the clusters have no CPU; all placements are too many"""
+"""the clusters have no CPU; the graphs have too many placements to try all"""
 SECONDS = 2.0
 SEEDS_IN_SECONDS = {"auto": 2, "local_search": 2, "brkga": 1}
 TOLERANCE = 0.01
 SURE = 2.0
-"""standard errors that a difference must exceed the tolerance by, to be more than scatter"""
+"""standard errors by which a difference must exceed the tolerance to count as more than scatter"""
 WORK = Path(tempfile.gettempdir()) / "placeto-auto-check"
 
 
 @dataclass(frozen=True, slots=True)
 class MethodRow:
-    """What one method reached on one case, the mean over the seeds; None where a seed found nothing feasible."""
+    """One method's mean over the seeds on one case; None if a seed found nothing feasible."""
 
     kind: str
     name: str
@@ -51,12 +51,12 @@ class MethodRow:
     seeds: int
     step_time_us: float | None
     error: float
-    """standard error of the mean, as a share of it; 0 for one seed"""
+    """relative standard error of the mean; 0 for one seed"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Auto's step time over another method's on one case: above 1 auto is behind."""
+    """Auto's step time divided by another method's on one case: above 1 auto is behind."""
 
     row: MethodRow
     """the other method's"""
@@ -71,7 +71,7 @@ class Ratio:
 
     @property
     def surely_behind(self) -> bool:
-        """Whether that is more than scatter."""
+        """Whether auto is behind by more than scatter."""
         return self.value - SURE * self.error > 1 + TOLERANCE
 
 
@@ -100,14 +100,14 @@ def _measured(
 
 
 def seeds_for(case: Case) -> dict[str, int]:
-    """Every method of the registry that is compared on `case`, auto first → how many seeds it has."""
+    """Seeds of every method that is compared on `case`, auto first."""
     slow = SLOW if case.with_all else SLOW[:1] if case.with_placeto else ()
     methods = [name for name in PLACERS if name not in LEFT_OUT and (name in slow or name not in SLOW)]
     return {name: 1 if PLACERS[name].deterministic else SEEDS.get(name, 1) for name in methods}
 
 
 def more_seeds(seeds: dict[str, dict[str, int]], rows: Iterable[MethodRow]) -> dict[str, dict[str, int]]:
-    """`seeds` by case and method; more of them for auto and who is ahead of it, where seeds make a difference."""
+    """`seeds` by case and method, with more for auto and each method ahead of it that depends on the seed."""
     changed = {name: dict(counts) for name, counts in seeds.items()}
     for ratio in ratios(rows):
         if ratio.behind and ratio.row.seeds > 1:
@@ -117,7 +117,7 @@ def more_seeds(seeds: dict[str, dict[str, int]], rows: Iterable[MethodRow]) -> d
 
 
 def _rows(case: Case, found: Iterable[Reached]) -> list[MethodRow]:
-    """A row a method; `found` has the seeds of each together."""
+    """A row for each method; `found` lists the seeds of a method together."""
     return [_row(case, method, list(seeds)) for method, seeds in groupby(found, key=lambda one: one.method)]
 
 
@@ -131,7 +131,7 @@ def _row(case: Case, method: str, found: list[Reached]) -> MethodRow:
 
 
 def written(folder: Path, rows: list[MethodRow], in_seconds: list[MethodRow]) -> str:
-    """The tables, written with the rows that they come from."""
+    """Write the tables and their rows; return the tables."""
     equal, timed = ratios(rows), ratios(in_seconds)
     parts = [_head(rows), _by_method(equal), _behind(equal), _head_in_seconds(in_seconds)]
     text = "\n\n".join([*parts, _by_method(timed), _behind(timed)]) + "\n"
@@ -141,7 +141,7 @@ def written(folder: Path, rows: list[MethodRow], in_seconds: list[MethodRow]) ->
 
 
 def ratios(rows: Iterable[MethodRow]) -> list[Ratio]:
-    """Auto against each other method on each case, where that method has a feasible placement."""
+    """Auto against each other method on each case with a feasible placement of that method."""
     rows = list(rows)
     autos = {row.name: row for row in rows if row.method == "auto"}
     found = []
@@ -158,19 +158,19 @@ def _head(rows: list[MethodRow]) -> str:
     graphs = len({row.name for row in rows})
     return (
         f"{graphs} graphs, {EVALUATIONS} evaluations; Placeto Explorer {VERSION}, {platform.machine()}. Auto's step "
-        "time over the method's, each the mean over its seeds, ± the standard error: below 1 auto is ahead. Auto is "
-        f"surely behind where it is so by more than {TOLERANCE:.0%} and {SURE:g} standard errors. Where it is behind "
-        f"with few seeds, it and the other method have {SEEDS_TO_BE_SURE}. Left out are the "
-        "graphs on which a method has no feasible placement or no rule, and for the methods that take minutes most "
-        "graphs; one seed says nothing of their scatter."
+        "time divided by the method's, each the mean over its seeds, ± the standard error: below 1 auto is ahead. Auto "
+        f"is surely behind if the difference exceeds {TOLERANCE:.0%} by {SURE:g} standard errors. If it is behind with "
+        f"few seeds, it and the other method have {SEEDS_TO_BE_SURE}. A method skips graphs without a feasible "
+        "placement or that it refuses, and methods that take minutes skip most graphs; their single seed shows no "
+        "scatter."
     )
 
 
 def _head_in_seconds(rows: list[MethodRow]) -> str:
     graphs = len({row.name for row in rows})
     return (
-        f"In the same seconds: {graphs} graphs, {SECONDS:g} s of one processor, whatever else runs on the machine; the "
-        "methods that go on as long as they may. Auto leaves Scotch out in so short a time."
+        f"In the same seconds: {graphs} graphs, {SECONDS:g} s of one processor's own time; only methods that use all "
+        "the time they have. Auto leaves Scotch out in so short a time."
     )
 
 
@@ -192,7 +192,7 @@ def _by_method(found: list[Ratio]) -> str:
 
 
 def _behind(found: list[Ratio]) -> str:
-    """Where auto is behind."""
+    """The list of graphs on which auto is behind."""
     lines = [f"- {ratio.row.name}: {_value(ratio)} of {ratio.row.method}" for ratio in found if ratio.behind]
     return "\n".join([f"Graphs on which auto is behind by more than {TOLERANCE:.0%}:", "", *(lines or ["none"])])
 

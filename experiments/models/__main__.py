@@ -10,7 +10,7 @@ from experiments.models.registry import MODELS
 
 
 def main() -> int:
-    """Write the file and say its closed forms; without a name, list the models."""
+    """Write the file and print its closed forms; without a name, list the models."""
     parser = argparse.ArgumentParser(prog="python -m experiments.models", description=__doc__)
     parser.add_argument("name", nargs="?", choices=list(MODELS))
     parser.add_argument("--out", type=Path, default=Path())

@@ -10,7 +10,7 @@ from experiments.models.steps import inference
 
 CLASSES = 100
 KEPT_BITS = np.uint32(0xFFE00000)
-"""sign, exponent and two bits more"""
+"""sign, exponent and two more bits"""
 
 
 def resnet50(batch: int) -> Built:
@@ -45,7 +45,7 @@ def application(name: str, size: int, **settings: Any) -> Any:
 
 
 def with_short_weights(model: Any) -> Any:
-    """Keep few bits of each weight, so that its file can be packed to a fraction."""
+    """Keep few bits of each weight, so that its file compresses well."""
     for variable in model.weights:
         bits = variable.numpy().view(np.uint32)
         variable.assign((bits & KEPT_BITS).view(np.float32))

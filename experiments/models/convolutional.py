@@ -103,7 +103,7 @@ LEVELS, ANCHORS, CLASSES, FEATURES, KEPT = 3, 3, 4, 32, 20
 
 
 def retinanet(batch: int) -> Built:
-    """A feature pyramid, heads for boxes and classes, the best boxes of each image, and a head on those."""
+    """A feature pyramid, heads for boxes and classes, the best boxes of each image, and a head on those boxes."""
     keras.utils.set_random_seed(0)
     images = keras.Input((64, 64, 3), name="images")
     net, levels = images, []
@@ -128,7 +128,7 @@ def _head(pyramid: list[Any], filters: int, width: int) -> Any:
 
 
 class BestBoxes(layers.Layer):
-    """Of each image the boxes that no better one covers, as many as there are; a product of those, filled up."""
+    """The boxes of each image that no better one covers, multiplied by weights and padded to a fixed number."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""All rows of one model made in one process, since each process loads TensorFlow and Keras anew.
+"""Makes all rows of one model in one process, since each process loads TensorFlow and Keras anew.
 
-A reading starts children of its own, and so does every other step; here they run in the process itself, which is a
-child already.
+Reading a file starts children, and so does every other step. Here their functions run in this process, which is a child
+already.
 """
 
 import importlib
@@ -22,7 +22,7 @@ from experiments.models.registry import MODELS
 
 
 def rows_of(name: str, forms: Sequence[str], places: bool, folder: Path) -> dict[str, ModelRow]:
-    """Form → what is read of the model's file, which stays in `folder`; and what is found in its placed file."""
+    """Form → the figures of the model's file, which stays in `folder`, and of its placed file."""
     folder.mkdir(parents=True, exist_ok=True)
     order: dict[str, Json] = {"name": name, "forms": list(forms), "folder": str(folder.absolute()), "places": places}
     _, texts = run_in_child(f"{__name__}:rows_in_child", order, LIMITS, task=f"reading the files of {name}")
@@ -30,7 +30,7 @@ def rows_of(name: str, forms: Sequence[str], places: bool, folder: Path) -> dict
 
 
 def rows_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """What `rows_of` says."""
+    """`rows_of` in the child."""
     if order["places"]:
         ask_for_exact_numbers()
     files, name = Path(cast(str, order["folder"])), cast(str, order["name"])
@@ -57,7 +57,7 @@ def rows_here(
 
 @contextmanager
 def children_in(folder: Path) -> Iterator[None]:
-    """What the reading runs in a child runs here, each in a folder of its own in `folder`, until the context ends."""
+    """Until the context ends, run the reading's children in this process, each with its own folder in `folder`."""
 
     def run(function: str, arguments: Mapping[str, Json], *_: object, **__: object) -> Results:
         module, name = function.split(":")

@@ -1,9 +1,9 @@
 """The convolutions and matrix products of a model, layer by layer: from a layer's configuration and its lengths.
 
-The model is traced once with all lengths known, and every layer that is called is asked what it multiplies; what the
-trace itself becomes is not looked at. A layer without a rule here multiplies nothing itself, and its inner layers are
-asked; those of a layer with a rule are not. A layer of the suite that loops says how often (`trips_of_body`). What a
-model multiplies outside its layers, its builder says.
+The model is traced once with all lengths known, and each call of a layer gives its products by the layer's rule; the
+traced graph itself is not used. A layer without a rule multiplies nothing itself, but its inner layers may; the inner
+layers of a layer with a rule are not counted. A layer of the suite that loops has its number of trips
+(`trips_of_body`). A model's builder gives the products outside its layers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,18 +32,18 @@ class Call:
 
     layer: Any
     inputs: list[Lengths]
-    """masks are not among them"""
+    """without masks"""
     output: Lengths
-    """the first, where there are several"""
+    """the first output"""
     masked: bool
 
 
 ProductRule: TypeAlias = Callable[[Call], list[tuple[int, int]]]
-"""call → (operations, how many of the operands are weights) of each product"""
+"""call → (operations, number of operands that are weights) of each product"""
 
 
 def layer_products(model: Callable[..., Any], inputs: Sequence[Any]) -> list[Product]:
-    """What the layers multiply when `model` is called with `inputs`, tf.TensorSpec whose lengths are all known."""
+    """The products of the layers when `model` is called with `inputs`, tf.TensorSpec with all lengths known."""
     with _watched() as found:
         tf.function(model).get_concrete_function(*inputs)
     return found
@@ -51,7 +51,7 @@ def layer_products(model: Callable[..., Any], inputs: Sequence[Any]) -> list[Pro
 
 @contextmanager
 def _watched() -> Iterator[list[Product]]:
-    """Every call of a layer until the context ends."""
+    """The products of every call of a layer until the context ends."""
     found: list[Product] = []
     called = keras.layers.Layer.__call__
     inside: list[Any] = []
@@ -86,7 +86,7 @@ def _watched() -> Iterator[list[Product]]:
 
 
 def _is_data(tensor: Any) -> bool:
-    """Whether it is the step's own input, perhaps in another precision."""
+    """Whether the tensor is an input of the step, perhaps in another precision."""
     while tensor.op.type == "Cast":
         tensor = tensor.op.inputs[0]
     return bool(tensor.op.type == "Placeholder")
@@ -110,7 +110,7 @@ def _depthwise(call: Call) -> list[tuple[int, int]]:
 
 
 def _separable(call: Call) -> list[tuple[int, int]]:
-    """A depthwise convolution to the output's places, then one of a single place."""
+    """A depthwise convolution to the output's places, then a pointwise one."""
     between = call.inputs[0][-1] * call.layer.depth_multiplier
     places = call.output[:-1]
     depthwise = convolution((*places, between), call.layer.kernel_size, 1)
@@ -126,7 +126,7 @@ def _einsum_dense(call: Call) -> list[tuple[int, int]]:
 
 
 def _attention(call: Call) -> list[tuple[int, int]]:
-    """Projections of queries, values and keys (the values, if there are none), scores, their means, a projection."""
+    """Projections of queries, keys and values (by default keys are the values), scores, means, a projection."""
     queries, values = call.inputs[0], call.inputs[1]
     keys = call.inputs[2] if len(call.inputs) > 2 and len(call.inputs[2]) == len(values) else values
     heads, key, value = call.layer.num_heads, call.layer.key_dim, call.layer.value_dim
@@ -142,9 +142,9 @@ def _attention(call: Call) -> list[tuple[int, int]]:
 
 
 def _steps(call: Call) -> int:
-    """With a mask one more: Keras does the first step once before its loop, and passes on zeros of that answer's shape.
+    """With a mask one more: Keras computes the first step once before its loop, to know the shape of its output.
 
-    Source: keras/src/backend/tensorflow/rnn.py, `output_time_zero`. Without a mask nobody needs that answer.
+    Source: keras/src/backend/tensorflow/rnn.py, `output_time_zero`. Without a mask that output has no consumer.
     """
     return call.inputs[0][1] + call.masked
 
@@ -165,7 +165,7 @@ def _recurrent(gates: int) -> ProductRule:
 
 def _cell(gates: int) -> ProductRule:
     def rule(call: Call) -> list[tuple[int, int]]:
-        """One step of it."""
+        """One step of the cell."""
         batch, features = call.inputs[0]
         width = gates * call.layer.units
         return [(matrix_product(batch, features, width), 1), (matrix_product(batch, call.layer.units, width), 1)]
@@ -209,4 +209,4 @@ RULES: dict[Any, ProductRule] = {
     _LAYERS.GRUCell: _cell(3),
     _LAYERS.ConvLSTM2D: _recurrent_convolution,
 }
-"""layer → rule; the first that fits counts"""
+"""layer → rule; the first match counts"""

@@ -1,4 +1,4 @@
-"""Loops, maps and compiled functions of the user's own."""
+"""Models with their own loops, maps and compiled functions."""
 
 from typing import Any
 
@@ -58,17 +58,17 @@ SETTLING_TRIPS = 12
 
 
 def settling(batch: int) -> Built:
-    """A deep equilibrium: a layer again and again until its answer changes no more."""
+    """A deep equilibrium: a layer is repeated until its output no longer changes."""
     keras.utils.set_random_seed(0)
     vectors = keras.Input((WIDTH,), name="vectors")
     return inference(keras.Model(vectors, layers.Dense(10)(Settling()(vectors))), batch)
 
 
 class Settling(layers.Layer):
-    """z = tanh(Wz + x) by repetition; how often depends on the numbers alone."""
+    """z = tanh(Wz + x) by repetition; the number of repetitions depends only on the numbers."""
 
     trips_of_body = SETTLING_TRIPS
-    """which the row says when it reads the file"""
+    """given when the file is read"""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ def mapped(batch: int) -> Built:
 
 
 class Mapped(layers.Layer):
-    """Each example's rows added up by how alike they are."""
+    """Sums of each example's rows, weighted by their similarity."""
 
     def call(self, inputs: Any) -> Any:
         def of_example(rows: Any) -> Any:
@@ -124,7 +124,7 @@ class Scanned(layers.Layer):
 
 
 def compiled_by_xla(batch: int) -> Built:
-    """A part that XLA compiles (`jit_compile=True`) between layers that it does not."""
+    """A part that XLA compiles (`jit_compile=True`) between layers that it does not compile."""
     keras.utils.set_random_seed(0)
     vectors = keras.Input((WIDTH,), name="vectors")
     net = layers.Dense(256, activation="relu")(vectors)

@@ -1,4 +1,4 @@
-"""Model files, made in a child."""
+"""Writes model files in a child."""
 
 import shutil
 import tempfile
@@ -14,7 +14,7 @@ LIMITS = Limits(memory_bytes=24 * 1024**3, file_bytes=2 * 1024**3, seconds=600.0
 
 
 def make(name: str, forms: list[str], folder: Path, report_progress: ReportProgress = no_progress) -> dict[str, Json]:
-    """Write NAME-FORM files of one model into `folder`; says its closed forms: `flops`, `parameter_bytes`."""
+    """Write NAME-FORM files of one model into `folder`; return its closed forms: `flops`, `parameter_bytes`."""
     folder.mkdir(parents=True, exist_ok=True)
     order: dict[str, Json] = {"name": name, "forms": list(forms), "folder": str(folder.absolute())}
     function = f"{__name__}:make_in_child"
@@ -23,12 +23,12 @@ def make(name: str, forms: list[str], folder: Path, report_progress: ReportProgr
 
 
 def file_of(name: str, form: str, folder: Path) -> Path:
-    """Where `make` leaves it."""
+    """The file that `make` writes."""
     return folder / f"{name}-{form}{SUFFIX_OF_FORM.get(form, '.pb')}"
 
 
 def make_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
-    """What `make` says."""
+    """`make` in the child."""
     from experiments.models.writing import write
 
     name, folder = cast(str, order["name"]), Path(cast(str, order["folder"]))

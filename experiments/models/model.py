@@ -1,4 +1,4 @@
-"""A model of the suite: a row of the registry, and what its builder gives."""
+"""A model of the suite: a row of the registry, and the result of its builder."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ FORMS = {
     FROZEN: "GraphDef, variables frozen to constants",
     META_GRAPH: "MetaGraphDef (.meta)",
 }
-"""what a file may be: name → words"""
+"""forms of a file: name → words"""
 SUFFIX_OF_FORM = {SAVED_MODEL: ".zip", META_GRAPH: ".meta"}
-"""of the others it is .pb"""
+"""the other forms are .pb"""
 CONTAINERS = (SAVED_MODEL, META_GRAPH)
 FEED = "serving_default_"
 """before an input's name in a signature"""
@@ -37,14 +37,14 @@ ModelRow: TypeAlias = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A model in memory: its step, and what of it is known without any graph."""
+    """A model in memory: its step, and the figures that are known without a graph."""
 
     holder: Any
-    """what is saved: a Keras model, which exports itself; what else holds the step's variables; a `Graph1`"""
+    """the saved object: a Keras model, which exports itself, another holder of the step's variables, or a `Graph1`"""
     step: Any
-    """tf.function over `inputs`; None where the holder is a graph"""
+    """tf.function over `inputs`; None if the holder is a graph"""
     inputs: tuple[Any, ...]
-    """tf.TensorSpec each, lengths that are left open None"""
+    """tf.TensorSpec each; open lengths are None"""
     flops: int
     """of convolutions and matrix products of one step at the row's batch size; a multiply-add counts as two"""
     held: tuple[Any, ...]
@@ -52,7 +52,7 @@ class Built:
 
     @property
     def parameter_bytes(self) -> int:
-        """Of all variables that the step holds."""
+        """The bytes of all variables that the step holds."""
         import tensorflow as tf
 
         types = [tf.as_dtype(each.dtype).base_dtype for each in self.held]
@@ -66,33 +66,33 @@ class SuiteModel:
     sentence: str
     """what it is"""
     builder: str
-    """`module:function` of this package; the function takes the batch size and gives a `Built`"""
+    """`module:function` of this package; the function takes the batch size and returns a `Built`"""
     batch_size: int = BATCH_SIZE
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """of inputs that a batch size does not settle"""
+    """of inputs whose shapes a batch size does not determine"""
     open_trips: int = 0
-    """of loops that end when their data says so: what a person gives who has seen that they are open; 0: nothing"""
+    """trips to give for loops whose end depends on data; 0: none"""
     feeds: str = ""
-    """`module:function` of this package, which gives inputs by name where not all numbers will do"""
+    """`module:function` of this package, which returns inputs by name that do not take arbitrary numbers"""
     forms: tuple[str, ...] = (SAVED_MODEL,)
     small: bool = False
-    """one of the ten that every test run tries"""
+    """one of the ten models in every test run"""
     trains: bool = False
-    """whether its step is a training step: the SavedModel's signature is then one"""
+    """whether its step, and so the SavedModel's signature, is a training step"""
     half: bool = False
     """whether it computes in half precision, so that its outputs agree to fewer digits"""
 
     def build(self) -> Built:
-        """Build it; TensorFlow is loaded here and not before."""
+        """Build the model; this loads TensorFlow."""
         module, _, name = self.builder.partition(":")
         import keras
 
-        keras.utils.clear_session()  # so that names do not depend on what was built before
+        keras.utils.clear_session()  # so that names do not depend on earlier models
         function: Callable[[int], Built] = getattr(importlib.import_module(f"{__package__}.{module}"), name)
         return function(self.batch_size)
 
     def fed(self) -> dict[str, NDArray[Any]]:
-        """Numbers of the inputs of its SavedModel that cannot be any."""
+        """Numbers for the inputs of its SavedModel that do not take arbitrary ones."""
         if not self.feeds:
             return {}
         module, _, name = self.feeds.partition(":")
@@ -101,7 +101,7 @@ class SuiteModel:
         return {f"{FEED}{given}": numbers for given, numbers in function(self.batch_size).items()}
 
     def options(self, form: str, trips: Mapping[str, int]) -> ReadingOptions:
-        """How its file of this form is read."""
+        """The options for reading its file of this form."""
         prefix = FEED if form in CONTAINERS else ""
         shapes = {f"{prefix}{name}": shape for name, shape in self.input_shapes.items()}
         return ReadingOptions(batch_size=self.batch_size, input_shapes=shapes, trips=trips)

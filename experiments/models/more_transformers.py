@@ -55,7 +55,7 @@ T5_WIDTH, T5_BLOCKS, ENCODED, DECODED = 64, 2, 32, 24
 
 
 def t5(batch: int) -> Built:
-    """An encoder and a decoder whose attention is biased by how far apart two places are."""
+    """An encoder and a decoder whose attention is biased by the distance of two places."""
     keras.utils.set_random_seed(0)
     asked = keras.Input((ENCODED,), dtype="int32", name="asked")
     answered = keras.Input((DECODED,), dtype="int32", name="answered")
@@ -78,7 +78,7 @@ def t5(batch: int) -> Built:
 
 
 def _attended(net: Any, others: Any, bias: Any) -> Any:
-    """Attention from matrix products, as T5 writes it: no scale, no biases but that of the distances."""
+    """Attention from matrix products, as T5 writes it: no scale, and only the bias of the distances."""
     ops, key = keras.ops, T5_WIDTH // HEADS
     normal = layers.LayerNormalization(center=False)(net)
     queries, keys, values = (
@@ -149,7 +149,7 @@ SEGMENTS, SEGMENT, XL_WIDTH = 6, 16, 64
 
 
 def transformer_xl(batch: int) -> Built:
-    """A loop over segments; each attends to itself and to what the one before it left."""
+    """A loop over segments; each attends to itself and to the memory of the segment before it."""
     keras.utils.set_random_seed(0)
     tokens = keras.Input((SEGMENTS * SEGMENT,), dtype="int32", name="tokens")
     net = WithMemory()(layers.Embedding(500, XL_WIDTH)(tokens))
@@ -190,7 +190,7 @@ class WithMemory(layers.Layer):
 
 
 def fnet(batch: int) -> Built:
-    """Fourier transforms in the place of attention."""
+    """Fourier transforms instead of attention."""
     keras.utils.set_random_seed(0)
     length, width = 64, 64
     tokens = keras.Input((length,), dtype="int32", name="tokens")

@@ -19,7 +19,7 @@ WORDS, TAGS = 5, 3
 
 
 def dlrm(batch: int) -> Built:
-    """Dense features and embedding tables, all pairs of whose vectors are multiplied."""
+    """Dense features and embedding tables, with the products of all pairs of their vectors."""
     keras.utils.set_random_seed(0)
     numbers = keras.Input((DENSE_FEATURES,), name="numbers")
     categories = keras.Input((TABLES,), dtype="int32", name="categories")
@@ -49,7 +49,7 @@ def mixture_of_experts(batch: int) -> Built:
 
 
 def dlrm_sparse(batch: int) -> Built:
-    """Bags of words of any length, one kind as a sparse tensor, one ragged; some words come twice."""
+    """Bags of words of any length, one kind as a sparse tensor, one ragged, with repeated words."""
     keras.utils.set_random_seed(0)
     words = tf.Variable(tf.random.normal([ROWS, WIDTH]), name="words")
     tags = tf.Variable(tf.random.normal([ROWS, WIDTH]), name="tags")

@@ -1,4 +1,4 @@
-"""docs/models.md: the rows of the suite as a table a form, and what was found in placed files."""
+"""Writes docs/models.md: a table for each form, and the checks of placed files."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias, cast
@@ -54,7 +54,7 @@ def _of_form(rows: ModelRows, form: str) -> list[tuple[str, ModelRow]]:
 
 
 def _summary(rows: ModelRows) -> str:
-    """A line a form: how many files, how many of them hold what the page says of them."""
+    """A line for each form: its files, and how many of them meet each criterion."""
     lines = ["| form | files | refused | no heavy op unknown | FLOPs within 2 % | variables exact |"]
     lines.append("|---|---:|---:|---:|---:|---:|")
     for form, words in FORMS.items():
@@ -72,7 +72,7 @@ def _summary(rows: ModelRows) -> str:
 
 
 def is_near(row: ModelRow) -> bool:
-    """Whether the operations are those of the closed form, but for 2 %."""
+    """Whether the operations are within 2 % of the closed form."""
     difference = cast("float | None", row["flops_difference"])
     return difference is not None and abs(difference) <= MOST_DIFFERENCE
 
@@ -108,7 +108,7 @@ def _percent(row: ModelRow) -> str:
 
 
 def _loops(row: ModelRow) -> str:
-    """`40, 40 (constant)`: trips, and where they are from."""
+    """`40, 40 (constant)`: trips and their source."""
     loops = cast("list[dict[str, Json]] | None", row.get("loops")) or []
     return "; ".join(_grouped((str(loop["source"]), str(loop["trips"])) for loop in loops))
 
@@ -125,7 +125,7 @@ def _count(key: str) -> Callable[[ModelRow], str]:
 
 
 def _ratio(row: ModelRow) -> str:
-    """Of the seconds; none where the earlier version refused the file half-way."""
+    """The ratio of the seconds; none if the earlier version refused the file."""
     if row.get("refused_today"):
         return "–"
     return f"{cast(float, row['seconds_alone']) / cast(float, row['seconds_today']):.2f}"
@@ -178,30 +178,29 @@ HEAD = """# Real models
 
     {command}      # writes this page; Placeto Explorer {version}
 
-{models} models, built from Keras layers and TensorFlow as people build theirs, in small sizes, exported in each form
-that people have, and read as an upload is, with a batch size given. Beside what is read stand closed forms that no
-graph was asked for: the floating-point operations of convolutions and matrix products, added up layer by layer from
+{models} models, built from Keras layers and TensorFlow as people build theirs, in small sizes, exported in each usual
+form, and read like an upload, with a batch size given. Beside the figures of the reading are closed forms, computed
+without a graph: the floating-point operations of convolutions and matrix products, added up layer by layer from
 configurations and lengths (a multiply-add counts as two; a loop's body once a step; in a training step each product's
-gradients too), and the bytes of the variables that a step holds, an optimizer's slots among them. "Heavy" ops are
-convolutions and matrix products, their gradients too. "Bounded" ops have sizes that depend on data, and are counted at
-the largest that these can be. "ms on a V100" is the simulated step time of the whole graph on one V100; "s" are
-processor seconds of the reading, without those in which TensorFlow is loaded. Variables frozen into constants are held
-by nobody. A concrete function's GraphDef does not say what a step is run for, so that all of it is
-counted, gradients that nobody takes and Keras's trial of a first step among it: its figures may lie above those of the
-layers.
+gradients too), and the bytes of the variables that a step holds, including an optimizer's slots. "Heavy" ops are
+convolutions and matrix products and their gradients. "Bounded" ops have sizes that depend on data, and count with the
+largest possible sizes. "ms on a V100" is the simulated step time of the whole graph on one V100; "s" are processor
+seconds of the reading, without loading TensorFlow. Variables frozen into constants do not count as held. A concrete
+function's GraphDef does not name the outputs of a step, so all of it counts, including unused gradients and Keras's
+trial of a first step: its figures may lie above those of the layers.
 
 `python -m experiments.models NAME --out FOLDER` writes the file of one of them.
 """
 SUMMARY = "\n## In short\n"
-PLACED_WORDS = """Of each SavedModel the placed GraphDef, every co-location class on a random device of two and of three
-virtual CPU devices, run with soft placement off, variables and inputs with fixed numbers: devices executed beside
-devices written, and all outputs and variables beside those of the unplaced graph. "Farther than the tolerance": by more
-than 1e-5, of a number's size where that is above 1 (1e-2 where a model computes in half precision). "Moved by placing"
+PLACED_WORDS = """The placed GraphDef of each SavedModel runs with every co-location class on a random device of two
+and of three virtual CPU devices, soft placement off, and fixed numbers in variables and inputs. Executed devices are
+compared with written ones, and all outputs and variables with those of the unplaced graph. "Farther than the
+tolerance": by more than 1e-5, relative to numbers above 1 (1e-2 for models in half precision). "Moved by placing"
 compares bit by bit with the same GraphDef on one device.
 """
-SERVED_WORDS = """The SavedModel that comes back for an upload, on three virtual CPU devices: loaded in a fresh process
-by `tf.saved_model.load` and in a session, soft placement off, and called with the same numbers as the uploaded one.
+SERVED_WORDS = """The placed SavedModel of an upload, on three virtual CPU devices: loaded in a fresh process by
+`tf.saved_model.load` and in a session, soft placement off, and called with the same numbers as the uploaded one.
 """
-TIMES_WORDS = """Processor seconds of all processes of a reading, TensorFlow loaded anew in each: the least of up to
+TIMES_WORDS = """Processor seconds of all processes of a reading, each of which loads TensorFlow: the least of up to
 three turns.
 """

@@ -1,6 +1,6 @@
-"""Random placements of a SavedModel of the suite, written by the writer and run beside the unplaced graph.
+"""Writes random placements of a SavedModel of the suite and runs them beside the unplaced graph.
 
-In a child alone: it runs the graph on virtual CPU devices, soft placement off.
+For child processes only: it runs the graph on virtual CPU devices, soft placement off.
 """
 
 from pathlib import Path
@@ -9,9 +9,9 @@ from engine.events import Json
 from experiments.models.registry import MODELS
 
 DEVICES = (2, 3)
-"""of a placement each"""
+"""numbers of devices, a placement for each"""
 TOLERANCE, HALF_TOLERANCE = 1e-5, 1e-2
-"""of numbers; where a model computes in half precision"""
+"""of numbers, and of numbers in half precision"""
 KEYS = (
     "executed",
     "placements",
@@ -24,11 +24,11 @@ KEYS = (
     "far",
     "changed",
 )
-"""what a row keeps of the counts (`placed.checks.PlacementChecks`)"""
+"""the counts of `placed.checks.PlacementChecks` that a row keeps"""
 
 
 def counts_of(name: str, path: Path, folder: Path) -> dict[str, Json]:
-    """The same in this process, which is a child."""
+    """The counts over the placements of one model; runs in this process, which is a child."""
     from experiments.placed.checks import PlacedGraph, try_random_placements
     from experiments.placed.samples import opened_here, unplaced
     from experiments.placed.step import PlacedStep

@@ -9,18 +9,18 @@ MULTIPLY_ADD = 2
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One product of a step, or several alike."""
+    """One product of a step, or several equal ones."""
 
     flops: int
     """of the forward pass"""
     weights: int = 1
     """operands that are weights: 1, or 0 where activations meet activations"""
     data: bool = False
-    """whether its other operand is the step's own input, which needs no gradient"""
+    """whether its other operand is the step's input, which needs no gradient"""
 
     @property
     def trained_flops(self) -> int:
-        """Of forward and backward pass: the gradient of each operand is a product as large."""
+        """Operations of forward and backward pass: each operand's gradient is an equally large product."""
         operands = 2 - self.data
         return self.flops * (1 + operands)
 
@@ -31,17 +31,17 @@ def matrix_product(rows: int, inner: int, columns: int) -> int:
 
 
 def convolution(output: Sequence[int], kernel: Sequence[int], channels: int, groups: int = 1) -> int:
-    """An output (any layout, batch and channels among its lengths), whose elements sum up kernel × channels each."""
+    """A convolution to `output` (any layout, with batch and channels): each element sums kernel × channels products."""
     return MULTIPLY_ADD * prod(output) * prod(kernel) * channels // groups
 
 
 def transposed_convolution(inputs: Sequence[int], kernel: Sequence[int], filters: int) -> int:
-    """An input whose elements are spread over kernel × filters each."""
+    """A transposed convolution of `inputs`: each element goes to kernel × filters sums."""
     return MULTIPLY_ADD * prod(inputs) * prod(kernel) * filters
 
 
 def einsum(equation: str, *shapes: Sequence[int]) -> int:
-    """A product of two operands, `ab,bc->ac`; an ellipsis stands for the leading lengths that are left."""
+    """A product of two operands, `ab,bc->ac`; an ellipsis stands for the other leading lengths."""
     sizes: dict[str, int] = {}
     for labels, shape in zip(equation.split("->")[0].split(","), shapes, strict=True):
         named, rest = labels.replace("...", ""), list(shape)

@@ -1,4 +1,4 @@
-"""One file of the suite as the engine reads it, beside the closed forms: a row of figures."""
+"""Reads one file of the suite and compares it with the closed forms: a row of figures."""
 
 import resource
 from collections import Counter
@@ -20,13 +20,13 @@ from experiments.models.model import FROZEN, SuiteModel
 LIMITS = api.Limits()
 CLUSTER = "1xV100"
 COMPILED = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-"""calls that are left in a graph: XLA compiles them whole, and their products are theirs"""
+"""calls that stay in a graph: XLA compiles them whole, and they count their products"""
 SHOWN = 12
-"""heavy ops without a cost that a row names"""
+"""number of heavy ops without a cost that a row names"""
 
 
 def figures(path: Path, form: str, model: SuiteModel, closed: Mapping[str, Json]) -> dict[str, Json]:
-    """What is read of `path` and how long it takes; `closed` are the closed forms that `make` said."""
+    """The figures of the file `path` and its reading time; `closed` are the closed forms from `make`."""
     started = processor_seconds()
     try:
         prepared = _prepared(path, form, model)
@@ -37,7 +37,7 @@ def figures(path: Path, form: str, model: SuiteModel, closed: Mapping[str, Json]
 
 
 def _prepared(path: Path, form: str, model: SuiteModel) -> api.PreparedGraph:
-    """Read; where trips are left open and the row gives them, once more with them, as a person does it on the page."""
+    """Read the file; if trips are open and the row gives them, read again with them, as a user does on the page."""
     read = partial(api.prepare, path, path.suffix, lambda *_: None, LIMITS)
     prepared = read(options=model.options(form, {}))
     if not model.open_trips:
@@ -48,13 +48,13 @@ def _prepared(path: Path, form: str, model: SuiteModel) -> api.PreparedGraph:
 
 
 def processor_seconds() -> float:
-    """Of this process and of its children that have ended: what else the machine does changes it little."""
+    """Processor seconds of this process and its ended children; other work on the machine changes them little."""
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in spent)
 
 
 def _read(prepared: api.PreparedGraph) -> dict[str, Json]:
-    """What the page says."""
+    """The figures of the summary."""
     summary = prepared.summary()
     keys = ("ops", "unknown_ops", "unknown_types", "bounded_ops", "flops_by_source", "persistent_bytes")
     return {
@@ -73,7 +73,7 @@ def one_device_ms(prepared: api.PreparedGraph) -> float:
 
 
 def heavy_ops(prepared: api.PreparedGraph) -> dict[str, Json]:
-    """How many there are, how many of them have no cost, and why."""
+    """The number of heavy ops, of those without a cost, and their reasons."""
     graph, costs = prepared.graph, prepared.costs
     heavy = [op for op, op_type in enumerate(graph.op_types) if op_type in HEAVY]
     unknown = [op for op in heavy if costs.source[op] == CostSource.UNKNOWN]
@@ -87,7 +87,7 @@ def heavy_ops(prepared: api.PreparedGraph) -> dict[str, Json]:
 
 
 def heavy_flops(prepared: api.PreparedGraph) -> float | None:
-    """Operations of all heavy ops of a step, each as often as it runs; None where nobody has counted."""
+    """Operations of all heavy ops of a step, each as often as it runs; None without counts."""
     costs = prepared.costs
     if not len(costs.flops):
         return None
@@ -97,7 +97,7 @@ def heavy_flops(prepared: api.PreparedGraph) -> float | None:
 
 
 def _beside(prepared: api.PreparedGraph, form: str, closed: Mapping[str, Json]) -> dict[str, Json]:
-    """What was counted beside the closed forms; of frozen graphs the variables are constants, which nobody holds."""
+    """The counts beside the closed forms; variables of frozen graphs are constants and not held."""
     flops, closed_flops = heavy_flops(prepared), cast(int, closed["flops"])
     difference = None if flops is None else round(flops / max(1, closed_flops) - 1, 6)
     held = 0 if form == FROZEN else cast(int, closed["parameter_bytes"])

@@ -1,4 +1,4 @@
-"""Processor seconds of a file's reading, by this checkout of the project and by another one, in fresh processes."""
+"""Measures the processor seconds of reading a file, by this checkout and by another one, in fresh processes."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ except api.PlacetoError as refusal:
     refused = str(refusal)
 print(json.dumps({"seconds": spent() - started, "refused": refused}))
 """
-"""run in a checkout; what both versions understand"""
+"""run in a checkout; it uses only names that both versions have"""
 
 
 def reading_times(path: Path, form: str, model: SuiteModel, other: Path) -> dict[str, Json]:
@@ -51,7 +51,7 @@ def reading_times(path: Path, form: str, model: SuiteModel, other: Path) -> dict
 
 
 def _read(checkout: Path, order: dict[str, Json]) -> dict[str, Json]:
-    """What one process says."""
+    """The result of one process in `checkout`."""
     words = [sys.executable, "-c", CODE, json.dumps(order)]
     ran = subprocess.run(words, cwd=checkout, capture_output=True, check=True, timeout=MOST_SECONDS)  # noqa: S603 - ours
     return cast(dict[str, Json], json.loads(ran.stdout.splitlines()[-1]))

@@ -114,4 +114,4 @@ MODELS: dict[str, SuiteModel] = {
         "TensorFlow 1: while loop and condition", "tensorflow1:recurrent_inference", forms=OF_TF1
     ),
 }
-"""what is built, from which parts; TensorFlow is loaded by the builders alone"""
+"""name → model; only the builders load TensorFlow"""

@@ -1,4 +1,4 @@
-"""Placed SavedModels of the suite: each is written, loaded in a fresh process and called beside the uploaded one.
+"""Writes placed SavedModels of the suite, loads each in a fresh process and calls it beside the uploaded one.
 
 Random placements over the co-location classes, on three virtual CPU devices, soft placement off.
 """
@@ -19,11 +19,11 @@ SERVED = (
     *("gpt", "vit", "bert", "swin", "t5", "conformer", "lstm_40", "bidirectional", "translator", "transformer_xl"),
     *("mixture_of_experts", "compiled_by_xla", "retinanet", "fit_cnn"),
 )
-"""models whose placed SavedModels are called: transformers, recurrent networks, and a few others"""
+"""models whose placed SavedModels are called: transformers, recurrent networks and others"""
 
 
 def served_counts(name: str, path: Path) -> dict[str, Json]:
-    """What is found of the placed SavedModel from the one in `path`; `placed.saved_model.Checked` says what counts."""
+    """The checks (`placed.saved_model.Checked`) of the placed SavedModel from the one in `path`."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "placed.zip"
         order: dict[str, Json] = {"path": str(path.absolute()), "target": str(target)}

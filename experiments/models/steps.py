@@ -1,4 +1,4 @@
-"""From a Keras model to a step with its closed forms: what it answers, or one step of its training."""
+"""Makes a Keras model's step, inference or training, with its closed forms."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ ADAM = "adam"
 
 
 def inference(model: Any, batch: int, more_flops: int = 0) -> Built:
-    """What a model answers; `more_flops` of what it multiplies outside its layers."""
+    """The inference step; `more_flops` are those of products outside the layers."""
     specs = specs_of(model)
 
     def answer(*inputs: Any) -> Any:
@@ -25,9 +25,9 @@ def inference(model: Any, batch: int, more_flops: int = 0) -> Built:
 
 
 def fit(model: Any, batch: int, loss: Any, labels: Any, optimizer: Any = ADAM, more_flops: int = 0) -> Built:
-    """What Keras's `fit` runs for a batch; `labels` is the tf.TensorSpec of what is to be answered.
+    """The step that Keras's `fit` runs for a batch; `labels` is the tf.TensorSpec of the labels.
 
-    `more_flops` are those of what the forward pass multiplies outside its layers, both operands trained.
+    `more_flops` are those of the forward pass's products outside the layers, with both operands trained.
     """
     specs = specs_of(model)
     model.compile(optimizer=optimizer, loss=loss, jit_compile=False)
@@ -43,14 +43,14 @@ def fit(model: Any, batch: int, loss: Any, labels: Any, optimizer: Any = ADAM, m
 
 
 def slots_of(optimizer: Any) -> list[Any]:
-    """An optimizer's variables; of a LossScaleOptimizer without the count and rate that it leaves to its inner one."""
+    """An optimizer's variables; a LossScaleOptimizer's own count and rate are unused and left out."""
     wraps = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
     idle = (f"{optimizer.name}/iteration", f"{optimizer.name}/learning_rate") if wraps else ()
     return [each for each in optimizer.variables if each.path not in idle]
 
 
 def trained_flops(model: Any, specs: Sequence[Any], batch: int, more_flops: int = 0) -> int:
-    """Of forward and backward pass."""
+    """Operations of forward and backward pass."""
 
     def answer(*inputs: Any) -> Any:
         return model(structured(model, inputs), training=True)
@@ -65,18 +65,18 @@ def specs_of(model: Any) -> tuple[Any, ...]:
 
 
 def with_batch(spec: Any, batch: int) -> Any:
-    """The spec with its first length known."""
+    """The spec with its first length set."""
     lengths = spec.shape.as_list()
     return tf.TensorSpec([batch if lengths[0] is None else lengths[0], *lengths[1:]], spec.dtype, name=spec.name)
 
 
 def structured(model: Any, inputs: Sequence[Any]) -> Any:
-    """As the model takes them: one, or a list."""
+    """The inputs as the model takes them: one, or a list."""
     return inputs[0] if len(model.inputs) == 1 else list(inputs)
 
 
 def held_by(model: Any, *, training: bool = False) -> list[Any]:
-    """The variables that a step of the model reads: without states of random numbers that it does not draw."""
+    """The variables that a step of the model reads, without unused states of random numbers."""
     idle: set[int] = set()
     for layer in model._flatten_layers():
         draws = training and isinstance(layer, keras.layers.Dropout) and layer.rate > 0

@@ -1,7 +1,7 @@
-"""Real models as users export them, in each form: what is read of them, beside closed forms of their layers.
+"""Real models as users export them, in each form: the engine's reading beside closed forms of their layers.
 
-`python -m experiments models` writes docs/models.md, and keeps each row in docs/results/models.json as it comes:
-a second call makes only the rows that are missing. `--set only=gpt,lstm_40` and `--set forms=saved_model` pick.
+`python -m experiments models` writes docs/models.md, and each finished row to docs/results/models.json: a second call
+makes only missing rows. `--set only=gpt,lstm_40` and `--set forms=saved_model` choose some.
 """
 
 import json
@@ -27,7 +27,7 @@ WORK = Path(".cache/models")
 RESULTS = Path("results/models.json")
 SETTINGS = ("only", "forms", "work", "again", "placed", "today")
 """names of models, and of forms, with commas; the folder of files; whether rows are made again; whether placed files
-run; the folder of another checkout, whose reading times are to stand beside ours"""
+run; the folder of another checkout to compare reading times with"""
 
 
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
@@ -53,7 +53,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
 def _whole(
     name: str, forms: Sequence[str], kept: Mapping[str, ModelRow], work: Path, chosen: Mapping[str, Json]
 ) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The rows of one model that are new, or were not whole in what was `kept`."""
+    """The rows of one model that are new, or incomplete in `kept`."""
     places = chosen.get("placed", True) is True
     made = _made(name, [form for form in forms if form not in kept], places, work)
     for form in forms:
@@ -66,12 +66,12 @@ def _whole(
 
 
 def _made(name: str, forms: list[str], places: bool, work: Path) -> Mapping[str, ModelRow]:
-    """New rows."""
+    """The rows of `forms`."""
     return rows_of(name, forms, places, work) if forms else {}
 
 
 def _beside(name: str, row: ModelRow, places: bool, today: Json, work: Path) -> dict[str, Json]:
-    """What a SavedModel's row has beside its reading, as far as it is missing: it is served, and read by another."""
+    """The missing extra parts of a SavedModel's row: it is served, and read by another checkout."""
     file, found = file_of(name, SAVED_MODEL, work), {}
     serves, reads = places and name in SERVED and "served" not in row, bool(today) and "seconds_today" not in row
     if (serves or reads) and not file.exists():
@@ -84,7 +84,7 @@ def _beside(name: str, row: ModelRow, places: bool, today: Json, work: Path) -> 
 
 
 def shown(row: ModelRow) -> str:
-    """A row in a line."""
+    """A row as one line."""
     if "refused" in row:
         return f"refused: {row['refused']}"
     keys = ("ops", "unknown_ops", "heavy_ops", "heavy_unknown", "bounded_ops", "flops_difference", "seconds")
@@ -93,7 +93,7 @@ def shown(row: ModelRow) -> str:
 
 
 def read_rows(path: Path) -> KeptRows:
-    """What was kept; nothing, where nothing was."""
+    """The rows in the file; none if it does not exist."""
     return cast(KeptRows, json.loads(path.read_text())) if path.exists() else {}
 
 
@@ -104,7 +104,7 @@ def _keep(rows: KeptRows, path: Path) -> None:
 
 
 def _picked(wanted: Json, known: Iterable[str], where: str) -> list[str]:
-    """Those of the `known` names that are wanted; all, if nothing is said."""
+    """The `wanted` names out of the `known` ones; all if `wanted` is None."""
     names = list(known)
     asked = names if wanted is None else str(wanted).split(",")
     for name in asked:

@@ -16,7 +16,7 @@ STEPS, FEATURES, UNITS, CLASSES = 20, 24, 32, 5
 
 @dataclass(frozen=True, slots=True)
 class Graph1:
-    """A graph, and the tensors by which it is used."""
+    """A graph and its input and output tensors."""
 
     graph: Any
     """tf.Graph"""
@@ -45,7 +45,7 @@ def recurrent_training(batch: int) -> Built:
 
 
 def recurrent_inference(batch: int) -> Built:
-    """The loop alone, and a condition on its numbers."""
+    """The loop without training, and a condition on its numbers."""
     with _old_control_flow(), tf.Graph().as_default() as graph:
         v1.set_random_seed(0)
         sequences = v1.placeholder(tf.float32, [None, STEPS, FEATURES], "sequences")
@@ -61,7 +61,7 @@ def recurrent_inference(batch: int) -> Built:
 def convolutional_training(batch: int) -> Built:
     """Convolutions, Momentum with resource variables, a decayed rate and clipped gradients.
 
-    The images' gradient, which nobody needs, is computed all the same: `tf.gradients` ties an op's gradients together.
+    The images' gradient is computed although unused: `tf.gradients` ties an op's gradients together.
     """
     with tf.Graph().as_default() as graph:
         v1.set_random_seed(0)
@@ -118,7 +118,7 @@ def _old_control_flow() -> Iterator[None]:
 
 
 def _built(graph1: Graph1, flops: int) -> Built:
-    """What a step holds: all variables of the graph."""
+    """The model of `graph1`, whose step holds all variables of the graph."""
     with graph1.graph.as_default():
         held = tuple(v1.global_variables())
     return Built(graph1, None, (), flops, held)

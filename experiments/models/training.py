@@ -1,4 +1,4 @@
-"""Training steps: what Keras's `fit` runs, and what people write themselves."""
+"""Training steps: those of Keras's `fit`, and those that people write themselves."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,17 +38,17 @@ def loss_of_logits() -> Any:
 
 
 def fit_cnn(batch: int) -> Built:
-    """What `fit` runs of a convolutional network with batch normalisation and dropout: Adam."""
+    """`fit` of a convolutional network with batch normalisation and dropout, by Adam."""
     return fit(cnn_model(), batch, loss_of_logits(), LABELS)
 
 
 def fit_lstm(batch: int) -> Built:
-    """What `fit` runs of a looped LSTM of 40 steps."""
+    """`fit` of a looped LSTM of 40 steps."""
     return fit(lstm_model(unroll=False), batch, loss_of_logits(), LABELS)
 
 
 def fit_gpt(batch: int) -> Built:
-    """What `fit` runs of a transformer: AdamW, the gradients of the causal attention."""
+    """`fit` of a transformer by AdamW, with the gradients of the causal attention."""
     model = gpt_model(vocabulary=400, length=32, width=64)
     labels = tf.TensorSpec([None, 32], tf.int32, name="labels")
     return fit(model, batch, loss_of_logits(), labels, keras.optimizers.AdamW(1e-3))
@@ -74,7 +74,7 @@ def fit_mixed_float16(batch: int) -> Built:
 
 
 def own_tape(batch: int) -> Built:
-    """A step that someone wrote: GradientTape, weight decay, `apply_gradients` by RMSprop."""
+    """A hand-written step: GradientTape, weight decay, `apply_gradients` by RMSprop."""
     model = cnn_model(dropout=False)
     optimizer = keras.optimizers.RMSprop(1e-3, momentum=0.9)
     optimizer.build(model.trainable_variables)
@@ -154,9 +154,9 @@ def gan(batch: int) -> Built:
 
 
 def _gan_flops(generator: Any, critic: Any, noise: Any, batch: int) -> int:
-    """The generator trains on noise; the critic on two batches, once more backwards to what was made.
+    """The generator trains on noise, the critic on two batches; one more backward pass goes through the critic.
 
-    Of the critic's loss no gradient is taken at its inputs; of the generator's none at the critic's weights.
+    The critic's loss has no gradient at its inputs, the generator's loss none at the critic's weights.
     """
     made = trained_flops(generator, (noise,), batch)
     judged = layer_products(lambda images: critic(images, training=True), [with_batch(IMAGES, batch)])
@@ -184,7 +184,7 @@ REPLICAS = 2
 
 
 def _make_devices(count: int) -> None:
-    """Virtual CPUs, which a process can have only before TensorFlow has looked for devices."""
+    """Make virtual CPUs; a process can do so only before TensorFlow has looked for devices."""
     processor = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * count)
 
@@ -192,7 +192,7 @@ def _make_devices(count: int) -> None:
 def mirrored(batch: int) -> Built:
     """A step on two replicas of `tf.distribute.MirroredStrategy`, each with half of the batch.
 
-    Gradients are summed on one device: what collective ops need beside cannot be saved.
+    Gradients are summed on one device, since the objects of collective ops cannot be saved.
     """
     _make_devices(REPLICAS)
     names = [f"CPU:{index}" for index in range(REPLICAS)]

@@ -1,4 +1,4 @@
-"""A built model's file, in each form that people have. TensorFlow is loaded: in a child alone."""
+"""Writes a built model's file in each usual form. For child processes only: loads TensorFlow."""
 
 import zipfile
 from collections.abc import Callable, Iterable
@@ -23,17 +23,17 @@ SIGNATURE = "serving_default"
 OPTIONS = tf.saved_model.SaveOptions(
     experimental_custom_gradients=False, experimental_variable_policy="expand_distributed_variables"
 )
-"""each replica has its copy of a variable; no gradients of what replicas reduce, which cannot be saved"""
+"""each replica saves its copy of a variable; gradients of reductions over replicas cannot be saved"""
 v1 = tf.compat.v1
 
 
 def write(built: Built, form: str, path: Path, work: Path) -> None:
-    """Write `path`; `work` is an empty folder for what lies on the way."""
+    """Write `path`; `work` is an empty folder for temporary files."""
     WRITERS[form](built, path, work)
 
 
 def _saved_model(built: Built, path: Path, work: Path) -> None:
-    """As `model.export` does it; a module that is no Keras model has its step for signature."""
+    """Write a SavedModel as `model.export` does; a module other than a Keras model has its step as signature."""
     folder = exported(built, work / "model")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for file in sorted(each for each in folder.rglob("*") if each.is_file()):
@@ -59,7 +59,7 @@ def exported(built: Built, folder: Path) -> Path:
 
 
 def named(built: Built) -> Any:
-    """The step as a signature takes it: inputs by name, outputs in a dict."""
+    """The step as a signature: inputs by name, outputs in a dict."""
 
     def step(**inputs: Any) -> dict[str, Any]:
         outputs = tf.nest.flatten(built.step(*(inputs[spec.name] for spec in built.inputs)))
@@ -84,7 +84,7 @@ def _frozen(built: Built, path: Path, _work: Path) -> None:
 
 
 def _meta_graph(built: Built, path: Path, work: Path) -> None:
-    """What TensorFlow 1 exports of its graph, or of a SavedModel that it has loaded; a step is run for the outputs."""
+    """Write TensorFlow 1's export of its graph, or of a loaded SavedModel; the outputs are the training ops."""
     if isinstance(built.holder, Graph1):
         with built.holder.graph.as_default():
             _export_meta_graph(path, built.holder.fetches.values())

@@ -1,4 +1,4 @@
-"""Random placements of a graph, each written by the writer and held against what TensorFlow does. In a child alone."""
+"""Tries random placements of a graph: writes each and compares it with TensorFlow. For child processes only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from experiments.placed.step import (
 
 TOLERANCE = 1e-5
 SHOWN = 5
-"""mismatches that are told of each kind"""
+"""mismatches of each kind that are reported"""
 
 
 @dataclass(slots=True)
@@ -43,28 +43,28 @@ class PlacementChecks:
     nodes: int
     """of the graph"""
     executed: int = 0
-    """of them those that a step runs (the others are fed, or lie behind what is fed)"""
+    """nodes that a step runs (the others are fed, or only feed those)"""
     placements: int = 0
     compared: int = 0
     """written devices beside executed ones, over all placements"""
     mismatches: int = 0
-    """ops that TensorFlow had elsewhere than written: at the import, in the partitions, or when they ran"""
+    """ops that TensorFlow had on another device than the written one: after import, in a partition, or at run time"""
     numbers: int = 0
-    """arrays that a step gives"""
+    """arrays that a step returns"""
     not_finite: int = 0
-    """of them, those of the original file that hold a NaN or an infinity"""
+    """of those, arrays of the original file that hold a NaN or an infinity"""
     unequal: int = 0
-    """of them, over all placements, those that are not the original file's, all on one device"""
+    """over all placements, arrays that differ from the original file's, run on one device"""
     moved: int = 0
-    """of them, over all placements, those that are not the opened graph's, all on one device: what placing changed"""
+    """over all placements, arrays that differ from the opened graph's, run on one device: changed by placing"""
     far: int = 0
-    """of them, over all placements, those that are farther from the original file's than the tolerance"""
+    """over all placements, arrays farther from the original file's than the tolerance"""
     changed: int = 0
     """placements whose file differs from the source in more than devices"""
     examples: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
-        """For the way out of the child."""
+        """The counts as JSON, to return from the child."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in self._items()}
 
     def _items(self) -> list[tuple[str, int | tuple[str, ...]]]:
@@ -87,7 +87,7 @@ class PlacedGraph:
         unplaced: Message | None = None,
         tolerance: float = TOLERANCE,
     ) -> None:
-        """`unplaced` is the GraphDef to compare numbers with, where that is not the source itself."""
+        """`unplaced` is the GraphDef to compare numbers with, if that is not the source itself."""
         self._tolerance = tolerance
         self._source, self._step, self._devices, self._folder = source, step, devices, folder
         self.graph = graph_of(source)
@@ -124,7 +124,7 @@ class PlacedGraph:
         found.examples = (*found.examples, *faults, *(far or unequal)[:SHOWN])[: 2 * SHOWN]
 
     def _unplaced_numbers(self, definition: Message) -> Numbers:
-        """Of a step on one device; without the variables that the source has not."""
+        """The numbers of a step on one device, without the variables that the source lacks."""
         for node in definition.node:
             node.device = ""
         known = set(self.graph.op_names)
@@ -133,7 +133,7 @@ class PlacedGraph:
         return {name: value for name, value in numbers.items() if name not in variables}
 
     def _written(self, placement: dict[str, str]) -> Path:
-        """By the writer itself."""
+        """The placed file, from the engine's writer."""
         suffix = self._source.suffix
         source = SourceFile(self._source, suffix, Limits().file_bytes)
         graphdef.write(source, Placing(placement, suffix, short=False, keep_pins=True), self._folder, no_progress)
@@ -148,7 +148,7 @@ def graph_of(source: Path) -> ComputationGraph:
 def random_devices(
     graph: ComputationGraph, group_of_op: NDArray[np.int32], devices: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """[ops] a random device for each group; one with a fixed device keeps it, one of what is fed has the first."""
+    """[ops] a random device for each group; fixed groups keep theirs, and a Switch that is fed has the first device."""
     fixed = devices_of_classes(graph, group_of_op)
     chosen = rng.integers(0, devices, len(fixed))
     for group, device in enumerate(fixed):
@@ -159,7 +159,7 @@ def random_devices(
 
 
 def try_random_placements(placed: PlacedGraph, devices: int, seeds: Sequence[int]) -> PlacementChecks:
-    """A placement a seed, every co-location class on a random device: no placement is finer."""
+    """Try one placement for each seed, every co-location class on a random device: the finest placements possible."""
     classes = colocation_classes(placed.graph)
     for seed in seeds:
         placed.try_placement(random_devices(placed.graph, classes, devices, np.random.default_rng(seed)))
@@ -167,7 +167,7 @@ def try_random_placements(placed: PlacedGraph, devices: int, seeds: Sequence[int
 
 
 def fields_but_devices(content: bytes, suffix: str) -> list[bytes]:
-    """The file's fields one by one, those of nodes one level deeper, but for the nodes' devices."""
+    """The file's fields one by one, those of nodes one level deeper, without the nodes' devices."""
     if suffix == ".pbtxt":
         content = _parsed_text(content).SerializeToString(deterministic=True)
     found: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Placed graphs held against TensorFlow: whole models, and many random placements of one training graph.
+"""Compares placed graphs with TensorFlow: whole models, and many random placements of one training graph.
 
 `python -m experiments placed_graphs` writes docs/results/placed_graphs.md; every figure in it comes from here.
 """
@@ -17,7 +17,7 @@ TRAINING = "tiny_cnn"
 PLACEMENTS = 1000
 DEVICES = 4
 GROUPS = 32
-"""every other placement moves whole groups, the others each co-location class by itself"""
+"""half of the placements move whole groups, the others each co-location class by itself"""
 OF_A_MODEL = 3
 """placements of each whole model"""
 HEAD = (
@@ -66,7 +66,7 @@ def names_in_child(_order: dict[str, Json], _folder: Path, _report_progress: Rep
 
 
 def check_model_in_child(order: dict[str, Json], folder: Path, _report_progress: ReportProgress) -> Results:
-    """What is found with a few placements of one model."""
+    """The counts over a few placements of one model."""
     ask_for_exact_numbers()
     from experiments.placed.models import MODELS, MORE_MODELS
     from experiments.placed.samples import check
@@ -75,7 +75,7 @@ def check_model_in_child(order: dict[str, Json], folder: Path, _report_progress:
 
 
 def check_many_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """What is found with many placements of the training graph."""
+    """The counts over many placements of the training graph."""
     ask_for_exact_numbers()
     from experiments.placed.many import try_many_placements
 
@@ -91,13 +91,12 @@ def _row(name: str, found: dict[str, Json]) -> str:
 def _text(table: str) -> str:
     return f"""# Placed graphs in TensorFlow
 
-Random placements, written by the writer, imported with soft placement off on virtual CPU devices, and one step traced
-(`python -m experiments placed_graphs`). A mismatch would be an op that TensorFlow had on another device than the
-written one: after the import, in the partitions, or when it ran. Numbers are what a step gives and what the variables
-hold afterwards, compared bit by bit: "moved by placing" are those that differ from a step of the same GraphDef all on
-one device, "not the file's" those that differ from a step of the file as it was, whose functions TensorFlow inlines
-when it runs them and not before (the last bit of a few sums then differs, placed or not). oneDNN is off: it computes
-some pairs of ops (MaxPool and its gradient) together where both are on one device, so that the last bit depends on the
-placement.
+`python -m experiments placed_graphs` writes random placements, imports them with soft placement off on virtual CPU
+devices, and traces one step. A mismatch would be an op that TensorFlow had on another device than the written one:
+after the import, in the partitions, or when it ran. Numbers are the step's outputs and the variables afterwards,
+compared bit by bit: "moved by placing" counts those that differ from a step of the same GraphDef on one device, "not
+the file's" those that differ from a step of the original file. TensorFlow inlines that file's functions only when it
+runs them (the last bit of a few sums then differs, placed or not). oneDNN is off: it computes some pairs of ops
+(MaxPool and its gradient) together if both are on one device, so that the last bit depends on the placement.
 
 {table}"""

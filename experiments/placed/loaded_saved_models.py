@@ -1,4 +1,4 @@
-"""Two SavedModels called with the same numbers, the placed one traced. In a child alone, where TensorFlow is loaded."""
+"""Calls two SavedModels with the same numbers and traces the placed one. For child processes: loads TensorFlow."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -26,15 +26,15 @@ v1 = tf.compat.v1
 TOLERANCE = 1e-5
 """of outputs, absolute and relative"""
 SHOWN = 5
-"""faults told of each kind"""
+"""faults of each kind that are reported"""
 ARGUMENT = "_Arg"
-"""what is fed: it is where the caller has it"""
+"""the op of a fed value, which is on the caller's device"""
 ExecutedDevices: TypeAlias = Mapping[str, tuple[str, ...]]
-"""op → the devices of the partitions that hold it, and on which it ran"""
+"""op → the devices of the partitions that hold it and those on which it ran"""
 
 
 def give_devices(count: int) -> None:
-    """Let this process have so many CPU devices, and let no op be moved, folded or renamed."""
+    """Give this process `count` CPU devices, and let TensorFlow move, fold or rename no op."""
     virtual = [tf.config.LogicalDeviceConfiguration()] * count
     tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], virtual)
     tf.config.set_soft_device_placement(False)
@@ -42,9 +42,9 @@ def give_devices(count: int) -> None:
 
 
 def compared(before: Path, after: Path, devices: int) -> dict[str, Json]:
-    """What is found of the SavedModel in the folder `after`, or in the one folder there, beside the one of `before`.
+    """Compare the SavedModel in the folder `after`, or in the only folder there, with the one in `before`.
 
-    As `placed.saved_model.Checked` takes it.
+    Returns the fields of `placed.saved_model.Checked`.
     """
     before, after = (next(folder.rglob(SAVED_MODEL_FILE)).parent for folder in (before, after))
     [meta_graph] = saved_model_pb2.SavedModel.FromString((after / SAVED_MODEL_FILE).read_bytes()).meta_graphs
@@ -79,7 +79,7 @@ def compared(before: Path, after: Path, devices: int) -> dict[str, Json]:
 
 
 def _feeds(function: Any) -> dict[str, Any]:
-    """Fixed numbers for each input, by name; lengths that are open are all the same."""
+    """Fixed numbers for each input, by name; all open lengths are the same."""
     feeds = {}
     for name, spec in sorted(function.structured_input_signature[1].items()):
         shape = [UNKNOWN_LENGTH if length is None else length for length in spec.shape.as_list()]
@@ -92,10 +92,10 @@ def _arrays(outputs: Mapping[str, Any]) -> Numbers:
 
 
 def _called(folder: Path, signature: str, feeds: Mapping[str, Any]) -> tuple[Numbers, ExecutedDevices]:
-    """As a Python program does: loaded, and its signature called as a function."""
+    """Load the model as a Python program does, and call its signature as a function."""
     function = tf.saved_model.load(str(folder)).signatures[signature]
     context.enable_graph_collection()
-    context.export_run_metadata()  # what was collected of other functions
+    context.export_run_metadata()  # drops the traces of other functions
     try:
         numbers = _arrays(function(**feeds))
         metadata = context.export_run_metadata()
@@ -114,7 +114,7 @@ def _called(folder: Path, signature: str, feeds: Mapping[str, Any]) -> tuple[Num
 def _called_in_session(
     folder: Path, meta_graph: Message, feeds: Mapping[str, Any], devices: int
 ) -> tuple[Numbers, ExecutedDevices]:
-    """As TensorFlow Serving does: the whole graph in a session, variables restored, tables initialised."""
+    """Run the whole graph in a session as TensorFlow Serving does: variables restored, tables initialised."""
     [signature] = meta_graph.signature_def.values()
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=session_settings(devices)) as session:
         v1.saved_model.load(session, list(meta_graph.meta_info_def.tags), str(folder))
@@ -128,7 +128,7 @@ def _called_in_session(
 
 
 def _elsewhere(written: Mapping[str, str], executed: ExecutedDevices) -> Iterable[str]:
-    """A sentence for each op that ran on another device than its own."""
+    """A sentence for each op that ran on another device than the written one."""
     for name, found in sorted(executed.items()):
         for device in found:
             if name in written and device != device_part(written[name]):

@@ -1,4 +1,4 @@
-"""Many random placements of one graph of the zoo, cheaply: one process, and small steps. In a child alone."""
+"""Tries many random placements of one graph of the zoo in one process, with small steps. For child processes only."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ REPORTED_EVERY = 100
 def try_many_placements(
     name: str, placements: int, devices: int, groups: int, folder: Path, report_progress: ReportProgress
 ) -> PlacementChecks:
-    """Try them; every other placement has at most `groups` random groups of co-location classes, the rest none."""
+    """Try them; half of the placements have at most `groups` random groups of co-location classes, the others none."""
     build_in_child({"name": name, "settings": {}}, folder, no_progress)
     placed = PlacedGraph(folder / BUILT_FILE, PlacedStep((STEP, f"{LOSS}:0")), devices, folder)
     classes = colocation_classes(placed.graph)

@@ -1,4 +1,4 @@
-"""Whole models as samples: the zoo's, and Keras applications as people export them. Used in a child alone."""
+"""Whole models as samples: the zoo's, and Keras applications as people export them. For child processes only."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,7 @@ from experiments.placed.step import PlacedStep
 
 
 def zoo(folder: Path, *, name: str, settings: dict[str, Json]) -> Sample:
-    """A model of the zoo; an inference form runs all that nobody consumes."""
+    """A model of the zoo; an inference form runs all ops without a consumer."""
     build_in_child({"name": name, "settings": settings}, folder, no_progress)
     return Sample(folder / BUILT_FILE, PlacedStep() if settings.get("inference") else PlacedStep((STEP, f"{LOSS}:0")))
 
@@ -92,7 +92,7 @@ MODELS: dict[str, Callable[[Path], Sample]] = {
     "Keras MobileNet, SavedModel": partial(keras_saved_model, name="MobileNet", size=32, alpha=0.25),
     "Keras ResNet50, frozen": partial(keras_frozen, name="ResNet50", size=32),
 }
-"""at sizes that run in a moment"""
+"""at sizes that run quickly"""
 MORE_MODELS: dict[str, Callable[[Path], Sample]] = {
     "Keras MobileNetV2, training SavedModel": partial(keras_training, name="MobileNetV2", size=32, alpha=0.35),
     **{
@@ -108,4 +108,4 @@ MORE_MODELS: dict[str, Callable[[Path], Sample]] = {
         )
     },
 }
-"""too slow for every test run: the command runs them too"""
+"""too slow for every test run: only the command runs them"""

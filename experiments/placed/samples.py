@@ -1,4 +1,4 @@
-"""Files to try placements on: opened as the engine opens them, held against the file as it was. In a child alone."""
+"""Files to try placements on, opened like an upload and compared with the original. For child processes only."""
 
 import zipfile
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from experiments.placed.step import PlacedStep
 
 DEVICES = 3
 ALL = PlacedStep()
-"""what the file's own signature or collections name, or all that nobody consumes"""
+"""the outputs of the file's signature or collections, or all ops without a consumer"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Sample:
 
 
 def check(build: Callable[[Path], Sample], folder: Path, seeds: Sequence[int]) -> dict[str, Json]:
-    """What is found with a random placement a seed, as JSON; `build` leaves the file in `folder`."""
+    """The counts over one random placement for each seed, as JSON; `build` writes the file into `folder`."""
     folder.mkdir()
     sample = build(folder)
     source, fetches = opened_here(sample.path, folder / "opened")
@@ -61,7 +61,7 @@ def zipped(folder: Path, name: str, model: Path) -> Path:
 
 
 def unplaced(path: Path) -> Message:
-    """The GraphDef of a file, whatever contains it, as TensorFlow's own readers give it."""
+    """The GraphDef in a file of any format, from TensorFlow's own readers."""
     if path.suffix == ".meta":
         return meta_graph_pb2.MetaGraphDef.FromString(path.read_bytes()).graph_def
     if path.suffix == ".zip":
@@ -86,7 +86,7 @@ def write_placed_saved_model_here(
 
 
 def opened_here(path: Path, folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """The plain GraphDef of what is read, in a file, and the fetches' names."""
+    """(a file with the plain GraphDef that the engine reads, the fetches' names)"""
     file = read_file(SourceFile(path, path.suffix, Limits().file_bytes), no_progress)
     if file.content:
         return path, file.origin.fetches

@@ -1,8 +1,8 @@
-"""Whether a placed SavedModel loads, serves as before, and runs where it says: beside the one that it was made from.
+"""Checks that a placed SavedModel loads, serves like its original, and runs on the written devices.
 
-In a fresh process with virtual CPU devices and soft placement off both are loaded as people load them, by
-`tf.saved_model.load`, and the placed one in a session too, as TensorFlow Serving does; each signature is called once
-with fixed numbers. Runs the graphs: only for those that are our own.
+A fresh process with virtual CPU devices and soft placement off loads both by `tf.saved_model.load`, and the placed one
+also in a session, as TensorFlow Serving does. It calls each signature once with fixed numbers. This runs the graphs:
+use it only with our own.
 """
 
 import zipfile
@@ -21,20 +21,20 @@ LIMITS = Limits(memory_bytes=16 * 1024**3, seconds=600.0)
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found of one placed SavedModel; called twice, in a function and in a session."""
+    """The checks of one placed SavedModel, called twice: in a function and in a session."""
 
     ops: int
     """of its graph"""
     executed: int
-    """of them those that the signature ran in the function (the others fill variables, are fed, or are not needed)"""
+    """ops that the signature ran in the function (the others fill variables, are fed, or are not needed)"""
     compared: int
     """written devices beside executed ones"""
     mismatches: int
-    """of them those that are another device"""
+    """pairs of different devices"""
     outputs: int
     """arrays that were compared with the original's"""
     unequal: int
-    """of them those that differ by more than `loaded_saved_models.TOLERANCE`"""
+    """arrays that differ by more than `loaded_saved_models.TOLERANCE`"""
     largest_difference: float
     """of any two numbers"""
     examples: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def check(before: Path, after: Path, devices: int, limits: Limits = LIMITS) -> C
 
 
 def check_all(pairs: Sequence[tuple[Path, Path]], devices: int, limits: Limits = LIMITS) -> list[Checked]:
-    """Of each (uploaded zip, placed zip with this many CPU devices) what was found; all in one fresh process."""
+    """Check each (uploaded zip, placed zip) on `devices` CPU devices, all in one fresh process."""
     order: dict[str, Json] = {"pairs": [[str(one.absolute()), str(other.absolute())] for one, other in pairs]}
     _, found = run_in_child(f"{__name__}:check_in_child", order | {"devices": devices}, limits, task=CHECKING)
     rows = cast(list[dict[str, Any]], found["rows"])

@@ -1,9 +1,9 @@
-"""Whether TensorFlow does with a placed graph what the file says: one step of it, beside one of the unplaced graph.
+"""Runs one step of a placed graph in TensorFlow, to compare devices with the file and numbers with the unplaced graph.
 
-The graph is imported with soft placement off on virtual CPU devices, and one step is traced. Compared are, for every
-op, the written device with the one that it has after the import, with the one of the partition that it was put into,
-and with the one on which it ran; and the step's numbers, those left in the variables included, with the numbers of the
-unplaced graph. Runs in a child alone: it runs the graph. Only for graphs that are our own.
+The graph is imported with soft placement off on virtual CPU devices, and one step is traced. For every op the written
+device is compared with the device after the import, the device of its partition, and the device on which it ran. The
+step's numbers, the variables afterwards included, are compared with those of the unplaced graph. This runs the graph:
+use it only in a child process and only with our own graphs.
 """
 
 import zlib
@@ -21,14 +21,14 @@ from engine.graphs.tensorflow.op_types import VARIABLES
 
 v1 = tf.compat.v1
 VARIABLE = "variable "
-"""before the name of a variable, for its number"""
+"""prefix of a variable's name among the numbers"""
 NOT_FETCHED = (tf.resource, tf.variant)
 UNKNOWN_LENGTH = 2
-"""of a fed tensor's dimension that the graph leaves open"""
+"""of an open dimension of a fed tensor"""
 OF_SQUARES = ("velocity", "Adam_1", "variance")
 """in the names of variables that hold means of squares, which are not negative"""
 OF_RATES, RATE = "learning_rate", 1e-3
-"""in the names of variables that hold a rate of learning, and one as people choose it"""
+"""in the names of variables that hold a learning rate, and a usual one"""
 Numbers = dict[str, NDArray[Any]]
 
 
@@ -37,29 +37,29 @@ class PlacedStep:
     """How one step of a graph is run."""
 
     fetches: tuple[str, ...] = ()
-    """tensors (`loss:0`) and ops (`train_step`) to run; empty: all that nobody consumes"""
+    """tensors (`loss:0`) and ops (`train_step`) to run; empty: all ops without a consumer"""
     starts: tuple[str, ...] = ()
-    """ops that are run before it, one after the other: initializers"""
+    """initializers, run before the step one after the other"""
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """of placeholders whose shape the graph does not tell"""
+    """of placeholders whose shape the graph lacks"""
     feeds: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """numbers of placeholders that cannot be any"""
+    """numbers of placeholders that do not take arbitrary ones"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one step told."""
+    """The devices and numbers of one step."""
 
     imported: Mapping[str, str]
-    """op → device that it has after the import, such as `/device:CPU:1`, or empty"""
+    """op → its device after the import, such as `/device:CPU:1`, or empty"""
     executed: Mapping[str, tuple[str, ...]]
-    """op → devices of the partitions that hold it, and on which it ran"""
+    """op → the devices of the partitions that hold it and those on which it ran"""
     numbers: Numbers
-    """what was fetched, and what the variables hold afterwards"""
+    """the fetched tensors, and the variables afterwards"""
 
 
 def mismatches(definition: Message, ran: Ran) -> list[tuple[str, str, str]]:
-    """(op, written device, other device) wherever TensorFlow did something else."""
+    """(op, written device, TensorFlow's device) for each difference."""
     return [
         (node.name, node.device, found)
         for node in definition.node
@@ -74,7 +74,7 @@ def unequal_numbers(one: Numbers, other: Numbers) -> list[str]:
 
 
 def far_numbers(one: Numbers, other: Numbers, tolerance: float) -> list[str]:
-    """The names whose numbers differ by more than `tolerance`, of a number's size where that is above 1."""
+    """The names whose numbers differ by more than `tolerance`, absolute and relative together."""
     return sorted(name for name in one.keys() | other.keys() if not _near(one.get(name), other.get(name), tolerance))
 
 
@@ -100,7 +100,7 @@ def device_part(text: str) -> str:
 
 
 def run_step(definition: Message, step: PlacedStep, devices: int) -> Ran:
-    """Run one step on this many virtual CPU devices, from variables that hold fixed numbers."""
+    """Run one step on `devices` virtual CPU devices, with fixed numbers in the variables."""
     with tf.Graph().as_default() as graph:
         v1.import_graph_def(definition, name="")
         ops = graph.get_operations()
@@ -122,7 +122,7 @@ def run_step(definition: Message, step: PlacedStep, devices: int) -> Ran:
 
 
 def session_settings(devices: int) -> Message:
-    """No optimizer that would rename, fold or move an op; one thread an op, so that sums have one order."""
+    """Settings without optimizers that rename, fold or move ops; one thread an op, so that sums have one order."""
     settings = config_pb2.ConfigProto(
         device_count={"CPU": devices}, allow_soft_placement=False, intra_op_parallelism_threads=1
     )
@@ -132,14 +132,14 @@ def session_settings(devices: int) -> Message:
 
 
 def _unconsumed(ops: Sequence[Any]) -> Iterator[Any]:
-    """The ops that nobody consumes."""
+    """The ops without a consumer."""
     consumed = {source.op.name for op in ops for source in op.inputs}
     consumed |= {source.name for op in ops for source in op.control_inputs}
     return (op for op in ops if op.name not in consumed)
 
 
 def _fetchable(element: Any) -> list[Any]:
-    """A tensor, or an op's tensors that can be fetched, or the op itself where it has none."""
+    """A tensor, or an op's tensors that can be fetched, or the op itself without any."""
     outputs = getattr(element, "outputs", [])
     return [each for each in outputs if each.dtype not in NOT_FETCHED and not each.dtype._is_ref_dtype] or [element]
 
@@ -190,7 +190,7 @@ def fixed_numbers(name: str, shape: Sequence[int], dtype: Any) -> NDArray[Any]:
 
 
 def executed_devices(metadata: Message, known: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """The devices of each op by the partitions, and by the step stats."""
+    """The devices of each op in the partitions and in the step stats."""
     found: dict[str, set[str]] = {}
     for partition in metadata.partition_graphs:
         for node in partition.node:

@@ -1,7 +1,7 @@
-"""Policies trained on two families, on the third and on the zoo's models: how far what is learned reaches.
+"""Policies trained on two families place the third family's graphs and the zoo's models.
 
-`python -m experiments cross_family` writes docs/results/cross_family.{md,json,png}; a second call goes on, and
-`--set` makes it smaller, as with `zero_shot`. The figures are told whatever they are.
+`python -m experiments cross_family` writes docs/results/cross_family.{md,json,png}; a second call continues, and
+`--set` makes it smaller, as with `zero_shot`.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ from experiments.policies.rows import Families, carry_out, measured_scope, rows_
 from experiments.policies.scope import ExperimentScope
 
 COMMAND = "python -m experiments cross_family"
-OF_THE_ZOO = """The zoo's models one by one, all clusters. The family nmt is of the kind of the zoo's two NMT models,
-cifar10 of convolutional cells as NASNet's; none is of the kind of Inception-V3."""
+OF_THE_ZOO = """The zoo's models one by one, all clusters. The family nmt is like the zoo's two NMT models, and
+cifar10 has convolutional cells like NASNet's; no family is like Inception-V3."""
 
 
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:

@@ -1,8 +1,8 @@
-"""What each choice in the training of policies brings: variants with equal evaluations, on graphs they have not seen.
+"""The effect of each choice in the training of policies: variants with equal evaluations, on unseen graphs.
 
-`python -m experiments learning_choices` writes docs/results/learning_choices.{md,json}; a second call goes on,
-and `--set` makes it smaller, as with `zero_shot`. Counts instead of seconds: the answer depends on no clock. Choices
-are made by graphs of the training split that were left out here; those that are held out of all trainings stay unseen.
+`python -m experiments learning_choices` writes docs/results/learning_choices.{md,json}; a second call continues, and
+`--set` makes it smaller, as with `zero_shot`. Budgets are counts, so the answer depends on no clock. The variants are
+compared on graphs of the training split that were left out here; the graphs held out of all trainings stay unseen.
 """
 
 import dataclasses
@@ -37,11 +37,11 @@ from experiments.policies.scope import ExperimentScope, digest, make_scope
 
 COMMAND = "python -m experiments learning_choices"
 EVALUATIONS = 4500
-"""of every variant, for each graph and cluster it learns on, teacher and reinforcement together"""
+"""of every variant, for each training graph and cluster, teacher and reinforcement together"""
 COUNTS: dict[str, Json] = {"teacher_evaluations": 3000, "imitation_steps": 2000, "torch_device": "cpu"}
-"""of every variant, where it does not say otherwise"""
+"""of every variant that does not change them"""
 AS_THEY_COME = "features as they come"
-"""the variant whose features of a group are not in units of their usual deviations"""
+"""the variant whose group features are not standardised"""
 VARIANTS: dict[str, dict[str, Json]] = {
     "as it is": {},
     "imitation alone": {"teacher_evaluations": EVALUATIONS - 1},
@@ -66,17 +66,17 @@ VARIANTS: dict[str, dict[str, Json]] = {
     "no phases": {},
     AS_THEY_COME: {},
 }
-"""what differs from the settings' defaults"""
+"""changes of the settings' defaults"""
 UNSEEN: dict[str, tuple[int, ...]] = {
     "no earliest finish": (device_view.FINISH_LATER, device_view.START_LATER, device_view.FINISH_LATER_SHARE),
     "no phases": (device_view.CLASH, device_view.FEEDBACK_SHARE, device_view.CUT_FEEDBACK),
 }
-"""which features of a device the head of a variant does not see"""
+"""the features of a device that the head of a variant does not see"""
 ChoiceTimes: TypeAlias = dict[str, list[float]]
 """`greedy` and `best_of`: [graphs on clusters] step times in µs; `evaluations` and `seconds` of the training: [1]"""
 ANSWERS = ("greedy", "best_of")
 OF_OTHERS = {"train_seconds", "of_family", "search_seconds", "slow_methods", "rnn_seconds"}
-"""settings of the scope that mean nothing here"""
+"""settings of the scope that have no effect here"""
 
 
 def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = None) -> str:
@@ -105,7 +105,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
 
 
 def _chosen(scope: ExperimentScope) -> list[str]:
-    """The variants that are compared, in the table's order. Raises SettingsError for one that there is not."""
+    """The compared variants, in the table's order. Raises SettingsError for an unknown one."""
     asked = scope.variants.split(",") if scope.variants else list(VARIANTS)
     for name in asked:
         if name not in VARIANTS:
@@ -114,7 +114,7 @@ def _chosen(scope: ExperimentScope) -> list[str]:
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Train one variant and keep what it reaches."""
+    """Train one variant and write its step times."""
     order: dict[str, Any] = dict(arguments)
     scope, variant, seed = make_scope(order["settings"]), str(order["variant"]), int(order["seed"])
     problems, unseen = _problems(scope)
@@ -130,7 +130,7 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
 
 
 def counted(problems: int, changes: Mapping[str, Json]) -> dict[str, Json]:
-    """Settings with which a training on so many problems makes EVALUATIONS for each, whatever else `changes` says."""
+    """Settings with `changes` that give a training on this number of problems EVALUATIONS for each."""
     counts = {**COUNTS, **changes}
     settings = make_training_settings(counts)
     left = problems * (EVALUATIONS - settings.teacher_evaluations)
@@ -138,14 +138,14 @@ def counted(problems: int, changes: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _step_times_us(policy: TrainedPolicy, problem: PlacementProblem, seed: int, samples: int) -> NDArray[np.float64]:
-    """[1 + samples] the greedy pass first; what does not fit counts double."""
+    """[1 + samples] the greedy pass first; a placement that does not fit counts double."""
     placements = proposals(policy, problem, np.random.default_rng(seed), samples)
     evaluations = problem.simulator.evaluate(placements)
     return np.where(problem.feasible(evaluations), evaluations.step_time_us, 2 * evaluations.step_time_us)
 
 
 def _problems(scope: ExperimentScope) -> tuple[list[TrainingProblem], list[TrainingProblem]]:
-    """(to learn on, to look at): the first graphs of each family's training split, and those after them."""
+    """(training problems, test problems): the first graphs of each family's training split, and those after them."""
     wider = dataclasses.replace(scope, train_graphs=scope.train_graphs + scope.graphs)
     learned: list[TrainingProblem] = []
     unseen: list[TrainingProblem] = []
@@ -164,18 +164,18 @@ def _path(scope: ExperimentScope, variant: str, seed: int) -> Path:
 
 
 def page(found: Mapping[tuple[str, int], ChoiceTimes], scope: ExperimentScope) -> str:
-    """Gaps to the best that any variant found on a graph and cluster: the mean over these, and its range over seeds."""
+    """The page: gaps to the best of all variants, the mean over graphs and clusters, and its range over seeds."""
     best = np.min([each["best_of"] for each in found.values()], axis=0)
     counts = ", ".join(f"{name}={value}" for name, value in COUNTS.items() if name != "torch_device")
     head = f"""# What each choice brings
 
 `{COMMAND}`; Placeto Explorer {VERSION}. {EVALUATIONS:,} evaluations for each graph and cluster, teacher and
-reinforcement together; {counts} where a variant says nothing else. One policy for
+reinforcement together; {counts} unless a variant changes them. One policy for
 {scope.families.replace(",", ", ")} on {scope.clusters.replace(",", ", ")}, trained on {scope.train_graphs} graphs of
-each family and tried on {scope.graphs} others of its training split, seeds 0 to {scope.seeds - 1}. By what share a step
-is longer than the best that any variant found there: the mean over graphs and clusters, and over the seeds, with the
-range of the seeds in brackets. A placement that does not fit counts double. Best of {1 + scope.samples}: the greedy
-pass and the sampled ones. Evaluations and seconds of the processor: of a training, the mean over the seeds.
+each family and tried on {scope.graphs} others of its training split, seeds 0 to {scope.seeds - 1}. Relative gap of the
+step time to the best that any variant found there: the mean over graphs, clusters and seeds, with the range of the
+seeds in brackets. A placement that does not fit counts double. Best of {1 + scope.samples}: the greedy
+pass and the sampled ones. Evaluations and processor seconds of a training are means over the seeds.
 
 | variant | what differs | greedy | best of {1 + scope.samples} | evaluations | s |
 | --- | --- | --- | --- | --- | --- |"""

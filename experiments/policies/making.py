@@ -1,4 +1,4 @@
-"""Policies for experiments: trained in a child each, kept in the work folder, gone on with after an interruption."""
+"""Policies for experiments: each trained in a child and kept in the work folder; a second call continues."""
 
 import time
 from pathlib import Path
@@ -15,12 +15,12 @@ from experiments.policies.scope import ExperimentScope, make_scope
 
 
 def policy_path(scope: ExperimentScope, families: tuple[str, ...], seed: int) -> Path:
-    """Where the policy of `families` with `seed` is, or will be."""
+    """The file of the policy of `families` with `seed`."""
     return Path(scope.work) / f"{'-'.join(families)}-{seed}-{scope.training_key(families)}.safetensors"
 
 
 def make_policy(scope: ExperimentScope, settings: dict[str, Json], families: tuple[str, ...], seed: int) -> None:
-    """Train the policy in a child, unless it is there. `settings` are those that `scope` was made of."""
+    """Train the policy in a child, unless its file exists. `scope` was made from `settings`."""
     if not policy_path(scope, families, seed).exists():
         order: dict[str, Json] = {"settings": settings, "families": list(families), "seed": seed}
         task = f"training on {' and '.join(families)}, seed {seed}"
@@ -28,7 +28,7 @@ def make_policy(scope: ExperimentScope, settings: dict[str, Json], families: tup
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Train and keep one policy."""
+    """Train one policy and write its file."""
     order: dict[str, Any] = dict(arguments)
     scope, families, seed = make_scope(order["settings"]), tuple(order["families"]), int(order["seed"])
     problems = [
@@ -55,6 +55,6 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
 
 
 def read_policy(scope: ExperimentScope, families: tuple[str, ...], seed: int) -> TrainedPolicy:
-    """A policy that was made."""
+    """A policy that `make_policy` has trained."""
     path = policy_path(scope, families, seed)
     return TrainedPolicy.from_bytes(path.read_bytes(), path.name)

@@ -1,4 +1,4 @@
-"""What policies and other methods reach on held-out graphs: one child a graph and cluster, one file a figure's row."""
+"""Measures policies and other methods on held-out graphs: one child for each graph, one file for each row."""
 
 import json
 import time
@@ -29,7 +29,7 @@ RANDOM_PLACEMENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What the other methods reach on one graph and cluster: step times in µs, None where nothing feasible."""
+    """The other methods' step times in µs on one graph and cluster, None if nothing is feasible."""
 
     graph: str
     cluster: str
@@ -39,12 +39,12 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What one policy reaches there."""
+    """One policy's step times there."""
 
     graph: str
     cluster: str
     families: tuple[str, ...]
-    """that it was trained on"""
+    """of its training"""
     seed: int
     greedy_us: float | None
     best_of_us: float | None
@@ -55,21 +55,20 @@ class Proposed:
 
 
 def compared_path(scope: ExperimentScope, graph: str, cluster: str) -> Path:
-    """Where the row is, or will be."""
+    """The file of the row."""
     return Path(scope.work) / f"compared-{graph}-{cluster}-{scope.key('search_seconds', 'slow_methods')}.json"
 
 
 def proposed_path(scope: ExperimentScope, graph: str, cluster: str, families: tuple[str, ...], seed: int) -> Path:
-    """Where the row is, or will be."""
+    """The file of the row."""
     key = scope.training_key(families, "samples")
     return Path(scope.work) / f"proposed-{'-'.join(families)}-{seed}-{graph}-{cluster}-{key}.json"
 
 
 def measure(settings: dict[str, Json], family: str, index: int, trained: list[tuple[str, ...]]) -> None:
-    """Measure on the held-out graph `index` of `family`, on all clusters, what is not measured yet.
+    """Measure the missing rows of the held-out graph `index` of `family`, on all clusters.
 
-    `settings` are the scope's; `trained`: the families that the policies to be looked at were trained on, each with
-    every seed.
+    `settings` are the scope's; `trained` lists the training families of the policies, each measured with every seed.
     """
     order: dict[str, Json] = {
         "settings": settings,
@@ -82,7 +81,7 @@ def measure(settings: dict[str, Json], family: str, index: int, trained: list[tu
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Measure one graph on all clusters, and keep each row at once."""
+    """Measure one graph on all clusters, and write each row at once."""
     order: dict[str, Any] = dict(arguments)
     scope = make_scope(order["settings"])
     graph = graphs_of(scope, order["family"], "test")[order["index"]]
@@ -129,7 +128,7 @@ def _proposed(
     problem: PlacementProblem, policy: TrainedPolicy, samples: int, seed: int
 ) -> tuple[float | None, float | None, float | None, float]:
     """(greedy, best of all, Auto with the policy: step times in µs; seconds of the greedy pass)."""
-    proposals(policy, problem, np.random.default_rng(0), 0)  # loads torch and what is compiled
+    proposals(policy, problem, np.random.default_rng(0), 0)  # loads torch and the compiled code
     began = time.process_time()
     proposals(policy, problem, np.random.default_rng(0), 0)
     seconds = time.process_time() - began
@@ -149,11 +148,11 @@ def _best_us(problem: PlacementProblem, placements: NDArray[np.int32]) -> float 
 
 
 def read_compared(path: Path) -> Compared:
-    """A row that was kept."""
+    """A row from its file."""
     return Compared(**json.loads(path.read_bytes()))
 
 
 def read_proposed(path: Path) -> Proposed:
-    """A row that was kept."""
+    """A row from its file."""
     known = json.loads(path.read_bytes())
     return Proposed(**{**known, "families": tuple(known["families"])})

@@ -15,7 +15,7 @@ EVERY = "all"
 
 @dataclass(frozen=True, slots=True)
 class PolicyRows:
-    """What was measured on one set of graphs."""
+    """The measurements on one set of graphs."""
 
     compared: list[Compared]
     proposed: list[Proposed]
@@ -28,7 +28,7 @@ class Gaps:
     label: str
     values: list[float]
     missing: int
-    """where it found nothing feasible"""
+    """number of cases in which it found nothing feasible"""
 
     @property
     def mean(self) -> float:
@@ -36,12 +36,12 @@ class Gaps:
 
     @property
     def nine_in_ten(self) -> float:
-        """Nine in ten are no further behind than this."""
+        """The gap that nine in ten stay within."""
         return quantiles(self.values, n=10, method="inclusive")[-1] if len(self.values) > 1 else self.values[0]
 
 
 def gaps(rows: PolicyRows, scope: ExperimentScope, cluster: str = EVERY) -> list[Gaps]:
-    """Of each answer of the policies and each method, on one cluster or all; the search's own is the measure."""
+    """Gaps of each answer of the policies and of each method to the search, on one cluster or all."""
     measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
     found = []
     answers = (("greedy pass", "greedy_us"), (f"best of {1 + scope.samples}", "best_of_us"))
@@ -68,12 +68,12 @@ def _gaps(label: str, pairs: Sequence[tuple[float | None, float | None]]) -> Gap
 
 
 def reference(scope: ExperimentScope) -> str:
-    """The search that all is compared with."""
+    """The search that is the reference of all gaps."""
     return f"search_{scope.search_seconds:g}"
 
 
 def methods(rows: PolicyRows, scope: ExperimentScope) -> list[str]:
-    """In the order of the columns: those that every row has."""
+    """The methods that every row has, in the order of the columns."""
     searches = [f"search_{seconds:g}" for seconds in (SHORT_SECONDS, MIDDLE_SECONDS)]
     listed = [*searches, *QUICK, *SLOW, "single_device", "rnn", "random"]
     had = [method for method in listed if all(method in row.reached for row in rows.compared)]
@@ -81,7 +81,7 @@ def methods(rows: PolicyRows, scope: ExperimentScope) -> list[str]:
 
 
 def label_of(method: str) -> str:
-    """For people."""
+    """The method's name for people."""
     if method.startswith("search_"):
         return f"search, {method.removeprefix('search_')} s"
     if method == "rnn":
@@ -90,15 +90,15 @@ def label_of(method: str) -> str:
 
 
 def tables(command: str, title: str, rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> str:
-    """The whole page; `rows` by what the tables' first column says."""
+    """The whole page; `rows` by the text of the tables' first column."""
     search = PLACERS[SEARCH].label
     with_rnn = any("rnn" in row.reached for of in rows.values() for row in of.compared)
     head = f"""# {title}
 
 `{command}`; Placeto Explorer {VERSION}. Ran with: {scope.words(with_rnn=with_rnn)}.
 
-How much longer a step is, relative to after {scope.search_seconds:g} s of search ({search}); below 0 it is shorter.
-Estimated costs, simulated steps. Mean over graphs, clusters and seeds; in brackets what nine in ten stay within.
+Relative gap of the step time to {scope.search_seconds:g} s of search ({search}); below 0 the step is shorter. Estimated
+costs, simulated steps. Mean over graphs, clusters and seeds; in brackets the gap that nine in ten stay within.
 """
     labels = [each.label for each in gaps(next(iter(rows.values())), scope)]
     lines = ["| | cluster | " + " | ".join(labels) + " |", left_rule(2 + len(labels))]
@@ -110,7 +110,7 @@ Estimated costs, simulated steps. Mean over graphs, clusters and seeds; in brack
 
 
 def tables_by_graph(rows: Mapping[str, PolicyRows], scope: ExperimentScope) -> str:
-    """A further table: each graph by itself, over all clusters and seeds."""
+    """Another table: each graph by itself, over all clusters and seeds."""
     lines: list[str] = []
     for name, of in rows.items():
         for graph in dict.fromkeys(row.graph for row in of.compared):
@@ -132,7 +132,7 @@ def _cell(method: Gaps) -> str:
 
 
 def _reading(name: str, rows: PolicyRows, scope: ExperimentScope) -> str:
-    """Seeds apart, and the time of a greedy pass."""
+    """The gap by seed, and the time of a greedy pass."""
     measure = {(row.graph, row.cluster): row.reached[reference(scope)] for row in rows.compared}
     means = []
     for seed in sorted({row.seed for row in rows.proposed}):

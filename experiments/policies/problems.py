@@ -1,4 +1,4 @@
-"""Graphs of the families on clusters, as the experiments with policies take them out of the families' cache."""
+"""Graphs of the families' cache on clusters, for the experiments with policies."""
 
 from pathlib import Path
 
@@ -18,19 +18,19 @@ from experiments.zoo_graphs import prepared_zoo_graph
 SPLITS: tuple[Split, ...] = ("train", "test")
 NamedGraph = tuple[str, PreparedGraph]
 ZOO = "zoo"
-"""in the place of a family: graphs of the zoo, all to test with"""
+"""in place of a family: graphs of the zoo, all for testing"""
 ZOO_GRAPHS = ("inception_v3", "nasnet", "nmt", "nmt_4_layers")
 
 
 def held_out_names(scope: ExperimentScope, family: str) -> list[str]:
-    """The graphs of `family`, or of the zoo, that are looked at and trained on by none."""
+    """The graphs of `family`, or of the zoo, that no policy is trained on."""
     if family == ZOO:
         return list(ZOO_GRAPHS)
     return _members(family, "test", scope.graphs)[1]
 
 
 def prepare_families(scope: ExperimentScope, report: ReportLine) -> None:
-    """Build what the families' cache lacks, before several children look for it."""
+    """Build the graphs that the families' cache lacks, before several children need them."""
     for family in scope.family_names:
         report(f"the graphs of {family}")
         for split in SPLITS:
@@ -38,7 +38,7 @@ def prepare_families(scope: ExperimentScope, report: ReportLine) -> None:
 
 
 def prepare_zoo(scope: ExperimentScope, report: ReportLine) -> None:
-    """Build the zoo's graphs and keep them in the work folder, unless they are there."""
+    """Build the zoo's graphs in the work folder, unless they exist."""
     for name in ZOO_GRAPHS:
         if not _zoo_path(scope, name).exists():
             write_whole(_zoo_path(scope, name), prepared_zoo_graph(name, report).to_bytes())
@@ -49,7 +49,7 @@ def _zoo_path(scope: ExperimentScope, name: str) -> Path:
 
 
 def graphs_of(scope: ExperimentScope, family: str, split: Split) -> list[NamedGraph]:
-    """(name, graph) of the first graphs of the split of `family`, as many as `scope` says."""
+    """(name, graph) of the first graphs in the split of `family`; `scope` has their number."""
     if family == ZOO:
         return [(name, PreparedGraph.from_bytes(_zoo_path(scope, name).read_bytes())) for name in ZOO_GRAPHS]
     count, names = _members(family, split, scope.train_graphs if split == "train" else scope.graphs)
@@ -59,7 +59,7 @@ def graphs_of(scope: ExperimentScope, family: str, split: Split) -> list[NamedGr
 
 
 def _members(family: str, split: Split, wanted: int) -> tuple[int, list[str]]:
-    """(how many members of `family` hold `wanted` of the split, at least 32 or all; the names of these)."""
+    """(number of members of `family` that contain `wanted` of the split, at least 32 or all; the names of these)."""
     most, count = FAMILIES[family].most, DEFAULT_COUNT
     while True:
         names = [member.name for member in members(family, count=count) if member.split == split]
@@ -69,6 +69,6 @@ def _members(family: str, split: Split, wanted: int) -> tuple[int, list[str]]:
 
 
 def problem_of(graph: NamedGraph, cluster_name: str, clock: Clock | None = None) -> TrainingProblem:
-    """One graph on one cluster; its budget has no end. `clock` counts the seconds of what is done with it."""
+    """One graph on one cluster, without a limit of evaluations; `clock` counts its seconds."""
     name, prepared = graph
     return TrainingProblem(name, cluster_name, problem_on(prepared, cluster_name, MOST_EVALUATIONS, clock))

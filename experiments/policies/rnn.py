@@ -1,4 +1,4 @@
-"""The RNN zero-shot: one network for each family and cluster, since its softmax has a fixed size."""
+"""Measures the RNN zero-shot: one network for each family and cluster, since its softmax has a fixed size."""
 
 import json
 import time
@@ -17,12 +17,12 @@ from experiments.policies.scope import ExperimentScope, make_scope
 
 
 def rnn_path(scope: ExperimentScope, graph: str, cluster: str) -> Path:
-    """Where the row is, or will be."""
+    """The file of the row."""
     return Path(scope.work) / f"rnn-{graph}-{cluster}-{scope.key('rnn_seconds', 'train_graphs')}.json"
 
 
 def measure_rnn(scope: ExperimentScope, settings: dict[str, Json], family: str, cluster: str) -> None:
-    """Train on the family's graphs on `cluster` and place those held out, in a child, unless that is done."""
+    """Train on the family's graphs on `cluster` and place the held-out ones, in a child, unless the rows exist."""
     if all(rnn_path(scope, graph, cluster).exists() for graph in held_out_names(scope, family)):
         return
     order: dict[str, Json] = {"settings": settings, "family": family, "cluster": cluster}
@@ -30,7 +30,7 @@ def measure_rnn(scope: ExperimentScope, settings: dict[str, Json], family: str, 
 
 
 def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Train, place, and keep a row a held-out graph: [step time of the most probable placement]."""
+    """Train, place, and write a row for each held-out graph: the step time of the most probable placement."""
     from engine.placers.sequence.settings import RnnSettings
     from experiments.policies.rnn_of_a_family import RnnFamily  # torch takes seconds to load
 
@@ -48,12 +48,12 @@ def in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Report
 
 
 def _step_time_us(problem: PlacementProblem, placement: NDArray[np.int32]) -> float | None:
-    """None where it does not fit."""
+    """The step time in µs; None if the placement does not fit."""
     evaluations = problem.simulator.evaluate(placement)
     return float(evaluations.step_time_us[0]) if problem.feasible(evaluations)[0] else None
 
 
 def read_rnn(scope: ExperimentScope, graph: str, cluster: str) -> float | None:
-    """A row that was kept."""
+    """A row from its file."""
     found: float | None = json.loads(rnn_path(scope, graph, cluster).read_bytes())
     return found

@@ -1,7 +1,7 @@
-"""One RNN for the graphs of a family: trained on several problems in turn, then applied to one that it has not seen.
+"""One RNN for the graphs of a family: trained on several problems in turn, then applied to an unseen one.
 
-The network's softmax has a fixed size, so that all problems have one number of devices, and it reads a group's
-neighbours by their numbers: that is why it carries over badly. Source: Addanki et al. 2019, section 4.3, where the RNN
+The network's softmax has a fixed size, so all problems have the same number of devices. It reads a group's neighbours
+by their numbers, so it carries over badly. Source: Addanki et al. 2019, section 4.3, where the RNN
 of Mirhoseini et al. 2017 is trained on a family and applied to its unseen graphs without further training.
 """
 
@@ -23,10 +23,10 @@ from engine.problem import PlacementProblem
 
 
 class RnnFamily:
-    """The network and what it was trained on."""
+    """The network and its training problems."""
 
     def __init__(self, problems: Sequence[PlacementProblem], settings: RnnSettings, rng: np.random.Generator) -> None:
-        """`problems` to train on, each with its own budget. Raises SettingsError for different numbers of devices."""
+        """`problems` are for training, each with its budget. Raises SettingsError for different numbers of devices."""
         _check_devices(problems)
         self._problems, self._settings, self._rng = problems, settings, rng
         types = sorted({name for problem in problems for name in problem.graph.op_types})
@@ -36,7 +36,7 @@ class RnnFamily:
         self._models = [first, *(self._model(problem) for problem in problems[1:])]
 
     def train(self, should_stop: ShouldStop) -> None:
-        """A batch a problem, in turn, until all budgets are spent or `should_stop`."""
+        """Train one batch on each problem in turn until all budgets are spent or `should_stop`."""
         optimiser = Optimiser(self._models[0].network, self._settings.learning_rate)
         trainings = [
             SequenceTraining(problem, model, self._settings, self._rng, should_stop, optimiser)
@@ -53,7 +53,7 @@ class RnnFamily:
                         return
 
     def propose(self, problem: PlacementProblem, samples: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """[1 + samples, groups] the most probable placement of `problem`, then sampled ones; nothing is evaluated.
+        """[1 + samples, groups] the most probable placement of `problem`, then sampled ones; no evaluation is charged.
 
         Raises SettingsError for more groups or another number of devices than it was trained on.
         """

@@ -1,4 +1,4 @@
-"""Trains, measures and writes for an experiment with policies: several children at once, what is there is kept."""
+"""Trains and measures the policies of an experiment in several children at once, and writes the rows and the page."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -30,8 +30,8 @@ COLORS = 10
 
 
 def draw_shares(rows: Mapping[str, PolicyRows], scope: ExperimentScope, path: Path) -> None:
-    """One picture a row of the table: the share of graphs on which a method is no further behind."""
-    import matplotlib as mpl  # here, since a server never draws
+    """One picture for each row of the table: the share of graphs on which a method stays within a gap."""
+    import matplotlib as mpl  # imported here, since a server never draws
 
     mpl.use("Agg")
     from matplotlib import pyplot
@@ -55,11 +55,11 @@ def draw_shares(rows: Mapping[str, PolicyRows], scope: ExperimentScope, path: Pa
 
 
 Families = tuple[str, ...]
-"""that a policy was trained on"""
+"""the training families of a policy"""
 
 
 def measured_scope(settings: Mapping[str, Json]) -> ExperimentScope:
-    """`settings` over the whole experiment's, for one without variants of the training. Raises SettingsError."""
+    """The scope with these `settings`, for an experiment without variants of the training. Raises SettingsError."""
     scope = make_scope(settings)
     if scope.variants:
         raise refused("variants", scope.variants, "nothing: learning_choices alone has variants")
@@ -74,9 +74,9 @@ def carry_out(
     *,
     with_rnn: bool = False,
 ) -> None:
-    """Train and measure what the work folder lacks: of each family of `tested`, the policies trained on the others'.
+    """Train and measure what the work folder lacks: on each family of `tested`, the policies of its training families.
 
-    All is one queue, so that no process waits while another trains; what needs a policy stands behind its training.
+    All work is one queue, so that no process waits while another trains; measurements come after the trainings.
     """
     graphs = {family: held_out_names(scope, family) for family in tested}
     every = list(dict.fromkeys(families for of in tested.values() for families in of))
@@ -115,7 +115,7 @@ def carry_out(
 
 
 def rows_of(scope: ExperimentScope, family: str, trained_on: Families, *, with_rnn: bool = False) -> PolicyRows:
-    """All rows of the held-out graphs of `family` for the policies that were trained on `trained_on`."""
+    """All rows of the held-out graphs of `family` for the policies trained on `trained_on`."""
     compared: list[Compared] = []
     proposed: list[Proposed] = []
     for graph in held_out_names(scope, family):

@@ -1,4 +1,4 @@
-"""What an experiment with trained policies covers: one dataclass, a sentence a field."""
+"""The settings of an experiment with trained policies: one dataclass, a sentence for each field."""
 
 import dataclasses
 import hashlib
@@ -16,14 +16,14 @@ from engine.settings.making import make_settings
 from engine.zoo.families.catalogue import FAMILIES
 
 RECIPE = 2
-"""raised by whoever changes within one version of the engine what a method finds, so that what is kept is made anew"""
+"""raise it with a change of a method's answers within one version of the engine, so that files are made again"""
 DIGITS = 12
 """of a digest in a file's name"""
 SHORT_SECONDS, MIDDLE_SECONDS = 1.0, 10.0
-"""of the searches that are compared with: after proposals, and alone"""
+"""of the searches beside the long one: with a policy's proposals, and alone"""
 
 _OF_FAMILY = ("train_seconds", "train_graphs")
-"""what the policies of one family can have of their own"""
+"""settings that the policies of one family can change"""
 
 
 def _require_families(name: str, families: str) -> None:
@@ -35,35 +35,37 @@ def _require_families(name: str, families: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentScope:
-    """The defaults are the whole experiment; each can be made less, and the page says what it ran with."""
+    """The defaults are the whole experiment; smaller values make it shorter, and the page shows them."""
 
     families: str = text(",".join(FAMILIES), "names, with commas", ", ".join(FAMILIES), _require_families)
     clusters: str = text(
         "2xK80,4xK80,8xV100,2xV100+2xK80", "shorthands, with commas: 2, 4 and 8 devices, and unequal ones"
     )
-    seeds: int = whole(5, 1, 1000, "policies trained from other random numbers, for each family")
+    seeds: int = whole(5, 1, 1000, "policies for each family, trained with different random numbers")
     train_seconds: float = number(3000.0, 1e-3, 1e7, "of the processor, for each training")
     train_graphs: int = whole(
         22,
         1,
         700,
-        "of each family, the first ones of its split; 32 members have 22, and for more than these more are drawn",
+        "of each family, the first ones of its split; 32 members have 22, a larger number draws more",
     )
     of_family: Mapping[str, dict[str, int | float]] = mapping(
         f"{' and '.join(_OF_FAMILY)} of families that are covered",
-        "`train_seconds` and `train_graphs` of the policies of one family, where that family's are others",
+        "`train_seconds` and `train_graphs` of the policies of one family, if they differ",
     )
     graphs: int = whole(10, 1, 300, "held out of each family, the first ones of its split")
-    samples: int = whole(16, 0, 4096, "passes by chance beside the greedy one")
-    search_seconds: float = number(60.0, 1e-3, 1e7, "of the processor, for the search that all is compared with")
+    samples: int = whole(16, 0, 4096, "sampled passes beside the greedy one")
+    search_seconds: float = number(
+        60.0, 1e-3, 1e7, "of the processor, for the search that is the reference of all gaps"
+    )
     slow_methods: bool = switch(
-        True, "whether m-SCT, whose linear programme takes long on large graphs, and Scotch are compared, too"
+        True, "whether m-SCT, whose linear programme takes long on large graphs, and Scotch are compared too"
     )
     rnn_seconds: float = number(600.0, 0.0, 1e7, "of training of an RNN for each family and each cluster; 0 for none")
-    variants: str = text("", "of `learning_choices` alone: names of some of its variants, with commas; empty: all")
+    variants: str = text("", "only for `learning_choices`: names of some of its variants, with commas; empty: all")
     processes: int = whole(2, 1, 1000, "at once")
     cache: str = text(".cache/families", "folder of the families' graphs")
-    work: str = text(".cache/policies", "folder of what has been made already: a second call goes on from there")
+    work: str = text(".cache/policies", "folder of finished work: a second call continues from there")
 
     def __post_init__(self) -> None:
         require_allowed(self)
@@ -74,36 +76,36 @@ class ExperimentScope:
 
     @property
     def family_names(self) -> tuple[str, ...]:
-        """In their order."""
+        """The families, in their order."""
         return tuple(self.families.split(","))
 
     @property
     def cluster_names(self) -> tuple[str, ...]:
-        """In their order."""
+        """The clusters, in their order."""
         return tuple(self.clusters.split(","))
 
     def of(self, families: tuple[str, ...]) -> "ExperimentScope":
-        """How the policies of `families` are trained: as the family's are, where there is but one."""
+        """The scope of the policies of `families`: a single family may have its own settings."""
         changes = self.of_family.get(families[0], {}) if len(families) == 1 else {}
         return dataclasses.replace(self, of_family={}, **changes)  # type: ignore[arg-type]  # ranges are checked
 
     def training_settings(self) -> PolicyTrainingSettings:
-        """The defaults, on the processor, for the seconds of this scope."""
+        """The defaults, on the CPU, for the seconds of this scope."""
         return make_training_settings({"seconds": float(self.train_seconds), "torch_device": "cpu"})
 
     def key(self, *fields: str) -> str:
-        """A digest of the versions and `fields`: of what a file in the work folder depends on."""
+        """A digest of the versions and `fields`: all that a file in the work folder depends on."""
         known: list[Json] = [[name, _number_or_text(getattr(self, name))] for name in fields]
         return digest([VERSION, RECIPE, *known])
 
     def training_key(self, families: tuple[str, ...], *fields: str) -> str:
-        """The same for what depends on a training on `families`, with all that can be set of it."""
+        """The same for a file that depends on a training on `families`, with all of the training's settings."""
         scope = self.of(families)
         key = scope.key("clusters", "train_graphs", *fields)
         return digest([key, POLICY_VERSION, asdict(scope.training_settings())])
 
     def words(self, *, with_rnn: bool = False) -> str:
-        """For the page: what it ran with."""
+        """The settings in words, for the page."""
         rnn = f"; the RNN has {self.rnn_seconds:g} s of training for each family and cluster" * with_rnn
         others = "".join(
             f" ({family}: {self.of((family,)).train_seconds:g} s on {self.of((family,)).train_graphs} graphs)"
@@ -125,15 +127,15 @@ def _is_of_families(value: object, families: tuple[str, ...]) -> bool:
 
 
 def _number_or_text(value: str | float) -> str | float:
-    """60 and 60.0 are the same number."""
+    """60 and 60.0 as the same number."""
     return value if isinstance(value, str) else float(value)
 
 
 def digest(known: Json) -> str:
-    """Of a JSON value, for a file's name."""
+    """A digest of a JSON value, for a file's name."""
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:DIGITS]
 
 
 def make_scope(settings: Mapping[str, Json]) -> ExperimentScope:
-    """`settings` over the whole experiment's. Raises SettingsError."""
+    """The scope with these `settings`; the others are the whole experiment's. Raises SettingsError."""
     return make_settings("the experiment", ExperimentScope, settings)

@@ -1,8 +1,8 @@
 """One policy a family, zero-shot on its held-out graphs: the gap to a search, beside the other methods.
 
-`python -m experiments zero_shot` writes docs/results/zero_shot.{md,json,png}. What is trained and measured is
-kept in a work folder: a second call goes on. `--set` makes it smaller, such as
-`--set seeds=1 --set graphs=4 --set train_seconds=600 --set search_seconds=20`; the page says what it ran with.
+`python -m experiments zero_shot` writes docs/results/zero_shot.{md,json,png}. Policies and measurements
+stay in a work folder, so a second call continues. `--set` makes it smaller, such as
+`--set seeds=1 --set graphs=4 --set train_seconds=600 --set search_seconds=20`; the page shows its settings.
 Source of the figure's form: Addanki et al., NeurIPS 2019, Figure 5.
 """
 
