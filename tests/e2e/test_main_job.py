@@ -146,7 +146,7 @@ def test_a_name_in_a_graph_is_only_text(page: Page, tmp_path: Path) -> None:
     assert alerts == []
 
 
-def test_a_file_that_is_no_graph_is_told_at_the_field_and_not_stored(
+def test_a_file_that_is_no_graph_is_shown_at_the_field_and_not_stored(
     page: Page, training_graph: Path, tmp_path: Path, faults: list[str]
 ) -> None:
     create_project(page, "Bad input")

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.e2e
 
 
 def expect_ready(page: Page, fact: str) -> None:
-    """Wait until a graph has been read, and its page tells this of it."""
+    """Wait until a graph has been read, and its page shows this text."""
     expect(page.get_by_role("button", name="Start run")).to_be_visible()
     expect(part(page, "facts")).to_contain_text(fact)
 
@@ -45,7 +45,7 @@ def test_what_is_entered_before_the_page_s_script_is_there_stays(page: Page, tra
 
 
 @pytest.mark.parametrize("is_typing", [False, True])
-def test_what_is_refused_before_the_page_s_script_is_there_is_told_and_stays(
+def test_what_is_refused_before_the_page_s_script_is_there_is_shown_and_stays(
     page: Page, training_graph: Path, faults: list[str], is_typing: bool
 ) -> None:
     script = HeldBack(page)
@@ -55,15 +55,15 @@ def test_what_is_refused_before_the_page_s_script_is_there_is_told_and_stays(
     options.get_by_label("Groups").fill("few")
     page.locator("input[name=file]").set_input_files(training_graph)
     page.get_by_role("button", name="Upload and read").click()
-    told = options.get_by_text("groups: 'few'; allowed: an integer from 1, or all")
-    expect(told).to_be_visible()
+    error = options.get_by_text("groups: 'few'; allowed: an integer from 1, or all")
+    expect(error).to_be_visible()
     if is_typing:
         options.get_by_label("Batch size").press_sequentially("3")
     script.let_go(page)
     expect(options.get_by_label("Batch size" if is_typing else "Groups")).to_be_focused()
     page.locator("input[name=file]").set_input_files(training_graph)
     expect(part(page, "chosen-file")).to_contain_text(training_graph.name)
-    expect(told).to_be_visible()  # the field is as wrong as before
+    expect(error).to_be_visible()  # the field is as wrong as before
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
     faults.clear()
 

@@ -18,7 +18,7 @@ test("the plot leaves room for the words around it", () => {
   assert.deepEqual(AREA, { left: 50, right: 550, top: 26, bottom: 326 });
 });
 
-test("all ticks of step times have one unit, and as many decimals as tell them apart", () => {
+test("all ticks of step times have one unit, and enough decimals to differ", () => {
   const axis = stepTimeAxis(plot([1, 10], [40_000, 41_000]), false);
   assert.equal(axis.title, "step time (ms)");
   assert.deepEqual(axis.ticks.map(axis.words), ["40.0", "40.2", "40.4", "40.6", "40.8", "41.0"]);

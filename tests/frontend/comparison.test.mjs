@@ -106,7 +106,7 @@ test("the newest state counts, whatever its number: a run that is deleted takes 
   assert.equal(reduce(fewer, { type: "events", events: [] }), fewer);
 });
 
-test("the state of a newer server is not shown, and that is told", () => {
+test("the state of a newer server is not shown but reported", () => {
   const begun = initialState(state(NOTHING));
   const newer = reduce(begun, { type: "events", events: [{ ...event(2, 2), version: 2 }] });
   assert.deepEqual([newer.lastSeq, newer.unreadable, newer.shown], [2, true, begun.shown]);

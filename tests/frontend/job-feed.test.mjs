@@ -291,7 +291,7 @@ test("a server that does not answer is asked again until it does", async () => {
   await world.tick();
   assert.equal(world.connection, "unreachable");
   await world.tick();
-  assert.equal(world.connections.filter((connection) => connection === "unreachable").length, 1, "told once");
+  assert.equal(world.connections.filter((connection) => connection === "unreachable").length, 1, "reported once");
   world.broken = false;
   await world.tick();
   assert.equal(world.state.lastSeq, 4);
@@ -309,7 +309,7 @@ test("a run that was deleted is asked for no more", async () => {
   assert.equal(world.openStreams.length, 0);
 });
 
-test("a page is told of an outage and of a deletion, not of a stream that is opened again", () => {
+test("a page shows an outage and a deletion, but not a reopened stream", () => {
   const words = ["live", "reconnecting", "polling", "unreachable", "gone"].map((connection) =>
     connectionWords(/** @type {import("../../frontend/js/jobs/job-feed.js").Connection} */ (connection), "policy"),
   );

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressesOf, MOST_AT_ONCE, rowTexts } from "../../frontend/js/jobs/job-rows.js";
 
-test("a row tells what the answer tells, and leaves alone what it says nothing of", () => {
+test("a row shows the values of the answer, and keeps its others", () => {
   const running = { status: "running", stage: "running the graph", done: 3, total: 12, error: "" };
   assert.deepEqual(rowTexts(running), {
     status: "Running",

@@ -36,7 +36,7 @@ function device(name, kind) {
 
 const DEVICES = [device("/device:GPU:0", "K80"), device("/device:GPU:1", "K80"), device("/device:CPU:0", "CPU")];
 
-test("only groups whose device differs are told", () => {
+test("only groups whose device differs are reported", () => {
   assert.deepEqual(differences(Uint8Array.of(0, 1, 1, 0), Uint8Array.of(0, 0, 1, 1), 4), [1, 3]);
   assert.deepEqual(differences(null, Uint8Array.of(0, 0), 2), [0, 1]);
   assert.deepEqual(differences(Uint8Array.of(0, 1), Uint8Array.of(0, 1), 2), []);

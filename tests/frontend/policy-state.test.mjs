@@ -12,8 +12,8 @@ import { chartSentence, initialState, progressWords, reduce, stageSentence } fro
  * @returns {import("../../frontend/js/jobs/policy-state.js").ProgressEvent}
  */
 function event(seq, seconds, more = {}) {
-  const told = { stage: "imitation", done: seconds / 10, mean_gap: 1 / seconds, held_out: [] };
-  return { type: "progress", version: 1, seq, seconds, ...told, ...more };
+  const fields = { stage: "imitation", done: seconds / 10, mean_gap: 1 / seconds, held_out: [] };
+  return { type: "progress", version: 1, seq, seconds, ...fields, ...more };
 }
 
 /**
@@ -47,13 +47,13 @@ test("replaying at once gives what watching gave", () => {
   assert.equal(fed(live, events), live);
 });
 
-test("after a lost worker the seconds that are told again take the place of the old", () => {
+test("after a lost worker seconds that are emitted again replace the old ones", () => {
   const state = fed(initialState(), [event(1, 1), event(2, 2), event(3, 5), event(4, 3), event(5, 4)]);
   assert.deepEqual(state.points.map(({ seconds }) => seconds), [1, 2, 3, 4]);
   assert.equal(state.seconds, 4);
 });
 
-test("held-out rows stand at their positions: told again they are there once, of one name they are two", () => {
+test("held-out rows stand at their positions: emitted again they appear once, two of one name twice", () => {
   const rows = [row("a", 0.1), row("b", 0.3)];
   const first = event(1, 5, { stage: "held_out", held_out: rows, held_out_from: 0 });
   const third = event(2, 5, { stage: "held_out", held_out: [row("a", 0.5)], held_out_from: 2 });
@@ -71,11 +71,11 @@ test("held-out rows stand at their positions: told again they are there once, of
 });
 
 test("rows of events that do not say where they stand come after those that are there", () => {
-  const told = [event(1, 5, { stage: "held_out", held_out: [row("a", 0.1)] }), event(2, 5, { held_out: [row("a", 0.3)] })];
-  assert.deepEqual(fed(initialState(), told).heldOut, [row("a", 0.1), row("a", 0.3)]);
+  const events = [event(1, 5, { stage: "held_out", held_out: [row("a", 0.1)] }), event(2, 5, { held_out: [row("a", 0.3)] })];
+  assert.deepEqual(fed(initialState(), events).heldOut, [row("a", 0.1), row("a", 0.3)]);
 });
 
-test("an event of a newer server is counted and told", () => {
+test("an event of a newer server is counted and reported", () => {
   const state = fed(initialState(), [event(1, 1), event(2, 2, { version: 2 })]);
   assert.deepEqual([state.lastSeq, state.unreadable, state.seconds], [2, true, 1]);
 });
@@ -95,13 +95,13 @@ test("a day of training has its sentence", () => {
   assert.equal(chartSentence({ ...initialState(), points }, true), "First +100 %, lowest 0.0 %, last 0.0 %.");
 });
 
-test("while it is queued, again or for the first time, it tells of no stage", () => {
+test("while it is queued, again or for the first time, it shows no stage", () => {
   const state = fed(initialState(), [event(1, 5, { stage: "reinforcement", done: 0.43 })]);
   const waiting = "Waiting for a free worker.";
   /** @type {import("../../frontend/js/jobs/job-state.js").JobStatus} */
   const row = { status: "queued", error: "", stage: "Reinforcement learning, 43 %", done: 0, total: 0 };
-  /** @type {(from: typeof state, told: typeof row) => string} */
-  const words = (from, told) => progressWords(reduce(from, { type: "status", ...told }), WORDS);
+  /** @type {(from: typeof state, jobStatus: typeof row) => string} */
+  const words = (from, jobStatus) => progressWords(reduce(from, { type: "status", ...jobStatus }), WORDS);
   const building = { ...row, stage: "building ptb", done: 3, total: 32 };
   assert.equal(words(state, row), waiting);
   assert.equal(words(initialState(), building), waiting);

@@ -22,12 +22,12 @@ afterEach(() => {
  *
  * @param {(boolean | Error)[]} answers
  * @param {number[]} waits milliseconds that pass after each
- * @returns {Promise<[number, string[]]>} how often it asked, and what is told
+ * @returns {Promise<[number, string[]]>} number of requests, and the words shown
  */
 async function polled(answers, waits) {
   let asked = 0;
   /** @type {string[]} */
-  const told = [];
+  const shown = [];
   const ask = async () => {
     const answer = answers[Math.min(asked++, answers.length - 1)];
     if (answer instanceof Error) {
@@ -35,25 +35,25 @@ async function polled(answers, waits) {
     }
     return answer;
   };
-  poll(ask, 10, (failures, error) => told.push(failures === 0 ? "again" : failureWords("graph", failures, error)));
+  poll(ask, 10, (failures, error) => shown.push(failures === 0 ? "again" : failureWords("graph", failures, error)));
   for (const wait of waits) {
     await new Promise((resolve) => setImmediate(resolve));
     mock.timers.tick(wait);
   }
   await new Promise((resolve) => setImmediate(resolve));
-  return [asked, told];
+  return [asked, shown];
 }
 
 test("it asks until there is no more to ask", async () => {
   assert.deepEqual(await polled([true, true, false], [10, 10, 10, 10]), [3, []]);
 });
 
-test("what has been deleted is told at once and asked for no more", async () => {
+test("a deletion is shown at once and ends the polling", async () => {
   assert.deepEqual(await polled([true, GONE], [10, 100, 1000, 10_000]), [2, ["This graph has been deleted."]]);
 });
 
-test("a server that is away is asked again, less and less often, and told of from the second time on", async () => {
+test("an absent server is polled less and less often, and shown from the second failure on", async () => {
   const away = "The server cannot be reached, trying again…";
-  const [asked, told] = await polled([AWAY, AWAY, AWAY, false], [20, 39, 1, 80]);
-  assert.deepEqual([asked, told], [4, ["", away, away, "again"]]);
+  const [asked, shown] = await polled([AWAY, AWAY, AWAY, false], [20, 39, 1, 80]);
+  assert.deepEqual([asked, shown], [4, ["", away, away, "again"]]);
 });

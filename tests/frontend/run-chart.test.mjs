@@ -126,7 +126,7 @@ test("a line has the label of its method, or its name where the server gave none
   assert.deepEqual(model?.lines.map(({ label }) => label), ["Single device", "random", "Lower bound"]);
 });
 
-test("decimation keeps every point that can be told apart, and no more than the pixels", () => {
+test("decimation keeps every visibly different point, and no more than the pixels", () => {
   const items = Array.from({ length: 50_000 }, (_, index) => ({ x: index / 100, y: (index * 7919) % 300 }));
   const points = distinctPoints(items, ({ x }) => x, ({ y }) => y, 2);
   assert.ok(points.length <= 251 * 151);
@@ -164,7 +164,7 @@ test("the envelope keeps the least and the greatest of each column, in order", (
   assert.equal(envelope([1, 2, 3], 100).length, 3);
 });
 
-test("the axis goes as far as the episodes' numbers, of which a search tells one in many", () => {
+test("the axis goes as far as the episodes' numbers, of which a search emits one in many", () => {
   assert.deepEqual(episodeRange([]), [1, 20]);
   const [low, high] = episodeRange([{ episode: 3 }, { episode: 480 }, { episode: 99_982 }]);
   assert.equal(low, 1);

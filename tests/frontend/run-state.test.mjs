@@ -44,7 +44,7 @@ test("events within a batch are taken in the order of their numbers", () => {
   assert.deepEqual(fed([[...events].reverse()]), fed([events]));
 });
 
-test("an event that comes too early is not applied and is told as missing, until the rest has come", () => {
+test("an event that comes too early is not applied but reported as missing, until the rest has come", () => {
   const events = wholeRun(6);
   const gap = fed([events.slice(0, 3), events.slice(5)]);
   assert.equal(gap.missing, true);
@@ -87,7 +87,7 @@ test("the best episode is the first with the least feasible step time", () => {
   assert.equal(fed([[started(1), episode(2, { feasible: false })]]).bestIndex, -1);
 });
 
-test("a baseline that is told again replaces the one before", () => {
+test("a baseline that is emitted again replaces the one before", () => {
   const state = fed([[started(1), baseline(2, "random", 900), baseline(3, "cpu_only", null), baseline(4, "random", 850)]]);
   assert.deepEqual(
     state.baselines.map(({ method, step_time_us: time }) => [method, time]),
@@ -106,7 +106,7 @@ test("progress is shown until the next episode or the end", () => {
   assert.equal(fed([[started(1), progress, finished(3)]]).progress, null);
 });
 
-test("an unknown type counts as seen, an unknown version is told", () => {
+test("an unknown type counts as seen, an unknown version is reported", () => {
   const odd = /** @type {RunEvent} */ (/** @type {unknown} */ ({ type: "novelty", seq: 2, version: 1 }));
   const state = fed([[started(1), odd, episode(3)]]);
   assert.equal(state.episodes.length, 1);

@@ -106,7 +106,7 @@ def surroundings(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def logs(data_folder: Path) -> str:
-    """What all processes have said: for the message of a test that fails."""
+    """The output of all processes, for the message of a failing test."""
     return "\n".join(f"--- {path.name}\n{path.read_text()}" for path in sorted(data_folder.glob("*.log")))
 
 

@@ -27,7 +27,7 @@ def started() -> api.Started:
 
 
 def episode(number: int, step_time_us: float, *, feasible: bool = True) -> api.Episode:
-    """Episode `number`, with a placement that tells which it was."""
+    """Episode `number`, with a placement that identifies it."""
     placement = [number % 2, number // 2 % 2, number // 4 % 2]
     return api.Episode(number, step_time_us, feasible, None, number, 0.1 * number, placement)
 

@@ -23,7 +23,7 @@ class KilledError(BaseException):
 
 
 def progress(second: int, stage: str = "imitation", rows: int = 0) -> api.TrainingProgress:
-    """What the engine tells after so many seconds."""
+    """The report of the engine after `second` seconds."""
     return api.TrainingProgress(stage, second / 10, float(second), 1 / second, small_card().held_out[:rows])
 
 
@@ -44,7 +44,7 @@ def second_of(state: bytes) -> int:
 
 @dataclass
 class Script:
-    """A training that tells something a second, and keeps a state after each."""
+    """A training that reports once a second, and saves a state after each report."""
 
     seconds: int = 4
     before_second: Callable[[int], None] = lambda _second: None

@@ -13,7 +13,7 @@ EPISODE_SECONDS = 0.03
 
 
 def write_down(number: int) -> None:
-    """Each episode takes its time, and leaves a line that tells who did it."""
+    """Each episode takes its time, and leaves a line with the name of its worker."""
     time.sleep(EPISODE_SECONDS)
     with (Path(settings.DATA_FOLDER) / "lives").open("a") as lives:
         lives.write(f"{os.getpid()} {number}\n")

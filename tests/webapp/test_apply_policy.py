@@ -46,8 +46,8 @@ def test_the_run_keeps_which_policy_it_was(client: Client, real_graph: Graph, po
     run = Run.objects.get()
     assert (run.policy, run.policy_name, run.policy_digest) == (policy, "Small", policy.digest)
     assert run.evaluations == 30
-    told = client.get(f"{address}run.json").json()["policy"]
-    assert told == {"id": str(policy.id), "name": "Small", "digest": policy.digest}
+    answer = client.get(f"{address}run.json").json()["policy"]
+    assert answer == {"id": str(policy.id), "name": "Small", "digest": policy.digest}
     for page in (address, f"/policies/{policy.id}/"):
         assert "Small" in client.get(page).content.decode()
     assert str(run.id) in client.get(f"/policies/{policy.id}/").content.decode()
@@ -112,7 +112,7 @@ def test_a_policy_without_a_file_is_not_offered(client: Client, real_graph: Grap
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_one_that_went_before_its_run_began_is_told(client: Client, real_graph: Graph, policy: Policy) -> None:
+def test_one_that_went_before_its_run_began_is_reported(client: Client, real_graph: Graph, policy: Policy) -> None:
     start(client, real_graph, policy=str(policy.id))
     Policy.objects.all().delete()
     run = Run.objects.get()

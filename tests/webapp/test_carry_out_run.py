@@ -51,7 +51,7 @@ def test_events_are_there_while_the_run_goes_on(run: Run, monkeypatch: pytest.Mo
 
     def look(number: int) -> None:
         if number == 4:
-            eventually(lambda: len(rows(run)) == 4, "all that was told is stored")
+            eventually(lambda: len(rows(run)) == 4, "all emitted events are stored")
             seen.append(rows(run))
 
     install(monkeypatch, Script([5.0, 4.0, 3.0, 2.0], before_episode=look))
@@ -75,7 +75,7 @@ def test_the_row_shows_that_somebody_works_on_it(run: Run, monkeypatch: pytest.M
     assert len(set(beats)) == 3
 
 
-def test_a_graph_that_fits_nowhere_is_told_as_such(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_that_fits_nowhere_is_reported_as_such(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     error = api.InfeasibleError("no placement fits: 5 bytes over", where="placeto", allowed="larger devices")
     install(monkeypatch, Script([5.0, 4.0, 3.0], error=error))
     place_run(run.id)
@@ -95,7 +95,7 @@ def test_a_fault_of_ours_is_a_neutral_sentence_and_the_trace_is_in_the_log(
     number = run.error.rpartition("error ")[2].rstrip(".")
     assert f"error {number}" in caplog.text
     assert "secret of ours" in caplog.text
-    assert rows(run) == [(1, "started"), *EPISODES], "what it had told is kept"
+    assert rows(run) == [(1, "started"), *EPISODES], "its earlier events are kept"
     assert Answer.objects.get(run=run).step_time_us == 3.0
 
 
@@ -148,7 +148,7 @@ def test_a_run_goes_on_from_its_checkpoint(run: Run, monkeypatch: pytest.MonkeyP
     def die_at_the_sixth(number: int) -> None:
         lives.append(number)
         if number == 6 and lives.count(6) == 1:
-            eventually(lambda: len(rows(run)) == 6, "all that was told is stored")
+            eventually(lambda: len(rows(run)) == 6, "all emitted events are stored")
             raise SystemExit
 
     step_times_us = [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0]

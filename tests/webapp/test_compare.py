@@ -178,8 +178,8 @@ def test_a_list_of_runs_has_one_line_for_all_of_it(client: Client, comparison: C
     [first, *_] = ComparedRun.objects.filter(comparison=comparison)
     place_run(first.run_id)
     [best_us] = Run.objects.filter(id=first.run_id).values_list("best_step_time_us", flat=True)
-    told = {"status": "running", "stage": "1 of 3 ended", "best_step_time_us": best_us, "evaluations_used": 30}
-    assert state_of(client, "comparison", comparison.id) == told
+    expected = {"status": "running", "stage": "1 of 3 ended", "best_step_time_us": best_us, "evaluations_used": 30}
+    assert state_of(client, "comparison", comparison.id) == expected
     carry_out(comparison)
     done = state_of(client, "comparison", comparison.id)
     assert (done["status"], done["stage"], done["evaluations_used"]) == ("done", "", 60)

@@ -31,14 +31,14 @@ def store(claim: Claim[Run], run: Run) -> RunStore:
     return RunStore(claim, run)
 
 
-def tell(store: RunStore, first: int, step_times_us: list[float]) -> None:
+def emit(store: RunStore, first: int, step_times_us: list[float]) -> None:
     """Episodes as events numbered from `first`."""
     for seq, step_time_us in enumerate(step_times_us, start=first):
         store.emit(api.NumberedEvent(seq, episode(seq, step_time_us)))
 
 
 def test_nothing_is_written_before_write(store: RunStore, run: Run) -> None:
-    tell(store, 1, [5.0, 4.0])
+    emit(store, 1, [5.0, 4.0])
     assert rows(run) == []
     store.write()
     assert rows(run) == [(1, "episode"), (2, "episode")]
@@ -52,7 +52,7 @@ def test_an_event_is_stored_as_the_engine_says_it(store: RunStore, run: Run) -> 
 
 
 def test_the_row_shows_last_event_best_and_evaluations(store: RunStore, run: Run) -> None:
-    tell(store, 1, [5.0, 3.0, 4.0])
+    emit(store, 1, [5.0, 3.0, 4.0])
     store.write()
     run.refresh_from_db()
     assert (run.last_seq, run.best_step_time_us, run.evaluations_used) == (3, 3.0, 3)
@@ -88,11 +88,11 @@ def test_who_asks_for_a_trivial_placement_gets_just_that(run: Run) -> None:
 
 
 def test_a_checkpoint_comes_with_the_events_before_it(store: RunStore, run: Run) -> None:
-    tell(store, 1, [5.0])
+    emit(store, 1, [5.0])
     store.emit(api.Checkpoint(1, b"first"))
-    tell(store, 2, [4.0])
+    emit(store, 2, [4.0])
     store.emit(api.Checkpoint(2, b"second"))
-    tell(store, 3, [3.0])
+    emit(store, 3, [3.0])
     store.write()
     checkpoint = SavedState.objects.get(job_id=run.id)
     assert (checkpoint.seq, bytes(checkpoint.state)) == (2, b"second")
@@ -100,7 +100,7 @@ def test_a_checkpoint_comes_with_the_events_before_it(store: RunStore, run: Run)
 
 
 def test_events_and_checkpoint_are_one_transaction(store: RunStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    tell(store, 1, [5.0])
+    emit(store, 1, [5.0])
     store.emit(api.Checkpoint(1, b"state"))
 
     def refuse(*args: object, **kwargs: object) -> None:
@@ -113,30 +113,30 @@ def test_events_and_checkpoint_are_one_transaction(store: RunStore, run: Run, mo
     assert rows(run) == []
     run.refresh_from_db()
     assert run.last_seq == 0
-    tell(store, 2, [4.0])
+    emit(store, 2, [4.0])
     store.write()
     assert rows(run) == [(1, "episode"), (2, "episode")]
     assert SavedState.objects.get(job_id=run.id).seq == 1
 
 
-def test_what_is_told_again_after_going_on_is_skipped(store: RunStore, claim: Claim[Run], run: Run) -> None:
-    tell(store, 1, [5.0, 4.0, 3.0])
+def test_what_is_shown_again_after_going_on_is_skipped(store: RunStore, claim: Claim[Run], run: Run) -> None:
+    emit(store, 1, [5.0, 4.0, 3.0])
     store.write()
     first_life = list(Event.objects.values_list("id", "data"))
     run.refresh_from_db()
     second = RunStore(claim, run)
-    tell(second, 2, [4.0, 3.0, 2.0])
+    emit(second, 2, [4.0, 3.0, 2.0])
     second.write()
     assert rows(run) == [(seq, "episode") for seq in (1, 2, 3, 4)]
     assert list(Event.objects.order_by("seq").values_list("id", "data"))[:3] == first_life
 
 
 def test_the_end_counts_even_if_it_comes_sooner_than_before(store: RunStore, claim: Claim[Run], run: Run) -> None:
-    tell(store, 1, [5.0, 4.0, 3.0])
+    emit(store, 1, [5.0, 4.0, 3.0])
     store.write()
     run.refresh_from_db()
     second = RunStore(claim, run)
-    tell(second, 2, [4.0])
+    emit(second, 2, [4.0])
     report: dict[str, api.Json] = {
         "step_time_us": 4.0,
         "feasible": True,
@@ -152,13 +152,13 @@ def test_the_end_counts_even_if_it_comes_sooner_than_before(store: RunStore, cla
 
 
 def test_a_gap_is_our_own_bug(store: RunStore) -> None:
-    tell(store, 1, [5.0])
+    emit(store, 1, [5.0])
     with pytest.raises(AssertionError):
-        tell(store, 3, [4.0])
+        emit(store, 3, [4.0])
 
 
 def test_a_worker_that_lost_its_claim_stores_nothing(store: RunStore, run: Run) -> None:
-    tell(store, 1, [5.0])
+    emit(store, 1, [5.0])
     Run.objects.filter(id=run.id).update(status=Run.QUEUED, claim=None)
     with pytest.raises(ClaimLostError):
         store.write()
@@ -168,7 +168,7 @@ def test_a_worker_that_lost_its_claim_stores_nothing(store: RunStore, run: Run) 
 
 
 def test_a_deleted_run_stores_nothing(store: RunStore, run: Run) -> None:
-    tell(store, 1, [5.0])
+    emit(store, 1, [5.0])
     Run.objects.filter(id=run.id).delete()
     with pytest.raises(ClaimLostError):
         store.write()
@@ -176,7 +176,7 @@ def test_a_deleted_run_stores_nothing(store: RunStore, run: Run) -> None:
 
 
 def test_the_end_is_one_transaction_with_the_last_events(store: RunStore, run: Run) -> None:
-    tell(store, 1, [5.0])
+    emit(store, 1, [5.0])
     store.emit(api.Checkpoint(1, b"state"))
     store.end_with(Run.CANCELLED)
     run.refresh_from_db()
@@ -187,9 +187,9 @@ def test_a_placer_that_tells_too_much_waits_for_the_database(
     store: RunStore, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_store, "MOST_BUFFERED", 3)
-    teller = threading.Thread(target=tell, args=(store, 1, [5.0] * 10))
-    teller.start()
-    while teller.is_alive():
+    emitter = threading.Thread(target=emit, args=(store, 1, [5.0] * 10))
+    emitter.start()
+    while emitter.is_alive():
         store.write()
         time.sleep(0.01)
     store.write()
@@ -199,11 +199,11 @@ def test_a_placer_that_tells_too_much_waits_for_the_database(
 def test_a_placer_whose_run_is_lost_does_not_wait(store: RunStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_store, "MOST_BUFFERED", 3)
     monkeypatch.setattr(event_store, "LONGEST_WAIT_SECONDS", 1e6)
-    tell(store, 1, [5.0] * 3)
+    emit(store, 1, [5.0] * 3)
     Run.objects.all().delete()
     with pytest.raises(ClaimLostError):
         store.write()
-    tell(store, 4, [5.0] * 10)
+    emit(store, 4, [5.0] * 10)
 
 
 def test_text_that_no_database_likes_is_stored(store: RunStore, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""What is told of a job that its worker was lost at: nothing of what that worker was at."""
+"""A job that was given back shows nothing of its lost worker's stage."""
 
 import pytest
 from django.test import Client
@@ -22,7 +22,7 @@ def job(request: pytest.FixtureRequest, graph: Graph) -> StagedJob:
     return found
 
 
-def test_a_stage_is_told_only_while_it_works(job: StagedJob) -> None:
+def test_a_stage_is_shown_only_while_it_works(job: StagedJob) -> None:
     assert [job.progress()[name] for name in ("stage", "done", "total")] == list(AT_WORK.values())
     for status in (job.QUEUED, job.FAILED, job.CANCELLED):
         job.status = status

@@ -1,4 +1,4 @@
-"""There are many runs on graphs of which much is told: what lists them stays cheap, and has pages."""
+"""Lists of many runs on graphs with large summaries stay cheap, and have pages."""
 
 import re
 

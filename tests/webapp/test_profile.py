@@ -86,8 +86,8 @@ def test_it_is_queued_and_its_page_tells_of_it(client: Client, graph: Graph, bro
     profile = Profile.objects.get()
     assert response.url == f"/graphs/{graph.id}/"
     assert broker.messages("cpu") == [[str(profile.id)]]
-    told = {"status": "queued", "stage": "", "done": 0, "total": 0, "error": ""}
-    assert state_of(client, "profile", profile.id) == told
+    expected = {"status": "queued", "stage": "", "done": 0, "total": 0, "error": ""}
+    assert state_of(client, "profile", profile.id) == expected
     assert f'data-job-id="{profile.id.hex}"' in client.get(response.url).content.decode()
 
 
@@ -255,7 +255,7 @@ def test_the_reaper_gives_back_what_a_dead_worker_left(profile: Profile, monkeyp
     assert carry_out(profile, monkeypatch).status == Profile.DONE
 
 
-def test_what_does_not_exist_is_told(client: Client, profile: Profile) -> None:
+def test_what_does_not_exist_is_reported(client: Client, profile: Profile) -> None:
     profile_id = profile.id
     profile.delete()
     for path in ("cancel/", "use/"):

@@ -162,7 +162,7 @@ def test_of_a_node_link_file_only_the_groups_can_be_chosen(client: Client, ready
     assert the_new_one(ready_graph).own_options.groups == 2
 
 
-def test_a_file_that_is_not_there_is_told(client: Client, first: Graph, data_folder: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(client: Client, first: Graph, data_folder: Path) -> None:
     first.source_path.unlink()
     response = again(client, first)
     assert response.status_code == 404
@@ -185,7 +185,7 @@ def test_a_project_that_is_deleted_meanwhile_leaves_nothing(
     assert sorted(first.source_path.parent.iterdir()) == sorted(first.paths)
 
 
-def test_a_graph_that_does_not_exist_is_told(client: Client, first: Graph) -> None:
+def test_a_graph_that_does_not_exist_is_reported(client: Client, first: Graph) -> None:
     graph_id = first.id
     first.delete()
     assert client.post(f"/graphs/{graph_id}/again/", headers=JSON).status_code == 404

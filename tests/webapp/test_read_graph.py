@@ -1,4 +1,4 @@
-"""What a worker does with a graph: read, cost and group it, and tell how far it is."""
+"""A worker reads, costs and groups a graph, and reports its progress."""
 
 import json
 from pathlib import Path

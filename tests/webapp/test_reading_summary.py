@@ -86,11 +86,11 @@ def page_of(client: Client, graph: Graph, summary: dict[str, Any]) -> str:
 
 def test_the_page_tells_all_that_the_engine_tells(client: Client, ready_graph: Graph) -> None:
     page = page_of(client, ready_graph, WHOLE)
-    for told in (
+    for text in (
         *("SavedModel (.zip)", "serve", "64 × 3", "rate = scalar", "2 functions were inlined."),
         *("it works on strings", "table/find", "its shape is unknown", "no such op", "80 %", "20 %"),
     ):
-        assert told in page
+        assert text in page
     assert HOSTILE not in page
     assert page.count("&lt;img src=x") == 2
 
@@ -120,7 +120,7 @@ def rows_of(page: str, part: str) -> list[str]:
     return [without_tags(row) for row in found[1].split("<tr>")[2:]]
 
 
-def test_loops_branches_and_sizes_are_told_the_unknown_first(client: Client, tensorflow_graph: Graph) -> None:
+def test_loops_branches_and_sizes_are_shown_the_unknown_first(client: Client, tensorflow_graph: Graph) -> None:
     page = page_of(client, tensorflow_graph, COUNTED)
     assert rows_of(page, "loops") == [
         "&lt;img src=x onerror=alert(1)&gt; 1 unknown, so one counts Give the trips 3",
@@ -134,18 +134,18 @@ def test_loops_branches_and_sizes_are_told_the_unknown_first(client: Client, ten
         "Where Where 7 given",
     ]
     assert HOSTILE not in page
-    told = without_tags(page)
-    assert "Loop trips decode/while = 12" in told
-    assert "Sizes Where = 7" in told
+    text = without_tags(page)
+    assert "Loop trips decode/while = 12" in text
+    assert "Sizes Where = 7" in text
 
 
-def test_operations_are_told_and_how_well_they_are_known(client: Client, tensorflow_graph: Graph) -> None:
+def test_operations_are_shown_and_how_well_they_are_known(client: Client, tensorflow_graph: Graph) -> None:
     page = page_of(client, tensorflow_graph, COUNTED)
     assert '<dd data-flops="3870000000">' in page
-    told = without_tags(page)
-    assert "Estimated 60 % 6 ops with &gt; 99 % of the FLOPs," in told
-    assert "Bounded 20 % 2 ops with &lt; 1 % of the FLOPs, estimated for the largest sizes" in told
-    assert "Unknown 20 % 2 ops, counted as nothing" in told
+    text = without_tags(page)
+    assert "Estimated 60 % 6 ops with &gt; 99 % of the FLOPs," in text
+    assert "Bounded 20 % 2 ops with &lt; 1 % of the FLOPs, estimated for the largest sizes" in text
+    assert "Unknown 20 % 2 ops, counted as nothing" in text
 
 
 def test_where_trips_are_not_known_a_link_leads_to_the_field(client: Client, tensorflow_graph: Graph) -> None:
@@ -203,7 +203,7 @@ def test_of_many_loops_the_first_are_shown_the_others_folded_and_the_rest_counte
 
 def test_the_list_of_unknown_ops_says_that_it_is_cut(client: Client, ready_graph: Graph) -> None:
     cut = WHOLE | {"unknown_ops": 900, "unknown": [[f"op{index}", "Lookup", "why"] for index in range(200)]}
-    assert "The first 200 of them" in page_of(client, ready_graph, cut)
+    assert "The first 200 ops" in page_of(client, ready_graph, cut)
     assert "The first" not in page_of(client, ready_graph, WHOLE)
 
 
@@ -232,12 +232,12 @@ def test_shares_are_never_rounded_to_none_or_all(sources: dict[str, int], words:
     assert [share.start_percent for share in shares] == pytest.approx(ends[:-1])
 
 
-def test_usual_options_are_not_told() -> None:
+def test_usual_options_are_not_shown() -> None:
     options: dict[str, Any] = {"signature": "", "batch_size": None, "input_shapes": {}}
     assert reading_facts({"format": ".pb", "options": options}) == [("Format", "GraphDef (.pb)")]
 
 
-def test_of_many_input_shapes_the_first_are_told() -> None:
+def test_of_many_input_shapes_the_first_are_shown() -> None:
     shapes = {f"input{number}": [number] for number in range(11)}
     [(term, value)] = reading_facts({"options": {"input_shapes": shapes}})
     assert term == "Input shapes"

@@ -110,12 +110,12 @@ def test_a_run_that_is_cancelled_while_it_is_given_back_never_runs_again(
     run: Run, monkeypatch: pytest.MonkeyPatch, before: bool, attempts: int
 ) -> None:
     claimed(run, STALE, attempts=attempts)
-    heard: list[bool] = []
-    meanwhile(monkeypatch, lambda: heard.append(cancel(run)), before=before)
+    cancelled: list[bool] = []
+    meanwhile(monkeypatch, lambda: cancelled.append(cancel(run)), before=before)
     reaper.reap(Run)
     run.refresh_from_db()
     failed_first = not before and attempts == settings.MOST_ATTEMPTS
-    assert heard == [not failed_first]
+    assert cancelled == [not failed_first]
     assert run.status == (Run.FAILED if failed_first else Run.CANCELLED)
     assert run.finished_at is not None
 

@@ -1,4 +1,4 @@
-"""What every answer tells the browser to refuse."""
+"""The security headers of every answer."""
 
 import pytest
 from django.test import Client

@@ -92,16 +92,16 @@ def test_devices_that_the_file_fixes_count_unless_they_are_to_be_ignored(client:
         run.delete()
 
 
-def test_ops_that_need_a_cpu_are_told_where_there_is_none(client: Client, ready_graph: Graph) -> None:
-    def told(fields: dict[str, str]) -> bool:
+def test_ops_that_need_a_cpu_are_shown_where_there_is_none(client: Client, ready_graph: Graph) -> None:
+    def is_shown(fields: dict[str, str]) -> bool:
         page = client.post(f"/graphs/{ready_graph.id}/runs/", FORM | {"seed": "x"} | fields).content.decode()
         [notice] = [line for line in page.splitlines() if 'data-part="no-cpu"' in line]
         return "hidden>" not in notice
 
     cpu_ops = {"ops": 2, "reasons": [["its inputs are texts", 2, ["a", "b"]]]}
     Graph.objects.update(summary={"groups": 3, "ops": 3, "cpu_ops": cpu_ops})
-    assert told({})
-    assert not told({"with_cpu": "on"})
+    assert is_shown({})
+    assert not is_shown({"with_cpu": "on"})
     Graph.objects.update(summary={"groups": 3, "ops": 3, "cpu_ops": {"ops": 0, "reasons": []}})
     assert 'data-part="no-cpu"' not in client.get(f"/graphs/{ready_graph.id}/").content.decode()
 
@@ -195,18 +195,18 @@ def test_a_broker_that_is_away_does_not_lose_the_run(
 
 
 def test_the_run_tells_scripts_all_they_need(client: Client, run: Run) -> None:
-    told = client.get(f"/runs/{run.id}/run.json").json()
-    assert set(told) >= {
+    answer = client.get(f"/runs/{run.id}/run.json").json()
+    assert set(answer) >= {
         *("id", "status", "method", "settings", "evaluations", "seed", "seconds", "cluster", "devices", "groups"),
         *("last_seq", "attempts", "error", "created_at", "started_at", "finished_at", "urls"),
     }
-    assert told["devices"][0] == {
+    assert answer["devices"][0] == {
         "name": "/device:GPU:0",
         "kind": "K80",
         "class": "GPU",
         "memory_bytes": 12 * 1024**3,
     }
-    assert (told["groups"], told["last_seq"]) == (3, 0)
-    for address in (told["urls"]["detail"], told["urls"]["graph"], told["urls"]["events"]):
+    assert (answer["groups"], answer["last_seq"]) == (3, 0)
+    for address in (answer["urls"]["detail"], answer["urls"]["graph"], answer["urls"]["events"]):
         assert client.get(address).status_code == 200
-    assert told["urls"]["downloads"]["placed.pb"] == f"/runs/{run.id}/placed.pb"
+    assert answer["urls"]["downloads"]["placed.pb"] == f"/runs/{run.id}/placed.pb"

@@ -33,19 +33,19 @@ def test_all_kinds_in_one_answer(client: Client, run: Run) -> None:
     ComparedRun.objects.create(comparison=comparison, run=run)
     jobs: dict[str, Job | Comparison] = {"graph": graph, "profile": profile, "policy": policy, "run": run}
     jobs["comparison"] = comparison
-    told = client.get("/states.json", {kind: job.id.hex for kind, job in jobs.items()}).json()
-    assert {kind: list(states) for kind, states in told.items()} == {kind: [job.id.hex] for kind, job in jobs.items()}
+    answer = client.get("/states.json", {kind: job.id.hex for kind, job in jobs.items()}).json()
+    assert {kind: list(states) for kind, states in answer.items()} == {kind: [job.id.hex] for kind, job in jobs.items()}
     of_run = {"status": "running", "error": "", "evaluations_used": 7, "best_step_time_us": 2.5}
-    assert told["run"][run.id.hex] == of_run
-    assert told["profile"][profile.id.hex] == {
+    assert answer["run"][run.id.hex] == of_run
+    assert answer["profile"][profile.id.hex] == {
         "status": "running",
         "stage": "tracing",
         "done": 1,
         "total": 3,
         "error": "",
     }
-    assert told["policy"][policy.id.hex]["stage"] == ""
-    assert told["comparison"][comparison.id.hex]["stage"] == "0 of 1 ended"
+    assert answer["policy"][policy.id.hex]["stage"] == ""
+    assert answer["comparison"][comparison.id.hex]["stage"] == "0 of 1 ended"
 
 
 def test_a_full_page_costs_a_query_a_kind(client: Client, ready_graph: Graph, django_assert_num_queries: Any) -> None:
@@ -58,8 +58,8 @@ def test_a_full_page_costs_a_query_a_kind(client: Client, ready_graph: Graph, dj
 
 def test_what_was_deleted_has_no_state(client: Client, run: Run) -> None:
     other = uuid.uuid4()
-    told = client.get("/states.json", {"run": f"{run.id.hex},{other.hex}", "graph": other.hex}).json()
-    assert (list(told["run"]), told["graph"]) == ([run.id.hex], {})
+    answer = client.get("/states.json", {"run": f"{run.id.hex},{other.hex}", "graph": other.hex}).json()
+    assert (list(answer["run"]), answer["graph"]) == ([run.id.hex], {})
     assert client.get("/states.json").json() == {}
 
 

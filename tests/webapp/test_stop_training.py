@@ -188,7 +188,7 @@ def test_stopped_while_its_graphs_are_prepared_once_more(
 def test_stopped_while_a_family_is_built_it_does_not_wait_for_the_next_graph(
     client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The building tells nothing for as long as it takes; it is asked whether to go on."""
+    """Building reports nothing for a long time, but checks whether to stop."""
 
     def prepared_family(*_: object, pulse: Callable[[], None]) -> api.PreparedFamily:
         client.post(f"/policies/{policy.id}/cancel/")
@@ -229,7 +229,7 @@ def test_nothing_is_kept_of_what_had_learned_nothing(
     assert "Its training was stopped before it had learned anything." in page
 
 
-def test_a_state_that_cannot_be_read_is_told(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_state_is_reported(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     lose_worker(policy, monkeypatch, 3)
     SavedState.objects.update(state=state_after(2)[:-9])
     client.post(f"/policies/{policy.id}/cancel/")

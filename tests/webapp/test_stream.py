@@ -86,7 +86,7 @@ def test_it_goes_on_after_the_last_event_that_was_seen(port: int, run: Run, last
     assert next(stream).event == "status"
 
 
-def test_a_run_that_has_ended_is_told_as_such_to_a_late_comer(port: int, run: Run) -> None:
+def test_a_run_that_has_ended_is_reported_as_such_to_a_late_comer(port: int, run: Run) -> None:
     store(run, 1, 2)
     Run.objects.filter(id=run.id).update(status=Run.FAILED, error="It fits nowhere.")
     stream = messages(open_run(port, run, last_event_id="2"))
@@ -216,9 +216,7 @@ def test_nobody_asks_the_database_while_nothing_happens() -> None:
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_more_viewers_than_the_server_takes_are_told_to_ask_for_pages(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_viewers_than_the_server_takes_are_sent_to_pages(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webapp.pages.events.MOST_STREAMS", 0)
     response = asyncio.run(AsyncClient().get(f"/runs/{run.id}/events", headers={"accept": "application/json"}))
     assert response.status_code == 503
@@ -234,7 +232,7 @@ def test_news_come_at_once_again_after_redis_was_away(
     stream = messages(open_run(port, run))
     assert [next(stream).event for _ in range(3)] == ["", "events", "status"]
     around.kill_redis()
-    store(run, 2, 1)  # nobody can be told of it
+    store(run, 2, 1)  # no notice can be sent
     around.start_redis()
     assert next(stream).seqs == [2], "whoever listens again looks"
 

@@ -167,7 +167,7 @@ def test_training_again_offers_what_was_chosen_then(
 def test_a_graph_is_trained_on_or_held_out(client: Client, real_graph: Graph, slower_graph: Graph) -> None:
     """One graph, be it uploaded twice, under two names and in other groups; not one that is read in another way."""
     Graph.objects.update(content_hash="1" * 64)
-    said = "trained on and held out; allowed: one of the two."
+    sentence = "trained on and held out; allowed: one of the two."
     for held_out, options, status in (
         (real_graph, GraphOptions(), 400),
         (slower_graph, GraphOptions(), 400),
@@ -177,7 +177,7 @@ def test_a_graph_is_trained_on_or_held_out(client: Client, real_graph: Graph, sl
         Graph.objects.filter(id=slower_graph.id).update(options=options.to_json())
         both = {"graphs": [str(real_graph.id)], "held_out": [str(held_out.id)]}
         response = client.post("/policies/train/", FORM | both)
-        assert (response.status_code, said in response.content.decode()) == (status, status == 400)
+        assert (response.status_code, sentence in response.content.decode()) == (status, status == 400)
 
 
 @pytest.mark.parametrize(("seconds", "search_seconds"), [(1.0, 5.0), (600.0, 6.0), (3600.0, 10.0)])
@@ -196,12 +196,12 @@ def test_it_ends_with_its_events_its_file_and_its_card(
     assert (policy.status, policy.error, policy.stage, policy.claim) == (Policy.DONE, "", "", None)
     assert bytes(PolicyFile.objects.get().blob) == LEARNED
     assert policy.card == small_card().to_json()
-    told = events(client, policy)
-    assert [event["seq"] for event in told["events"]] == list(range(1, 7))
-    assert [event["stage"] for event in told["events"]] == ["imitation"] * 4 + ["held_out"] * 2
-    assert [len(event["held_out"]) for event in told["events"]] == [0, 0, 0, 0, 1, 1], "each row once"
-    assert [event["held_out_from"] for event in told["events"]] == [0, 0, 0, 0, 0, 1]
-    assert (told["status"], told["last_seq"]) == ("done", 6)
+    answer = events(client, policy)
+    assert [event["seq"] for event in answer["events"]] == list(range(1, 7))
+    assert [event["stage"] for event in answer["events"]] == ["imitation"] * 4 + ["held_out"] * 2
+    assert [len(event["held_out"]) for event in answer["events"]] == [0, 0, 0, 0, 1, 1], "each row once"
+    assert [event["held_out_from"] for event in answer["events"]] == [0, 0, 0, 0, 0, 1]
+    assert (answer["status"], answer["last_seq"]) == ("done", 6)
     assert not SavedState.objects.exists()
     [request] = script.requests
     assert (request.name, request.seed, len(request.graphs), len(request.held_out)) == ("Mine", 3, 1, 1)
@@ -240,13 +240,13 @@ def test_events_are_there_while_it_is_trained(client: Client, policy: Policy, mo
 
     def look(second: int) -> None:
         if second == 3:
-            eventually(lambda: len(events(client, policy)["events"]) == 2, "all that was told is stored")
+            eventually(lambda: len(events(client, policy)["events"]) == 2, "all emitted events are stored")
             seen.append(state_of(client, "policy", policy.id))
 
     install(monkeypatch, Script(before_second=look))
     train_policy(policy.id)
-    [told] = seen
-    assert (told["status"], told["stage"]) == ("running", "Learning by imitation, 20 % of the training")
+    [state] = seen
+    assert (state["status"], state["stage"]) == ("running", "Learning by imitation, 20 % of the training")
 
 
 @pytest.mark.parametrize(("seconds", "between"), [(60.0, 0.5), (1800.0, 0.5), (7200.0, 2.0), (86400.0, 10.0)])
@@ -255,19 +255,19 @@ def test_a_long_training_tells_less_often(seconds: float, between: float) -> Non
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_a_mistake_is_told_and_a_fault_of_ours_has_a_number(
+def test_a_mistake_is_reported_and_a_fault_of_ours_has_a_number(
     client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, Script(error=api.GraphError("an op fits nowhere")))
     train_policy(policy.id)
     policy.refresh_from_db()
     assert (policy.status, policy.error) == (Policy.FAILED, "an op fits nowhere")
-    assert policy.last_seq == 4, "what was told before is kept"
+    assert policy.last_seq == 4, "earlier events are kept"
     assert "an op fits nowhere" in client.get(f"/policies/{policy.id}/").content.decode()
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_a_graph_that_was_deleted_meanwhile_is_told(policy: Policy, real_graph: Graph) -> None:
+def test_a_graph_that_was_deleted_meanwhile_is_reported(policy: Policy, real_graph: Graph) -> None:
     real_graph.delete()
     train_policy(policy.id)
     policy.refresh_from_db()
@@ -316,8 +316,8 @@ def test_a_stream_brings_its_stages_its_events_and_its_end(
     assert claim is not None
     assert json.loads(next(stream).data)["status"] == "running"
     claim.update(stage="Building", stage_done=1, stage_total=3)
-    told = {"status": "running", "stage": "Building", "done": 1, "total": 3, "error": ""}
-    assert json.loads(next(stream).data) == told
+    expected = {"status": "running", "stage": "Building", "done": 1, "total": 3, "error": ""}
+    assert json.loads(next(stream).data) == expected
     Policy.objects.update(status=Policy.QUEUED)
     install(monkeypatch, Script())
     train_policy(policy.id)

@@ -173,7 +173,7 @@ def test_a_check_that_breaks_leaves_nothing(
     assert nothing_left(data_folder)
 
 
-def test_a_file_that_needs_too_much_is_told_as_such(
+def test_a_file_that_needs_too_much_is_reported_as_such(
     client: Client, project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:

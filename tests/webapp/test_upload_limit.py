@@ -39,13 +39,13 @@ def head(path: str, *headers: str) -> bytes:
 
 def answer(connection: socket.socket) -> bytes:
     """All that the server says until it closes the connection."""
-    said = b""
+    received = b""
     try:
         while more := connection.recv(65536):
-            said += more
+            received += more
     except ConnectionResetError:
         pass
-    return said
+    return received
 
 
 def send_without_end(connection: socket.socket, frame: bytes) -> int:
@@ -82,10 +82,10 @@ def test_a_large_body_for_any_other_address_is_refused_from_its_head(
         connection.sendall(
             head(path, f"Content-Length: {150 * 1024**2}", "Content-Type: application/x-www-form-urlencoded")
         )
-        said = answer(connection)
-    assert said.startswith(b"HTTP/1.1 413 ")
-    assert b"connection: close" in said.lower()
-    assert b"at most 1048576 bytes" in said
+        received = answer(connection)
+    assert received.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in received.lower()
+    assert b"at most 1048576 bytes" in received
     assert nothing_on_disk(data_folder, tmp_path)
 
 
@@ -93,9 +93,9 @@ def test_an_upload_over_its_limit_is_refused_from_its_head(port: int, project: P
     with connection_to(port) as connection:
         length = f"Content-Length: {UPLOAD_LIMIT_BYTES + 1024**2}"
         connection.sendall(head(f"/projects/{project.id}/graphs/", length, "Accept: application/json"))
-        said = answer(connection)
-    assert said.startswith(b"HTTP/1.1 413 ")
-    assert said.endswith(b'{"errors": {"file": ["The request is too large; allowed: at most 3211264 bytes."]}}')
+        received = answer(connection)
+    assert received.startswith(b"HTTP/1.1 413 ")
+    assert received.endswith(b'{"errors": {"file": ["The request is too large; allowed: at most 3211264 bytes."]}}')
 
 
 def test_a_graph_that_is_read_again_takes_a_second_file_within_the_limit(

@@ -78,8 +78,8 @@ def test_a_file_of_a_policy_that_was_deleted_is_kept_anew(client: Client, policy
 
 def test_its_pages_tell_its_card(client: Client, policy: Policy) -> None:
     page = client.get(f"/policies/{policy.id}/").content.decode()
-    for told in ("nmt-01", "4xV100+CPU", policy.digest, "Download policy"):
-        assert told in page
+    for text in ("nmt-01", "4xV100+CPU", policy.digest, "Download policy"):
+        assert text in page
     assert f'data-gap="{small_policy().card.mean_gap}"' in page
     listed = client.get("/policies/").content.decode()
     assert f"/policies/{policy.id}/" in listed
@@ -148,8 +148,8 @@ def test_a_file_that_is_no_policy_is_a_sentence_and_nothing_is_kept(
     name, content, sentence = BAD_FILES[which]
     response = upload(client, name, content, **JSON)
     assert response.status_code == 400
-    [told] = response.json()["errors"]["file"]
-    assert sentence in told
+    [error] = response.json()["errors"]["file"]
+    assert sentence in error
     assert not Policy.objects.exists()
     assert not [path for path in data_folder.rglob("*") if path.is_file()]
 
@@ -194,7 +194,7 @@ def test_a_form_from_elsewhere_is_refused(policy: Policy, address: str) -> None:
     assert Policy.objects.get() == policy
 
 
-def test_what_does_not_exist_is_told(client: Client, policy: Policy) -> None:
+def test_what_does_not_exist_is_reported(client: Client, policy: Policy) -> None:
     policy_id = policy.id
     policy.delete()
     for path in ("", "events.json", "policy.safetensors"):

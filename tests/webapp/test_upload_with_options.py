@@ -59,8 +59,8 @@ def test_options_are_kept_and_given_to_the_engine(
     shapes = {"images": (1, 224, 224, 3), "rate": ()}
     reading = api.ReadingOptions("serve", 32, shapes, {"rnn/while": 40, "a=b": 1}, {"Where": 0})
     assert graph.own_options == GraphOptions(reading, None, "K80")
-    told = "signature serve, batch size 32, 2 input shapes, trips of 2 loops, 1 size, groups: all, measured times"
-    assert graph.choices_words == told
+    expected = "signature serve, batch size 32, 2 input shapes, trips of 2 loops, 1 size, groups: all, measured times"
+    assert graph.choices_words == expected
     assert (graph.times_name, graph.times_bytes) == ("My step.PB", len(TIMES))
     assert graph.times_path.read_bytes() == TIMES
     assert graph.times_path.stat().st_mode & 0o077 == 0, "for the owner alone"
@@ -166,7 +166,7 @@ def test_nonsense_is_one_sentence_at_its_field_and_nothing_is_kept(
     assert not Graph.objects.exists()
 
 
-def test_each_of_several_faults_is_told_at_its_own_field(client: Client, project: Project) -> None:
+def test_each_of_several_faults_is_shown_at_its_own_field(client: Client, project: Project) -> None:
     bad = {"groups": "x", "batch_size": "0", "input_shapes": "y", "trips": "z", "sizes": "z"}
     assert set(upload(client, project, bad).json()["errors"]) == set(bad)
 
@@ -200,7 +200,7 @@ def test_a_second_file_that_can_be_no_times_is_refused(
     assert files_in(data_folder) == []
 
 
-def test_times_that_need_too_much_are_told_at_their_own_field(
+def test_times_that_need_too_much_are_shown_at_their_own_field(
     client: Client, project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:

@@ -98,22 +98,25 @@ def test_what_an_older_version_has_stored_is_read_once(
     assert state(client, comparison) == before
 
 
-def test_what_a_run_that_went_on_has_said_is_heard_once(run: Run) -> None:
-    told = [api.NumberedEvent(1, started()), *(api.NumberedEvent(seq, episode(seq, 9.0 / seq)) for seq in range(2, 9))]
+def test_events_of_a_resumed_run_are_summarised_once(run: Run) -> None:
+    emitted = [
+        api.NumberedEvent(1, started()),
+        *(api.NumberedEvent(seq, episode(seq, 9.0 / seq)) for seq in range(2, 9)),
+    ]
     claim = Claim.take(Run, run.id)
     assert claim is not None
     run.refresh_from_db()
     first = RunStore(claim, run)
-    for item in told[:5]:
+    for item in emitted[:5]:
         first.emit(item)
     first.write()
     run.refresh_from_db()
     second = RunStore(claim, run)
-    for item in told[3:]:
+    for item in emitted[3:]:
         second.emit(item)
     second.write()
     listener = api.ComparisonListener()
-    for item in told:
+    for item in emitted:
         listener.add(item)
     run = Run.objects.select_related("summary").get()
     assert run.summary.seq == 8

@@ -101,7 +101,7 @@ def test_placeto_survives_sigkill_of_its_worker_whole(
     assert (events[0]["type"], events[-1]["type"]) == ("started", "finished")
 
 
-def test_a_worker_that_is_told_to_end_gives_its_run_back_at_once(
+def test_a_worker_that_is_shown_to_end_gives_its_run_back_at_once(
     around: Surroundings, run: Run, data_folder: Path
 ) -> None:
     around.start_redis()

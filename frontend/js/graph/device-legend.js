@@ -33,7 +33,7 @@ export class DeviceLegend {
     const table = element(
       "table",
       { class: "legend" },
-      element("caption", { class: "visually-hidden" }, "What the placement assigns to each device"),
+      element("caption", { class: "visually-hidden" }, "Load of each device under the placement"),
       element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))),
       element("tbody", {}, ...this.#rows.map(({ row }) => row)),
     );

@@ -2,6 +2,8 @@
 
 import { formatCount } from "../ui/format.js";
 
+export const SERVER_UPDATED = "The server has been updated. Reload the page to see everything.";
+export const WAITING = "Waiting for a free worker.";
 export const UNREACHABLE = "The server cannot be reached, trying again…";
 
 /** @type {Record<string, string>} */

@@ -5,6 +5,7 @@ import { stateWords } from "../chart/comparison-model.js";
 import { initialState, reduce } from "../jobs/comparison-state.js";
 import { connectionWords, follow } from "../jobs/job-feed.js";
 import { watchRows } from "../jobs/job-rows.js";
+import { SERVER_UPDATED } from "../jobs/words.js";
 import { Announcer } from "../ui/announcer.js";
 import { confirmDeletion } from "../ui/confirm.js";
 import { find } from "../ui/dom.js";
@@ -48,7 +49,7 @@ class ComparisonPage {
       this.#show();
     }
     if (this.#state.unreadable) {
-      this.#announcer.say("The server is newer than this page: reload it to see everything.", { urgent: true });
+      this.#announcer.say(SERVER_UPDATED, { urgent: true });
     }
   }
 

@@ -9,7 +9,7 @@ import { renewPart } from "../ui/page-part.js";
 import { failureWords, poll } from "../jobs/poll.js";
 import { enhanceRunForm } from "../forms/run-form.js";
 import { getJson, isGone, showFailure } from "../ui/server.js";
-import { stageWords, statusWords } from "../jobs/words.js";
+import { stageWords, statusWords, WAITING } from "../jobs/words.js";
 
 const EVERY_MILLISECONDS = 1000;
 
@@ -25,8 +25,7 @@ function watchReading(root) {
         return false;
       }
       setAttributes(bar, news.total > 0 ? { max: news.total, value: news.done } : { value: null });
-      const waiting = "Waiting for a free worker.";
-      setText(words, news.status === "queued" ? waiting : stageWords({ ...news }) || statusWords(news.status));
+      setText(words, news.status === "queued" ? WAITING : stageWords({ ...news }) || statusWords(news.status));
       return true;
     },
     EVERY_MILLISECONDS,

@@ -4,7 +4,7 @@ import { find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatRatio, formatTime, NOTHING } from "../ui/format.js";
 import { runNumbers } from "./run-numbers.js";
 import { hasEnded } from "../jobs/job-state.js";
-import { deletedWords, stageWords, statusWords } from "../jobs/words.js";
+import { deletedWords, SERVER_UPDATED, stageWords, statusWords, WAITING } from "../jobs/words.js";
 
 /** @typedef {import("./run-state.js").RunState} RunState */
 /** @typedef {import("../jobs/job-feed.js").Connection} Connection */
@@ -109,13 +109,13 @@ export class RunHeader {
  */
 function messageOf(state) {
   if (state.unreadable) {
-    return "The server has been updated. Reload the page to see everything.";
+    return SERVER_UPDATED;
   }
   if (state.error) {
     return state.error;
   }
   if (state.status === "queued" && state.episodes.length === 0) {
-    return "Waiting for a free worker. The run starts automatically.";
+    return `${WAITING} The run starts automatically.`;
   }
   if (state.progress && !hasEnded(state.status)) {
     return stageWords({ ...state.progress });
