@@ -1,7 +1,7 @@
-"""Shapes that the file has (`_output_shapes`) where they cannot be inferred. Runs in the child.
+"""Use the shapes in the file (`_output_shapes`) for outputs that TensorFlow cannot infer. Runs in the child.
 
-What is inferred goes first, since it follows what a person says of the inputs. Where it leaves an output open and the
-file does not, the consumers take that output through an `EnsureShape` of the shape in the file, and so on downstream.
+Inferred shapes go first, since they follow the input shapes that a person gives. Where inference leaves an output open
+and the file does not, an `EnsureShape` of the shape in the file feeds the output's consumers, and so on downstream.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ Properties: TypeAlias = dict[str, list[Message]]
 AnnotatedShapes: TypeAlias = Mapping[str, Mapping[int, str]]
 """node → output → the node that gives it its shape"""
 NEXT_ITERATION = "NextIteration"
-"""with anything between it and its Merge, the loop would be a cycle like any other, which TensorFlow refuses"""
+"""a node between it and its Merge would make the loop an ordinary cycle, which TensorFlow refuses"""
 
 
 def add_annotated_shapes(to_cost: GraphToCost, properties: Properties) -> AnnotatedShapes:
-    """Change the graph so that the shapes in the file help; empty where they add nothing."""
+    """Add the file's shapes to the graph where they are more precise; empty where they add nothing."""
     annotated: dict[str, dict[int, str]] = {}
     taken = {node.name for node in to_cost.graph.node}
     for index, node in enumerate(to_cost.nodes):
@@ -38,12 +38,12 @@ def add_annotated_shapes(to_cost: GraphToCost, properties: Properties) -> Annota
 
 
 def is_known(shape: Message) -> bool:
-    """Whether a TensorShapeProto has all its lengths."""
+    """Whether all lengths of a TensorShapeProto are known."""
     return not shape.unknown_rank and all(dimension.size >= 0 for dimension in shape.dim)
 
 
 def _is_more_precise(shape: Message, found: Message) -> bool:
-    """Whether the file's whole `shape` agrees with what has been `found`, which is not whole."""
+    """Whether the file's `shape` is complete and agrees with the inferred shape `found`, which is not complete."""
     if not is_known(shape) or is_known(found):
         return False
     return found.unknown_rank or (

@@ -1,6 +1,6 @@
-"""What heavy ops have to do, in closed form: floating-point operations and bytes, from types and shapes alone.
+"""The work of heavy ops in closed form: floating-point operations and bytes, from types and shapes alone.
 
-Shapes come from files that nobody vouches for: what does not fit gives None, and nothing loops over a length.
+Shapes come from untrusted files: shapes that do not fit give None, and no loop runs over a length.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ class TensorOf:
     """A tensor's type and shape."""
 
     number: int
-    """TensorFlow's DataType number, that of a ref without what makes it one"""
+    """TensorFlow's DataType number, for a ref that of its base type"""
     shape: tuple[int, ...]
     """all lengths known, from 0"""
 
 
 def with_optimized(counts: dict[str, Count]) -> dict[str, Count]:
-    """The same for what TensorFlow's optimizer for Intel's library makes of the op types."""
+    """`counts`, and the same counts for the op types that TensorFlow's optimizer for Intel's library puts in place."""
     plain = {op_type.removeprefix("_"): count for op_type, count in counts.items()}
     return counts | {
         f"{prefix}{op_type}": count for prefix in ("_Mkl", "_MklNative") for op_type, count in plain.items()
@@ -32,7 +32,7 @@ def with_optimized(counts: dict[str, Count]) -> dict[str, Count]:
 
 HEAVY_COUNTS = with_optimized(convolutions.COUNTS | products.COUNTS) | recurrences.COUNTS
 HEAVY = frozenset(HEAVY_COUNTS)
-"""op types of convolutions and matrix products, their gradients too: what a closed form of a model counts"""
+"""op types of convolutions and matrix products, their gradients too: the ops that a closed form of a model counts"""
 AGREED = frozenset({"MatMul", "SparseMatMul", "BatchMatMul", "BatchMatMulV2", "QuantizedMatMul"})
 """heavy op types for which TensorFlow's estimator counts the same, up to 2³¹ matrices in a batch"""
 MISCOUNTED = frozenset(
@@ -41,16 +41,16 @@ MISCOUNTED = frozenset(
         *("DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"),
     }
 )
-"""Heavy op types that TensorFlow's estimator counts as we do but for some shapes.
+"""Heavy op types that TensorFlow's estimator counts as we do, except for some shapes.
 
 It ignores dilation without padding (twice too much for a filter of 3 × 5 on 19 × 23), takes explicit padding for SAME
-(12 % off), a grouped convolution of one channel a group for a full one (as many times too much as there are groups),
-and a gradient whose sizes are fed for that of one pixel.
+(12 % off), a grouped convolution of one channel a group for a full one (too much by a factor of the number of groups),
+and a gradient whose sizes are fed for the gradient of one pixel.
 """
 OURS = HEAVY - AGREED - MISCOUNTED
 """Heavy op types whose count is always taken from here rather than from TensorFlow's estimator, since that
 
-- ignores what is transposed: SparseTensorDenseMatMul (four times too much for 13 × 50 instead of 50 × 13);
+- ignores transposition: SparseTensorDenseMatMul (four times too much for 13 × 50 instead of 50 × 13);
 - gives 0 for an equation with an ellipsis, a vector, a sum or an outer product: Einsum, XlaEinsum;
 - gives 0 for all others: it counts their bytes alone.
 
@@ -82,7 +82,7 @@ def operations_of(node: Message, inputs: Sequence[TensorOf | None], outputs: Seq
 
 
 def moved_bytes_of(node: Message, inputs: Sequence[TensorOf | None], outputs: Sequence[TensorOf | None]) -> int:
-    """Bytes that one execution of `node` reads and writes: all known tensors, or what a lookup takes of them."""
+    """Bytes that one execution of `node` reads and writes: all known tensors, or the part that a lookup takes."""
     bytes_of_inputs, bytes_of_outputs = _bytes(inputs), _bytes(outputs)
     count = TRAFFIC.get(node.op, everything)
     execution = _execution(node, inputs, outputs)
@@ -93,11 +93,11 @@ def moved_bytes_of(node: Message, inputs: Sequence[TensorOf | None], outputs: Se
 
 
 def _execution(node: Message, inputs: Sequence[TensorOf | None], outputs: Sequence[TensorOf | None]) -> Execution:
-    """The shapes alone."""
+    """The execution of `node` with the shapes of its tensors, without their types."""
     shapes = [[None if tensor is None else tensor.shape for tensor in tensors] for tensors in (inputs, outputs)]
     return Execution(node, *shapes)
 
 
 def _bytes(tensors: Sequence[TensorOf | None]) -> list[int]:
-    """Of each tensor; 0 where it is not known."""
+    """The bytes of each tensor; 0 for an unknown tensor."""
     return [0 if each is None else ELEMENT_BYTES.get(each.number, 0) * size(each.shape) for each in tensors]

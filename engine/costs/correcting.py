@@ -1,4 +1,4 @@
-"""Our counts in the place of the estimator's, for ops of known shapes that it miscounts. Runs in the child."""
+"""Put our counts in place of the estimator's, for ops of known shapes that it miscounts. Runs in the child."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from engine.graphs.tensorflow.messages import Message
 
 
 def correct_operations(nodes: Sequence[Message], outputs: Sequence[Sequence[Known]], work: Work) -> None:
-    """Correct `work.operations`, by the `outputs` of all ops; what is unknown to the estimator stays so."""
+    """Correct `work.operations` by the `outputs` of all ops; ops unknown to the estimator stay unknown."""
     index_of_name = {node.name: index for index, node in enumerate(nodes)}
     for op, node in enumerate(nodes):
         if node.op in MISCOUNTED and not work.unknown[op]:

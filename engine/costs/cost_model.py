@@ -1,4 +1,4 @@
-"""Whatever gives the costs of a graph's ops: the protocol, what it is given, and what it gives."""
+"""The protocol of a model that gives the costs of a graph's ops, its argument and its result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,18 +17,18 @@ OpRows: TypeAlias = tuple[Mapping[str, Json], ...]
 
 @dataclass(frozen=True, slots=True)
 class GraphWithShapes:
-    """A graph, and what the shapes of its tensors follow from."""
+    """A graph, and the data from which the shapes of its tensors follow."""
 
     graph: ComputationGraph
     messages: GraphMessages | None = None
     """TensorFlow's ops with their attributes, in the order of the graph; None where the file holds none"""
     options: ReadingOptions = field(default_factory=ReadingOptions)
-    """what a person says of shapes, batch size, trips and lengths"""
+    """the shapes, batch size, trips and lengths that a person gives"""
 
 
 @dataclass(frozen=True, slots=True)
 class CostedGraph:
-    """The costs of a graph, and what was found on the way to them, as `Origin` has it."""
+    """The costs of a graph, and the findings made with them, in the form of `Origin`."""
 
     costs: Costs
     loops: OpRows | None = None
@@ -36,10 +36,10 @@ class CostedGraph:
     sizes: OpRows | None = None
     batch_helps: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
-    """what people should know of the costs, a sentence each"""
+    """remarks on the costs for people, a sentence each"""
 
     def added_to(self, origin: Origin) -> Origin:
-        """`origin` with what was found."""
+        """`origin` with these findings."""
         return replace(
             origin,
             notes=(*origin.notes, *self.notes),
@@ -53,8 +53,8 @@ class CostedGraph:
 class CostModel(Protocol):
     """Gives the costs of a graph. Works in a child, where TensorFlow may be loaded.
 
-    Estimates (`estimated.py`), measured times in the place of another model's (`measured.py`), and the costs that a
-    file brings along (`GivenCosts`) are such models.
+    Such models are estimates (`estimated.py`), measured times in place of another model's (`measured.py`), and the
+    costs in a graph's own file (`GivenCosts`).
     """
 
     def costs_of(self, graph: GraphWithShapes, kinds: Sequence[str], report_progress: ReportProgress) -> CostedGraph:
@@ -63,10 +63,10 @@ class CostModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GivenCosts:
-    """Costs that the graph's file has in itself, on the kinds that it names."""
+    """The costs in the graph's own file, on the kinds that it names."""
 
     costs: Costs
 
     def costs_of(self, _graph: GraphWithShapes, _kinds: Sequence[str], _report_progress: ReportProgress) -> CostedGraph:
-        """Those of the file."""
+        """Return the costs in the file."""
         return CostedGraph(self.costs)

@@ -1,4 +1,4 @@
-"""What each op costs: its time on each device kind, the bytes of its outputs, the bytes that it keeps."""
+"""The costs of each op: its time on each device kind, the bytes of its outputs, the bytes that it keeps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class CostSource(IntEnum):
     """Where an op's time comes from."""
 
     UNKNOWN = 0
-    """there is no estimate: counted, listed and shown, never silently free"""
+    """no estimate: the op is counted, listed and shown, never silently free"""
     GIVEN = 1
     """written in the file (node-link JSON)"""
     ESTIMATED = 2
@@ -27,16 +27,16 @@ class CostSource(IntEnum):
     MEASURED = 3
     """measured step stats (RunMetadata)"""
     BOUNDED = 4
-    """an analytic estimate for the largest that sizes which depend on data can be"""
+    """an analytic estimate at the upper bounds of sizes that depend on data"""
 
 
 def no_reasons() -> NDArray[np.uint8]:
-    """[0]"""
+    """An empty array, [0]."""
     return np.empty(0, dtype=np.uint8)
 
 
 def no_counts() -> NDArray[np.int64]:
-    """[0]"""
+    """An empty array, [0]."""
     return np.empty(0, dtype=np.int64)
 
 
@@ -62,11 +62,11 @@ class Costs:
     source: NDArray[np.uint8]
     """[ops] a `CostSource`"""
     unknown: NDArray[np.uint8] = field(default_factory=no_reasons)
-    """[ops] an `Unknown`: why there is no estimate where the source is unknown; or [0], where nobody says"""
+    """[ops] an `Unknown`: why there is no estimate where the source is unknown; or [0]: no reasons are given"""
     flops: NDArray[np.int64] = field(default_factory=no_counts)
     """[ops] floating-point operations of one execution, a multiply-add counts as two, 0 where unknown; or [0]"""
     trips: NDArray[np.int64] = field(default_factory=no_counts)
-    """[ops] how often a step executes the op: once a trip in a loop's body, never in a branch not taken; [0]: once"""
+    """[ops] executions of the op in a step: one a trip in a loop's body, none in a branch not taken; [0]: one each"""
 
     def __post_init__(self) -> None:
         ops = len(self.output_offset) - 1
@@ -99,7 +99,7 @@ class Costs:
     def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
         """[devices, ops] the time of each op in a step, all its executions together, on devices of `device_kinds`.
 
-        That of the narrowest kind; NaN where the op has none.
+        The time on the narrowest kind counts; NaN where the op has none.
         """
         row_of_kind = {kind: row for row, kind in enumerate(self.kinds)}
         step_time_us = self.step_time_us()
@@ -115,11 +115,11 @@ class Costs:
         return self.time_us * self.trips if len(self.trips) else self.time_us
 
     def trips_of_op(self) -> NDArray[np.int64]:
-        """[ops] how often a step executes each op."""
+        """[ops] executions of each op in a step."""
         return self.trips if len(self.trips) else np.ones(len(self.output_offset) - 1, dtype=np.int64)
 
     def why_unknown(self, op: int) -> str:
-        """A few words on why the cost of `op` is not known."""
+        """A short reason why the cost of `op` is unknown."""
         return SENTENCES[Unknown(int(self.unknown[op])) if len(self.unknown) else Unknown.NOT_SAID]
 
     def bytes_of_op(self) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Which op types TensorFlow's estimator knows what to make of."""
+"""The op types whose work TensorFlow's estimator does not know, and why."""
 
 from collections.abc import Set
 
@@ -9,7 +9,7 @@ OPAQUE_CALLS = RUN_FUNCTIONS | {
     *("RemoteCall", "SymbolicGradient", "BatchFunction", "XlaLaunch", "For", "_While", "_If"),
     *("PyFunc", "PyFuncStateless", "EagerPyFunc", "MapDefun"),
 }
-"""ops whose work is in functions that the estimator does not look into"""
+"""ops whose work is in functions that the estimator does not read"""
 OF_UNKNOWN_ARITHMETIC = frozenset(
     {
         *("Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2", "Conv3DBackpropInput", "Conv3DBackpropInputV2"),
@@ -24,11 +24,11 @@ OF_UNKNOWN_ARITHMETIC = frozenset(
         *("RFFT", "RFFT2D", "RFFT3D", "RFFTND", "IRFFT", "IRFFT2D", "IRFFT3D", "IRFFTND"),
     }
 )
-"""ops of much arithmetic for which the estimator counts their bytes alone"""
+"""ops with much arithmetic of which the estimator counts only the bytes"""
 
 
 def why_type_is_unknown(op_type: str, known_types: Set[str], functions: Set[str]) -> Unknown:
-    """Why the estimator does not know what ops of the type do, or `Unknown.NOT_SAID`."""
+    """Why the estimator does not know the work of ops of this type, or `Unknown.NOT_SAID`."""
     if op_type not in known_types:
         return Unknown.TYPE
     if op_type in OPAQUE_CALLS or op_type in functions:

@@ -1,4 +1,4 @@
-"""Costs that TensorFlow's own estimator gives for a graph, for every device kind, without such a device.
+"""The costs that TensorFlow's own estimator gives for a graph on every device kind; no device is needed.
 
 `estimating.py` does the work: importing that loads TensorFlow, importing this does not.
 """
@@ -30,21 +30,21 @@ LOST_SHAPES = (
 class EstimatedCosts:
     """TensorFlow's own estimator, Grappler, as a `CostModel`.
 
-    An op whose shapes are not all known has `Source.UNKNOWN` and a reason; its time and bytes are then the least that
-    they can be (unknown lengths count as one). One whose shapes depend on data is costed at the largest that they can
-    be, and has `Source.BOUNDED`.
+    An op whose shapes are not all known has `CostSource.UNKNOWN` and a reason; its time and bytes are then lower bounds
+    (unknown lengths count as one). An op whose shapes depend on data is costed at their upper bounds, and has
+    `CostSource.BOUNDED`.
 
-    Every output counts as memory of its own: an over-estimate for what TensorFlow passes on without a copy (`Identity`,
-    `ReadVariableOp`, `Reshape`), since an output has one number of bytes, which a transfer needs in any case. The
+    Every output counts as separate memory, also where TensorFlow passes a tensor on without a copy (`Identity`,
+    `ReadVariableOp`, `Reshape`): an output has one number of bytes, and a transfer needs them in any case. The
     estimator reports no temporary memory for most ops, the workspace of a convolution among them: it is then 0. An op
-    in a while loop has the loop's trips; where these are not known one is counted, and a note says so.
+    in a while loop has the loop's trips; where these are not known one trip counts, and a note says so.
     """
 
     def costs_of(
         self, graph: GraphWithShapes, kinds: Sequence[str], report_progress: ReportProgress = no_progress
     ) -> CostedGraph:
-        """The estimates. Raises CostError for a graph that TensorFlow refuses, SettingsError for options that the graph
-        cannot meet."""
+        """Estimate the costs. Raises CostError for a graph that TensorFlow refuses, SettingsError for options that the
+        graph cannot meet."""
         assert graph.messages is not None
         for kind in kinds:
             if kind not in CATALOGUE:
@@ -59,7 +59,7 @@ class EstimatedCosts:
 def estimates_of(
     arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json], kinds: Sequence[str]
 ) -> CostedGraph:
-    """Of what `estimating.estimate` gives."""
+    """The costs and findings in the results of `estimating.estimate`."""
     rows = {key: tuple(cast(list[dict[str, Json]], texts[key])) for key in ("loops", "branches", "sizes")}
     notes = tuple(_notes(rows["loops"], cast(int, texts["lost_shapes"])))
     loops = tuple({key: value for key, value in row.items() if key != "too_many"} for row in rows["loops"])
@@ -83,7 +83,7 @@ def _costs(arrays: Mapping[str, NDArray[np.generic]], kinds: Sequence[str]) -> C
 
 
 def _notes(loops: OpRows, lost_shapes: int) -> Iterator[str]:
-    """What people should know of the estimates."""
+    """Remarks on the estimates for people, a sentence each."""
     if lost_shapes:
         is_one = lost_shapes == 1
         what = "the shape of a variable" if is_one else f"the shapes of {lost_shapes} variables"

@@ -1,8 +1,8 @@
-"""The estimate of a whole graph. Importing this loads TensorFlow.
+"""Estimate the costs of a whole graph. Importing this loads TensorFlow.
 
-First TensorFlow's estimator is shown the graph and infers shapes. Where that leaves something open, or a loop, a
-condition or an op is there that it does not know, the graph is evaluated (`evaluation/`), and the ops that this makes
-known are costed one by one (`isolated.py`). Nothing of the graph is run.
+First TensorFlow's estimator gets the graph and infers shapes. If shapes stay open, or the graph has a loop, a condition
+or an op that the estimator does not know, `evaluation/` evaluates the graph, and `isolated.py` costs the ops that this
+makes known, one by one. Nothing of the graph is run.
 """
 
 from collections.abc import Sequence
@@ -47,14 +47,14 @@ STEPS = 6
 COUNTERS = frozenset({types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_BOOL})
 CONDITIONAL = frozenset({"Switch", "RefSwitch", "_SwitchN"})
 TRIED_BATCH = 8
-"""the batch size with which it is tried how much a batch size would help"""
+"""the batch size of the trial that shows how much a batch size would help"""
 SHOWN = 8
-"""names in a refusal"""
+"""names listed in an error"""
 
 
 @dataclass(slots=True)
 class Estimate:
-    """What is known of the graph's ops, step by step made better."""
+    """The estimate of a graph's ops, improved step by step."""
 
     outputs: Sequence[Sequence[Known]]
     shapes: OutputShapes
@@ -62,20 +62,20 @@ class Estimate:
     unknown: NDArray[np.uint8]
     """[ops] an `Unknown`"""
     bounded: NDArray[np.bool_]
-    """[ops]"""
+    """[ops] whether the cost is an upper bound"""
     trips: NDArray[np.int64]
-    """[ops]"""
+    """[ops] executions in a step"""
     evaluation: Evaluation | None = None
     branches: list[Branch] = field(default_factory=list)
     batch_helps: tuple[int, int] | None = None
     read_in_calls: dict[int, int] = field(default_factory=dict)
-    """op → bytes of the variable whose handle the op gives to a call that reads it"""
+    """op that gives a variable's handle to a call that reads it → bytes of the variable"""
 
 
 def estimate(
     messages: GraphMessages, options: ReadingOptions, kinds: Sequence[str], report_progress: ReportProgress
 ) -> Results:
-    """Times by kind, bytes of outputs and variables, what of it is known; loops, conditions and sizes."""
+    """Estimate times by kind and bytes of outputs and variables, with their sources; loops, conditions and sizes."""
     report_progress(STAGE, 0, STEPS)
     to_cost = _checked(messages, options, report_progress)
     persistent_bytes = _persistent_bytes(to_cost)
@@ -105,7 +105,7 @@ def estimate(
 
 
 def _checked(messages: GraphMessages, options: ReadingOptions, report_progress: ReportProgress) -> GraphToCost:
-    """The graph to cost, which TensorFlow takes."""
+    """The graph to cost, checked by TensorFlow's import. Raises CostError, SettingsError."""
     report_progress(STAGE, 1, STEPS)
     to_cost = graph_to_cost(messages, given_shapes(messages, options))
     report_progress(STAGE, 2, STEPS)
@@ -114,9 +114,9 @@ def _checked(messages: GraphMessages, options: ReadingOptions, report_progress: 
 
 
 def _by_estimator(to_cost: GraphToCost, report_progress: ReportProgress) -> Estimate:
-    """The estimate of TensorFlow's estimator, with the shapes in the file where these are more precise.
+    """The answer of TensorFlow's estimator, with the shapes in the file where these are more precise.
 
-    An estimator that refuses the whole graph, for one op that is too large, say, reports nothing of any op.
+    If the estimator refuses the whole graph, for one op that is too large, say, it reports no op at all.
     """
     report_progress(STAGE, 3, STEPS)
     properties: Properties = {}
@@ -142,7 +142,7 @@ def _by_estimator(to_cost: GraphToCost, report_progress: ReportProgress) -> Esti
 
 
 def _needs_evaluation(messages: GraphMessages, estimate: Estimate) -> bool:
-    """Whether an evaluation may find more than the estimator."""
+    """Whether an evaluation may find more than the estimator did."""
     more = (Unknown.NOT_SAID, Unknown.TEXT, Unknown.TYPE)
     if np.any(~np.isin(estimate.unknown, more)):
         return True
@@ -150,7 +150,7 @@ def _needs_evaluation(messages: GraphMessages, estimate: Estimate) -> bool:
 
 
 def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOptions, estimate: Estimate) -> None:
-    """Put what the evaluation says in the place of what is not known."""
+    """Fill the unknown parts of `estimate` from an evaluation of the graph."""
     nodes = messages.nodes
     types = NodeTypes(nodes, messages.rest.library)
     asked = ShapeFunctions()
@@ -186,7 +186,7 @@ def _evaluate(messages: GraphMessages, to_cost: GraphToCost, options: ReadingOpt
 def _helped(
     nodes: Sequence[Message], estimate: Estimate, again: Evaluation, before: NDArray[np.bool_]
 ) -> tuple[int, int] | None:
-    """How many ops without a known cost a batch size makes known, and of how many; None if it does not help."""
+    """Number of ops whose unknown cost a batch size makes known, and number of all such ops; None if it is 0."""
     by_shape = np.isin(estimate.unknown, (Unknown.INPUT_SHAPE, Unknown.OUTPUT_SHAPE, Unknown.CONTENT, Unknown.ESTIMATE))
     left = output_shapes(nodes, again.outputs).unknown > 0
     helped = int(np.count_nonzero(by_shape & before & ~left))
@@ -194,7 +194,7 @@ def _helped(
 
 
 def _known_inputs(messages: GraphMessages, options: ReadingOptions) -> dict[int, list[Known]]:
-    """Input op → its outputs, as the file or a person has them."""
+    """Input op → its outputs, as the file or a person gives them."""
     given = given_shapes(messages, options)
     inputs: dict[int, list[Known]] = {}
     producer = messages.rest.versions.producer
@@ -214,7 +214,7 @@ def _known_inputs(messages: GraphMessages, options: ReadingOptions) -> dict[int,
 
 
 def _cost_one_by_one(nodes: Sequence[Message], to_cost: GraphToCost, calls: Calls, estimate: Estimate) -> None:
-    """Ask about the ops that the estimator did not know, or does not count right."""
+    """Cost by itself each op that the estimator does not know or miscounts."""
     evaluation = estimate.evaluation
     assert evaluation is not None
     parts: dict[int, list[tuple[Query, int]] | None] = {}
@@ -242,7 +242,7 @@ def _cost_one_by_one(nodes: Sequence[Message], to_cost: GraphToCost, calls: Call
 
 
 def _read_in_calls(nodes: Sequence[Message], calls: Calls, evaluation: Evaluation) -> dict[int, int]:
-    """Op → bytes, as in `Estimate`."""
+    """`Estimate.read_in_calls`: op that gives a variable's handle to a call → bytes of the variable."""
     found: dict[int, int] = {}
     for op, node in enumerate(nodes):
         if calls.is_call(node):
@@ -253,14 +253,14 @@ def _read_in_calls(nodes: Sequence[Message], calls: Calls, evaluation: Evaluatio
 
 
 def _work(parts: list[tuple[Query, int]] | None, works: dict[tuple[Any, ...], OpWork], is_call: bool) -> OpWork:
-    """The work of one op; of a call that cannot be taken apart none is known."""
+    """The work of one op; unknown for a call that cannot be expanded."""
     if parts is None:
         return OpWork(unknown=Unknown.FUNCTION)
     return summed(parts, works) if is_call else works[parts[0][0].key]
 
 
 def _leave_out_bookkeeping(estimate: Estimate) -> None:
-    """A loop's counters and conditions take no time: TensorFlow keeps such numbers with the host, beside the body."""
+    """Set the work of loop counters and conditions to 0: TensorFlow keeps such numbers on the host, beside the body."""
     evaluation = estimate.evaluation
     assert evaluation is not None
     for op, frames in enumerate(evaluation.frames):
@@ -271,7 +271,7 @@ def _leave_out_bookkeeping(estimate: Estimate) -> None:
 
 
 def _leave_out_idle_inputs(messages: GraphMessages, estimate: Estimate) -> None:
-    """What is fed and never taken costs nothing, whatever its size: freezing a loop leaves such inputs behind."""
+    """Let unused inputs cost nothing, whatever their size: freezing a loop leaves such inputs behind."""
     if not estimate.unknown.any():
         return
     taken = {text.lstrip("^").partition(":")[0] for node in messages.nodes for text in node.input}
@@ -281,7 +281,7 @@ def _leave_out_idle_inputs(messages: GraphMessages, estimate: Estimate) -> None:
 
 
 def _leave_out_branches(nodes: Sequence[Message], estimate: Estimate) -> None:
-    """An op on a side of a condition that does not count never runs."""
+    """Set the trips of ops on the untaken sides of conditions to 0."""
     evaluation = estimate.evaluation
     assert evaluation is not None
     if not any(node.op in CONDITIONAL for node in nodes):
@@ -296,7 +296,7 @@ def _leave_out_branches(nodes: Sequence[Message], estimate: Estimate) -> None:
 
 
 def _require_names(options: ReadingOptions, estimate: Estimate, messages: GraphMessages) -> None:
-    """What a person says of loops and sizes is of such that are there. Raises SettingsError."""
+    """Raise SettingsError for given trips or sizes that name no loop or op of the graph, or contradict the file."""
     evaluation = estimate.evaluation
     loops = {} if evaluation is None else {loop.name: loop for loop in evaluation.loops.values()}
     for name, trips in options.trips.items():
@@ -310,7 +310,7 @@ def _require_names(options: ReadingOptions, estimate: Estimate, messages: GraphM
     sizes = {} if evaluation is None else {messages.nodes[size.op].name: size for size in evaluation.sizes}
     for name in options.sizes:
         if name not in sizes:
-            what = "the graph has no such op whose length depends on data"
+            what = "the graph has no op of this name whose length depends on data"
             raise SettingsError(what, where=shortened(name), allowed=_listed(sizes), field="sizes")
 
 
@@ -320,7 +320,7 @@ def _listed(names: Sequence[str] | dict[str, Any]) -> str:
 
 
 def _findings(messages: GraphMessages, estimate: Estimate) -> dict[str, Json]:
-    """Loops, conditions, sizes and the like, as `Origin` has them."""
+    """Loops, conditions, sizes and the like, in the form of `Origin`."""
     evaluation, nodes = estimate.evaluation, messages.nodes
     loops = [] if evaluation is None else list(evaluation.loops.values())
     sizes = [] if evaluation is None else evaluation.sizes
@@ -348,7 +348,7 @@ def _findings(messages: GraphMessages, estimate: Estimate) -> dict[str, Json]:
 
 
 def _lost_shapes(nodes: Sequence[Message], estimate: Estimate) -> int:
-    """How many variables are read whose shapes the file does not hold; these reads then say so."""
+    """Number of variables that are read and whose shapes the file lacks; their reads get `Unknown.LOST_SHAPE`."""
     captured = {
         node.name for node in nodes if node.op == "Placeholder" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
     }
@@ -364,7 +364,7 @@ def _lost_shapes(nodes: Sequence[Message], estimate: Estimate) -> int:
 
 
 def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
-    """[ops] of variables, optimizer slots among them; one that several handles name counts at the first of them."""
+    """[ops] bytes of variables and optimizer slots; a variable with several handles counts at the first of them."""
     index_of_name = {node.name: index for index, node in enumerate(to_cost.nodes)}
     counted: set[tuple[str, bytes, bytes]] = set()
     found = np.zeros(len(to_cost.nodes), dtype=np.int64)
@@ -380,7 +380,7 @@ def _persistent_bytes(to_cost: GraphToCost) -> NDArray[np.int64]:
 
 
 def _add_captured(persistent_bytes: NDArray[np.int64], to_cost: GraphToCost, estimate: Estimate) -> None:
-    """Add the variables that a function captures: their handles are fed, so only their readers show what they are."""
+    """Add the bytes of captured variables: their handles are fed, so only their readers show their shapes."""
     captured = {
         node.name: index
         for index, node in enumerate(to_cost.nodes)

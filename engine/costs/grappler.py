@@ -1,10 +1,10 @@
 """TensorFlow's analytic estimator, Grappler, on a virtual cluster of one device. Runs in the child.
 
-Source: tensorflow/core/grappler/costs/op_level_cost_estimator.cc. An op's time there is its arithmetic at the device's
-peak plus its bytes at the device's bandwidth, so at most twice the roofline, and neither depends on the device. So the
-estimator is asked once, about a device on which an operation takes a µs and a byte another one: its two answers are
-then the operations and the bytes themselves, integers, from which every kind's time follows. (A slow test asks it
-about each kind.) Nothing of the graph is run.
+Source: tensorflow/core/grappler/costs/op_level_cost_estimator.cc. An op's time there is its operations at the device's
+peak plus its bytes at the device's bandwidth, so at most twice the roofline. The operations and the bytes do not depend
+on the device. So one query suffices, for a device that takes a µs for an operation and a µs for a byte: its two times
+are then the operations and the bytes themselves, integers, from which every kind's time follows. (A slow test queries
+it for each kind.) Nothing of the graph is run.
 """
 
 import re
@@ -28,13 +28,13 @@ from engine.graphs.tensorflow.messages import Message
 
 Answer = TypeVar("Answer")
 NODE_IN_REFUSAL = re.compile(r"\{\{node ([^}]*)\}\}")
-"""how TensorFlow names the op that it will not take"""
+"""how TensorFlow's errors name the op that it refuses"""
 NANOSECONDS = 1000
 """in a µs"""
 BOUNDLESS_BYTES = 2**60
-"""memory of the virtual device: the estimator refuses a graph that does not fit, which is not the question here"""
+"""memory of the virtual device: the estimator refuses a graph that does not fit, and memory does not matter here"""
 MOST_OPERATIONS = 2**63 // NANOSECONDS
-"""of one op, and bytes: the estimator counts in ns"""
+"""operations, or bytes, of one op: the estimator counts in ns"""
 UNIT_DEVICE = device_properties_pb2.NamedDevice(
     name="/job:localhost/replica:0/task:0/device:CPU:0",
     properties=device_properties_pb2.DeviceProperties(
@@ -45,30 +45,30 @@ UNIT_DEVICE = device_properties_pb2.NamedDevice(
         memory_size=BOUNDLESS_BYTES,
     ),
 )
-"""an operation takes a µs, a byte another one"""
+"""a device that takes a µs for an operation and a µs for a byte"""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the ops have to do, on whatever device."""
+    """The work of the ops, the same on every device."""
 
     operations: NDArray[np.int64]
-    """[ops] of arithmetic, a multiply-add counts as two"""
+    """[ops] floating-point operations, a multiply-add counts as two"""
     moved_bytes: NDArray[np.int64]
-    """[ops] read and written"""
+    """[ops] bytes read and written"""
     temporary_bytes: NDArray[np.int64]
     """[ops]"""
     unknown: NDArray[np.uint8]
-    """[ops] why the estimator's answer is none, or `Unknown.NOT_SAID`; the other numbers are then 0"""
+    """[ops] why the estimator gives no answer, or `Unknown.NOT_SAID`; without one the other numbers are 0"""
 
     def time_us(self, kind: DeviceKind) -> NDArray[np.float64]:
-        """[ops] on a device of `kind`."""
+        """[ops] the time of each op on a device of `kind`."""
         arithmetic_us = self.operations / (kind.peak_gflops * 1e3)
         return np.asarray(arithmetic_us + self.moved_bytes / kind.memory_bandwidth_bytes_per_us, dtype=np.float64)
 
 
 def nothing_known(ops: int) -> Work:
-    """Of an estimator that has come to no op."""
+    """The work of `ops` ops of which the estimator reached none."""
     zeros = np.zeros(ops, dtype=np.int64)
     return Work(zeros, zeros.copy(), zeros.copy(), np.full(ops, Unknown.NOT_REACHED, dtype=np.uint8))
 
@@ -76,7 +76,7 @@ def nothing_known(ops: int) -> Work:
 def require_importable(content: bytes) -> None:
     """Raise CostError for a GraphDef that TensorFlow refuses: it checks attributes, types and shapes op by op.
 
-    What `tf.import_graph_def` does, but for a Python object for each op: a third of the time and of the memory.
+    The check is that of `tf.import_graph_def`, without a Python object for each op: a third of the time and memory.
     """
     asked(lambda: _import(content))
 
@@ -93,7 +93,7 @@ def _import(content: bytes) -> None:
 
 
 def asked(question: Callable[[], Answer]) -> Answer:
-    """TensorFlow's answer; what it refuses is the file's fault. Raises CostError."""
+    """Return the answer of `question`, a call of TensorFlow; its refusal is the file's fault. Raises CostError."""
     try:
         return question()
     except (tf.errors.OpError, ValueError, TypeError) as refusal:
@@ -105,7 +105,7 @@ def asked(question: Callable[[], Answer]) -> Answer:
 
 
 def item_of(meta_graph: Message) -> Any:
-    """The graph as Grappler's item; what nobody consumes is what it is run for. Raises CostError."""
+    """The graph as Grappler's item; the ops that nobody consumes are its fetches. Raises CostError."""
     nodes = meta_graph.graph_def.node
     consumed = {text.lstrip("^").partition(":")[0] for node in nodes for text in node.input}
     last = [node.name for node in nodes if node.name not in consumed]
@@ -114,7 +114,7 @@ def item_of(meta_graph: Message) -> Any:
 
 
 def work_of(item: Any, names: Sequence[str]) -> Work:
-    """What the estimator says of the ops `names`. Raises CostError where it refuses the graph."""
+    """The work of the ops `names` by the estimator. Raises CostError where it refuses the graph."""
     cluster = grappler_cluster.Cluster(devices=[UNIT_DEVICE])
     measured = asked(lambda: cluster.MeasureCosts(item))
     if measured is None:

@@ -1,4 +1,4 @@
-"""Handles of variables that are fed, and what passes them on. Runs in the child."""
+"""Follows fed handles of variables through the ops that pass them on. Runs in the child."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from engine.graphs.tensorflow.messages import Message
 
 
 def passed_on(nodes: Sequence[Message], names: Iterable[str]) -> dict[str, str]:
-    """Op → the one of the handles `names` that it is, or that it passes on: as Identity, Enter and Switch do."""
+    """Op → the handle among `names` that it is, or that it passes on, as Identity, Enter and Switch do."""
     takers: dict[str, list[str]] = {}
     for node in nodes:
         if node.input and "T" in node.attr and node.attr["T"].type == types_pb2.DT_RESOURCE:

@@ -1,4 +1,4 @@
-"""What a person says of a graph's inputs, batch size and shapes, where the file leaves them open. Runs in the child."""
+"""The input shapes and batch size that a person gives, where the file leaves them open. Runs in the child."""
 
 from collections.abc import Sequence
 
@@ -12,15 +12,15 @@ from engine.graphs.tensorflow.op_types import INPUTS
 
 ITERATORS = frozenset({"IteratorGetNext", "IteratorGetNextSync"})
 LAST_PRODUCER_OF_UNKNOWN_SCALARS = 21
-"""in files of this version and earlier a placeholder of shape [] is one of any shape"""
+"""in files of this version and earlier a placeholder of shape [] has any shape"""
 INPUTS_SHOWN = 8
 
 
 def given_shapes(messages: GraphMessages, options: ReadingOptions) -> dict[int, list[Message]]:
     """Op → TensorShapeProto of each output, for the inputs whose shapes the options decide.
 
-    For an input that is a variable's handle it is the shape of the variable. Raises SettingsError for an input that is
-    not in the graph and for a shape that contradicts the file's.
+    The shape of a variable's handle is that of the variable. Raises SettingsError for an input that is not in the
+    graph and for a shape that contradicts the file's.
     """
     index_of_name = {node.name: index for index, node in enumerate(messages.nodes)}
     producer = messages.rest.versions.producer
@@ -45,7 +45,7 @@ def given_shapes(messages: GraphMessages, options: ReadingOptions) -> dict[int, 
 
 
 def declared_shape(node: Message, producer: int) -> Message:
-    """The shape that the file gives the output of an input op: what its attributes say together."""
+    """The shape that the file gives the output of an input op, joined from its attributes."""
     shape = tensor_shape_pb2.TensorShapeProto(unknown_rank=True)
     if "shape" in node.attr:
         shape.CopyFrom(node.attr["shape"].shape)
@@ -57,29 +57,29 @@ def declared_shape(node: Message, producer: int) -> Message:
     if shape.unknown_rank:
         shape.CopyFrom(annotated[0])
     elif len(shape.dim) == len(annotated[0].dim):
-        for own, other in zip(shape.dim, annotated[0].dim, strict=True):
-            own.size = other.size if own.size < 0 else own.size
+        for dimension, other in zip(shape.dim, annotated[0].dim, strict=True):
+            dimension.size = other.size if dimension.size < 0 else dimension.size
     return shape
 
 
 def shape_of(lengths: Sequence[int]) -> Message:
-    """A TensorShapeProto."""
+    """A TensorShapeProto of these lengths."""
     return tensor_shape_pb2.TensorShapeProto(dim=[tensor_shape_pb2.TensorShapeProto.Dim(size=size) for size in lengths])
 
 
 def shape_text(shape: Message) -> str:
-    """As people write it: `[?, 224, 224, 3]`."""
+    """The shape as people write it: `[?, 224, 224, 3]`."""
     if shape.unknown_rank:
         return "any shape"
     return f"[{', '.join('?' if dimension.size < 0 else str(dimension.size) for dimension in shape.dim)}]"
 
 
 def _agreed(node: Message, lengths: Sequence[int], producer: int) -> Message:
-    """The shape `lengths`, if it is one that the file leaves open."""
+    """The shape `lengths`, if the file's shape allows it. Raises SettingsError."""
     declared = declared_shape(node, producer)
     agrees = declared.unknown_rank or (
         len(declared.dim) == len(lengths)
-        and all(own.size in (length, -1) for own, length in zip(declared.dim, lengths, strict=True))
+        and all(dimension.size in (length, -1) for dimension, length in zip(declared.dim, lengths, strict=True))
     )
     if not agrees and node.attr["dtype"].type != types_pb2.DT_RESOURCE:  # that of the handle, not of the variable
         raise SettingsError(
@@ -92,7 +92,7 @@ def _agreed(node: Message, lengths: Sequence[int], producer: int) -> Message:
 
 
 def _in_batches(node: Message, batch_size: int, producer: int) -> list[Message]:
-    """The node's shapes with `batch_size` first; none if it is no input, or leaves nothing open."""
+    """The node's shapes with open first dimensions set to `batch_size`; empty for no input or no open one."""
     if node.op in INPUTS:
         shapes = [declared_shape(node, producer)]
     elif node.op in ITERATORS and "output_shapes" in node.attr:

@@ -1,7 +1,7 @@
-"""The work of single ops, each by itself: in closed form, or by TensorFlow's estimator. Runs in the child.
+"""Finds the work of single ops, each by itself: in closed form, or by TensorFlow's estimator. Runs in the child.
 
-The estimator is shown a graph in which each op has inputs of its own, of the shapes that are known, and nothing is
-connected. Ops that are alike are asked about once.
+The estimator gets a graph of unconnected ops, whose inputs are separate nodes of the known shapes. Ops that are alike
+are in it once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,16 +30,16 @@ HANDED_ON = frozenset(
         *("RefEnter", "RefExit", "RefMerge", "RefSwitch", "RefNextIteration"),
     }
 )
-"""ops of loops and conditions: they hand tensors on, without a copy"""
+"""ops of loops and conditions: they pass tensors on without a copy"""
 MOST_COUNTED = grappler.MOST_OPERATIONS
 MOST_LENGTH = 2**63 - 1
 MOST_QUESTIONS = 100
-"""to the estimator, about ever smaller graphs, where it refuses some op"""
+"""calls of the estimator, on ever smaller graphs, where it refuses some op"""
 
 
 @dataclass(frozen=True, slots=True)
 class OpWork:
-    """What one execution of an op has to do."""
+    """The work of one execution of an op."""
 
     operations: int = 0
     moved_bytes: int = 0
@@ -48,21 +48,21 @@ class OpWork:
 
 
 def works_of(queries: Iterable[Query]) -> dict[tuple[Any, ...], OpWork]:
-    """Query's key → its work."""
+    """Key of a query → its work."""
     unique = {query.key: query for query in queries}
     found: dict[tuple[Any, ...], OpWork] = {}
     left: list[Query] = []
     for key, query in unique.items():
-        own = _own(query)
-        if own is None:
+        work = _work_without_estimator(query)
+        if work is None:
             left.append(query)
         else:
-            found[key] = own
+            found[key] = work
     return found | _estimated(left)
 
 
-def _own(query: Query) -> OpWork | None:
-    """What needs no estimator; None for the rest."""
+def _work_without_estimator(query: Query) -> OpWork | None:
+    """The work of an op that needs no estimator; None for any other."""
     op_type = query.node.op
     if not query.is_whole:
         return OpWork(unknown=Unknown.INPUT_SHAPE)
@@ -94,7 +94,7 @@ def _in_closed_form(query: Query) -> OpWork:
 
 
 def _estimated(queries: Sequence[Query]) -> dict[tuple[Any, ...], OpWork]:
-    """By the estimator, all in one graph, or in halves of it where it refuses some op; in closed form what is left."""
+    """The work by the estimator, in one graph or, where it refuses, in ever smaller halves; the rest in closed form."""
     found: dict[tuple[Any, ...], OpWork] = {}
     waiting = [queries] if queries else []
     for _ in range(MOST_QUESTIONS):
@@ -110,7 +110,7 @@ def _estimated(queries: Sequence[Query]) -> dict[tuple[Any, ...], OpWork]:
 
 
 def _answered(queries: Sequence[Query]) -> dict[tuple[Any, ...], OpWork]:
-    """By the estimator, all in one graph. Raises CostError where it refuses one of them."""
+    """The work by the estimator, all in one graph. Raises CostError where it refuses one of the ops."""
     graph = _IsolatedOps()
     names = [graph.add(query) for query in queries]
     work = grappler.work_of(grappler.item_of(graph.meta_graph), names)
@@ -133,7 +133,7 @@ class _IsolatedOps:
         self._sources: dict[tuple[Any, ...], str] = {}
 
     def add(self, query: Query) -> str:
-        """Add the op and its inputs; its name."""
+        """Add the op and its inputs, and return the op's name."""
         inputs = [self._source(known) for known in query.inputs]
         node = self.meta_graph.graph_def.node.add()
         node.CopyFrom(query.node)
@@ -142,7 +142,7 @@ class _IsolatedOps:
         return str(node.name)
 
     def _source(self, known: Known) -> str:
-        """The name of what stands for an input: a constant where its value is known, else a variable."""
+        """The name of a node that stands for an input: a constant where its value is known, else a variable."""
         value = None if known.value is None or known.number in HANDLES else known.value
         key = (known.number, known.shape, None if value is None else value.tobytes(), known.items)
         if key not in self._sources:
@@ -154,7 +154,7 @@ class _IsolatedOps:
 
 
 def _tensor(known: Known, value: Any) -> Message:
-    """A constant, or a variable, whose shape the estimator believes: it forgets that of what is fed."""
+    """A constant, or a variable: the estimator keeps its shape, but forgets the shape of a fed tensor."""
     source = stand_in(known.number, known.shape, value)
     if source.op == "Placeholder":
         source.op = "VariableV2"
@@ -170,7 +170,7 @@ def _handle(known: Known) -> Message:
 
 
 def summed(parts: Sequence[tuple[Query, int]], works: Mapping[tuple[Any, ...], OpWork]) -> OpWork:
-    """The work of a call: that of its ops, each as often as it runs."""
+    """The work of a call: the sum over its ops times their trips."""
     operations = moved_bytes = temporary_bytes = 0
     for query, trips in parts:
         work = works[query.key]

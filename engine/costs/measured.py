@@ -1,7 +1,7 @@
 """Measured costs: the step stats of a run (RunMetadata) in place of estimates, op by op.
 
-`step_stats.py` reads the file. A measured time counts on the device class, CPU or GPU, that
-it was measured on: on all kinds of that class, or on `kind` alone among them. Nothing is scaled from kind to kind.
+`step_stats.py` reads the file. A measured time counts on the device class, CPU or GPU, on which it was measured: on all
+kinds of that class, or on `kind` alone among them. Nothing is scaled from kind to kind.
 """
 
 import dataclasses
@@ -21,29 +21,29 @@ from engine.errors import CostError, GraphError, shortened
 from engine.graphs.graph import ComputationGraph
 
 LEAST_SHARE = 0.5
-"""of the measured ops that must be in the graph: TensorFlow's own rewriting renames a few"""
+"""share of the measured ops that must be in the graph: TensorFlow's own rewriting renames a few"""
 
 
 @dataclass(frozen=True, slots=True)
 class StepStats:
-    """What was measured, in rows: one op on one device."""
+    """Measurements in rows: one op on one device."""
 
     names: tuple[str, ...]
-    """[rows] as the stats write them: `conv`, or `conv:Conv2D` in a GPU's stream"""
+    """[rows] names as in the stats: `conv`, or `conv:Conv2D` in a GPU's stream"""
     classes: tuple[str, ...]
     """[rows] `CPU` or `GPU`"""
     time_us: NDArray[np.float64]
-    """[rows] all executions in the step"""
+    """[rows] time of all executions in the step"""
     temporary_bytes: NDArray[np.int64]
     """[rows]"""
     is_kernel: NDArray[np.bool_]
-    """[rows] whether it is the time of the op's kernels on a GPU, not of their launch"""
+    """[rows] whether the time is that of the op's kernels on a GPU, not of their launch"""
     output: NDArray[np.int64]
     """[outputs, 3] row, index of the output, bytes"""
 
 
 def step_stats_of(content: bytes) -> StepStats:
-    """The step stats in a RunMetadata file. In a child: the file is untrusted. Raises GraphError."""
+    """The step stats in a RunMetadata file. Runs in a child: the file is untrusted. Raises GraphError."""
     arrays, texts = rows_of(devices_of(content))
     return StepStats(
         names=tuple(cast(list[str], texts["names"])),
@@ -57,15 +57,15 @@ def step_stats_of(content: bytes) -> StepStats:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCosts:
-    """What `stats` measured, in the place of what the model `otherwise` says, as a `CostModel`."""
+    """A `CostModel`: the costs of the model `otherwise`, replaced by those in `stats` where measured."""
 
     otherwise: CostModel
     stats: StepStats
     kind: str | None = None
-    """the device kind that was measured on, as `with_measured` takes it"""
+    """the device kind on which `stats` were measured, as `with_measured` takes it"""
 
     def costs_of(self, graph: GraphWithShapes, kinds: Sequence[str], report_progress: ReportProgress) -> CostedGraph:
-        """Those of the other model, with what was measured in them."""
+        """The other model's costs, with measured ones in their place."""
         found = self.otherwise.costs_of(graph, kinds, report_progress)
         notes = notes_on_measured(found.costs, graph.graph, self.stats)
         costs = with_measured(found.costs, graph.graph, self.stats, self.kind)
@@ -73,9 +73,9 @@ class MeasuredCosts:
 
 
 def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind: str | None = None) -> Costs:
-    """`costs` with what `stats` measured in place of what was estimated.
+    """Replace estimated costs by the times and bytes in `stats`.
 
-    `kind` (a catalogue's name) is the device model on which its class was measured; None: it counts for all of the
+    `kind` (a catalogue's name) is the device kind on which its class was measured; None: times count for the whole
     class. An op that ran on several devices of a class counts with the slowest. Raises CostError for an unknown `kind`,
     GraphError for stats of another graph, and where nothing was measured on the class of `kind`.
     """
@@ -108,7 +108,7 @@ def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind:
 
 
 def notes_on_measured(costs: Costs, graph: ComputationGraph, stats: StepStats) -> tuple[str, ...]:
-    """What people should know of the estimates `costs` with `stats` in their place: a sentence each."""
+    """Remarks for people on `costs` with `stats` in their place, a sentence each."""
     op_of_row = _ops_of_rows(graph, stats)
     classes = sorted(set(stats.classes))
     measured = {each: ~np.isnan(_times(op_of_row, stats, each, graph.op_count)) for each in classes}
@@ -128,7 +128,7 @@ def notes_on_measured(costs: Costs, graph: ComputationGraph, stats: StepStats) -
 
 
 def _rows_of_class(kinds: tuple[str, ...], device_class: str, kind: str | None) -> list[int]:
-    """Which rows of `Costs.time_us` a time that was measured on `device_class` counts for."""
+    """The rows of `Costs.time_us` for which times measured on `device_class` count. Raises CostError."""
     if kind is not None and kind not in CATALOGUE:
         raise CostError(
             "no such device kind", where=shortened(kind), allowed=", ".join(CATALOGUE), field="profile_kind"
@@ -140,19 +140,19 @@ def _rows_of_class(kinds: tuple[str, ...], device_class: str, kind: str | None) 
 
 
 def _ops_of_rows(graph: ComputationGraph, stats: StepStats) -> NDArray[np.int64]:
-    """[rows] the op that each row is of; -1 for what TensorFlow added. Raises GraphError for another graph."""
+    """[rows] the op of each row; -1 for ops that TensorFlow added. Raises GraphError for stats of another graph."""
     index_of_name = {name: op for op, name in enumerate(graph.op_names)}
     op_of_row = np.array([_op(name, index_of_name) for name in stats.names], dtype=np.int64)
-    own = {name for name in stats.names if not _is_tensorflows_own(name)}
-    found = sum(_op(name, index_of_name) >= 0 for name in own)
-    if found == 0 or found < LEAST_SHARE * len(own):
-        what = f"the run is of another graph: {found} of its {len(own)} measured ops are in this one"
+    names = {name for name in stats.names if not _is_tensorflows_own(name)}
+    found = sum(_op(name, index_of_name) >= 0 for name in names)
+    if found == 0 or found < LEAST_SHARE * len(names):
+        what = f"the run is of another graph: {found} of its {len(names)} measured ops are in this one"
         raise GraphError(what, allowed="RunMetadata of a run of this graph", field="run_metadata")
     return op_of_row
 
 
 def _op(text: str, index_of_name: Mapping[str, int]) -> int:
-    """The op that the stats call `text`: its name, or `scopes::name:Type#details#`; -1 if there is none."""
+    """The op named `text` in the stats: its name, or `scopes::name:Type#details#`; -1 if there is none."""
     if text in index_of_name:
         return index_of_name[text]
     last = text.partition("#")[0].rpartition("::")[2].partition(":")[0]
@@ -165,7 +165,7 @@ def _is_tensorflows_own(name: str) -> bool:
 
 
 def _times(op_of_row: NDArray[np.int64], stats: StepStats, device_class: str, op_count: int) -> NDArray[np.float64]:
-    """[ops] measured on `device_class`: the kernels' time where there is one, else the executor's; NaN where none."""
+    """[ops] times measured on `device_class`: of the kernels if there are any, else of the executor; else NaN."""
     of_class = (np.array(stats.classes) == device_class) & (op_of_row >= 0)
     times = np.full(op_count, np.nan)
     for is_kernel in (False, True):
@@ -177,7 +177,7 @@ def _times(op_of_row: NDArray[np.int64], stats: StepStats, device_class: str, op
 
 
 def _output_bytes(costs: Costs, stats: StepStats, op_of_row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[all outputs] measured where that is so; an output that the op has not in the graph is left out."""
+    """[all outputs] measured bytes, else the estimated ones; measured outputs that the graph lacks are left out."""
     row, slot, size = stats.output.T
     op = op_of_row[row]
     position = costs.output_offset[np.maximum(op, 0)] + slot
@@ -188,7 +188,7 @@ def _output_bytes(costs: Costs, stats: StepStats, op_of_row: NDArray[np.int64]) 
 
 
 def _temporary_bytes(costs: Costs, stats: StepStats, op_of_row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[ops] the most that was measured; as it was where nothing was."""
+    """[ops] the largest measured bytes, else the estimated ones."""
     largest = np.full(len(costs.temporary_bytes), -1, dtype=np.int64)
     valid = op_of_row >= 0
     np.maximum.at(largest, op_of_row[valid], stats.temporary_bytes[valid])

@@ -1,11 +1,11 @@
-"""The graph that the estimator sees: the uploaded one, with placeholders for what it cannot take. Runs in a child.
+"""Makes the graph for the estimator: the uploaded one, with placeholders for ops that it cannot take. Runs in a child.
 
-- Ops that TensorFlow does not know: one placeholder for each output that is used, of the shape in the file.
-- Inputs whose shapes a person gives: a placeholder of that shape; a variable's handle, where it is one.
-- Constants that are no shapes or axes: their bytes do not matter; a placeholder, too.
+- An op that TensorFlow does not know becomes one placeholder for each used output, of the shape in the file.
+- An input whose shape a person gives becomes a placeholder of that shape, or a handle if it is a variable's handle.
+- A constant that is no shape or axis becomes a placeholder: its bytes do not matter.
 - Devices are dropped: everything is on the one device of the virtual cluster. So are `_output_shapes`, which need not
-  hold for the shapes that a person gives: `annotated_shapes.py` comes back to them.
-- The estimator forgets the shape of whatever is fed, so a variable stands in for each placeholder in the end.
+  hold for the shapes that a person gives: `annotated_shapes.py` uses them later.
+- In the end each placeholder becomes a variable, since the estimator forgets the shape of a fed tensor.
 """
 
 import math
@@ -29,30 +29,30 @@ from engine.graphs.tensorflow.op_types import INPUTS, INVALID, REFS_FROM
 MOST_LENGTHS = 256
 """elements of a constant that may be a shape, axes, or the sizes of a split"""
 LARGE_NUMBERS_BYTES = 1024
-"""of a constant whose values cannot be lengths or axes"""
+"""bytes of a constant whose values cannot be lengths or axes"""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphToCost:
-    """What the estimator is shown, and how it belongs to the uploaded nodes."""
+    """The graph for the estimator, and how it maps to the uploaded nodes."""
 
     meta_graph: Message
-    """MetaGraphDef; its graph is what is shown"""
+    """MetaGraphDef with the graph for the estimator"""
     nodes: Sequence[Message]
     """[ops] as uploaded"""
     names_of_outputs: dict[int, list[str]]
     """for ops that TensorFlow does not know: the placeholder of each output"""
     unknown: NDArray[np.uint8]
-    """[ops] why the estimator does not know what the op does, or `Unknown.NOT_SAID`"""
+    """[ops] why the estimator does not know the op's work, or `Unknown.NOT_SAID`"""
 
     @property
     def graph(self) -> Message:
-        """GraphDef"""
+        """The GraphDef for the estimator."""
         return self.meta_graph.graph_def
 
 
 def graph_to_cost(messages: GraphMessages, given: Mapping[int, Sequence[Message]]) -> GraphToCost:
-    """Make the placeholders, inputs with their `given` shapes; the uploaded messages stay as they are."""
+    """Make the graph for the estimator, inputs with their `given` shapes; the uploaded messages stay unchanged."""
     functions = {function.signature.name for function in messages.rest.library.function}
     known_types = registered_ops().keys() | functions
     unknown = {index for index, node in enumerate(messages.nodes) if node.op not in known_types}
@@ -77,7 +77,7 @@ def graph_to_cost(messages: GraphMessages, given: Mapping[int, Sequence[Message]
 
 
 def replace_feeds(graph: Message) -> None:
-    """Put variables in place of the graph's placeholders; one with a default passes its default on."""
+    """Put variables in place of the graph's placeholders; a placeholder with a default passes its default on."""
     for node in graph.node:
         if node.op == "Placeholder":
             node.op = "VariableV2"
@@ -90,7 +90,7 @@ def replace_feeds(graph: Message) -> None:
 
 
 def _add_known(graph: Message, node: Message) -> None:
-    """Add a node of a known type, or what stands in for it."""
+    """Add a node of a known type, or a placeholder for a large constant."""
     if node.op == "Const" and _is_large(node):
         shape = attr_value_pb2.AttrValue(shape=node.attr["value"].tensor.tensor_shape)
         graph.node.append(_source(node.name, node.attr["dtype"].type, shape, node.input))
@@ -118,7 +118,7 @@ def _is_handle(node: Message) -> bool:
 
 
 def _type_handles(graph: Message, names: Set[str]) -> None:
-    """Make the placeholders `names` handles of variables, of the type that their consumers read."""
+    """Turn the placeholders `names` into handles of variables, of the type that their consumers read."""
     if not names:
         return
     types: dict[str, int] = {}
@@ -137,7 +137,7 @@ def _type_handles(graph: Message, names: Set[str]) -> None:
 
 
 def _is_large(node: Message) -> bool:
-    """Whether a constant is not a shape or axis, by its size: one value may stand for as many elements as it claims."""
+    """Whether a constant is too large for a shape or axis; its claimed elements count, as one value may fill them."""
     if "value" not in node.attr or "dtype" not in node.attr:
         return False
     elements = math.prod(dimension.size for dimension in node.attr["value"].tensor.tensor_shape.dim)
@@ -146,7 +146,7 @@ def _is_large(node: Message) -> bool:
 
 
 def _placeholders(messages: GraphMessages, unknown: Set[int]) -> dict[int, list[Message]]:
-    """Sources for the outputs of the `unknown` ops; the first one bears the op's own name."""
+    """Op → placeholders for the outputs of each `unknown` op; the first one has the op's own name."""
     nodes = messages.nodes
     taken = {node.name for node in nodes}
     types = _types_of_outputs(messages, unknown)
@@ -167,7 +167,7 @@ def _placeholders(messages: GraphMessages, unknown: Set[int]) -> dict[int, list[
 
 
 def _types_of_outputs(messages: GraphMessages, unknown: Set[int]) -> dict[int, dict[int, int]]:
-    """DataType by output of each `unknown` op, as its consumers take it; float where they do not say."""
+    """Op → output → DataType of each `unknown` op, as its consumers take it; float where they leave it open."""
     index_of_name = {messages.nodes[index].name: index for index in unknown}
     types: dict[int, dict[int, int]] = {index: {0: types_pb2.DT_FLOAT} for index in unknown}
     inputs = NodeTypes(messages.nodes, messages.rest.library).inputs
@@ -181,7 +181,7 @@ def _types_of_outputs(messages: GraphMessages, unknown: Set[int]) -> dict[int, d
 
 
 def free_name(wanted: str, taken: set[str]) -> str:
-    """`wanted`, or something like it that no op is called yet; it is then taken."""
+    """`wanted`, or a similar name that no op has yet; adds it to `taken`."""
     while wanted in taken:
         wanted += "_"
     taken.add(wanted)
@@ -189,7 +189,7 @@ def free_name(wanted: str, taken: set[str]) -> str:
 
 
 def _source(name: str, number: int, shape: Message, after: Iterable[str]) -> Message:
-    """A placeholder for something of type `number` and `shape` (an AttrValue), behind control inputs."""
+    """A placeholder of DataType `number` and `shape` (an AttrValue), with the control inputs `after`."""
     source = node_def_pb2.NodeDef(name=name, op="Placeholder", input=after)
     source.attr["dtype"].type = number
     source.attr["shape"].CopyFrom(shape)
@@ -197,7 +197,7 @@ def _source(name: str, number: int, shape: Message, after: Iterable[str]) -> Mes
 
 
 def _rename_inputs(graph: Message, nodes: Sequence[Message], names_of_outputs: Mapping[int, Sequence[str]]) -> None:
-    """Let consumers of an unknown op's later outputs take them from their placeholders."""
+    """Rename inputs so that consumers of an unknown op's later outputs take their placeholders."""
     renamed = {
         f"{nodes[index].name}:{output}": name
         for index, names in names_of_outputs.items()

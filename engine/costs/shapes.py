@@ -1,4 +1,4 @@
-"""Which outputs each op has, how many bytes they are, and what of it is known. Runs in the child."""
+"""The outputs of each op, their bytes, and why a shape is unknown. Runs in the child."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from engine.graphs.tensorflow.op_types import HANDLES, REFS_FROM
 MOST_BYTES = 2**50
 """of one output"""
 RESERVED_OUTPUTS = {"FusedBatchNormV3": 5}
-"""an output that only a GPU library fills, with what it likes: its shape is never known, and it is small"""
+"""op type → an output that a GPU library alone uses: its shape is never known, and it is small"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class OutputShapes:
     offset: NDArray[np.int64]
     """[ops + 1] as `Costs.output_offset`"""
     bytes: NDArray[np.int64]
-    """[all outputs]; the least that it can be where it is not known"""
+    """[all outputs] bytes, a lower bound where they are unknown"""
     unknown: NDArray[np.uint8]
     """[ops] why the shapes of its inputs and outputs are not all known, or `Unknown.NOT_SAID`"""
 
 
 def inferred_outputs(to_cost: GraphToCost, properties: Properties, annotated: AnnotatedShapes) -> list[list[Known]]:
-    """[ops] the outputs, from the `properties` that the estimator has inferred."""
+    """[ops] the outputs, from the `properties` that the estimator inferred."""
     outputs: list[list[Known]] = []
     for index, node in enumerate(to_cost.nodes):
         sources = to_cost.names_of_outputs.get(index, [node.name])
@@ -52,7 +52,7 @@ def _inferred(node: Message, position: int, properties: Message) -> Known:
 
 
 def output_shapes(nodes: Sequence[Message], outputs: Sequence[Sequence[Known]]) -> OutputShapes:
-    """What the ops' `outputs` say of their bytes, and of what is not known."""
+    """The bytes of the ops' `outputs`, and why a shape is unknown."""
     index_of_name = {node.name: index for index, node in enumerate(nodes)}
     reasons = [[_why_unknown(node, each) for each in of_op] for node, of_op in zip(nodes, outputs, strict=True)]
     unknown = np.zeros(len(outputs), dtype=np.uint8)
@@ -77,7 +77,7 @@ def _input_is_known(text: str, reasons: Sequence[Sequence[Unknown]], index_of_na
 
 
 def _is_handle(node: Message, known: Known) -> bool:
-    """Whether it is a handle that stays where its resource is."""
+    """Whether the tensor is a handle that stays on the device of its resource."""
     return known.number == types_pb2.DT_RESOURCE or (known.number == types_pb2.DT_VARIANT and "Dataset" in node.op)
 
 
@@ -99,7 +99,7 @@ def _why_unknown(node: Message, known: Known) -> Unknown:
 
 
 def _bytes(node: Message, known: Known) -> int:
-    """Of an output of `node`: what is too much to count counts as nothing."""
+    """The bytes of an output of `node`; 0 where they are too many to count."""
     if known.number == types_pb2.DT_STRING:
         return node.ByteSize() if node.op == "Const" else 0
     size = 0 if _is_handle(node, known) else known.bytes

@@ -1,10 +1,10 @@
-"""The step stats of a RunMetadata file, op by op: with protobuf's messages alone. Runs in a child.
+"""Reads the step stats of a RunMetadata file, op by op, with protobuf's messages alone. Runs in a child.
 
 Every op's stats are counted before they are parsed, and parsed one at a time. How TensorFlow names the devices:
 
-- `/job:localhost/replica:0/task:0/device:CPU:0`, `/device:GPU:0`, `/gpu:0`: what the executor saw. On a GPU that is the
+- `/job:localhost/replica:0/task:0/device:CPU:0`, `/device:GPU:0`, `/gpu:0`: times by the executor. On a GPU that is the
   time to launch the kernels, not the time of the kernels.
-- `.../device:GPU:0/stream:all`: the kernels' own times, and `/stream:7` the same again by stream; `/memcpy`: copies.
+- `.../device:GPU:0/stream:all`: the kernels' own times; `/stream:7`: the same times for one stream; `/memcpy`: copies.
 """
 
 import math
@@ -48,17 +48,17 @@ _KERNELS, _ONE_STREAM = "/stream:all", re.compile(r"/stream:[0-9]+\Z")
 
 @dataclass(slots=True)
 class OpStats:
-    """What one op did on one device, over all its executions in the step."""
+    """The stats of one op on one device, over all its executions in the step."""
 
     time_us: float = 0.0
     temporary_bytes: int = 0
     output_bytes: dict[int, int] = field(default_factory=dict)
-    """by output"""
+    """output → bytes"""
 
 
 @dataclass(slots=True)
 class DeviceStats:
-    """One device: ops by the name that the stats give them."""
+    """The stats of one device: op name in the file → stats."""
 
     device_class: str
     executor: dict[str, OpStats] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class DeviceStats:
 
 
 def devices_of(content: bytes) -> list[DeviceStats]:
-    """The CPUs and GPUs that the file has stats of, in the order of the file. Raises GraphError."""
+    """The stats of each CPU and GPU in the file, in file order. Raises GraphError."""
     if not content:
         raise GraphError("the file is empty", allowed=ALLOWED, field=FIELD)
     if (noun := noun_of_first_bytes(content, ".pb")) is not None:
@@ -116,7 +116,7 @@ def rows_of(devices: list[DeviceStats]) -> Results:
 
 
 def _scan(content: bytes) -> list[tuple[str, list[Field]]]:
-    """The name of each device and where its ops' stats are; they are not too many and not empty."""
+    """The name of each device and the fields of its ops' stats; these are neither empty nor more than `MOST_STATS`."""
     found: list[tuple[str, list[Field]]] = []
     count = 0
     for metadata in _messages(content, Field(0, BYTES, 0, 0, len(content)), STEP_STATS):
@@ -128,7 +128,7 @@ def _scan(content: bytes) -> list[tuple[str, list[Field]]]:
 
 
 def _messages(content: bytes, outer: Field, number: int, most: int = MOST_STATS) -> list[Field]:
-    """The fields `number` of the message in `outer`; none is empty."""
+    """The fields `number` of the message in `outer`. Raises WireError for an empty one, GraphError beyond `most`."""
     found: list[Field] = []
     for each in fields(content, outer.payload, outer.end):
         if each.number != number:
@@ -150,7 +150,7 @@ def _device_name(content: bytes, device: Field) -> str:
 
 
 def _add_device(devices: dict[str, DeviceStats], name: str, content: bytes, stats: list[Field]) -> None:
-    """Add the stats of one device, or of one part of it; what is neither a CPU's nor a GPU's is left out."""
+    """Add the stats of one device, or of one part of it; other devices than CPUs and GPUs are left out."""
     match = _DEVICE.match(name)
     if match is None:
         return
@@ -169,13 +169,13 @@ def _add_device(devices: dict[str, DeviceStats], name: str, content: bytes, stat
         if message is None:
             what = "its stats are damaged, or nested too deep"
             raise GraphError(what, where=f"op {index} of {shortened(name)}", allowed=ALLOWED, field=FIELD)
-        own_name = str(message.node_name)
-        key = own_name.partition("#")[0] if part else own_name  # a kernel's details differ from kernel to kernel
+        name_in_stats = str(message.node_name)
+        key = name_in_stats.partition("#")[0] if part else name_in_stats  # details differ from kernel to kernel
         _add_op(ops.setdefault(key, OpStats()), message)
 
 
 def _add_op(op: OpStats, message: Message) -> None:
-    """Add one execution: times add up, and memory is that of the largest."""
+    """Add one execution: its time is added, and its memory counts if it is the largest."""
     name = str(message.node_name)
     if not name:
         raise GraphError("the stats name no op", allowed=ALLOWED, field=FIELD)
@@ -192,7 +192,7 @@ def _add_op(op: OpStats, message: Message) -> None:
 
 
 def _time_us(message: Message) -> float:
-    """From the op's start to its end; for records without those, until all was done."""
+    """The time from the op's start to its end; for records without an end, to the end of all its work."""
     if message.op_end_rel_nanos or message.all_end_rel_nanos:
         start_us = float(message.op_start_rel_nanos) / 1000
         end_us = float(message.op_end_rel_nanos or message.all_end_rel_nanos) / 1000
@@ -205,7 +205,7 @@ def _time_us(message: Message) -> float:
 
 
 def _output_bytes(tensor: Message) -> int | None:
-    """Bytes of one output; None where the stats do not say, and for handles."""
+    """Bytes of one output; None where the stats lack them, and for handles."""
     number = tensor.dtype % REFS_FROM
     if number in HANDLES:
         return None
@@ -229,7 +229,7 @@ def _bad(name: str, what: str, allowed: str = "a start from 0, and an end after 
 
 
 def _noun_of_message(content: bytes) -> str | None:
-    """What a file is that holds another message of TensorFlow's."""
+    """The noun for a file that holds another TensorFlow message; None for any other file."""
     graph = parsed("tensorflow.core.framework.graph_pb2", "GraphDef", content)
     if graph is not None and any(node.name and node.op for node in graph.node):
         return "a GraphDef"

@@ -1,10 +1,10 @@
-"""Why the cost of an op is not known: a number in a graph's costs, a sentence for people."""
+"""The reasons why the cost of an op is unknown: numbers in a graph's costs, sentences for people."""
 
 from enum import IntEnum
 
 
 class Unknown(IntEnum):
-    """Why there is no estimate. The numbers are stored: new reasons get new ones."""
+    """Why there is no estimate. The numbers are stored: new reasons get new numbers."""
 
     NOT_SAID = 0
     """the cost is known, or unknown without a reason"""
@@ -16,7 +16,7 @@ class Unknown(IntEnum):
     CONTENT = 6
     NOT_REACHED = 7
     INPUT_SHAPE = 8
-    """mostly the consequence of another op's"""
+    """mostly a consequence of another op's unknown output"""
     ESTIMATE = 9
     OVERFLOW = 10
     LOST_SHAPE = 11

@@ -1,8 +1,8 @@
-"""TensorFlow's own shape functions, asked about one op at a time.
+"""Calls TensorFlow's own shape functions on one op at a time.
 
-Each op is made in a graph of its own making: its inputs are placeholders of the shapes that are known, or constants
-where a value is, so that TensorFlow infers from what is known alone and evaluates nothing. Ops that are alike in type,
-attributes and inputs are asked about once.
+Each op is made in a separate graph: its inputs are placeholders of the known shapes, or constants of the known values,
+so that TensorFlow infers from these alone and evaluates nothing. Ops that are alike in type, attributes and inputs are
+asked about once.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import HANDLES, INVALID, REFS_FROM
 
 REFUSALS = (ValueError, TypeError, IndexError, KeyError, AttributeError, tf.errors.OpError)
-"""what TensorFlow raises for inputs that do not fit an op"""
+"""the errors that TensorFlow raises for inputs that do not fit an op"""
 Key = tuple[Any, ...]
 
 
 def key_of_input(known: Known) -> Key:
-    """What of an input counts for the shapes that an op gives."""
+    """The part of an input on which the shapes of an op's outputs depend."""
     if known.value is not None and known.number not in HANDLES:
         return known.number, known.shape, known.value.tobytes()
     return known.number, known.shape if known.number not in HANDLES else None, None
 
 
 def cleaned(node: Message) -> Message:
-    """The node's type and attributes alone, without what TensorFlow's own passes have written beside them."""
+    """A copy of the node with its type and attributes alone, without those that TensorFlow's own passes add."""
     clean = node_def_pb2.NodeDef(op=node.op)
     for key, value in node.attr.items():
         if not key.startswith("_"):
@@ -39,7 +39,7 @@ def cleaned(node: Message) -> Message:
 
 
 class ShapeFunctions:
-    """TensorFlow's answers, kept for as long as the graph is evaluated."""
+    """TensorFlow's shape functions, with their answers kept while the graph is evaluated."""
 
     def __init__(self) -> None:
         self._graph = tf.Graph()
@@ -49,7 +49,7 @@ class ShapeFunctions:
     def outputs(self, clean: Message, content: bytes, inputs: Sequence[Known]) -> list[tuple[int, KnownShape]] | None:
         """[outputs] type and shape of a `cleaned` node's outputs; None where TensorFlow refuses it.
 
-        `content` are the bytes by which the node is known.
+        `content` are the node's serialized bytes, the key of the kept answers.
         """
         keys = tuple(key_of_input(each) for each in inputs)
         key = (content, keys)
@@ -67,13 +67,13 @@ class ShapeFunctions:
             return None
 
     def _made(self, clean: Message, inputs: Sequence[Any]) -> Sequence[Any]:
-        """The outputs of a new op."""
+        """The outputs of a new op made from the node."""
         clean.name = f"op_{len(self._answers)}_{len(self._tensors)}"
         outputs: Sequence[Any] = tensorflow_ops.Operation.from_node_def(clean, self._graph, list(inputs)).outputs
         return outputs
 
     def _tensor(self, key: Key, known: Known) -> Any:
-        """What stands for an input."""
+        """A placeholder or constant that stands for an input, made once for each key."""
         if key not in self._tensors:
             if known.number == INVALID:
                 raise ValueError("the type of an input is not known")
@@ -98,7 +98,7 @@ def stand_in(number: int, shape: KnownShape, value: KnownValue | None) -> Messag
 
 
 def write_shape(message: Message, shape: KnownShape) -> None:
-    """Into a TensorShapeProto."""
+    """Write `shape` into a TensorShapeProto."""
     message.unknown_rank = shape is None
     for length in shape or ():
         message.dim.add(size=length)

@@ -1,6 +1,6 @@
-"""Lengths that depend on data: the largest that they can be, for the ops that make such tensors.
+"""Upper bounds of lengths that depend on data, by op type.
 
-What a filter keeps is at most what it is given, and so on. Where there is no bound, a person can say the length.
+A filter keeps at most all of its input, and so on. Where there is no bound, a person can give the length.
 """
 
 import math
@@ -18,9 +18,9 @@ BoundOpenLength: TypeAlias = Callable[[Message, Sequence[Known]], int]
 def bounded_outputs(
     node: Message, inputs: Sequence[Known], outputs: Sequence[Known], given: int | None
 ) -> tuple[list[Known], int]:
-    """`outputs` with their open lengths at the largest that they can be, or at what a person has `given`; and that.
+    """`outputs` with their open lengths at their bound, or at the length a person has `given`; and that length.
 
-    OPEN where there is nothing to go by; the outputs are then as they were.
+    The length is OPEN where neither exists; the outputs are then unchanged.
     """
     length = given if given is not None else _bound(node, inputs)
     closed = [_closed(known, length) for known in outputs]
@@ -29,7 +29,7 @@ def bounded_outputs(
 
 
 def _bound(node: Message, inputs: Sequence[Known]) -> int:
-    """The largest that the open lengths of an op's outputs can be, or OPEN."""
+    """The upper bound of the open lengths of an op's outputs, or OPEN."""
     bound = BOUNDS.get(node.op)
     if bound is None:
         return OPEN
@@ -40,7 +40,7 @@ def _bound(node: Message, inputs: Sequence[Known]) -> int:
 
 
 def _closed(known: Known, length: int) -> Known:
-    """`known` with each open length at `length`; as it was where nothing is open."""
+    """`known` with each open length set to `length`; unchanged where nothing is open."""
     if known.shape is None or is_known(known.shape) or length < 0:
         return known
     return replace(known, shape=tuple(length if each < 0 else each for each in known.shape), bounded=True)
@@ -51,12 +51,12 @@ def _elements(shape: KnownShape) -> int:
 
 
 def _all_of(index: int) -> BoundOpenLength:
-    """As many as input `index` has elements."""
+    """A bound: the number of elements of input `index`."""
     return lambda _node, inputs: _elements(inputs[index].shape)
 
 
 def _length_of(index: int, axis: int) -> BoundOpenLength:
-    """As long as input `index` is along `axis`."""
+    """A bound: the length of input `index` along `axis`."""
 
     def bound(_node: Message, inputs: Sequence[Known]) -> int:
         shape = inputs[index].shape
@@ -66,12 +66,12 @@ def _length_of(index: int, axis: int) -> BoundOpenLength:
 
 
 def _of_whole_data(bound: BoundOpenLength) -> BoundOpenLength:
-    """The same where input 0 is known whole: its open lengths would be those of the output, too."""
+    """`bound` where the shape of input 0 is known, else OPEN: an open length of the input may be one of the output."""
     return lambda node, inputs: bound(node, inputs) if is_known(inputs[0].shape) else OPEN
 
 
 def _suppressed(_node: Message, inputs: Sequence[Known]) -> int:
-    """At most `max_output_size` boxes, and no more than there are."""
+    """The smaller of `max_output_size` and the number of boxes."""
     boxes, most = inputs[0].shape, inputs[2].value
     lengths = [boxes[0]] if boxes and boxes[0] >= 0 else []
     lengths += [] if most is None else [max(0, int(most))]
@@ -79,7 +79,7 @@ def _suppressed(_node: Message, inputs: Sequence[Known]) -> int:
 
 
 def _rows_and_fill(_node: Message, inputs: Sequence[Known]) -> int:
-    """Every entry that there is, and one more for each row that may be empty."""
+    """The number of all entries, plus one for each row that may be empty."""
     shape, dense = inputs[0].shape, inputs[2].value
     if not shape or shape[0] < 0 or dense is None:
         return OPEN
@@ -87,14 +87,14 @@ def _rows_and_fill(_node: Message, inputs: Sequence[Known]) -> int:
 
 
 def _axis_of_unique(inputs: Sequence[Known]) -> int | None:
-    """The axis whose different slices are kept; None for all elements, whatever their place."""
+    """The axis along which distinct slices are kept; None where distinct elements are kept."""
     value = inputs[1].value if len(inputs) > 1 else None
     is_axis = value is not None and value.size == 1 and value.dtype.kind in "iu"
     return int(value.reshape(())) if value is not None and is_axis else None
 
 
 def _unique(_node: Message, inputs: Sequence[Known]) -> int:
-    """As many slices as there are along the axis, or elements."""
+    """The number of slices along the axis, or of elements."""
     shape, axis = inputs[0].shape, _axis_of_unique(inputs)
     return _elements(shape) if shape is None or axis is None else shape[axis]
 
@@ -134,12 +134,12 @@ OF_DATA = frozenset(
         *("Pad", "PadV2", "MirrorPad", "RandomUniform", "RandomStandardNormal", "StatelessRandomUniformV2", "OneHot"),
     }
 )
-"""op types whose outputs' lengths may depend on what is fed, so that a person can say them"""
+"""op types whose outputs' lengths may depend on fed data, so that a person can give them"""
 SLICES = frozenset({"StridedSlice", "Slice"})
 
 
 def closed_length(before: Sequence[Known], after: Sequence[Known]) -> int:
-    """The largest length that is open `before` and not `after`, or OPEN."""
+    """The largest length that is open in `before` and known in `after`, or OPEN."""
     lengths = [
         length
         for one, other in zip(before, after, strict=True)
@@ -150,9 +150,9 @@ def closed_length(before: Sequence[Known], after: Sequence[Known]) -> int:
 
 
 def largest_slice(node: Message, inputs: Sequence[Known], output: Known) -> Known:
-    """A slice whose ends depend on data is at most what it is cut from, where no axis comes or goes.
+    """`output` at the lengths of the input, for a slice whose ends depend on data and that keeps the input's axes.
 
-    So are the different slices along an axis, in all dimensions but that one.
+    The same holds for distinct slices along an axis, in all dimensions but that axis, which becomes OPEN.
     """
     shape = inputs[0].shape if inputs else None
     axis = _axis_of_unique(inputs) if node.op in UNIQUES else None

@@ -1,7 +1,7 @@
-"""Conditions in their lowered form: which ops run on one side alone, and which side counts.
+"""Conditions in their lowered form: finds the ops that run on one side alone, and the side that counts.
 
-A Switch hands its data to the side that its condition picks, and a Merge takes what comes. A step runs one side: the
-one that the condition's value picks, where that is known, else the costlier one.
+A Switch sends its data to the side that its condition picks, and a Merge passes on the input that arrives. A step runs
+one side: the one that the condition's value picks, where that is known, else the costlier one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import MERGES, SWITCHES
 
 Sides: TypeAlias = frozenset[tuple[int, int]]
-"""(the op that gives the condition, the output of the Switch) of all conditions that an op is behind"""
+"""(the op that gives the condition, the output of the Switch) of each condition on which an op depends"""
 MANY_WAYS = "_SwitchN"
 HANDED_ON = frozenset({"Identity", "StopGradient", "Snapshot"})
 NO_SIDES: Sides = frozenset()
 DEEPEST = 64
-"""conditions inside conditions that are distinguished"""
+"""levels of nested conditions that are told apart"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Branch:
     taken: str
     """`then`, `else` or `case 2`"""
     ops: int
-    """of all sides"""
+    """number of ops on all sides"""
     not_taken: tuple[int, ...]
     """ops that do not run"""
 
@@ -40,7 +40,7 @@ class Branch:
 def sides_of_ops(
     nodes: Sequence[Message], order: Sequence[int], inputs: Sequence[Sequence[tuple[int, int]]]
 ) -> list[Sides]:
-    """[ops] behind which sides of which conditions an op is; `inputs` [ops] are (op, output), -1 for a control edge.
+    """[ops] the sides of conditions on which each op depends; `inputs` [ops] are (op, output), -1 for a control edge.
 
     A loop's own Switch picks nothing: `inputs` of a loop's Merge has no back edge, and its Switch's condition is a
     LoopCond.
@@ -58,7 +58,7 @@ def sides_of_ops(
 
 
 def _all_of(around: Sequence[Sides]) -> Sides:
-    """Of an op that waits for inputs behind these; no more than are distinguished."""
+    """The union of the sides of an op's inputs, at most `DEEPEST`."""
     if all(each == around[0] for each in around):
         return around[0]
     together = frozenset[tuple[int, int]]().union(*around)
@@ -72,7 +72,7 @@ def _after(
     conditions: Mapping[int, int],
     sides: Sequence[Sides],
 ) -> Sides:
-    """Behind what a consumer of `source`'s `output` is."""
+    """The sides on which a consumer of `source`'s `output` depends."""
     if source not in conditions or output < 0:
         return sides[source]
     condition = conditions[source]
@@ -82,7 +82,7 @@ def _after(
 
 
 def conditions_of(nodes: Sequence[Message], inputs: Sequence[Sequence[tuple[int, int]]]) -> dict[int, int]:
-    """Switch → the op that gives its condition, behind all that hands it on."""
+    """Switch → the op that computes its condition, looked up through ops such as Identity that pass it on."""
     switches = [op for op, node in enumerate(nodes) if node.op in SWITCHES or node.op == MANY_WAYS]
     found: dict[int, int] = {}
     first: dict[int, int] = {}
@@ -106,7 +106,7 @@ def branches_of(
     outputs: Sequence[Sequence[Known]],
     cost: NDArray[np.float64],
 ) -> list[Branch]:
-    """All conditions, those inside others first; `cost` [ops] is what an op costs if it runs.
+    """All conditions, inner ones first; `cost` [ops] is the cost of an op if it runs.
 
     `inputs` [ops] are (op, output), as for `sides_of_ops`.
     """
@@ -143,9 +143,9 @@ def _taken(
     cost: NDArray[np.float64],
     ways: int,
 ) -> int:
-    """The side that the condition's value picks, else the costlier one; the later of equals.
+    """The side that the condition's value picks, else the costlier one; of equals the later one.
 
-    `ways` is how many cases there are, 0 for `then` and `else`. An index that is none of them picks the last one.
+    `ways` is the number of cases, 0 for `then` and `else`. An index out of range picks the last case.
     """
     value = outputs[condition][0].value if outputs[condition] else None
     if value is None or value.size != 1:

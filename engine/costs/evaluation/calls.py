@@ -1,8 +1,8 @@
-"""Calls that stay one op, such as those that XLA compiles: the ops of their functions, taken apart to be costed.
+"""Expands calls that stay one op, such as those that XLA compiles, into the ops of their functions, to cost these.
 
-What TensorFlow's inliner leaves alone is taken apart here, on a copy: calls become their functions' ops, conditions
-Switch and Merge, loops Enter to Exit, as when TensorFlow lowers them. Control edges are left out, since they cost
-nothing, but for one kind: what takes nothing waits for the loop or the side of a condition in which it is.
+The calls are those that TensorFlow's inliner leaves; the expansion works on a copy: calls become their functions' ops,
+conditions Switch and Merge, loops Enter to Exit, as when TensorFlow lowers them. Control edges are left out, since they
+cost nothing, except one kind: an op without inputs waits for its loop or its side of a condition.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,35 +19,35 @@ EVALUATED_IFS = IFS | {"_If"}
 EVALUATED_LOOPS = LOOPS | {"_While"}
 BOOL = types_pb2.DT_BOOL
 DEEPEST = 32
-"""calls inside calls"""
+"""levels of nested calls"""
 MOST_CONSTANT_BYTES = 16_384
-"""of a constant that is copied whole"""
+"""bytes of a constant that is copied whole"""
 MOST_EXPANDED = 200_000
-"""ops, calls and outputs of all calls of a graph"""
+"""ops, calls and outputs in the expansions of all calls of a graph"""
 
 
 class CannotExpandError(Exception):
-    """A call that cannot be taken apart: its function is missing, calls itself, or is of an unknown form."""
+    """A call cannot be expanded: its function is missing, calls itself, or is of an unknown form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """A call as ops."""
+    """The ops of an expanded call."""
 
     nodes: list[Message]
     arguments: list[str]
     """names of the placeholders that stand for the call's inputs"""
     results: list[str]
-    """tensors that are the call's outputs"""
+    """names of the tensors that are the call's outputs"""
 
 
 def is_call(node: Message, functions: Mapping[str, Message]) -> bool:
-    """Whether the op's work is in functions that can be taken apart."""
+    """Whether the op calls functions that can be expanded."""
     return node.op in EVALUATED_CALLS | EVALUATED_IFS | CASES | EVALUATED_LOOPS or node.op in functions
 
 
 def expanded(call: Message, functions: Mapping[str, Message], types: Sequence[int], most: int) -> Expanded:
-    """The ops of a call, at `most` so many; `types` are the DataTypes of its inputs. Raises CannotExpandError."""
+    """Expand a call into at most `most` ops; `types` are the DataTypes of its inputs. Raises CannotExpandError."""
     expansion = _Expansion(functions, most)
     arguments = [
         expansion.add(f"argument_{index}", "Placeholder", [], dtype=number) for index, number in enumerate(types)
@@ -60,17 +60,17 @@ def expanded(call: Message, functions: Mapping[str, Message], types: Sequence[in
 
 
 class _Expansion:
-    """Ops as they are added."""
+    """An expansion in progress: the ops added so far."""
 
     def __init__(self, functions: Mapping[str, Message], most: int) -> None:
         self._functions = functions
         self._left = most
         self._pivots: list[str] = []
-        """what an op without inputs waits for, of the innermost loop or side of a condition last"""
+        """the ops that an op without inputs waits for, one a loop or side of a condition, the innermost last"""
         self.nodes: list[Message] = []
 
     def add(self, name: str, op_type: str, inputs: Sequence[str], dtype: int = 0, **numbers: int) -> str:
-        """A new node; its name."""
+        """Add a new node and return its name."""
         node = node_def_pb2.NodeDef(name=name, op=op_type, input=inputs)
         if dtype:
             node.attr["dtype" if op_type == "Placeholder" else "T"].type = dtype
@@ -86,13 +86,16 @@ class _Expansion:
         return str(node.name)
 
     def _charge(self, count: int) -> None:
-        """More ops, calls and outputs: functions that call each other twice and twice again have no end."""
+        """Count `count` more ops, calls and outputs, at most `most` in all. Raises CannotExpandError.
+
+        Functions that call each other twice over and over would grow without end.
+        """
         self._left -= count
         if self._left < 0:
             raise CannotExpandError("too many ops")
 
     def call(self, node: Message, inputs: Sequence[str], prefix: str, depth: int) -> list[str]:
-        """Add the ops of a call; the tensors that it gives."""
+        """Add the ops of a call and return the tensors that it outputs."""
         self._charge(1)
         if depth > DEEPEST:
             raise CannotExpandError("calls inside calls")
@@ -108,7 +111,7 @@ class _Expansion:
         return self._body(name, inputs[1:] if node.op == "RemoteCall" else inputs, depth)
 
     def _body(self, name: str, inputs: Sequence[str], depth: int) -> list[str]:
-        """Add the ops of a function whose arguments are `inputs`; the tensors that it returns."""
+        """Add the ops of a function whose arguments are `inputs`, and return the tensors that it outputs."""
         function = self._of(name)
         arguments = [argument.name for argument in function.signature.input_arg]
         if len(arguments) > len(inputs):
@@ -144,7 +147,7 @@ class _Expansion:
                 position += 1
 
     def _outputs(self, node: Message) -> list[tuple[str, int]]:
-        """Name of each output argument of an op, and how many tensors it stands for."""
+        """The name of each output argument of an op, and the number of its tensors."""
         function = self._functions.get(node.op)
         definition = function.signature if function is not None else op_def_registry.get(node.op)
         if definition is None:
@@ -164,7 +167,7 @@ class _Expansion:
     def _condition(
         self, sides: Sequence[str], inputs: Sequence[str], prefix: str, depth: int, switch: str
     ) -> list[str]:
-        """Each input goes through a Switch, each output through a Merge."""
+        """Add a condition: each input goes through a Switch, each output through a Merge."""
         if not inputs:
             raise CannotExpandError("no condition")
         condition, *data = inputs
@@ -188,7 +191,7 @@ class _Expansion:
         ]
 
     def _loop(self, node: Message, inputs: Sequence[str], prefix: str, depth: int) -> list[str]:
-        """Variables go from Enter over Merge and Switch through the body to NextIteration, or to Exit."""
+        """Add a loop: its variables go from Enter by Merge and Switch through the body to NextIteration, or to Exit."""
         condition, body = _function(node, "cond"), _function(node, "body")
         types = [argument.type for argument in self._of(body).signature.input_arg]
         merges = []
@@ -228,7 +231,7 @@ class _Expansion:
 
 
 def _copy(node: Message, name: str, inputs: Sequence[str]) -> Message:
-    """An op of a function under a name of its own; a large constant without its content, which is not looked at."""
+    """A copy of a function's op under a new name; of a large constant only type and shape, as a placeholder."""
     if node.op == "Const" and node.ByteSize() > MOST_CONSTANT_BYTES and "value" in node.attr:
         copy = node_def_pb2.NodeDef(name=name, op="Placeholder", input=inputs)
         copy.attr["dtype"].type = node.attr["value"].tensor.dtype
@@ -246,12 +249,12 @@ def _function(node: Message, key: str) -> str:
 
 
 def _in_order(nodes: Sequence[Message]) -> list[Message]:
-    """A function's ops, each behind those that it takes from: a function lists them in any order."""
+    """A function's ops in topological order: a function lists them in any order."""
     node_of_name = {node.name: node for node in nodes}
     done: dict[str, Message] = {}
     waiting: set[str] = set()
     left: dict[str, Iterator[str]] = {}
-    """the inputs of each op that have not been looked at"""
+    """node name → its inputs that have not been visited"""
     for start in nodes:
         path = [start]
         while path:

@@ -1,8 +1,8 @@
-"""Shapes of variables that the file has lost, where those who take them leave no choice.
+"""Infers the shapes of variables that the file lacks, from ops that allow only one shape.
 
-A function's GraphDef that is written without `add_shapes` reads its variables through handles of no known shape. What a
-variable is reshaped to, or added to as a bias, says how many elements it has; what a product is reshaped to says how
-many columns the matrix has that it was made with.
+A function's GraphDef that is written without `add_shapes` reads its variables through handles of unknown shape. The
+result of a variable's reshape, or of an addition of it as a bias, shows its number of elements; the result of a
+product's reshape shows the number of columns of the product's matrix.
 """
 
 import math
@@ -15,13 +15,13 @@ from engine.graphs.tensorflow.op_types import ENTERS, READS
 HANDED_ON = frozenset({"Identity", "Cast", "StopGradient", *ENTERS})
 NORMS = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
 TELLING = frozenset({"Reshape", "BiasAdd", "BiasAddV1", *NORMS})
-"""op types that may say of which shape a variable is that they take"""
+"""op types that may show the shape of a variable that they take"""
 LONGEST_WAY = 16
-"""ops between a variable's handle, its reading and who takes it"""
+"""ops on the path from a variable's handle to an op that takes its value"""
 
 
 class CapturedShapes:
-    """What is learned of variables on the way through a graph."""
+    """Learns the shapes of variables while a graph is evaluated."""
 
     def __init__(
         self,
@@ -30,11 +30,11 @@ class CapturedShapes:
         outputs: Sequence[list[Known]],
         evaluate: Callable[[int], list[Known]],
     ) -> None:
-        """`inputs` and `outputs` as an `Evaluation` has them; `evaluate` evaluates one op anew."""
+        """`inputs` and `outputs` as in `Evaluation`; `evaluate` evaluates one op again."""
         self._nodes, self._inputs, self._outputs, self._evaluate = nodes, inputs, outputs, evaluate
 
     def learn(self, op: int) -> None:
-        """What an op that has just been evaluated says of the variables that it takes."""
+        """Set the shapes of variables that follow from an op that has just been evaluated."""
         node = self._nodes[op]
         if node.op not in TELLING or not self._outputs[op]:
             return
@@ -49,7 +49,7 @@ class CapturedShapes:
                 self._settle(op, position, (length,), [op])
 
     def _learn_from_reshape(self, op: int, elements: int) -> None:
-        """The variable that is reshaped has that many elements; so has the product."""
+        """Set the shape of a variable, or of a product's matrix, that op `op` reshapes to `elements` elements."""
         if self._settle(op, 0, (elements,), [op]) or not self._inputs[op]:
             return
         product = self._inputs[op][0][0]
@@ -65,7 +65,10 @@ class CapturedShapes:
             self._settle(product, 1, (inner, elements // rows), [product, op])
 
     def _settle(self, taker: int, position: int, shape: tuple[int, ...], again: Sequence[int]) -> bool:
-        """Give the variable behind an input its shape, if it has none, and evaluate what has taken it `again`."""
+        """Set the shape of the variable at an input if it is unknown, and evaluate its takers, the ops `again`, anew.
+
+        False where the input is no variable, or one of known shape.
+        """
         way = self._way_to_handle(taker, position)
         if way is None:
             return False
@@ -80,7 +83,7 @@ class CapturedShapes:
         return True
 
     def _way_to_handle(self, taker: int, position: int) -> list[int] | None:
-        """The handle of the variable that an input is, and the ops from there to the taker; None for another input."""
+        """The path from a variable's handle to the input of `taker`, as ops; None where the input is no variable."""
         way: list[int] = []
         has_read = False
         op = taker

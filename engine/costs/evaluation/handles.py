@@ -1,6 +1,6 @@
-"""Ops on lists of tensors and on variables' handles: what they hold, and what comes out of them.
+"""Evaluates ops on lists of tensors and on variables' handles: the elements that they hold, and their outputs.
 
-TensorFlow's shape functions know a list's elements only where the graph is built by Python; in a file they are lost.
+TensorFlow's shape functions know a list's elements only while Python builds the graph; a file does not keep them.
 Source: tensorflow/core/ops/list_ops.cc, resource_variable_ops.cc.
 """
 
@@ -42,7 +42,7 @@ def outputs_of(node: Message, inputs: Sequence[Known]) -> Outputs | None:
 
 
 def a_list(items: Items, bounded: bool = False) -> Known:
-    """A handle of a list."""
+    """A list's handle, of the given elements."""
     return Known(VARIANT, (), None, items, bounded)
 
 
@@ -55,12 +55,12 @@ def _items(known: Known, node: Message) -> Items:
 
 
 def _scalar(known: Known) -> int:
-    """A known number, or OPEN."""
+    """The value of a known integer scalar, or OPEN."""
     return OPEN if known.value is None or known.value.size != 1 else max(OPEN, int(known.value.reshape(())))
 
 
 def _element_shape(known: Known) -> KnownShape:
-    """The shape that an `element_shape` input says; a scalar -1 leaves all open."""
+    """The shape in an `element_shape` input; None for a scalar -1, which leaves it open."""
     return shape_of_value(known.value)
 
 
@@ -83,7 +83,7 @@ def _from_tensor(node: Message, inputs: Sequence[Known]) -> Outputs:
 
 
 def _with(items: Items, element: KnownShape) -> tuple[KnownShape, bool]:
-    """The shape of a list's elements when one of shape `element` joins them; whether it is that of the largest."""
+    """The shape of a list's elements with one more of shape `element`; whether it is a maximum of different shapes."""
     if items.count == 0 or element is None or items.shape is None or len(element) != len(items.shape):
         return agreed(element, items.shape), False
     shape = agreed(longest([element, items.shape]), agreed(element, items.shape))
@@ -91,7 +91,7 @@ def _with(items: Items, element: KnownShape) -> tuple[KnownShape, bool]:
 
 
 def _set_item(node: Message, inputs: Sequence[Known]) -> Outputs:
-    """A list that may grow does so by one where it is not known which element is written, as when it is filled."""
+    """Write an element; a list that may grow grows by one where the index is unknown, as when it is filled."""
     items = _items(inputs[0], node)
     shape, is_largest = _with(items, inputs[2].shape)
     bounded = inputs[0].bounded or inputs[2].bounded or is_largest
@@ -119,7 +119,7 @@ def _push(node: Message, inputs: Sequence[Known]) -> Outputs:
 
 
 def _numbers(known: Known) -> tuple[int, ...] | None:
-    """The integers of a vector or a scalar, where they are known."""
+    """The integers of a vector or a scalar, None where they are unknown."""
     if known.value is None or known.value.dtype.kind not in "iu" or known.value.ndim > 1:
         return None
     return tuple(int(number) for number in known.value.reshape(-1))
@@ -176,12 +176,12 @@ def _scatter(node: Message, inputs: Sequence[Known]) -> Outputs:
 
 
 def _count_by(indices: Known) -> int:
-    """How long a list is that has elements at `indices`."""
+    """The length of a list that has elements at `indices`."""
     return OPEN if indices.value is None else 1 + int(indices.value.max(initial=-1))
 
 
 def _scatter_more(node: Message, inputs: Sequence[Known]) -> Outputs:
-    """A list that grows where an index is behind its end."""
+    """Write elements; the list grows where an index lies behind its end."""
     items, rows = _items(inputs[0], node), inputs[1].shape
     count = _count_by(inputs[2])
     shape, is_largest = _with(items, rows[1:] if rows else None)
@@ -190,7 +190,7 @@ def _scatter_more(node: Message, inputs: Sequence[Known]) -> Outputs:
 
 
 def _split(node: Message, inputs: Sequence[Known]) -> Outputs:
-    """The elements are as long as the longest of them."""
+    """Split a tensor into a list; all elements count as long as the longest."""
     shape, lengths = inputs[0].shape, inputs[2]
     inner: KnownShape = None
     alike = True
@@ -214,7 +214,7 @@ def _joined(node: Message, inputs: Sequence[Known]) -> Outputs:
 
 
 def _passed(_node: Message, inputs: Sequence[Known]) -> Outputs | None:
-    """A list, a handle or an array's flow that an op hands on, or a list that it computes elementwise."""
+    """Pass on a list, a handle or an array's flow, or compute a list elementwise."""
     return [inputs[0]] if inputs[0].number in HANDLES or inputs[0].items is not None else None
 
 
@@ -252,7 +252,7 @@ def _resource_gather_nd(node: Message, inputs: Sequence[Known]) -> Outputs | Non
 
 
 def _array(node: Message, inputs: Sequence[Known]) -> Outputs:
-    """An array of TensorFlow 1: what it holds travels with its flow."""
+    """Make an array of TensorFlow 1: its elements travel with its flow."""
     shape = shape_of_message(node.attr["element_shape"].shape) if "element_shape" in node.attr else None
     grows = "dynamic_size" in node.attr and node.attr["dynamic_size"].b
     items = Items(_number(node, "dtype"), shape, OPEN if grows else _scalar(inputs[0]))
@@ -264,7 +264,7 @@ def _flow(items: Items) -> Outputs:
 
 
 def _held(handle: Known, flow: Known) -> Items:
-    """What an array holds, by its flow, which knows more, or its handle."""
+    """The elements of an array, from its flow, which knows more, or from its handle."""
     return flow.items or handle.items or Items(0, None, OPEN)
 
 
@@ -326,4 +326,4 @@ EVALUATED: Mapping[str, Callable[[Message, Sequence[Known]], Outputs | None]] = 
     "TensorArrayScatterV3": _array_scatter,
     "TensorArraySizeV3": _array_size,
 }
-"""op type → its outputs"""
+"""op type → function that evaluates its outputs"""

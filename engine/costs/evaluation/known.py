@@ -1,4 +1,4 @@
-"""What is known of one tensor: its type, shape, small value, and what a list or a variable's handle holds."""
+"""The known properties of one tensor: type, shape, small value, and the elements of a list or a variable's handle."""
 
 import math
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import HANDLES, INVALID, REFS_FROM
 
 KnownShape: TypeAlias = tuple[int, ...] | None
-"""lengths, `OPEN` for one that is not known; None: the rank is not known either"""
+"""lengths, `OPEN` for an unknown one; None: the rank is unknown too"""
 KnownValue: TypeAlias = NDArray[Any]
 OPEN = -1
 MOST_ELEMENTS = 1024
-"""of a value that is kept: what lengths, axes and masks are computed from is small"""
+"""elements of a value that is kept: the values behind lengths, axes and masks are small"""
 MOST_CONSTANT_BYTES = 16_384
-"""of a constant whose value is looked at"""
+"""bytes of a constant whose value is read"""
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What a list's elements, or a variable behind a handle, are alike in."""
+    """The common properties of a list's elements, or those of the variable of a handle."""
 
     number: int
     """DataType"""
@@ -35,11 +35,11 @@ class Items:
     count: int = 1
     """elements, or `OPEN`"""
     value: tuple[int, ...] | None = None
-    """that all elements have, where they are alike and small integers: shapes that a gradient comes back to"""
+    """value of all elements, where they are alike and small integers: shapes that a gradient needs again"""
 
     @property
     def bytes(self) -> int | None:
-        """Of all of them together; None where that is not known."""
+        """Bytes of all elements together; None where unknown."""
         size = element_bytes(self.number)
         if not is_known(self.shape) or self.count < 0 or size is None or self.shape is None:
             return None
@@ -48,21 +48,21 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One tensor."""
+    """The known properties of one tensor."""
 
     number: int
-    """DataType, a ref's taken off; `INVALID` where it is not known"""
+    """DataType, for a ref that of its base type; `INVALID` where unknown"""
     shape: KnownShape = None
     value: KnownValue | None = None
-    """of a small tensor whose value does not depend on what is fed; its shape is then `shape`"""
+    """of a small tensor whose value does not depend on fed data; its shape is then `shape`"""
     items: Items | None = None
-    """of a handle or list: what it leads to"""
+    """of a handle or list: its variable or elements"""
     bounded: bool = False
-    """whether its shape is the largest that it can be, since it depends on data"""
+    """whether its shape is an upper bound, since it depends on data"""
 
     @property
     def is_whole(self) -> bool:
-        """Whether all is known that a cost needs."""
+        """Whether all that a cost needs is known."""
         if self.number == types_pb2.DT_RESOURCE:
             return True
         if self.number == types_pb2.DT_VARIANT:
@@ -71,7 +71,7 @@ class Known:
 
     @property
     def bytes(self) -> int:
-        """As many as are known; lengths that are open count as one."""
+        """The bytes, with open lengths counted as one; 0 where nothing is known."""
         if self.number == types_pb2.DT_RESOURCE:
             return 0
         if self.number == types_pb2.DT_VARIANT:
@@ -80,7 +80,7 @@ class Known:
         return (element_bytes(self.number) or 0) * math.prod(lengths)
 
     def as_bounded(self, bounded: bool) -> "Known":
-        """The same, `bounded` too."""
+        """This tensor, marked as bounded if `bounded`."""
         return self if self.bounded or not bounded else replace(self, bounded=True)
 
 
@@ -88,7 +88,7 @@ UNKNOWN = Known(INVALID)
 
 
 def is_known(shape: KnownShape) -> bool:
-    """Whether all lengths are."""
+    """Whether the rank and all lengths are known."""
     return shape is not None and all(length >= 0 for length in shape)
 
 
@@ -99,26 +99,26 @@ def of_value(value: KnownValue, number: int, bounded: bool = False) -> Known:
 
 
 def shape_of_message(shape: Message) -> KnownShape:
-    """Of a TensorShapeProto."""
+    """The shape in a TensorShapeProto."""
     return None if shape.unknown_rank else tuple(max(OPEN, dimension.size) for dimension in shape.dim)
 
 
 def shape_of_value(value: KnownValue | None) -> KnownShape:
-    """The shape that a shape tensor holds; what is below 0 is open, and so is what is no vector."""
+    """The shape in a shape tensor's value; lengths below 0 are open, and a value that is no vector gives None."""
     if value is None or value.ndim != 1:
         return None
     return tuple(max(OPEN, int(length)) for length in value)
 
 
 def agreed(one: KnownShape, other: KnownShape) -> KnownShape:
-    """What two views of one shape say together; where they differ `one` counts."""
+    """The shape that joins two views of it; where they differ `one` counts."""
     if one is None or other is None or len(one) != len(other):
         return other if one is None else one
     return tuple(mine if mine >= 0 else theirs for mine, theirs in zip(one, other, strict=True))
 
 
 def together(one: Known, other: Known) -> Known:
-    """What two views of one tensor say together; where they differ `one` counts."""
+    """The tensor that joins two views of it; where they differ `one` counts."""
     number = one.number or other.number
     items = one.items or other.items
     if one.items is not None and other.items is not None:
@@ -130,7 +130,7 @@ def together(one: Known, other: Known) -> Known:
 
 
 def largest(tensors: Sequence[Known]) -> Known:
-    """One that is as large as any of `tensors`, of which one will be there; open where their ranks differ."""
+    """A tensor as large as any of `tensors`, of which a step gives one; of unknown shape where their ranks differ."""
     first = tensors[0]
     if all(each.shape == first.shape and each.items == first.items for each in tensors):
         same = first.value is not None and all(
@@ -143,7 +143,7 @@ def largest(tensors: Sequence[Known]) -> Known:
 
 
 def longest(shapes: Sequence[KnownShape]) -> KnownShape:
-    """As long as any of `shapes` in each dimension; None where their ranks differ, open where one is."""
+    """The largest length of `shapes` in each dimension, open where one is open; None where their ranks differ."""
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes) or len({len(shape) for shape in known}) != 1:
         return None
@@ -158,7 +158,7 @@ def _largest_items(items: Sequence[Items]) -> Items:
 
 
 def value_of_constant(node: Message) -> list[KnownValue | None] | None:
-    """The value of a small constant of numbers."""
+    """[1] the value of a small constant of numbers; None for another constant."""
     content = node.attr["value"].tensor if "value" in node.attr else None
     if content is None or content.ByteSize() > MOST_CONSTANT_BYTES:
         return None
@@ -180,7 +180,7 @@ def element_bytes(number: int) -> int | None:
 
 
 def numpy_type(number: int) -> np.dtype[Any] | None:
-    """Of a DataType whose values are evaluated: numbers and truth values."""
+    """The numpy type of a DataType whose values are evaluated: numbers and truth values; else None."""
     return _NUMPY_TYPES.get(number)
 
 

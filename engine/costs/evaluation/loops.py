@@ -1,8 +1,8 @@
-"""While loops in their lowered form: frames, the order in which they are evaluated, and how often their bodies run.
+"""While loops in their lowered form: their frames, and the trips that their bodies run.
 
-A loop is what lies between the Enter and the Exit ops of one frame. Its condition is a LoopCond; a variable of it is a
-Merge of an Enter and a NextIteration, which a Switch hands to the body or to an Exit. The trips follow from the
-condition where it compares what grows by a known step with what is known.
+A loop is the ops between the Enter and the Exit ops of one frame. Its condition is a LoopCond; each of its variables is
+a Merge of an Enter and a NextIteration, which a Switch sends to the body or to an Exit. The trips follow from the
+condition where it compares a number that grows by a known step with a known number.
 Source: tensorflow/core/common_runtime/lower_while_op.cc; Yu et al., Dynamic Control Flow in Large-Scale Machine
 Learning (EuroSys 2018), section 4.
 """
@@ -21,11 +21,11 @@ from engine.graphs.tensorflow.op_types import ENTERS, EXITS, MERGES, SWITCHES
 
 NEXTS = frozenset({"NextIteration", "RefNextIteration"})
 PASSED_ON = frozenset({"Identity", "StopGradient", "Snapshot", "LoopCond", *SWITCHES, *NEXTS})
-"""ops that give on their first input"""
+"""ops that pass their first input on"""
 TESTS = frozenset({"Less", "LessEqual", "Greater", "GreaterEqual", "NotEqual"})
 SUMS = frozenset({"Add", "AddV2", "Sub"})
 DEEPEST = 64
-"""ops that are followed from a condition to what it compares; conditions that must all hold; loops inside loops"""
+"""limit on the ops followed from a condition to its operands, on conditions joined by `and`, and on nested loops"""
 _LOWERED = re.compile(r"(.+)/enter/_[0-9]+\Z")
 
 Path = tuple[str, ...]
@@ -33,13 +33,13 @@ Path = tuple[str, ...]
 
 @dataclass(slots=True)
 class Loop:
-    """One frame."""
+    """A while loop: the ops of one frame."""
 
     frame: str
     path: Path
-    """the frames around it, and itself"""
+    """the frames around it, then its own"""
     name: str = ""
-    """for people"""
+    """the name that people see"""
     enters: list[int] = field(default_factory=list)
     merges: list[int] = field(default_factory=list)
     exits: list[int] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Loop:
     condition: int = -1
     """the LoopCond"""
     ops: int = 0
-    """that run once a trip"""
+    """number of ops that run once a trip"""
     trips: int = 1
     source: str = ""
     """one of `TRIPS_FROM`; empty until it is known"""
@@ -57,20 +57,20 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A number that is `start` in the first trip and grows by `step` in each."""
+    """A number that is `start` in the first trip and grows by `step` in each trip."""
 
     start: int
     step: int = 0
     is_constant: bool = True
-    """whether constants of the file alone say so, not lengths"""
+    """whether it follows from constants in the file alone, not from lengths"""
     is_bounded: bool = False
-    """whether it is the largest that it can be"""
+    """whether it is an upper bound"""
 
 
 def frame_of_ops(
     nodes: Sequence[Message], order: Sequence[int], sources: Sequence[Sequence[int]]
 ) -> tuple[list[Path], dict[str, Loop]]:
-    """[ops] the frames in which an op is (an Enter's and an Exit's own frame included), and all loops by frame.
+    """[ops] the frames around each op (an Enter's and an Exit's own frame included), and all loops by frame.
 
     `order` is a topological one.
     """
@@ -92,7 +92,7 @@ def frame_of_ops(
 
 
 def _note(loop: Loop, op: int, op_type: str) -> None:
-    """Add an op to the part of the loop that it is."""
+    """Add an op to its role in the loop: exit, merge, next iteration or condition."""
     if op_type in EXITS:
         loop.exits.append(op)
     elif op_type not in ENTERS:
@@ -106,7 +106,7 @@ def _note(loop: Loop, op: int, op_type: str) -> None:
 
 
 def _name(loops: Mapping[str, Loop], nodes: Sequence[Message]) -> None:
-    """Call each loop by the op that it was, else by its frame; names are unique."""
+    """Name each loop after the op from which it was lowered, else after its frame; names are unique."""
     taken: set[str] = set()
     for loop in loops.values():
         lowered = _LOWERED.match(nodes[loop.enters[0]].name)
@@ -116,16 +116,16 @@ def _name(loops: Mapping[str, Loop], nodes: Sequence[Message]) -> None:
 
 
 class Trips:
-    """How often a loop's body runs, from its condition and what is known of the ops that it compares."""
+    """Counts a loop's trips, from its condition and the known operands of its comparison."""
 
     def __init__(
         self, nodes: Sequence[Message], index_of_name: Mapping[str, int], outputs: Sequence[Sequence[Known]]
     ) -> None:
-        """`outputs` [ops] is what is known so far."""
+        """`outputs` [ops] are the outputs known so far."""
         self._nodes, self._index_of_name, self._outputs = nodes, index_of_name, outputs
 
     def count(self, loop: Loop) -> None:
-        """Set the loop's `trips` and `source`, which stays empty where its condition does not say."""
+        """Set the loop's `trips` and `source`; `source` stays empty where the condition does not show the trips."""
         if loop.condition < 0 or not self._nodes[loop.condition].input:
             return
         tests, is_all = self._tests(self._nodes[loop.condition].input[0])
@@ -144,16 +144,16 @@ class Trips:
             loop.source = "constant" if all(constant for _, constant, _ in counted) else "length"
 
     def at_the_end(self, merge: int, loop: Loop) -> int | None:
-        """The number that a loop's variable holds when it is left, where that is known."""
+        """The final value of a loop's variable, None where unknown."""
         linear = self._of_merge(merge, 0) if loop.source in ("constant", "length") else None
         return None if linear is None else linear.start + linear.step * loop.trips
 
     def is_invariant(self, merge: int) -> bool:
-        """Whether the body hands the loop's variable on as it is."""
+        """Whether the body passes the loop's variable on unchanged."""
         return self._first(self._next(merge)) == merge
 
     def _next(self, merge: int) -> str:
-        """What the variable becomes in the next trip."""
+        """The tensor that is the variable's value in the next trip."""
         for text in self._nodes[merge].input:
             if self._nodes[self._op(text)].op in NEXTS:
                 return str(text)
@@ -163,7 +163,7 @@ class Trips:
         return self._index_of_name[text.lstrip("^").partition(":")[0]]
 
     def _first(self, text: str) -> int:
-        """The op behind all that hands its input on."""
+        """The op that computes the tensor, looked up through ops that pass their input on."""
         op = self._op(text)
         for _ in range(DEEPEST):
             if self._nodes[op].op not in PASSED_ON or not self._nodes[op].input:
@@ -172,7 +172,7 @@ class Trips:
         return op
 
     def _tests(self, text: str) -> tuple[list[int], bool]:
-        """The conditions that all must hold, and whether these are all."""
+        """The conditions that must all hold, and whether the list is complete."""
         found: list[int] = []
         seen: set[int] = set()
         waiting = [text]
@@ -188,7 +188,7 @@ class Trips:
         return found, not waiting
 
     def _of_test(self, op: int, loop: Loop) -> tuple[int, bool, bool] | None:
-        """Trips while the test holds, whether constants say so, and whether at most; None where that is not known."""
+        """Trips while the test holds, whether constants give them, and whether they are a bound; None if unknown."""
         node = self._nodes[op]
         value = self._outputs[op][0].value if self._outputs[op] else None
         if value is not None and value.size == 1:
@@ -208,7 +208,7 @@ class Trips:
         return trips, one.is_constant and other.is_constant, one.is_bounded or other.is_bounded
 
     def _linear(self, text: str, loop: Loop, depth: int, found: dict[int, Linear | None]) -> Linear | None:
-        """What the tensor is from trip to trip; what has been `found` of an op is not looked for again."""
+        """The tensor as a linear number over the trips, None where it is not; `found` keeps the answer for each op."""
         op = self._first(text)
         if op not in found:
             found[op] = self._line(op, text, loop, depth, found)
@@ -232,7 +232,7 @@ class Trips:
         return Linear(one.start + sign * other.start, one.step + sign * other.step, constant, bounded)
 
     def _of_merge(self, merge: int, depth: int) -> Linear | None:
-        """What a variable of the loop is from trip to trip."""
+        """A variable of the loop as a linear number over the trips, None where it is not."""
         enters = [text for text in self._nodes[merge].input if self._nodes[self._op(text)].op in ENTERS]
         is_variable = len(enters) == 1 and self._next(merge) != self._nodes[merge].name
         start = self._number(self._op(enters[0]), enters[0]) if is_variable else None
@@ -243,7 +243,7 @@ class Trips:
         return None if step is None else Linear(start, step, self._is_constant(enter), self._outputs[enter][0].bounded)
 
     def _step(self, text: str, merge: int, depth: int) -> int | None:
-        """By how much the variable grows on its way to `text`."""
+        """The growth of the variable on its way to tensor `text` in one trip, None where unknown."""
         op = self._first(text)
         node = self._nodes[op]
         if op == merge:
@@ -259,7 +259,7 @@ class Trips:
         return None
 
     def _number(self, op: int, text: str) -> int | None:
-        """The one integer that an op gives, where that is known."""
+        """The single integer that an op outputs, None where unknown."""
         position = int(text.partition(":")[2] or 0) if self._op(text) == op else 0
         outputs = self._outputs[op]
         value = outputs[position].value if position < len(outputs) else None
@@ -271,7 +271,7 @@ class Trips:
         return int(number) if np.isfinite(number) and number == math.floor(number) else None
 
     def _is_constant(self, op: int, depth: int = 0) -> bool:
-        """Whether a number is written in the file, and not the length of something."""
+        """Whether a number is a constant in the file, not the length of a tensor."""
         while (self._nodes[op].op in ENTERS or self._nodes[op].op in PASSED_ON) and self._nodes[op].input:
             op = self._op(self._nodes[op].input[0])
         node = self._nodes[op]
@@ -282,7 +282,7 @@ class Trips:
 
 
 def _trips_until(gap: int, step: int, op_type: str) -> int | None:
-    """How often `x < gap` holds (or as `op_type` says) for x = 0, step, 2·step …; None for ever."""
+    """Number of x = 0, step, 2·step … before `x < gap` (or the comparison `op_type`) fails; None: it never fails."""
     if op_type == "NotEqual":
         return gap // step if step and gap % step == 0 and gap // step >= 0 else None
     if op_type.endswith("Equal"):

@@ -1,4 +1,4 @@
-"""How a graph is walked: each op's inputs, the loops, and the order, in which a loop is left behind its body."""
+"""Plans the walk over a graph: each op's inputs, the loops, and the order, with a loop's exits after its body."""
 
 from collections.abc import Mapping, Sequence
 
@@ -39,9 +39,9 @@ def _inputs(node: Message, nodes: Sequence[Message], index_of_name: Mapping[str,
 
 
 def _with_exits_last(sources: Sequence[Sequence[int]], loops: Mapping[str, Loop]) -> list[list[int]]:
-    """What must come before each op, so that a loop is left when its body has been walked through.
+    """The ops that must come before each op, so that a loop's exits come after its body.
 
-    Behind the ops there is one more for each loop, its end.
+    After the ops the list has one more entry for each loop, its end.
     """
     before = [list(of_op) for of_op in sources]
     for loop in loops.values():
@@ -54,7 +54,7 @@ def _with_exits_last(sources: Sequence[Sequence[int]], loops: Mapping[str, Loop]
 
 
 def _topological(sources: Sequence[Sequence[int]]) -> list[int]:
-    """Ops, each behind all that it waits for; those in a cycle are left out."""
+    """The ops in topological order; those in a cycle are left out."""
     consumers: list[list[int]] = [[] for _ in sources]
     waiting = [len(of_op) for of_op in sources]
     for op, of_op in enumerate(sources):

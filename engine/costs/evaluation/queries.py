@@ -1,4 +1,4 @@
-"""What is asked about the cost of an op: the op by itself, or the ops of its functions, with inputs and outputs."""
+"""Queries for the work of an op: the op by itself, or the ops of its functions, with inputs and outputs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,33 +19,33 @@ from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import HANDLES, READS
 
 WITHOUT_WORK = frozenset({"Placeholder", "Const", "NoOp", "VarHandleOp"})
-"""types of ops of a function's body that do nothing themselves"""
+"""op types of a function's body that do no work"""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One op by itself."""
+    """A query for the work of one op by itself."""
 
     node: Message
     """type and attributes alone"""
     inputs: tuple[Known, ...]
     outputs: tuple[Known, ...]
     key: tuple[Any, ...]
-    """the same for ops that are alike"""
+    """equal for ops that are alike"""
 
     @property
     def is_whole(self) -> bool:
-        """Whether all is known that its cost depends on."""
+        """Whether everything that its cost depends on is known."""
         return all(each.is_whole for each in (*self.inputs, *self.outputs))
 
     @property
     def is_bounded(self) -> bool:
-        """Whether its cost is the largest that it can be."""
+        """Whether its cost is an upper bound."""
         return any(each.bounded for each in (*self.inputs, *self.outputs))
 
 
 def query_of(node: Message, inputs: Sequence[Known], outputs: Sequence[Known]) -> Query:
-    """What to ask about `node`."""
+    """The query for the work of `node`."""
     clean = cleaned(node)
     content = clean.SerializeToString(deterministic=True)
     sides = tuple(tuple(map(_key, side)) for side in (inputs, outputs))
@@ -53,7 +53,7 @@ def query_of(node: Message, inputs: Sequence[Known], outputs: Sequence[Known]) -
 
 
 def tensor_of(known: Known) -> TensorOf | None:
-    """As the closed forms take it: a variable by its handle, nothing for lists and what is not known."""
+    """The tensor for the closed forms: for a handle its variable, None for lists and for unknown shapes."""
     if known.items is not None and known.number in HANDLES:
         shape = known.items.shape
         whole = known.number != types_pb2.DT_VARIANT and shape is not None and min(shape, default=0) >= 0
@@ -69,7 +69,7 @@ def _key(known: Known) -> tuple[Any, ...]:
 
 
 class Calls:
-    """Calls that stay one op: what comes out of them, and what there is to do in them."""
+    """Evaluates calls that stay one op: their outputs, and the work in their functions."""
 
     def __init__(self, functions: Mapping[str, Message], library: Message, asked: ShapeFunctions) -> None:
         self._functions, self._library, self._asked = functions, library, asked
@@ -77,18 +77,18 @@ class Calls:
         self._found: dict[tuple[Any, ...], tuple[list[Message], Evaluation, list[Known]] | None] = {}
 
     def is_call(self, node: Message) -> bool:
-        """Whether the op's work is in functions."""
+        """Whether the op calls functions that can be expanded."""
         return is_call(node, self._functions)
 
     def outputs(self, node: Message, inputs: Sequence[Known]) -> list[Known] | None:
-        """What comes out of a call; None where it cannot be taken apart, and for other ops."""
+        """The outputs of a call; None where it cannot be expanded, and for other ops."""
         if not self.is_call(node):
             return None
         found = self._evaluated(node, inputs)
         return None if found is None else found[2]
 
     def queries(self, node: Message, inputs: Sequence[Known]) -> list[tuple[Query, int]] | None:
-        """The ops in a call, and how often each runs; None where it cannot be taken apart."""
+        """(query, trips) for each op in a call; None where it cannot be expanded."""
         found = self._evaluated(node, inputs)
         if found is None:
             return None
@@ -102,7 +102,7 @@ class Calls:
         return queries
 
     def variables_read(self, node: Message, inputs: Sequence[Known]) -> dict[int, int]:
-        """Input of a call → bytes of the variable that the call reads by it, as far as they are known."""
+        """Input of a call → bytes of the variable that the call reads through it, with unknown lengths as one."""
         found = self._evaluated(node, inputs)
         if found is None:
             return {}
@@ -143,7 +143,7 @@ class Calls:
 
 
 def _arguments(ops: Expanded, inputs: Sequence[Known]) -> dict[str, Known]:
-    """A call's inputs by name; a variable known by its handle alone has the shape that the file says is read."""
+    """A call's inputs by name; a handle without a known variable gets the shape that the file gives its read."""
     arguments = dict(zip(ops.arguments, inputs, strict=True))
     for node in ops.nodes:
         handle = arguments.get(node.input[0]) if node.op == READS and node.input else None
@@ -155,7 +155,7 @@ def _arguments(ops: Expanded, inputs: Sequence[Known]) -> dict[str, Known]:
 
 
 def _not_taken(nodes: Sequence[Message], evaluation: Evaluation) -> set[int]:
-    """The ops on sides of conditions that are not taken."""
+    """The ops on the untaken sides of conditions."""
     sides = sides_of_ops(nodes, evaluation.order, evaluation.inputs)
     if not any(sides):
         return set()

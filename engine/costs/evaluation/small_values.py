@@ -1,9 +1,9 @@
-"""The values of small tensors that shapes, axes and conditions are computed from, evaluated with numpy.
+"""Evaluates with numpy the small tensors from which shapes, axes and conditions are computed.
 
-Each function gets the node and what is known of its inputs. It returns its outputs' values, None where unknown.
-Nothing larger than `MOST_ELEMENTS` is made: lengths are looked at before anything is built, since they may come from a
-hostile file. Integers have TensorFlow's widths and wrap as TensorFlow's do. Fractions are left alone where TensorFlow
-may round otherwise than numpy, and so is what TensorFlow does not define.
+Each function gets the node and its known inputs. It returns its outputs' values, None where unknown.
+Nothing larger than `MOST_ELEMENTS` is made: lengths are checked before anything is built, since they may come from a
+hostile file. Integers have TensorFlow's widths and wrap as TensorFlow's do. The value is unknown where TensorFlow may
+round fractions differently from numpy, and where TensorFlow does not define it.
 """
 
 import math
@@ -18,13 +18,13 @@ from engine.graphs.tensorflow.messages import Message
 Values: TypeAlias = Sequence[KnownValue | None] | None
 Evaluate: TypeAlias = Callable[[Message, Sequence[Known]], Values]
 FAULTS = (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError, AttributeError, MemoryError)
-"""what numpy raises for inputs that do not fit each other, which no graph of TensorFlow's has"""
+"""the errors that numpy raises for inputs that do not fit each other, which no graph made by TensorFlow has"""
 MOST_EXACT = 2**24
-"""up to here every integer is a float"""
+"""up to here a float32 holds every integer exactly"""
 
 
 def values_of(node: Message, inputs: Sequence[Known]) -> Values:
-    """[outputs] the values of the op's outputs, None each where it is not known; None where nothing is."""
+    """[outputs] the values of the op's outputs, None for an unknown one; None where all are unknown."""
     evaluate = EVALUATED.get(node.op)
     if evaluate is None:
         return None
@@ -55,7 +55,7 @@ def _type(node: Message, key: str, default: int) -> np.dtype[Any]:
 
 
 def _known(inputs: Sequence[Known]) -> list[KnownValue]:
-    """The inputs' values, all of them."""
+    """The values of all inputs. Raises ValueError where one is unknown."""
     values = [each.value for each in inputs]
     if any(value is None for value in values):
         raise ValueError("a value is not known")
@@ -63,7 +63,7 @@ def _known(inputs: Sequence[Known]) -> list[KnownValue]:
 
 
 def _whole(known: Known) -> tuple[int, ...]:
-    """The input's shape, all of it."""
+    """The input's whole shape. Raises ValueError where a length is unknown."""
     if known.shape is None or not is_known(known.shape):
         raise ValueError("a shape is not known")
     return known.shape
@@ -75,7 +75,7 @@ def _require_small(lengths: Sequence[int]) -> None:
 
 
 def _of_values(function: Callable[..., KnownValue | np.generic]) -> Evaluate:
-    """Of an op that computes elementwise, or of few inputs, and keeps the type of the first."""
+    """The evaluation of an elementwise op that keeps the type of its first input."""
 
     def evaluate(_node: Message, inputs: Sequence[Known]) -> Values:
         values = _known(inputs)
@@ -86,7 +86,7 @@ def _of_values(function: Callable[..., KnownValue | np.generic]) -> Evaluate:
 
 
 def _tests(function: Callable[..., KnownValue | np.generic]) -> Evaluate:
-    """Of an op that gives truth values."""
+    """The evaluation of an elementwise op that outputs truth values."""
 
     def evaluate(_node: Message, inputs: Sequence[Known]) -> Values:
         values = _known(inputs)
@@ -109,7 +109,7 @@ def _size(node: Message, inputs: Sequence[Known]) -> Values:
 
 
 def _require_few(parts: Sequence[KnownValue]) -> None:
-    """Before they are put together."""
+    """Raise ValueError if the parts together have too many elements."""
     _require_small([sum(part.size for part in parts)])
 
 
@@ -150,7 +150,7 @@ def _strided_slice(node: Message, inputs: Sequence[Known]) -> Values:
 
 
 def sliced(node: Message, begin: KnownValue, end: KnownValue, strides: KnownValue) -> tuple[Any, ...]:
-    """The index that a StridedSlice's masks and numbers stand for."""
+    """The numpy index for a StridedSlice's masks and numbers."""
     masks = {key: _attribute(node, f"{key}_mask") for key in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
     index: list[Any] = []
     for position in range(len(begin)):
@@ -307,7 +307,7 @@ def _broadcast_shapes(_node: Message, inputs: Sequence[Known]) -> Values:
 
 
 def _broadcast_gradients(_node: Message, inputs: Sequence[Known]) -> Values:
-    """The axes over which the gradient of a broadcast is summed, for both sides; none where the shapes are the same."""
+    """The axes over which the gradient of a broadcast is summed, for both sides; empty where the shapes are equal."""
     one, other = _known(inputs)
     if np.array_equal(one, other):
         return [one[:0], other[:0]]
@@ -380,7 +380,7 @@ def _floor_divided(one: KnownValue, other: KnownValue) -> KnownValue:
 
 
 def _divided(one: KnownValue, other: KnownValue) -> KnownValue:
-    """Towards zero where the numbers are whole; one divided by zero is no number."""
+    """The quotient; integers round towards zero. Raises ZeroDivisionError for an integer divided by zero."""
     if one.dtype.kind == "f":
         return np.asarray(one / other)
     if not np.all(other):
@@ -477,4 +477,4 @@ EVALUATED: Mapping[str, Evaluate] = {
     "TensorListElementShape": _element_shape,
     "TensorScatterUpdate": _scatter_update,
 }
-"""op type → its values"""
+"""op type → function that evaluates its outputs"""

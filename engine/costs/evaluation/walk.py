@@ -1,10 +1,10 @@
-"""The evaluation of a whole graph: what is known of every output, op by op in topological order.
+"""Evaluates a whole graph: the known properties of every output, op by op in topological order.
 
-Per op: the reading options for an input; what lists and handles hold; small values; TensorFlow's shape
-function; the bound of a length that depends on data. What Grappler has inferred beforehand fills what is still open.
-Loops are walked through once. A variable of a loop has the shape with which it comes in; where the body makes it
-larger by the same length in each trip, it has the largest that it becomes, and the graph is walked once more. Where it
-grows otherwise, its length stays open, and so does its shape where its rank changes.
+The sources for an op are: the reading options for an input; the elements of lists and handles; small values;
+TensorFlow's shape function; the bound of a length that depends on data. Grappler's inferred shapes fill open lengths.
+A walk visits a loop's body once. A loop's variable has the shape with which it enters; where the body makes it larger
+by the same length in each trip, it gets its largest shape, and the graph is walked once more. Where it grows in another
+way its length stays open, and where its rank changes its whole shape stays open.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -41,10 +41,10 @@ from engine.graphs.tensorflow.op_types import ENTERS, EXITS, HANDLES, INVALID, M
 
 VARIANT = types_pb2.DT_VARIANT
 MOST_ROUNDS = 4
-"""walks through one graph: loops that make tensors larger need a second one, such loops inside others a third; after
-the last one what still grows stays open"""
+"""walks over one graph: loops that make tensors larger need a second walk, such loops inside others a third; a length
+that still grows after the last walk stays open"""
 IRREGULAR = -1
-"""growth that is not the same in each trip"""
+"""growth that differs from trip to trip"""
 HANDED_THROUGH = frozenset({"LoopCond", *ENTERS, *NEXTS})
 STACKS = frozenset({"StackV2", "Stack"})
 STACK_PUSHES, STACK_POPS = frozenset({"StackPushV2", "StackPush"}), frozenset({"StackPopV2", "StackPop"})
@@ -59,20 +59,20 @@ class Size:
 
     op: int
     length: int
-    """that is counted; OPEN where there is no bound"""
+    """the length that counts; OPEN where there is no bound"""
     is_given: bool
 
 
 @dataclass(slots=True)
 class Evaluation:
-    """What is known of a graph."""
+    """The result of evaluating a graph."""
 
     outputs: list[list[Known]]
-    """[ops] of each output"""
+    """[ops] the known properties of each output"""
     inputs: list[list[tuple[int, int]]]
     """[ops] (op, output) of each input without back edges; a control edge's output is -1"""
     order: list[int]
-    """topological"""
+    """the ops in topological order"""
     frames: list[Path]
     """[ops] the loops around it"""
     loops: dict[str, Loop]
@@ -84,7 +84,7 @@ class Evaluation:
         return [_output(self.outputs, source, output) for source, output in self.inputs[op] if output >= 0]
 
     def trips(self, op: int, nodes: Sequence[Message]) -> int:
-        """How often a step runs the op: what comes into a loop or out of it is outside."""
+        """Executions of the op in a step; a loop's Enter and Exit ops count as outside it."""
         frames = self.frames[op]
         if nodes[op].op in ENTERS or nodes[op].op in EXITS:
             frames = frames[:-1]
@@ -104,10 +104,10 @@ def evaluate(
     asked: ShapeFunctions,
     called: "Called | None",
 ) -> Evaluation:
-    """Walk through the graph.
+    """Evaluate the graph.
 
-    `arguments`: op → its outputs, for inputs. `hints` [ops]: what is known of each op's outputs before. `called` says
-    what comes out of a call that stays one op, None for any other op.
+    `arguments`: op → its outputs, for inputs. `hints` [ops]: each op's outputs as known before. `called` gives the
+    outputs of a call that stays one op, None for any other op.
     """
     walk = GraphWalk(nodes, types, arguments, hints, options, asked, called)
     for walked in range(MOST_ROUNDS):
@@ -118,7 +118,7 @@ def evaluate(
 
 
 class GraphWalk:
-    """One graph on its way through the evaluation."""
+    """The mutable state of one graph's evaluation."""
 
     def __init__(
         self,
@@ -162,9 +162,9 @@ class GraphWalk:
             self._fill_lists()
 
     def widen(self, give_up: bool) -> bool:
-        """Note by how much the bodies of loops make their variables larger in a trip; whether that is news.
+        """Note the growth of loop variables in a trip; whether any growth is new.
 
-        To `give_up` is to leave open what still grows.
+        With `give_up` a length that still grows stays open.
         """
         found: dict[int, tuple[int, ...] | None] = {}
         for merge in self._loop_of_merge:
@@ -178,7 +178,7 @@ class GraphWalk:
         return bool(found)
 
     def _is_behind_open(self, op: int) -> bool:
-        """Whether something that the op depends on is not known, so that its own lengths need not depend on data."""
+        """Whether a tensor that the op depends on is unknown, which may be why its own lengths are open."""
         if any(self._behind_open[source] for source, output in self.evaluation.inputs[op] if output >= 0):
             return True
         return not all(each.is_whole or each.number == types_pb2.DT_STRING for each in self.evaluation.inputs_of(op))
@@ -199,7 +199,7 @@ class GraphWalk:
         return tuple(growth)
 
     def _evaluated(self, op: int) -> list[Known]:
-        """What is known of the op's outputs."""
+        """The known properties of the op's outputs."""
         node = self._nodes[op]
         inputs = self.evaluation.inputs_of(op)
         if op in self._arguments:
@@ -212,17 +212,17 @@ class GraphWalk:
             return [inputs[0]] * max(2, len(self._hints[op]), len(self._numbers(op)))
         if node.op in HANDED_THROUGH and inputs:
             return inputs[:1]
-        own = handles.outputs_of(node, inputs)
+        outputs = handles.outputs_of(node, inputs)
         if node.op in STACK_PUSHES | STACK_POPS and inputs:
-            own = self._stacked(op, node, inputs)
-        if own is None and self._called is not None:
-            own = self._called(node, inputs)
-        found = list(own) if own is not None else self._computed(op, node, inputs)
+            outputs = self._stacked(op, node, inputs)
+        if outputs is None and self._called is not None:
+            outputs = self._called(node, inputs)
+        found = list(outputs) if outputs is not None else self._computed(op, node, inputs)
         found = self._with_hints(op, found)
         return self._bounded(op, node, inputs, found)
 
     def _stacked(self, op: int, node: Message, inputs: Sequence[Known]) -> list[Known] | None:
-        """What goes onto a stack of TensorFlow 1 and comes from it again in the loop of the gradients."""
+        """The outputs of a push to or a pop from a stack of TensorFlow 1; the loop of the gradients pops."""
         stack = self._stack(op)
         if node.op in STACK_POPS:
             return [self._on_stack[stack]] if stack in self._on_stack else None
@@ -241,7 +241,7 @@ class GraphWalk:
         return stack
 
     def _computed(self, op: int, node: Message, inputs: Sequence[Known]) -> list[Known]:
-        """By values, and by TensorFlow's shape function where these leave something open."""
+        """The outputs by their small values, and by TensorFlow's shape function where these leave a shape open."""
         numbers = self._numbers(op)
         values = value_of_constant(node) if node.op in CONSTANTS else values_of(node, inputs)
         bounded = any(each.bounded for each in inputs)
@@ -268,7 +268,7 @@ class GraphWalk:
         )
 
     def _with_hints(self, op: int, found: Sequence[Known]) -> list[Known]:
-        """What Grappler knows fills what is open."""
+        """`found` with its open parts filled from Grappler's hints."""
         hints = self._hints[op]
         filled = [
             together(known, hints[position]) if position < len(hints) else known for position, known in enumerate(found)
@@ -276,7 +276,7 @@ class GraphWalk:
         return [*filled, *hints[len(filled) :]]
 
     def _bounded(self, op: int, node: Message, inputs: Sequence[Known], found: list[Known]) -> list[Known]:
-        """Close lengths that depend on data, at what a person says or at their bound."""
+        """`found` with lengths that depend on data set to the given length or to their bound; notes them in `sizes`."""
         if not any(_is_open(each) for each in found):
             return found
         given = self._options.sizes.get(node.name)
@@ -290,7 +290,7 @@ class GraphWalk:
         return closed
 
     def _numbers(self, op: int) -> list[int]:
-        """[outputs] the types that the op's signature says."""
+        """[outputs] the types in the op's signature."""
         numbers = self._types.outputs[op]
         return [] if numbers is None else [number % REFS_FROM for number in numbers]
 
@@ -302,7 +302,7 @@ class GraphWalk:
         return clean, content
 
     def _merged(self, op: int, inputs: Sequence[Known]) -> list[Known]:
-        """Of a loop's variable: as it comes in. Of the ends of a condition's sides: as large as any."""
+        """The outputs of a Merge: a loop's variable as it enters, or the largest end of a condition's sides."""
         index = Known(types_pb2.DT_INT32, ())
         if not inputs:
             return [UNKNOWN, index]
@@ -315,7 +315,7 @@ class GraphWalk:
         return [known, index]
 
     def _widened(self, merge: int, shape: KnownShape) -> KnownShape:
-        """The largest that a loop's variable of `shape` becomes."""
+        """The largest shape of a loop's variable that enters with `shape`."""
         growth, trips = self._growth[merge], self._loop_of_merge[merge].trips
         if growth is None or shape is None or len(growth) != len(shape):
             return None
@@ -323,7 +323,7 @@ class GraphWalk:
         return tuple(OPEN if length < 0 or step < 0 else length + trips * step for length, step in pairs)
 
     def _left(self, op: int, inside: Known) -> Known:
-        """What comes out of a loop."""
+        """The output of an Exit: the loop's variable after its last trip."""
         merge = self._merge_of_exit(op)
         if merge is None:
             return replace(inside, value=None)
@@ -342,7 +342,7 @@ class GraphWalk:
         return replace(inside, value=np.array(number, dtype=dtype))
 
     def _count(self, loop: Loop) -> None:
-        """Find the loop's trips, once a walk: of its condition, a person, or one."""
+        """Set the loop's trips, once a walk: from its condition, from a person, or one."""
         if loop.frame in self._counted:
             return
         self._counted.add(loop.frame)
@@ -357,7 +357,7 @@ class GraphWalk:
             loop.source = "assumed"
 
     def _merge_of_exit(self, op: int) -> int | None:
-        """The loop's variable that an Exit hands out."""
+        """The Merge of the loop's variable that an Exit outputs."""
         source = self.evaluation.inputs[op][0][0]
         if self._nodes[source].op in SWITCHES and self.evaluation.inputs[source]:
             source = self.evaluation.inputs[source][0][0]
@@ -368,7 +368,7 @@ class GraphWalk:
         return inputs[0] if inputs else None
 
     def _after(self, merge: int) -> Known | None:
-        """What a loop's variable is after the body, where that has been evaluated."""
+        """A loop's variable after the body, None where that has not been evaluated."""
         for text in self._nodes[merge].input:
             source = self._index_of_name[text.lstrip("^").partition(":")[0]]
             if self._nodes[source].op in NEXTS and self.evaluation.outputs[source]:
@@ -376,9 +376,9 @@ class GraphWalk:
         return None
 
     def _fill_lists(self) -> None:
-        """What is learned of a list's elements where they are put in holds wherever the list goes.
+        """Spread the properties of a list's elements, known where they are added, to all ops that pass the list on.
 
-        A list to which a body adds elements holds, inside the body too, those of all trips in the end.
+        A list to which a loop's body adds elements counts, inside the body too, with those of all trips.
         """
         outputs = self.evaluation.outputs
         for merge, loop in self._loop_of_merge.items():
@@ -392,7 +392,7 @@ class GraphWalk:
             self._share_items(op)
 
     def _share_items(self, op: int) -> None:
-        """Let an op that hands a list on and the one that gives it the list know the same of its elements."""
+        """Equalize the properties of a list's elements at an op that passes the list on and at its producer."""
         inputs = self.evaluation.inputs[op]
         if not inputs or not self.evaluation.outputs[op] or self.evaluation.outputs[op][0].number != VARIANT:
             return
@@ -400,16 +400,16 @@ class GraphWalk:
         given = self.evaluation.outputs[source]
         if not 0 <= position < len(given) or given[position].items is None:
             return
-        for index, own in enumerate(self.evaluation.outputs[op]):
-            theirs = given[position].items
-            if own.items is None or theirs is None or own.number != VARIANT or own.items.number != theirs.number:
+        for index, taken in enumerate(self.evaluation.outputs[op]):
+            items = given[position].items
+            if taken.items is None or items is None or taken.number != VARIANT or taken.items.number != items.number:
                 continue
-            shape = agreed(own.items.shape, theirs.shape)
-            self.evaluation.outputs[op][index] = replace(own, items=replace(own.items, shape=shape))
-            given[position] = replace(given[position], items=replace(theirs, shape=agreed(theirs.shape, shape)))
+            shape = agreed(taken.items.shape, items.shape)
+            self.evaluation.outputs[op][index] = replace(taken, items=replace(taken.items, shape=shape))
+            given[position] = replace(given[position], items=replace(items, shape=agreed(items.shape, shape)))
 
     def _takers(self, merge: int, loop: Loop) -> list[int]:
-        """The ops of the loop's body that hand the list on, from the variable to the next trip."""
+        """The ops of the loop's body that pass the list on, from the variable to the next trip."""
         found = {merge}
         for text in self._nodes[merge].input:
             op = self._index_of_name[text.lstrip("^").partition(":")[0]]
@@ -422,7 +422,7 @@ class GraphWalk:
 
 
 def _grown(before: Items, after: Items, trips: int) -> Items:
-    """A list that is `before` when a trip begins and `after` when it ends, when all trips have been made."""
+    """The elements after all trips of a list that has `before` at the start of a trip and `after` at its end."""
     shape = after.shape if before.shape is None or not is_known(before.shape) else before.shape
     count = before.count
     if before.count >= 0 and after.count >= 0:

@@ -1,8 +1,8 @@
 """Operations of convolutions: each element of a result takes a multiply-add for each weight of its filter.
 
-What padding adds counts as if it were there, as TensorFlow's estimator counts. A filter of fewer input channels than
-its input has is a grouped convolution: an element of its result takes the weights of its own group alone. The gradient
-by the input or by the filter takes as many operations as the convolution itself.
+Padded elements count as real ones, as in TensorFlow's estimator. If a filter has fewer input channels than its input,
+the convolution is grouped: an element of its result takes the weights of its own group alone. The gradient by the input
+or by the filter takes as many operations as the convolution itself.
 """
 
 from engine.costs.operations.execution import Count, Execution, MisfitError, Shape, require, size
@@ -19,7 +19,7 @@ QUANTIZED_CONVOLUTIONS = (
     *("WithBiasAndReluAndRequantize", "WithBiasAndRequantize", "WithBiasSignedSumAndReluAndRequantize"),
     *("WithBiasSumAndRelu", "WithBiasSumAndReluAndRequantize"),
 )
-"""what is done in the same op after a quantised convolution"""
+"""ends of op types: further work in the same op after a quantised convolution"""
 QUANTIZED_DEPTHWISE = ("", "WithBias", "WithBiasAndRelu", "WithBiasAndReluAndRequantize")
 
 
@@ -33,7 +33,7 @@ def channel_axis(execution: Execution, rank: int) -> int:
 
 
 def of_convolution(execution: Execution, image: Shape | None, weights: Shape, result: Shape) -> int:
-    """A filter `[..., channels of a group, channels of the result]`; `image` is what it goes over, where known."""
+    """The count for a filter `[..., channels of a group, channels of the result]` over `image`, None where unknown."""
     axis = channel_axis(execution, len(result))
     require(len(weights) >= 3 and len(result) >= len(weights) and result[axis] == weights[-1])
     if image is not None:
@@ -45,7 +45,7 @@ def of_convolution(execution: Execution, image: Shape | None, weights: Shape, re
 
 
 def of_depthwise(execution: Execution, image: Shape | None, weights: Shape, result: Shape) -> int:
-    """A filter `[height, width, channels, multiplier]`: each channel has filters of its own."""
+    """The count for a filter `[height, width, channels, multiplier]`: each channel has filters of its own."""
     axis = channel_axis(execution, len(result))
     require(len(result) == len(weights) == 4 and result[axis] == weights[2] * weights[3])
     require(image is None or (len(image) == 4 and image[axis] == weights[2]))
@@ -53,7 +53,7 @@ def of_depthwise(execution: Execution, image: Shape | None, weights: Shape, resu
 
 
 def convolution(position_of_filter: int = 1) -> Count:
-    """Count of a convolution that takes its filter as that input, behind what else it does to its image before."""
+    """Count of a convolution whose filter is input `position_of_filter`; inputs between prepare its image."""
 
     def count(execution: Execution) -> int:
         image = execution.inputs[0] if position_of_filter == 1 and execution.inputs else None
@@ -63,12 +63,12 @@ def convolution(position_of_filter: int = 1) -> Count:
 
 
 def input_gradient(execution: Execution) -> int:
-    """By the input: takes the input's sizes (or the input), the filter, the gradient of the result."""
+    """The gradient by the input: takes the input's sizes (or the input), the filter, the gradient of the result."""
     return of_convolution(execution, _given(execution), execution.input(1), execution.input(2))
 
 
 def filter_gradient(execution: Execution) -> int:
-    """By the filter: takes the input, the filter's sizes (or the filter), the gradient of the result."""
+    """The gradient by the filter: takes the input, the filter's sizes (or the filter), the gradient of the result."""
     return of_convolution(execution, execution.input(0), execution.output(), execution.input(2))
 
 
@@ -78,17 +78,17 @@ def depthwise(execution: Execution) -> int:
 
 
 def depthwise_input_gradient(execution: Execution) -> int:
-    """By the input."""
+    """The gradient of a depthwise convolution by the input."""
     return of_depthwise(execution, _given(execution), execution.input(1), execution.input(2))
 
 
 def depthwise_filter_gradient(execution: Execution) -> int:
-    """By the filter."""
+    """The gradient of a depthwise convolution by the filter."""
     return of_depthwise(execution, execution.input(0), execution.output(), execution.input(2))
 
 
 def numbered_convolution(field: int, default: int | None) -> Count:
-    """Count of a convolution whose attribute says which axis of the filter has the result's channels."""
+    """Count of a convolution whose attribute gives the axis of the result's channels in the filter."""
 
     def count(execution: Execution) -> int:
         weights, result = execution.input(1), execution.output()
@@ -114,7 +114,7 @@ def number_in(message: bytes, number: int, default: int | None) -> int:
 
 
 def _given(execution: Execution) -> Shape | None:
-    """The shape of the input whose gradient it is."""
+    """The shape of the input whose gradient the op computes."""
     return execution.outputs[0] if execution.outputs else None
 
 

@@ -12,7 +12,7 @@ ELLIPSIS = "..."
 
 
 def einsum(execution: Execution) -> int:
-    """Of one or two operands."""
+    """Operations of an Einsum of one or two operands. Raises MisfitError."""
     operands, result = parts_of_equation(execution.content("equation").decode("latin-1"))
     require(len(operands) in (1, 2))
     lengths: dict[str, int] = {}
@@ -25,21 +25,21 @@ def einsum(execution: Execution) -> int:
 
 
 def parts_of_equation(equation: str) -> tuple[list[list[str]], list[str]]:
-    """The labels of each operand and of the result, an ellipsis among them as one. Raises MisfitError."""
+    """The labels of each operand and of the result; an ellipsis counts as one label. Raises MisfitError."""
     left, arrow, right = "".join(equation.split()).partition("->")
     require(arrow != "")
     return [_labels(operand) for operand in left.split(",")], _labels(right)
 
 
 def _labels(text: str) -> list[str]:
-    """Letters, and at most one ellipsis."""
+    """The labels in `text`: letters, and at most one ellipsis."""
     before, dots, after = text.partition(ELLIPSIS)
     require(all(label.isascii() and label.isalpha() for label in before + after))
     return [*before, *([dots] if dots else []), *after]
 
 
 def _add_lengths(lengths: dict[str, int], labels: Iterable[str], shape: Shape) -> Shape:
-    """Note the length of each label in one operand; the shape under its ellipsis."""
+    """Note the length of each label in one operand, and return the shape under its ellipsis."""
     labels = list(labels)
     covered = len(shape) - len(labels) + 1 if ELLIPSIS in labels else 0
     require(covered >= 0 and (ELLIPSIS in labels or len(labels) == len(shape)))

@@ -1,4 +1,4 @@
-"""One execution of an op: its attributes and the shapes of what it takes and gives, asked for without faith in them."""
+"""One execution of an op: untrusted attributes and shapes of inputs and outputs, each checked when it is read."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from engine.graphs.tensorflow.messages import Message
 Shape: TypeAlias = tuple[int, ...]
 """all lengths known, from 0"""
 FRACTION_BITS = 20
-"""of a logarithm in integers"""
+"""bits after the point of a logarithm in integers"""
 
 
 class MisfitError(Exception):
@@ -19,20 +19,20 @@ class MisfitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One execution of `node`. Every question raises MisfitError where there is no answer."""
+    """One execution of `node`. The methods that give a shape raise MisfitError where it is unknown or does not fit."""
 
     node: Message
     """NodeDef"""
     inputs: Sequence[Shape | None]
-    """of the data inputs, None where it is not known"""
+    """shapes of the data inputs, None for an unknown one"""
     outputs: Sequence[Shape | None]
 
     def input(self, position: int, rank: int | None = None) -> Shape:
-        """The shape of an input, which has that rank."""
+        """The shape of an input; with `rank` it must have that rank."""
         return _known(self.inputs, position, rank)
 
     def output(self, position: int = 0, rank: int | None = None) -> Shape:
-        """The shape of an output, which has that rank."""
+        """The shape of an output; with `rank` it must have that rank."""
         return _known(self.outputs, position, rank)
 
     def matrices(self, position: int) -> tuple[Shape, int, int]:
@@ -63,18 +63,18 @@ Count: TypeAlias = Callable[[Execution], int]
 
 
 def require(fits: bool) -> None:
-    """Raises MisfitError where something does not fit."""
+    """Raise MisfitError unless `fits`."""
     if not fits:
         raise MisfitError
 
 
 def size(shape: Shape) -> int:
-    """Number of elements."""
+    """The number of elements."""
     return math.prod(shape)
 
 
 def times_logarithm(count: int, length: int) -> int:
-    """`count` times the binary logarithm of `length`, rounded down; 0 where there is less than one step."""
+    """`count` times the binary logarithm of `length`, rounded down; 0 for a length below 2."""
     if length < 2:
         return 0
     steps: int = round(math.log2(length) * 2**FRACTION_BITS)
@@ -82,20 +82,20 @@ def times_logarithm(count: int, length: int) -> int:
 
 
 def broadcast(first: Shape, second: Shape) -> Shape:
-    """The shape to which both are broadcast."""
+    """The shape to which both shapes are broadcast."""
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     start = len(longer) - len(shorter)
     return longer[:start] + tuple(map(_common_length, longer[start:], shorter))
 
 
 def _common_length(first: int, second: int) -> int:
-    """The length to which both are broadcast."""
+    """The length to which both lengths are broadcast."""
     require(first == second or 1 in (first, second))
     return second if first == 1 else first
 
 
 def _known(shapes: Sequence[Shape | None], position: int, rank: int | None) -> Shape:
-    """The shape at `position`, which has that rank."""
+    """The shape at `position`, of that rank. Raises MisfitError."""
     shape = shapes[position] if position < len(shapes) else None
     if shape is None or rank not in (None, len(shape)):
         raise MisfitError

@@ -1,6 +1,6 @@
 """Operations of ops without products: a few for each element of one of their tensors.
 
-TensorFlow's estimator has figures of its own for these; ours stand in where it gives none.
+TensorFlow's estimator has its own figures for these; ours stand in where it gives none.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from math import prod
 from engine.costs.operations.execution import Count, Execution, require, size
 
 SOFTMAX, SOFTMAX_LOSS = 5, 8
-"""largest, difference, exponential, sum, quotient; and the loss with its gradient"""
+"""operations an element: largest, difference, exponential, sum, quotient; and the loss with its gradient"""
 TRAINED_NORM, FIXED_NORM, NORM_GRADIENT = 8, 2, 11
 """mean, variance, difference, product, scale and offset; with known moments a scale and an offset; both gradients"""
 LINEAR_RESIZE, CUBIC_RESIZE = 9, 40
@@ -19,12 +19,12 @@ BELL_CURVE, UNIFORM = 40, 25
 
 
 def each_of_output(operations: int = 1) -> Count:
-    """Count of so many operations for each element of the first output."""
+    """Count of `operations` for each element of the first output."""
     return lambda execution: operations * size(execution.output())
 
 
 def each_of_input(operations: int = 1, position: int = 0) -> Count:
-    """Count of so many operations for each element of an input."""
+    """Count of `operations` for each element of an input."""
     return lambda execution: operations * size(execution.input(position))
 
 
@@ -34,13 +34,13 @@ def nothing(_: Execution) -> int:
 
 
 def normalization(execution: Execution) -> int:
-    """Of a batch, in training or with known moments."""
+    """A batch normalization, in training or with known moments."""
     per_element = TRAINED_NORM if execution.flag("is_training", default=True) else FIXED_NORM
     return per_element * size(execution.input(0))
 
 
 def pooling(position: int | None) -> Count:
-    """Count of an operation for each element of each window; windows are those of the input, or of the output."""
+    """Count of an operation for each element of each window; a window for each element of the input or output."""
 
     def count(execution: Execution) -> int:
         windows = execution.output() if position is None else execution.input(position)
@@ -59,7 +59,7 @@ def local_response(execution: Execution) -> int:
 
 
 def gathered_rows(execution: Execution) -> int:
-    """Rows of the first input that indices name, added up."""
+    """The sum of the rows of the first input that the indices name."""
     data, indices = execution.input(0), execution.input(1, rank=1)
     require(len(data) >= 1)
     return size(indices) * size(data[1:])
@@ -73,18 +73,18 @@ def gathered_rows_gradient(execution: Execution) -> int:
 
 
 def suppression(execution: Execution) -> int:
-    """Each box beside each other one, at most."""
+    """A comparison of each box with each other box, at most."""
     return execution.input(0, rank=2)[0] ** 2
 
 
 def combined_suppression(execution: Execution) -> int:
-    """Each box beside each other one, of each class in each image, at most."""
+    """A comparison of each box with each other box, for each class in each image, at most."""
     batch, boxes, classes = execution.input(1, rank=3)
     return batch * classes * boxes**2
 
 
 def _family(prefixes: Sequence[str], suffixes: Sequence[str] = ("",)) -> list[str]:
-    """Op types by beginning and end."""
+    """All op types of these prefixes and suffixes."""
     return [f"{prefix}{suffix}" for prefix in prefixes for suffix in suffixes]
 
 

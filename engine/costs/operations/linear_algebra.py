@@ -10,7 +10,7 @@ from engine.costs.operations.execution import Count, Execution, Shape, broadcast
 
 
 def of_square(leading: Callable[[int], int]) -> Count:
-    """Count of what is done to square matrices, by the operations for one of n rows."""
+    """Count for a batch of square matrices; `leading` gives the operations for one matrix of n rows."""
 
     def count(execution: Execution) -> int:
         batch, rows, columns = execution.matrices(0)
@@ -26,7 +26,7 @@ def cholesky(rows: int) -> int:
 
 
 def lower_upper(rows: int) -> int:
-    """G 3.2.6: 2 n³ / 3, which a determinant takes, too."""
+    """G 3.2.6: 2 n³ / 3, also for a determinant."""
     return 2 * rows**3 // 3
 
 
@@ -64,9 +64,9 @@ def multiply_tridiagonal(execution: Execution) -> int:
 
 
 def least_squares(execution: Execution) -> int:
-    """Of m × n, m the longer: m n² + n³ / 3 by normal equations (G 5.3.2), 2 n² (m - n / 3) by reflections (G 5.3.3).
+    """For m × n, m ≥ n: m n² + n³ / 3 by normal equations (G 5.3.2), 2 n² (m - n / 3) by reflections (G 5.3.3).
 
-    And 4 m n for each right side, either way.
+    Both add 4 m n for each right side.
     """
     batch, rows, columns = execution.matrices(0)
     _, other_rows, sides = execution.matrices(1)
@@ -118,7 +118,7 @@ def _solved(execution: Execution) -> tuple[Shape, int, int]:
 
 
 def _reflections(longer: int, shorter: int) -> int:
-    """G 5.2.2: what it takes to make a matrix triangular."""
+    """G 5.2.2: the operations to make a matrix triangular."""
     return 2 * shorter**2 * longer - 2 * shorter**3 // 3
 
 

@@ -12,11 +12,11 @@ QUANTIZED_PRODUCTS = (
     *("", "WithBias", "WithBiasAndDequantize", "WithBiasAndRelu", "WithBiasAndReluAndRequantize"),
     "WithBiasAndRequantize",
 )
-"""what is done in the same op after a quantised product"""
+"""ends of op types: further work in the same op after a quantised product"""
 
 
 def product(flip_left: str, flip_right: str) -> Count:
-    """Count of products of batches of matrices, with the attributes that say which side is transposed."""
+    """Count of products of batches of matrices; the two attributes give whether a side is transposed."""
 
     def count(execution: Execution) -> int:
         left_batch, rows, inner = _flipped(execution.matrices(0), execution.flag(flip_left))
@@ -28,14 +28,14 @@ def product(flip_left: str, flip_right: str) -> Count:
 
 
 def sparse_product(execution: Execution) -> int:
-    """A sparse matrix as indices, values and shape, with a dense one: a multiply-add a value and column."""
+    """A sparse matrix (indices, values, shape) times a dense one: a multiply-add for each value and column."""
     (values,) = execution.input(1, rank=1)
     _, rows, columns = execution.matrices(3)
     return 2 * values * (rows if execution.flag("adjoint_b") else columns)
 
 
 def numbered_product(execution: Execution) -> int:
-    """A product whose attribute says which axes are contracted."""
+    """A product whose attribute names the contracted axes."""
     left, right = execution.input(0), execution.input(1)
     message = execution.content("dimension_numbers")
     contracted = _lengths(left, numbers_in(message, LEFT_CONTRACTED))
@@ -59,7 +59,7 @@ def numbers_in(message: bytes, number: int) -> list[int]:
 
 
 def _flipped(matrices: tuple[Shape, int, int], flip: bool) -> tuple[Shape, int, int]:
-    """Batch, rows, columns; transposed where asked."""
+    """Batch, rows, columns; transposed with `flip`."""
     batch, rows, columns = matrices
     return (batch, columns, rows) if flip else matrices
 

@@ -1,14 +1,14 @@
-"""Operations of recurrent layers and cells that are one op: the products with their weights, each a multiply-add.
+"""Operations of recurrent layers and cells that are one op: a multiply-add for each use of a weight.
 
-A weight is used once for each time step and row of a batch. What the gates do element by element is left out, as it is
-where the same layer is written as products. The gradient of a layer takes two products for each of the layer's: one
-for what comes in and one for the weights.
+A weight is used once for each time step and row of a batch. The elementwise work of the gates is left out, as it is
+where the same layer is written as products. The gradient of a layer takes two products for each of the layer's: one by
+the input and one by the weights.
 """
 
 from engine.costs.operations.execution import Count, Execution, require, size
 
 GATES = {b"lstm": 4, b"gru": 3, b"rnn_relu": 1, b"rnn_tanh": 1}
-"""by the attribute `rnn_mode`: how many products with the input and with the state a cell has"""
+"""`rnn_mode` → number of a cell's products with the input, and with the state"""
 CELL_GRADIENT = 22
 """operations of an LSTM cell's gradient for each unit: five derivatives of gates and the state, no product"""
 
@@ -61,12 +61,12 @@ def long_cell(execution: Execution) -> int:
 
 
 def long_cell_gradient(execution: Execution) -> int:
-    """By the gates and the state: the products with the weights are ops of their own."""
+    """The gradient by the gates and the state; the products with the weights are separate ops."""
     return CELL_GRADIENT * size(execution.input(1, rank=2))
 
 
 def gated_cell(execution: Execution) -> int:
-    """One time step of a GRU; its gradient by what comes in takes as many (that by the weights is ops of its own)."""
+    """One time step of a GRU; its gradient by the input takes as many (the one by the weights is separate ops)."""
     batch, features = execution.input(0, rank=2)
     _, units = execution.input(1, rank=2)
     gates, candidate = execution.input(2, rank=2), execution.input(3, rank=2)
@@ -83,4 +83,4 @@ COUNTS: dict[str, Count] = {
     **dict.fromkeys(("GRUBlockCell", "GRUBlockCellGrad"), gated_cell),
 }
 LIGHT_COUNTS: dict[str, Count] = {"LSTMBlockCellGrad": long_cell_gradient}
-"""what has no product"""
+"""counts without products"""

@@ -1,4 +1,4 @@
-"""Which bytes an op reads and writes, where that is not simply all of its inputs and outputs."""
+"""The bytes that an op reads and writes, where these are not simply all of its inputs and outputs."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -16,29 +16,29 @@ def everything(_: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> i
 
 
 def nothing(_: Execution, _inputs: Sequence[int], _outputs: Sequence[int]) -> int:
-    """What is given is a view of what is taken, or nothing but its shape."""
+    """No bytes: the output is a view of the input, or only its shape."""
     return 0
 
 
 def gathered(_: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> int:
-    """Of the first input only as much is read as is given; of the others, all."""
+    """The first input is read only as far as it is output; the others are read whole."""
     return sum(inputs[1:]) + 2 * sum(outputs)
 
 
 def scattered(_: Execution, inputs: Sequence[int], _outputs: Sequence[int]) -> int:
-    """As much of a variable is read and written as there is to change it by, which is the last input."""
+    """As much of a variable is read and written as the last input, its change, holds."""
     return sum(inputs[1:]) + 2 * sum(inputs[2:3])
 
 
 def summed_rows(execution: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> int:
-    """Of the first input the rows that the second one names are read. Raises MisfitError."""
+    """Only the rows of the first input that the second one names are read. Raises MisfitError."""
     data, (rows,) = execution.input(0), execution.input(1, rank=1)
     held = data[0] if data else 0
     return (inputs[0] * rows // held if held else 0) + sum(inputs[1:]) + sum(outputs)
 
 
 def copied_list(_: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> int:
-    """Elements of a list, whose own bytes nobody knows, are read and written."""
+    """The elements of a list, of unknown bytes, are read and written: twice the known side."""
     return 2 * (sum(inputs[:1]) + sum(outputs[:1]))
 
 

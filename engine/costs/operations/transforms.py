@@ -11,7 +11,7 @@ COMPLEX_STEP = 5
 
 
 def fourier(axes: int) -> Count:
-    """Count of complex transforms over the last `axes` axes; over all of them for 0, where an input says which."""
+    """Count of complex transforms over the last `axes` axes; for 0, where an input names the axes, over all axes."""
 
     def count(execution: Execution) -> int:
         return _transforms(execution.output(), axes)
@@ -20,7 +20,7 @@ def fourier(axes: int) -> Count:
 
 
 def real_fourier(axes: int, inverse: bool) -> Count:
-    """Count of transforms of real numbers: those are the result of an inverse one, or belong to the input."""
+    """Count of transforms from real numbers, or back to them if `inverse`."""
 
     def count(execution: Execution) -> int:
         spectrum = execution.input(0) if inverse else execution.output()
@@ -44,7 +44,7 @@ def sort(execution: Execution) -> int:
 
 
 def _transforms(shape: Shape, axes: int) -> int:
-    """Of all rows, planes or volumes in a tensor of complex numbers."""
+    """Operations for all rows, planes or volumes in a tensor of complex numbers."""
     require(len(shape) >= max(axes, 1))
     return times_logarithm(COMPLEX_STEP * size(shape), size(shape[-axes:]))
 

@@ -341,7 +341,7 @@ REFUSED: Mapping[str, tuple[str, ReadingOptions, str]] = {
     "a size that does not depend on data": (
         WHERE,
         ReadingOptions(sizes={"cast": 3}),
-        "SettingsError: cast: the graph has no such op whose length depends on data; allowed: where",
+        "SettingsError: cast: the graph has no op of this name whose length depends on data; allowed: where",
     ),
 }
 
