@@ -1,6 +1,6 @@
-"""The first step of grouping: which ops must share a device, whatever a placer would like.
+"""The first step of grouping: find the ops that must share a device.
 
-Labels (`loc:@x`), the pairs that the format itself ties (`ComputationGraph.must_colocate`), nothing else.
+They are tied by labels (`loc:@x`) or by the format itself (`ComputationGraph.must_colocate`), by nothing else.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ class DisjointSets:
         self._parent = list(range(count))
 
     def find(self, number: int) -> int:
-        """The root of the set that `number` is in."""
+        """The root of the set that holds `number`."""
         parent = self._parent
         while parent[number] != number:
             parent[number] = parent[parent[number]]
@@ -55,7 +55,7 @@ def colocation_classes(graph: ComputationGraph) -> NDArray[np.int32]:
 
 
 def devices_of_classes(graph: ComputationGraph, class_of_op: NDArray[np.int32]) -> list[DeviceString]:
-    """[classes] the device that the file fixes for each class: what its ops' device strings say together.
+    """[classes] the device that the file fixes for each class, joined from its ops' device strings.
 
     Raises GraphError where two ops of a class are fixed to different devices.
     """

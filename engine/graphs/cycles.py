@@ -1,4 +1,4 @@
-"""Finding a cycle, so that an error can name it."""
+"""Finds a cycle, so that an error can name it."""
 
 from engine.graphs.ordering import Pairs, strong_components
 

@@ -17,7 +17,7 @@ _PARTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DeviceString:
-    """What a device string says; an empty part says nothing (any device will do)."""
+    """The parts of a device string; an empty part allows any device."""
 
     job: str = ""
     replica: str = ""
@@ -27,11 +27,11 @@ class DeviceString:
     index: str = ""
 
     def agrees_with(self, other: "DeviceString") -> bool:
-        """Whether one device can be what both say."""
+        """Whether one device can fit both strings."""
         return all(one == two or not one or not two for one, two in self._beside(other))
 
     def joined_with(self, other: "DeviceString") -> "DeviceString":
-        """What both say; they agree."""
+        """The parts of both, which must agree."""
         return DeviceString(*(one or two for one, two in self._beside(other)))
 
     def _beside(self, other: "DeviceString") -> Iterator[tuple[str, str]]:
@@ -39,7 +39,7 @@ class DeviceString:
 
 
 def parse_device_string(text: str, op_name: str) -> DeviceString:
-    """The parts of `text`, which op `op_name` bears; empty text says nothing. Raises GraphError."""
+    """The parts of `text`, the device of op `op_name`; empty text allows any device. Raises GraphError."""
     parts: dict[str, str] = {}
     position = 0
     while position < len(text):

@@ -12,15 +12,15 @@ CONTROL = -1
 
 
 def no_pairs() -> NDArray[np.int32]:
-    """[0, 2]"""
+    """An empty array of pairs, [0, 2]."""
     return np.empty((0, 2), dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class ComputationGraph:
-    """Ops in the order of the file, and the edges between them; acyclic, since loops keep their back edges apart.
+    """Ops in the order of the file, and the edges between them; acyclic, since `back_edges` holds those of loops.
 
-    Arrays are read-only. An op is known by its index; `op_names` are unique and untrusted text.
+    Arrays are read-only. An index names an op; `op_names` are unique and untrusted text.
     """
 
     name: str
@@ -33,7 +33,7 @@ class ComputationGraph:
     edge_target: NDArray[np.int32]
     """[edges] consumer"""
     edge_output: NDArray[np.int32]
-    """[edges] which output of the producer, or `CONTROL`"""
+    """[edges] index of the producer's output, or `CONTROL`"""
     devices: tuple[str, ...]
     """[ops] the device string that the file fixes, or empty; empty for the `moved_ops`"""
     colocation: tuple[tuple[str, ...], ...]
@@ -44,9 +44,9 @@ class ComputationGraph:
     """[pairs, 2] ops that the format itself keeps on one device beside the labels: the two ends of a ref or resource
     edge, the ops of a while loop's frame; each pair once, in no particular direction"""
     cpu_reason: tuple[str, ...] = ()
-    """[ops] why no GPU can run the op, as the end of a sentence; empty where one can, or where that is not known"""
+    """[ops] why no GPU can run the op, as the end of a sentence; empty where one can, or where this is unknown"""
     moved_ops: int = 0
-    """how many ops the file fixes to another device than the resource that they use, to which TensorFlow moves them"""
+    """number of ops fixed by the file to another device than the resource that they use; TensorFlow moves them to it"""
 
     def __post_init__(self) -> None:
         ops = len(self.op_names)

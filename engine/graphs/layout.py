@@ -1,8 +1,8 @@
-"""Where each group stands in the drawing: layers from the top to the bottom, edges downwards, the same every time.
+"""Place each group in the drawing: layers from top to bottom, edges downwards, the same result every time.
 
 Layers are longest paths; the order within a layer is by barycentres, swept down and up; the coordinates bring every
-group as near to its neighbours as the order and the space between the groups allow. No dummy nodes stand for long
-edges: they would cost more than they give once an edge spans half of the layers, as in a training graph.
+group as near to its neighbours as the order and the space between the groups allow. There are no dummy nodes for long
+edges: they cost too much where edges span half of the layers, as in a training graph.
 
 Source: K. Sugiyama, S. Tagawa, M. Toda, Methods for visual understanding of hierarchical system structures, IEEE
 Trans. SMC 11(2), 1981.
@@ -21,15 +21,15 @@ from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.ordering import levels
 
 NODE_WIDTH, NODE_HEIGHT = 120, 36
-"""pixels that a group takes"""
+"""size of a group in pixels"""
 COLUMN, ROW, LAYER = 144.0, 60.0, 96.0
 """pixels from centre to centre: of neighbours in a row, of two rows of one layer, of two layers"""
 MARGIN = 40.0
 NARROWEST_ROW = 12
-"""a layer of more groups than this, and than the square root of all groups and a half, is broken into several rows"""
+"""a layer with more groups than this, and than 1.5 times the square root of all groups, is broken into several rows"""
 ORDER_SWEEPS, PLACE_SWEEPS = 8, 6
 GROUPS_FOR_ALL_SWEEPS = 10_000
-"""a larger graph, which nobody sees whole, gets half of the sweeps"""
+"""a larger graph, which no screen shows whole, gets half of the sweeps"""
 
 
 Neighbours: TypeAlias = list[list[tuple[int, float]]]
@@ -53,7 +53,7 @@ class Layout:
 
 
 def layout(grouping: Grouping) -> Layout:
-    """Lay out the group graph; feedback edges, which run upwards, have no say."""
+    """Lay out the group graph; feedback edges, which run upwards, have no influence."""
     drawing = _Drawing(grouping)
     sweeps = 1 if grouping.group_count <= GROUPS_FOR_ALL_SWEEPS else 2
     drawing.order(ORDER_SWEEPS // sweeps)
@@ -111,14 +111,14 @@ class _Drawing:
         return Layout(x, y, round(width, 1), height)
 
     def _barycentre(self, group: int, neighbours: Sequence[tuple[int, float]]) -> float:
-        """The mean x of `neighbours` by their shares; where there are none, the group's own."""
+        """The mean x of `neighbours` weighted by their shares; without neighbours the group's own x."""
         if not neighbours:
             return self._x[group]
         x = self._x
         return sum([x[other] * share for other, share in neighbours])
 
     def _length(self) -> float:
-        """How far the groups stand beside those above and below them, all together."""
+        """The sum of the groups' horizontal distances from the barycentres of their neighbours."""
         x = self._x
         return sum(abs(x[group] - self._barycentre(group, both)) for group, both in enumerate(self._both))
 
@@ -147,7 +147,7 @@ class _Drawing:
 
 
 def _neighbours(grouping: Grouping) -> tuple[Neighbours, Neighbours]:
-    """The groups above and below each group, with weights: the more bytes an edge carries, the more it counts."""
+    """The groups above and below each group, with weights that grow with the edge's bytes."""
     above: Neighbours = [[] for _ in range(grouping.group_count)]
     below: Neighbours = [[] for _ in range(grouping.group_count)]
     edges = zip(grouping.edge_source.tolist(), grouping.edge_target.tolist(), grouping.edge_bytes.tolist(), strict=True)
@@ -168,10 +168,10 @@ def _shares(weighted: Neighbours) -> Neighbours:
 
 
 def _layers(grouping: Grouping, above: Neighbours, below: Neighbours) -> list[int]:
-    """[groups] the layer of each group: longest path, but a group that gives more than it takes stands further down.
+    """[groups] the layer of each group: longest path, but a group that outputs more than it takes stands further down.
 
-    So a variable is right above the op that reads it, also where all variables take some constant from the top. The
-    weights in `above` and `below` are those of the edges.
+    So a variable is right above the op that reads it, even if it takes a constant from the top. The weights in `above`
+    and `below` are those of the edges.
     """
     pairs = np.stack([grouping.edge_source, grouping.edge_target], axis=1)
     layer = [int(level) for level in levels(pairs, grouping.group_count)]
@@ -183,7 +183,7 @@ def _layers(grouping: Grouping, above: Neighbours, below: Neighbours) -> list[in
 
 
 def _components(grouping: Grouping) -> list[int]:
-    """[groups] the connected part of the graph that each group is in, by its first group."""
+    """[groups] the connected component of each group, named by its first group."""
     sets = DisjointSets(grouping.group_count)
     for source, target in zip(grouping.edge_source.tolist(), grouping.edge_target.tolist(), strict=True):
         sets.unite(source, target)
@@ -193,10 +193,10 @@ def _components(grouping: Grouping) -> list[int]:
 def _apart(wishes: Sequence[float], space: float) -> list[float]:
     """The places nearest to `wishes` (least squares) that keep their order and at least `space` between neighbours.
 
-    Pools adjacent violators: what would stand too close forms a block around the mean of its wishes.
+    Pools adjacent violators: places too close together form a block around the mean of their wishes.
     """
     blocks: list[tuple[float, int]] = []
-    """(sum of what its members wish for the block's first place, number of members)"""
+    """(sum of its members' wishes for the block's first place, number of members)"""
     for index, wish in enumerate(wishes):
         total, count = wish - index * space, 1
         while blocks and blocks[-1][0] / blocks[-1][1] >= total / count:

@@ -1,4 +1,4 @@
-"""Orders of directed graphs: levels, strong components, and the order in which the classes of ops are seen.
+"""Orders of directed graphs: levels, strong components, and positions of the classes of ops.
 
 Nothing here depends on the order of the file, and nothing recurses.
 """
@@ -16,7 +16,7 @@ Pairs: TypeAlias = NDArray[np.integer]
 
 
 def distinct(pairs: Pairs) -> Pairs:
-    """`pairs` without loops, each once, sorted."""
+    """`pairs` without self-loops, each once, sorted."""
     return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0) if len(pairs) else pairs
 
 
@@ -29,7 +29,7 @@ def adjacency(sources: NDArray[np.integer], targets: NDArray[np.integer], count:
 
 
 def levels(pairs: Pairs, count: int) -> NDArray[np.int64]:
-    """[nodes] edges on the longest path to each node of an acyclic graph with `count` nodes."""
+    """[nodes] length in edges of the longest path to each node of an acyclic graph with `count` nodes."""
     successors = adjacency(pairs[:, 0], pairs[:, 1], count)
     waits_for = np.bincount(pairs[:, 1], minlength=count).tolist()
     level = [0] * count
@@ -46,9 +46,9 @@ def levels(pairs: Pairs, count: int) -> NDArray[np.int64]:
 
 
 def rank_of_ops(graph: ComputationGraph) -> NDArray[np.int64]:
-    """[ops] the place of each op in the order that runs everything as late as it may: topological, and by name.
+    """[ops] the place of each op in a topological order that runs each op as late as possible, ties by name.
 
-    As late, so that a variable stands right before its first use and not with all others at the start.
+    So a variable stands right before its first use and not with all others at the start.
     """
     to_the_end = levels(np.stack([graph.edge_target, graph.edge_source], axis=1), graph.op_count)
     order = sorted(range(graph.op_count), key=lambda op: (-to_the_end[op], graph.op_names[op]))
@@ -65,7 +65,7 @@ def strong_components(pairs: Pairs, count: int) -> NDArray[np.int32]:
     unseen_successors = [iter(successors) for successors in adjacency(pairs[:, 0], pairs[:, 1], count)]
     found = [-1] * count
     lowest = [0] * count
-    """the earliest found node without a component that is known to be reachable"""
+    """the earliest found node that is reachable, as far as known, and has no component yet"""
     component = [-1] * count
     without_component: list[int] = []
     clock = 0
@@ -93,7 +93,7 @@ def strong_components(pairs: Pairs, count: int) -> NDArray[np.int32]:
 
 
 def _close_component(head: int, without_component: list[int], component: list[int]) -> None:
-    """Everything found since `head` is one component with it."""
+    """Make `head` and all nodes found since into one component."""
     while component[head] < 0:
         component[without_component.pop()] = head
 
@@ -101,15 +101,15 @@ def _close_component(head: int, without_component: list[int], component: list[in
 def positions_of_classes(
     graph: ComputationGraph, class_of_op: NDArray[np.int32], rank: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """[classes] the position of each class in one order of all: as early as its earliest op may be; `rank` [ops].
+    """[classes] the position of each class in one order of all, as early as its first op by `rank` [ops] allows.
 
     A variable's class is at both ends of the step: it is read at the start and updated at the end. So classes form
-    cycles. Within a cycle (a strong component) an edge that runs from a class with a later first op to one with an
-    earlier first op is left out of account: it leads into an update. Without such edges the graph is acyclic and has
-    an order. Whatever edge runs against the positions is a feedback edge.
+    cycles. Within a cycle (a strong component) an edge from a class with a later first op to one with an earlier first
+    op is ignored: it leads into an update. Without such edges the graph is acyclic and has an order. An edge against
+    the positions is a feedback edge.
 
-    The order goes by the ops, not by levels of the classes: what waits for the updates alone (a training op) is at the
-    end, where it runs, not right behind the variables, where it would keep them from their forward ops.
+    The order goes by the ops, not by levels of the classes: an op that waits for the updates alone (a training op) is
+    at the end, where it runs, not right after the variables, where it would separate them from their forward ops.
     """
     count = int(class_of_op.max()) + 1
     earliest = np.full(count, graph.op_count, dtype=np.int64)
@@ -122,7 +122,7 @@ def positions_of_classes(
 
 
 def _earliest_first(pairs: Pairs, key: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[nodes] the place of each node in a topological order; of the nodes that may come next, that of the least key."""
+    """[nodes] the place of each node in a topological order that takes the least key among the ready nodes next."""
     count = len(key)
     successors = adjacency(pairs[:, 0], pairs[:, 1], count)
     waits_for = np.bincount(pairs[:, 1], minlength=count).tolist()

@@ -1,4 +1,4 @@
-"""Where a graph comes from: the file's format, how it was asked to be read, and what had to be done to it."""
+"""The origin of a graph: the file's format, the options of its reading, and the changes made to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,27 +12,27 @@ TRIPS_FROM: Mapping[str, str] = {
     "at most": "at most; it may end earlier",
     "assumed": "unknown, so one counts",
 }
-"""where a loop's trips come from, and the words for people: numbers in the file; the known length of a list or tensor;
-a person; a bound that the loop may leave earlier; nowhere, so that one trip is counted"""
+"""source of a loop's trips → words for people; the sources: numbers in the file; the known length of a list or tensor;
+a person; an upper bound; none, so that one trip counts"""
 OPEN_TRIPS = ("given", "at most", "assumed")
-"""of these, where a person may say another number"""
+"""the sources for which a person may give another number"""
 SIZES_FROM: Mapping[str, str] = {
     "unknown": "unknown",
     "bound": "the largest possible",
     "given": "given",
 }
-"""where a size comes from that depends on data, and the words for people: nowhere; its bound; a person"""
+"""source of a size that depends on data → words for people; the sources: none; its bound; a person"""
 
 NO_VARIABLES = (
     "the upload has no files of variables (variables/variables.index and those beside it), so that a placed GraphDef "
     "can be written, but no placed SavedModel"
 )
-"""why, where `variables_stored` is false"""
+"""the reason where `variables_stored` is false"""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a graph's file says beside its ops; empty where that is unknown, as for graphs that nobody uploaded."""
+    """Data on a graph's file other than its ops; empty where unknown, as for graphs that nobody uploaded."""
 
     format: str = ""
     """the file's suffix"""
@@ -41,23 +41,23 @@ class Origin:
     feeds: tuple[str, ...] = ()
     """names of the ops that take a step's inputs, where the file names them"""
     fetches: tuple[str, ...] = ()
-    """names of the ops that a step is run for, where the file names them"""
+    """names of the ops whose outputs a step fetches, where the file names them"""
     signatures: tuple[str, ...] = ()
-    """that the file offers"""
+    """names of the signatures in the file"""
     notes: tuple[str, ...] = ()
-    """a sentence each, for people: what had to be done to the file"""
+    """sentences for people on the changes made to the file"""
     loops: tuple[Mapping[str, Json], ...] | None = None
-    """a row a while loop: `name`; `trips`; `source` of that number, one of `TRIPS_FROM`; `ops` of its body; None where
-    nobody has looked"""
+    """a row a while loop: `name`; `trips`; `source` of that number, one of `TRIPS_FROM`; `ops`, their number in its
+    body; None where loops were not looked for"""
     branches: tuple[Mapping[str, Json], ...] | None = None
-    """a row a condition: `name`; `taken`, the side that counts (`then`, `else`, `case 2`); `ops` of all sides;
-    `ops_not_taken`; None where nobody has looked"""
+    """a row a condition: `name`; `taken`, the side that counts (`then`, `else`, `case 2`); `ops`, their number on all
+    sides; `ops_not_taken`; None where conditions were not looked for"""
     sizes: tuple[Mapping[str, Json], ...] | None = None
-    """a row an op whose output's length depends on data: `name`; `type`; `length` that is counted; `source`, one
-    of `SIZES_FROM`: where it is `unknown`, `length` is null; None where nobody has looked"""
+    """a row an op whose output's length depends on data: `name`; `type`; `length` that counts; `source`, one of
+    `SIZES_FROM`: where it is `unknown`, `length` is null; None where such ops were not looked for"""
     batch_helps: tuple[int, ...] = ()
-    """where the file leaves the batch size open: how many of the ops without a known cost a batch size makes known, and
-    of how many"""
+    """where the file leaves the batch size open: number of ops whose unknown cost a batch size makes known, and number
+    of all ops of unknown cost; else empty"""
     variables_stored: bool | None = None
     """whether the upload has the files of variables that a placed SavedModel needs, or needs none; None where it is no
-    SavedModel, or nobody has looked"""
+    SavedModel, or was not checked"""

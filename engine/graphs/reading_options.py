@@ -1,4 +1,4 @@
-"""How a person wants a file to be read, where the file leaves it open."""
+"""Options for reading a graph's file, given by a person where the file leaves them open."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,21 +10,24 @@ from engine.events import Json
 MOST_DIMENSION = 2**31 - 1
 MOST_DIMENSIONS = 16
 MOST_TRIPS = 10**9
-"""of a loop"""
+"""trips of a loop"""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """Choices beside a graph's file. Checks itself; whether the file has what is named here, its reader checks."""
+    """A person's options for a graph's file. Checks its values; the file's reader checks that the names exist.
+
+    Raises SettingsError.
+    """
 
     signature: str = ""
-    """of a SavedModel; empty: `serving_default`, or the only one there is"""
+    """name of a SavedModel's signature; empty: `serving_default`, or the only one"""
     batch_size: int | None = None
-    """for each input's first dimension where it is unknown"""
+    """length of each input's first dimension where it is unknown"""
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """name of an input op → its whole shape"""
     trips: Mapping[str, int] = field(default_factory=dict)
-    """name of a loop → how often a step runs its body, where the file leaves it open"""
+    """name of a loop → trips of its body in a step, where the file leaves them open"""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """name of an op whose output's length depends on data → that length"""
 
@@ -51,7 +54,7 @@ class ReadingOptions:
                 raise SettingsError(f"the length {length}", where=shortened(name), allowed=allowed, field="sizes")
 
     def to_json(self) -> dict[str, Json]:
-        """For a database, or an order to a child process."""
+        """The options as JSON, for a database or a child process."""
         return {
             "signature": self.signature,
             "batch_size": self.batch_size,
@@ -62,7 +65,7 @@ class ReadingOptions:
 
     @staticmethod
     def from_json(stored: Mapping[str, Json]) -> "ReadingOptions":
-        """The inverse of `to_json`; not for what people write."""
+        """The inverse of `to_json`; not for JSON that people write."""
         shapes = cast(dict[str, list[int]], stored["input_shapes"])
         return ReadingOptions(
             cast(str, stored["signature"]),

@@ -1,1 +1,1 @@
-"""Ops in groups: co-located, merged, contracted; `grouping.py` is the front door."""
+"""Groups ops: co-location, joining, merging, contraction; callers use `grouping.py`."""

@@ -1,14 +1,14 @@
-"""The group graph while groups are being merged: acyclic at the start, and kept so by an order that is never given up.
+"""The group graph while groups are merged: acyclic at the start, and kept acyclic by an order of the groups.
 
-Every group has a position, and every edge leads from a lower position to a higher one: the positions are the proof that
-there is no cycle. So two groups may be merged only where their merged group has a position too. With u before v that is
+Every group has a position, and every edge leads from a lower to a higher position, which proves that there is no cycle.
+So two groups may be merged only where their merged group has a position too. With u before v that is
 
 - u's position, if nothing that v needs comes after u (v moves back to u), or
 - v's position, if nothing that needs u comes before v (u moves forward to v).
 
-Each is one look at the neighbours of one group, without a search. The rule is sufficient, not necessary: it refuses
-some merges that would make no cycle. It never gets stuck: a group and its earliest successor pass, and so do a group
-and its latest predecessor.
+Each check reads the neighbours of one group, without a search. The rule is sufficient, not necessary: it refuses some
+merges that would make no cycle. It never gets stuck: it allows to merge a group with its earliest successor, and with
+its latest predecessor.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_LOOKED_AT = 1000
-"""neighbours of a group that a check looks at; past it the check says no, so that hubs cost no quadratic time"""
+"""neighbours of a group that a check reads; a group with more fails the check, so that hubs cost no quadratic time"""
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """What groups start from, in a topological order. Integers, so that sums do not depend on an order."""
+    """The nodes that start as groups, in topological order. Integers, so that sums do not depend on their order."""
 
     output_bytes: NDArray[np.int64]
     """[nodes] the cost by which groups are merged"""
@@ -31,11 +31,11 @@ class Nodes:
     ops: NDArray[np.int64]
     """[nodes] number of ops"""
     site: NDArray[np.int64]
-    """[nodes] where a node may go, as a number: only nodes of one site may be merged"""
+    """[nodes] the set of devices on which a node may go, as a number: only nodes of one site may be merged"""
 
 
 class Contraction:
-    """The mutable group graph. A group is known by one of the nodes that it holds."""
+    """The mutable group graph. One of its nodes names a group."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Contraction:
         """Edges, each once, lead from lower to higher nodes; `edge_bytes` [edges] flow along them."""
         assert np.all(sources < targets)
         self.count = len(nodes.ops)
-        """groups that are left"""
+        """remaining groups"""
         self.position = list(range(self.count))
         self.output_bytes: list[int] = nodes.output_bytes.tolist()
         self.weight: list[int] = nodes.weight.tolist()
@@ -72,7 +72,7 @@ class Contraction:
         return node
 
     def groups(self) -> list[int]:
-        """The groups that are left, by position."""
+        """The remaining groups, by position."""
         left = [node for node, absorbed_by in enumerate(self._absorbed_by) if node == absorbed_by]
         return sorted(left, key=self.position.__getitem__)
 
@@ -89,7 +89,7 @@ class Contraction:
         return min(self.successors[group], key=self.position.__getitem__, default=None)
 
     def merged_position(self, one: int, other: int) -> int | None:
-        """Where the group of both would stand; None where it has no place in the order, or where their sites differ."""
+        """The position of the merged group; None where the order has no place for it, or where the sites differ."""
         if self.site[one] != self.site[other]:
             return None
         before, after = (one, other) if self.position[one] < self.position[other] else (other, one)
@@ -98,17 +98,17 @@ class Contraction:
         return self.position[after] if self._feeds_nothing_ahead_of(before, self.position[after]) else None
 
     def merge(self, one: int, other: int, position: int) -> int:
-        """Merge two groups at their `merged_position` and return the merged one's name."""
+        """Merge two groups at their `merged_position` and return the node that names the merged group."""
         if self._degree(one) < self._degree(other):
             one, other = other, one  # the shorter list of neighbours is moved: n log n moves in all
         self._absorbed_by[other] = one
-        for own, back in ((self.successors, self.predecessors), (self.predecessors, self.successors)):
-            own[one].pop(other, None)
-            own[other].pop(one, None)
-            for neighbour, size in own[other].items():
+        for ahead, back in ((self.successors, self.predecessors), (self.predecessors, self.successors)):
+            ahead[one].pop(other, None)
+            ahead[other].pop(one, None)
+            for neighbour, size in ahead[other].items():
                 del back[neighbour][other]
-                own[one][neighbour] = back[neighbour][one] = own[one].get(neighbour, 0) + size
-            own[other] = {}
+                ahead[one][neighbour] = back[neighbour][one] = ahead[one].get(neighbour, 0) + size
+            ahead[other] = {}
         for sums in (self.output_bytes, self.weight, self.ops):
             sums[one] += sums[other]
         self.heaviest[one] = max(self.heaviest[one], self.heaviest[other])

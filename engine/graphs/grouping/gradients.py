@@ -1,15 +1,15 @@
-"""Gradients stay with their forward op: the co-location that TensorFlow offers as `colocate_gradients_with_ops`.
+"""Keep gradients with their forward op: the co-location that TensorFlow offers as `colocate_gradients_with_ops`.
 
-A gradient op takes what its forward op has computed: on another device that would be sent there. A search over
-placements does not find out by itself that the two halves of a layer should move together, and so they are one unit
+A gradient op takes tensors that its forward op computed; on another device they would be sent there. A search over
+placements does not learn by itself that the two halves of a layer should move together, and so they are one unit
 from the start, unless that makes it too heavy. Source: A. Mirhoseini et al., ICML 2017, section 3.1.
 
-Which op a gradient belongs to is known by the names that TensorFlow gives:
+A gradient's forward op follows from the names that TensorFlow gives:
 
 - `tf.gradients` puts the gradient of op X below `gradients/X_grad/`, itself perhaps below other scopes;
 - `GradientTape` puts it below `gradient_tape/X/`.
 
-A second one in the same scope has a number: `gradients_1`, `X_grad_1`. Without such names nothing is joined.
+A second gradient in the same scope has a number: `gradients_1`, `X_grad_1`. Without such names nothing is joined.
 """
 
 import re
@@ -22,7 +22,7 @@ from engine.graphs.colocation import DisjointSets
 
 NO_OP = -1
 MOST_CANDIDATES = 16
-"""readings of one name; it is somebody else's text"""
+"""readings tried of one name, which is untrusted text"""
 
 _SCOPE = re.compile(r"(?:^|/)gradients(?:_[0-9]+)?/")
 _END_OF_FORWARD_NAME = re.compile(r"_grad(?:_[0-9]+)?(?=/)")
@@ -36,7 +36,7 @@ def forward_ops(op_names: Sequence[str]) -> NDArray[np.int64]:
 
 
 def are_gradients(op_names: Sequence[str]) -> NDArray[np.bool_]:
-    """[ops] whether an op is named as a part of the backward pass."""
+    """[ops] whether an op's name marks it as part of the backward pass."""
     return np.array([bool(_SCOPE.search(name) or _TAPE.search(name)) for name in op_names])
 
 
@@ -50,7 +50,7 @@ def _forward_op(name: str, index_of_name: Mapping[str, int]) -> int:
 
 
 def _candidates(name: str) -> Iterator[str]:
-    """What the forward op's name may be, the likeliest first."""
+    """Candidates for the forward op's name, the likeliest first."""
     for scope in _SCOPE.finditer(name):
         for end in _END_OF_FORWARD_NAME.finditer(name, scope.end()):
             yield name[scope.end() : end.start()]
@@ -69,10 +69,10 @@ def join_gradients(
     site: NDArray[np.int64],
     most_weight: int,
 ) -> NDArray[np.int32]:
-    """[ops] the co-location classes after each gradient op, in `order` [ops], has joined its forward op, class and all.
+    """[ops] the classes after each gradient op's class, in `order` [ops], has joined the class of its forward op.
 
-    `weight` and `site` [classes]: only classes of one site are joined. Beside its heaviest part no joined class weighs
-    more than `most_weight`. The order of the classes is lost: it has to be made after this.
+    `weight` and `site` [classes]: only classes of one site are joined. Without its heaviest part no joined class weighs
+    more than `most_weight`. The order of the classes is lost and must be made anew.
     """
     sets = DisjointSets(len(weight))
     total, heaviest = weight.tolist(), weight.tolist()

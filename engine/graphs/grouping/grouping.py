@@ -1,4 +1,4 @@
-"""Groups: ops that move together. The steps: `colocation.py`, `gradients.py`, `joining.py`, `merging.py`."""
+"""Group ops that move together, in the steps `colocation.py`, `gradients.py`, `joining.py` and `merging.py`."""
 
 import math
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ from engine.graphs.grouping.merging import merge
 from engine.graphs.ordering import Pairs, distinct, positions_of_classes, rank_of_ops
 
 WEIGHT_UNITS = 2**40
-"""what the whole work weighs: integers, whose sums do not depend on the order of the file"""
+"""weight of the whole work: integers, whose sums do not depend on the order of the file"""
 MOST_SHARES_OF_A_LAYER = 4
 """equal shares of the work that gradient ops may add to their forward op"""
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Which op belongs to which group, and the acyclic graph of the groups. Arrays are read-only.
+    """The group of each op, and the acyclic graph of the groups. Arrays are read-only.
 
-    Groups are numbered in a topological order of the group graph. Edges that run against that order (into the update
-    ops of a variable's group, and between groups that hold forward ops together with their gradients: these stand in
-    the forward order) are feedback edges: they are not part of the group graph, but the simulator, which works on ops,
-    honours them.
+    Groups are numbered in a topological order of the group graph. Edges against that order are feedback edges: they
+    lead into the update ops of a variable's group, or join groups of forward ops and their gradients, which are
+    numbered in the forward order. They are not part of the group graph, but the simulator, which works on ops, honours
+    them.
     """
 
     names: tuple[str, ...]
@@ -45,8 +45,8 @@ class Grouping:
     edge_target: NDArray[np.int32]
     """[group edges]"""
     edge_bytes: NDArray[np.int64]
-    """[group edges] bytes that would be sent in a step if the two groups were on two devices: an output counts once,
-    in a loop once a trip"""
+    """[group edges] bytes sent in a step if the two groups are on two devices: an output counts once, in a loop once a
+    trip"""
     feedback_edges: NDArray[np.int32]
     """[feedback edges, 2]"""
 
@@ -61,7 +61,7 @@ class Grouping:
 
 
 class OpCosts(Protocol):
-    """What grouping has to know of the ops; `engine.costs`, on a higher floor, has it."""
+    """The costs of ops that grouping needs; `engine.costs`, a higher package, implements them."""
 
     @property
     def output_offset(self) -> NDArray[np.int64]:
@@ -72,13 +72,13 @@ class OpCosts(Protocol):
         """[all outputs]"""
 
     def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
-        """[kinds, ops] NaN where an op has no time on a kind."""
+        """[kinds, ops] times in a step; NaN where an op has no time on a kind"""
 
     def bytes_of_op(self) -> NDArray[np.int64]:
-        """[ops] of all outputs"""
+        """[ops] bytes of all outputs of each op"""
 
     def trips_of_op(self) -> NDArray[np.int64]:
-        """[ops] how often a step executes each op"""
+        """[ops] executions of each op in a step"""
 
 
 def group_ops(
@@ -86,11 +86,11 @@ def group_ops(
 ) -> Grouping:
     """Group the ops: co-location, gradients to their forward ops, joining, merging to at most `groups` groups.
 
-    With None each co-location class is a group. With `threshold_bytes` groups of as many output bytes are left as they
-    are. Only ops that may go to the same places (fixed device, kinds they have a time on) are joined and merged, so
-    more groups than asked for are left where such places alternate. The same graph gives the same groups whatever the
-    order of its file. Raises GraphError where co-located ops are fixed to different devices, SettingsError for no
-    groups.
+    With None each co-location class is a group. With `threshold_bytes` groups of at least that many output bytes stay
+    unmerged. Only ops of one site (fixed device, kinds on which they have a time) are joined and merged, so more groups
+    than `groups` remain where sites alternate. The same graph gives the same groups in any order of its file. Raises
+    GraphError where co-located ops are fixed to different devices, SettingsError for fewer than one group or a negative
+    threshold.
     """
     if groups is not None and groups < 1:
         raise SettingsError(f"{groups} groups", where="groups", allowed="an integer from 1, or all", field="groups")
@@ -122,7 +122,7 @@ def group_ops(
 def _contraction(
     graph: ComputationGraph, costs: OpCosts, node_of_op: NDArray[np.int32], weight: NDArray[np.int64]
 ) -> Contraction:
-    """The graph of the joined classes, feedback edges left out, ready to be merged."""
+    """The graph of the joined classes without feedback edges, ready for merging."""
     nodes = Nodes(
         output_bytes=_sums(costs.bytes_of_op(), node_of_op),
         weight=_sums(weight, node_of_op),
@@ -142,7 +142,7 @@ def _sums(of_op: NDArray[np.int64], part_of_op: NDArray[np.int32]) -> NDArray[np
 
 
 def _weights(costs: OpCosts) -> NDArray[np.int64]:
-    """[ops] share of the time, the mean over device kinds, in 1 / `WEIGHT_UNITS`; 1 for all if there are no times."""
+    """[ops] share of the time, mean over device kinds, in units of 1 / `WEIGHT_UNITS`; 1 each if there are no times."""
     time_us = np.nan_to_num(costs.time_on(KINDS), nan=0.0)
     total_us = np.array([math.fsum(row) for row in time_us])  # exact, so independent of the order of the file
     if not total_us.any():
@@ -152,7 +152,7 @@ def _weights(costs: OpCosts) -> NDArray[np.int64]:
 
 
 def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]) -> NDArray[np.int64]:
-    """[parts] a number for where a part may go: its fixed device, kinds on which all its ops have times, CPUs alone."""
+    """[parts] a number for a part's site: fixed device, kinds on which all its ops have times, whether only CPUs."""
     fixed = devices_of_classes(graph, part_of_op)
     closed = np.zeros((len(fixed), len(KINDS) + 1), dtype=bool)
     for_cpu = np.array([bool(reason) for reason in graph.cpu_reason])
@@ -189,14 +189,14 @@ def _edges_between(
 def _by_representation(
     graph: ComputationGraph, costs: OpCosts, weight: NDArray[np.int64], rank: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """[ops] the ops, the most representative first: forward ops, of these the one with most time, then most bytes."""
+    """[ops] the ops, most representative first: forward ops before gradients, then by time, then by bytes."""
     return np.lexsort((rank, -costs.bytes_of_op(), -weight, are_gradients(graph.op_names)))
 
 
 def _grouping(
     graph: ComputationGraph, costs: OpCosts, group_of_op: NDArray[np.int32], representative: NDArray[np.int64]
 ) -> Grouping:
-    """The group graph; an edge against the numbers of the groups is a feedback edge."""
+    """Make the group graph; an edge to a lower group number is a feedback edge."""
     _, first = np.unique(group_of_op[representative], return_index=True)
     pairs, sizes = _edges_between(graph, costs, group_of_op)
     forward = pairs[:, 0] < pairs[:, 1]

@@ -1,8 +1,8 @@
 """The second step of grouping: an op whose output feeds exactly one other op joins that op.
 
 Source: A. Mirhoseini et al., Device placement optimization with reinforcement learning, ICML 2017, section 3.1.
-Deviation: a join is left out where it would make a cycle or too heavy a group; by the bare rule a chain of any length,
-and a tree of any size, is one group, which no placement could split.
+Deviation: a join that would make a cycle or too heavy a group is left out; by the source's rule alone a chain of any
+length, and a tree of any size, is one group, which no placement can split.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ NOBODY = -1
 
 
 def only_consumers(graph: ComputationGraph) -> NDArray[np.int64]:
-    """[ops] the one op that takes data from an op, or `NOBODY`, or `SEVERAL`."""
+    """[ops] the only op that takes data from an op, or `NOBODY`, or `SEVERAL`."""
     data = graph.edge_output != CONTROL
     pairs = distinct(np.stack([graph.edge_source[data], graph.edge_target[data]], axis=1))
     consumer = np.full(graph.op_count, NOBODY, dtype=np.int64)
@@ -33,9 +33,9 @@ def join(
     order: NDArray[np.int64],
     most_weight: int,
 ) -> None:
-    """Let each op with one consumer, in `order` [ops], join it, class and all.
+    """Merge the group of each op that has one consumer, in `order` [ops], into the consumer's group.
 
-    Beside its heaviest node no joined group weighs more than `most_weight`.
+    Without its heaviest node no joined group weighs more than `most_weight`.
     """
     for op in order[consumer[order] >= 0].tolist():
         one = contraction.group_of(int(node_of_op[op]))
@@ -48,6 +48,6 @@ def join(
 
 
 def added_weight(contraction: Contraction, one: int, other: int) -> int:
-    """What the group of both would weigh beside its heaviest node."""
+    """The weight of the merged group without its heaviest node."""
     heaviest = max(contraction.heaviest[one], contraction.heaviest[other])
     return contraction.weight[one] + contraction.weight[other] - heaviest

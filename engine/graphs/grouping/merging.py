@@ -1,16 +1,16 @@
-"""The third step of grouping: the group with the smallest cost is merged into a neighbour, again and again.
+"""The third step of grouping: merge the group with the smallest cost into a neighbour, again and again.
 
 The cost of a group is its output bytes. Source: R. Addanki et al., Placeto, NeurIPS 2019, appendix on grouping.
-What it leaves open is decided so that no group gets too heavy to be worth moving:
+These choices, which the source leaves open, keep groups light enough to be worth moving:
 
 - The neighbour is the one with which the group shares the most bytes, among those that may be merged with it:
-  `Contraction.merged_position` says whether the group graph stays acyclic, in one look at their neighbours.
-- A bound holds on what a group weighs beside its heaviest node. It starts at an equal share of the work and doubles
+  `Contraction.merged_position` checks on their neighbours that the group graph stays acyclic.
+- A bound limits the weight of a group without its heaviest node. It starts at an equal share of the work and doubles
   only when no more groups can be merged within it.
-- What has hardly any work (a variable, a cast) is merged first, whatever its bytes: on a device of its own it can only
+- Groups with hardly any work (a variable, a cast) are merged first, whatever their bytes: alone on a device they only
   cost transfers.
-- Where all neighbours are too heavy, or there are none (isolated ops, leaves of a star), groups that hang on the same
-  group are collected with each other. So are the constants that half of the graph reads.
+- Where all neighbours are too heavy, or there are none (isolated ops, leaves of a star), groups that depend on the same
+  group are collected into one. So are constants with many consumers.
 """
 
 import heapq
@@ -23,29 +23,29 @@ from engine.graphs.grouping.joining import added_weight
 
 NEIGHBOURS_TRIED = 32
 MOST_NEIGHBOURS = 24
-"""of a group that merges by itself: one that ties more together (a learning rate) would draw them all into one"""
+"""neighbours of a group that may look for a partner; a group with more (a learning rate) would draw all into one"""
 NEGLIGIBLE_PART = 32
-"""of an equal share of the work: what weighs less has hardly any"""
+"""a group that weighs less than this part of an equal share has hardly any work"""
 DOUBLINGS_BEFORE_COLLECTING = 2
-"""neighbours alone are merged until the bound is four equal shares"""
+"""doublings with neighbours alone merged, until the bound is four equal shares"""
 
 
 class WeightBound(NamedTuple):
-    """What may be merged in one round."""
+    """The weights that may be merged in one round."""
 
     group_weight: int
-    """what a group that looks for a partner may weigh"""
+    """largest weight of a group that looks for a partner"""
     added_weight: int
-    """what the group of both may weigh beside its heaviest node"""
+    """largest weight of the merged group without its heaviest node"""
     collects: bool
     """whether groups without a partner are collected"""
 
 
 def merge(contraction: Contraction, groups: int, threshold_bytes: int | None, equal_share: int) -> None:
-    """Merge until `groups` are left, or none below `threshold_bytes` that can be merged.
+    """Merge until `groups` remain, or until no group below `threshold_bytes` can be merged.
 
-    More are left only where fixed devices and kinds keep groups apart. `equal_share` is the weight that each of
-    `groups` equal groups would have.
+    More remain only where sites keep groups apart. `equal_share` is the weight that each of `groups` equal groups would
+    have.
     """
     _collect_constants(contraction, groups, equal_share // NEGLIGIBLE_PART)
     for bound in _bounds(contraction.total_weight, equal_share):
@@ -66,7 +66,7 @@ def _bounds(total: int, equal_share: int) -> Iterator[WeightBound]:
 
 
 def _collect_constants(contraction: Contraction, groups: int, negligible: int) -> None:
-    """Merge, site by site, what needs nothing, weighs next to nothing and feeds many, such as a learning rate."""
+    """Merge, site by site, groups with no input, hardly any weight and many consumers, such as a learning rate."""
     opened: dict[int, int] = {}
     for group in contraction.groups():
         is_constant = not contraction.predecessors[group] and contraction.weight[group] <= negligible
@@ -105,18 +105,18 @@ class _Round:
                 heapq.heappush(heap, self._entry(merged))
 
     def _is_hub(self, group: int) -> bool:
-        """Whether the group ties many others together and should not yet draw one of them to it."""
+        """Whether the group has too many neighbours to look for a partner in this round."""
         contraction = self.contraction
         degree = len(contraction.successors[group]) + len(contraction.predecessors[group])
         return not self.bound.collects and degree > MOST_NEIGHBOURS
 
     def _entry(self, group: int) -> tuple[int, int, int, int]:
-        """The group's place in the heap: fewest bytes first, then fewest ops, then first in the order."""
+        """The group's key in the heap: fewest bytes first, then fewest ops, then lowest position."""
         contraction = self.contraction
         return contraction.output_bytes[group], contraction.ops[group], contraction.position[group], group
 
     def _partner(self, group: int) -> tuple[int, int] | None:
-        """The group to merge `group` with, and the position of the two."""
+        """The group to merge `group` with, and the position of the merged group."""
         contraction = self.contraction
         for other in self._closest(group):
             position = contraction.merged_position(group, other)
@@ -145,7 +145,10 @@ class _Round:
         )
 
     def _collector(self, group: int) -> tuple[int, int] | None:
-        """The group in which groups that hang where `group` hangs are collected; `group` itself opens the next."""
+        """The group that collects those with the neighbour of `group`, and the merged position; else None.
+
+        After None `group` itself collects the next such groups.
+        """
         contraction = self.contraction
         before = contraction.latest_predecessor(group)
         after = contraction.earliest_successor(group) if before is None else None

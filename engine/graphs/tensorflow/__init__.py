@@ -1,1 +1,1 @@
-"""TensorFlow's graphs: its messages, what its ops take and where they run, functions inlined."""
+"""TensorFlow's graphs: messages, signatures and devices of ops, inlining of functions."""

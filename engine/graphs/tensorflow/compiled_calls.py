@@ -1,4 +1,4 @@
-"""Calls that XLA compiles whole: TensorFlow does not inline them, and their resources are where they are."""
+"""Calls that XLA compiles whole: TensorFlow does not inline them, and keeps their resources on their device."""
 
 from engine.graphs.tensorflow.messages import Message
 
@@ -7,7 +7,7 @@ COMPILED_AS_ONE = ("_XlaMustCompile", "_xla_compile_id", "_tpu_replicate")
 
 
 def is_compiled_as_one(node: Message) -> bool:
-    """Whether the call bears a mark that lets XLA compile it whole."""
+    """Whether the call has an attribute that lets XLA compile it whole."""
     return any(key in node.attr and _says_yes(node.attr[key]) for key in COMPILED_AS_ONE)
 
 

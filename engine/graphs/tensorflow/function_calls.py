@@ -1,6 +1,6 @@
-"""Which ops of a GraphDef call functions of its library that can be inlined, and how large that gets.
+"""Finds the ops of a GraphDef that call functions which can be inlined, and checks the size after inlining.
 
-Runs in the child, before TensorFlow sees the graph: its inliner knows no bounds.
+Runs in the child, before TensorFlow gets the graph: its inliner has no limits.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ CYCLE_SHOWN = 5
 
 
 def is_call(node: Message, functions: Mapping[str, Message]) -> bool:
-    """Whether TensorFlow's inliner replaces `node` by ops."""
+    """Whether TensorFlow's inliner replaces `node` by its function's ops."""
     if node.op not in RUN_FUNCTIONS and node.op not in functions:
         return False
     return bool(functions_of(node, functions)) and not is_compiled_as_one(node)
@@ -32,10 +32,10 @@ def calls_of(messages: GraphMessages) -> list[Message]:
 
 
 def require_callable(messages: GraphMessages) -> None:
-    """The graph with its functions inlined is one that TensorFlow can make. Raises GraphError, LimitError.
+    """Check that TensorFlow can inline the graph's functions. Raises GraphError, LimitError.
 
-    Each function is there, once, and does not call itself, all op types are TensorFlow's own, and inlined they are not
-    too many ops.
+    Each function must exist once and not call itself, all op types must be TensorFlow's own, and the inlined graph must
+    have at most `MOST_OPS` ops.
     """
     functions = _functions(messages)
     if len(functions) < len(messages.rest.library.function):
@@ -56,7 +56,7 @@ def require_callable(messages: GraphMessages) -> None:
 
 
 def _require_known_types(messages: GraphMessages, functions: Mapping[str, Message]) -> None:
-    """TensorFlow takes no graph apart that has an op which it does not know."""
+    """Raise GraphError for an op type that TensorFlow does not know: it inlines no graph with such an op."""
     known = registered_ops().keys() | functions.keys()
     bodies = [
         ("", messages.nodes),
@@ -75,7 +75,7 @@ def _functions(messages: GraphMessages) -> dict[str, Message]:
 
 
 def _missing(node: Message, functions: Mapping[str, Message]) -> str | None:
-    """A function that a call names and that is not there."""
+    """The name of a function that the node calls and the library lacks; else None."""
     if node.op not in RUN_FUNCTIONS:
         return None
     for value in node.attr.values():
@@ -86,14 +86,14 @@ def _missing(node: Message, functions: Mapping[str, Message]) -> str | None:
 
 
 def _size(node: Message, functions: Mapping[str, Message], sizes: Mapping[str, int]) -> int:
-    """How many ops, about, the node is when it is inlined."""
+    """The approximate number of ops of the node after inlining."""
     if not is_call(node, functions):
         return 1
     return 1 + sum(sizes[name] for name in functions_of(node, functions))
 
 
 def _sizes(functions: Mapping[str, Message]) -> dict[str, int]:
-    """Function → ops when it is inlined; the numbers may be huge. Raises GraphError for one that calls itself."""
+    """Function → number of its ops after inlining, maybe huge. Raises GraphError for a function that calls itself."""
     inner = {
         name: sorted({called for node in function.node_def for called in functions_of(node, functions)})
         for name, function in functions.items()

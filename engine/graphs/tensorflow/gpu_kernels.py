@@ -1,4 +1,4 @@
-"""Which ops no GPU can run, and why: from the kernels that TensorFlow registers, without loading TensorFlow.
+"""Finds the ops that no GPU can run, and why, from a table of TensorFlow's kernels, without loading TensorFlow.
 
 `python -m engine.graphs.tensorflow.gpu_kernels` writes `tensorflow_gpu_kernels.json` from the installed TensorFlow,
 which must be the package with GPU support (`tensorflow`, not `tensorflow-cpu`); it needs no GPU. An op type stands in
@@ -7,9 +7,9 @@ each `T=FLOAT,HALF shape=INT32` (attribute and the types that it may hold), or e
 GPU can run it.
 
 A kernel for GPUs counts also where some of its inputs and outputs lie in the host's memory (shapes, small integers,
-handles): TensorFlow places such an op on the GPU without ado, and moves nothing. So an Add of int32 may go to a GPU,
-but a variable of int32 may not. An op that has no kernel for CPUs either, and an op of a type that is not TensorFlow's
-own, is taken to run anywhere. Source: tensorflow.python.framework.kernels.get_all_registered_kernels, TensorFlow 2.21.
+handles): TensorFlow places such an op on the GPU, and moves nothing. So an Add of int32 may go to a GPU, but a variable
+of int32 may not. An op without a kernel for CPUs, and an op of a type that is not TensorFlow's own, counts as able to
+run anywhere. Source: tensorflow.python.framework.kernels.get_all_registered_kernels, TensorFlow 2.21.
 """
 
 import json
@@ -27,7 +27,7 @@ GPU_DEVICES = ("GPU", "DEFAULT")
 PREFIX = "DT_"
 STRING = 7
 Alternative = Mapping[str, frozenset[int]]
-"""attribute → numbers of the data types that it may hold; an attribute that is not there may hold any"""
+"""attribute → numbers of the data types that it may hold; a missing attribute may hold any"""
 
 NO_KERNEL = "TensorFlow has no GPU kernel for it"
 _REASONS = (
@@ -40,7 +40,7 @@ _REASONS = (
     (("Print",), "it prints"),
     (("Decode", "Encode", "Parse"), "it decodes or encodes data"),
 )
-"""parts of op types, and what such an op does, the first that fits"""
+"""(parts of op types, what such an op does); the first row that fits counts"""
 _STRINGS = "it works on strings"
 
 
@@ -54,14 +54,14 @@ def cpu_reasons(nodes: Sequence[Message], types: NodeTypes) -> tuple[str, ...]:
 
 
 def _runs_on_gpu(node: Message, alternatives: Sequence[Alternative] | None) -> bool:
-    """Whether one of the `alternatives` (None: not known) takes the node's types."""
+    """Whether one of the `alternatives` takes the node's types; true for None, which stands for unknown ones."""
     if alternatives is None:
         return True
     return any(all(_fits(node, key, allowed) for key, allowed in each.items()) for each in alternatives)
 
 
 def _fits(node: Message, key: str, allowed: frozenset[int]) -> bool:
-    """Whether the attribute `key` holds allowed types; one that is left out is at its default, which fits mostly."""
+    """Whether the attribute `key` holds allowed types; a missing one is at its default, which counts as fitting."""
     if key not in node.attr:
         return True
     value = node.attr[key]
@@ -71,7 +71,7 @@ def _fits(node: Message, key: str, allowed: frozenset[int]) -> bool:
 
 
 def _reason(node: Message, types: NodeTypes, index: int) -> str:
-    """What keeps the node on a CPU."""
+    """The reason why no GPU can run the node."""
     for parts, reason in _REASONS:
         if any(part in node.op for part in parts):
             return reason
@@ -85,7 +85,7 @@ def _reason(node: Message, types: NodeTypes, index: int) -> str:
 
 
 def _refused(node: Message, alternative: Alternative) -> Iterable[int]:
-    """The types of the node that this alternative does not take."""
+    """The numbers of the node's types that this alternative does not take."""
     for key, allowed in alternative.items():
         if not _fits(node, key, allowed):
             value = node.attr[key]
@@ -94,7 +94,7 @@ def _refused(node: Message, alternative: Alternative) -> Iterable[int]:
 
 
 def _type_name(number: int) -> str:
-    """`int32` of the number of DT_INT32."""
+    """The name of a data type, such as `int32` for the number of DT_INT32."""
     known: Mapping[int, Message] = load_messages(
         "tensorflow.core.framework.types_pb2"
     ).DataType.DESCRIPTOR.values_by_number
@@ -103,7 +103,7 @@ def _type_name(number: int) -> str:
 
 @cache
 def _table() -> dict[str, list[Alternative]]:
-    """Op type → alternatives."""
+    """Op type → alternatives, from `TABLE_FILE`."""
     numbers = load_messages("tensorflow.core.framework.types_pb2").DataType
     rows: dict[str, list[str]] = json.loads(TABLE_FILE.read_text("utf-8"))
 
@@ -119,7 +119,7 @@ def _table() -> dict[str, list[Alternative]]:
 
 
 def table_of_installed_tensorflow() -> str:
-    """The content of `TABLE_FILE` for the TensorFlow that is installed; loads TensorFlow."""
+    """The content of `TABLE_FILE` for the installed TensorFlow; loads TensorFlow."""
     from tensorflow.core.framework import types_pb2
     from tensorflow.python.framework import kernels
 
@@ -145,7 +145,7 @@ def table_of_installed_tensorflow() -> str:
 
 
 def _alternatives(kernels: Iterable[tuple[tuple[str, tuple[str, ...]], ...]]) -> list[str]:
-    """Kernels' constraints as texts; those that differ in one attribute alone become one."""
+    """The kernels' constraints as texts; constraints that differ in one attribute alone become one."""
     rows = {tuple((key, frozenset(names)) for key, names in kernel) for kernel in kernels}
     for key in sorted({key for row in rows for key, _ in row}):
         joined: dict[tuple[tuple[str, frozenset[str]], ...], set[str]] = {}

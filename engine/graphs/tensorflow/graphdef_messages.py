@@ -1,6 +1,6 @@
-"""The bytes of a GraphDef file as protobuf messages, one a node, or a clear sentence why they are none.
+"""Reads the bytes of a GraphDef file into protobuf messages, one a node, or shows clearly why they are no GraphDef.
 
-Runs in the child: the bytes are untrusted. What a file claims is counted before anything is built.
+Runs in the child: the bytes are untrusted. Ops and levels are counted before anything is built.
 """
 
 import re
@@ -15,10 +15,10 @@ from engine.graphs.tensorflow.wire import BYTES, VARINT, Field, WireError, bytes
 
 MOST_OPS = 1_000_000
 MOST_LEVELS = 100
-"""of nested messages; also protobuf's own limit for binary files"""
+"""levels of nested messages; also protobuf's own limit for binary files"""
 SUFFIXES = (".pb", ".pbtxt")
 LARGE_TEXT_BYTES = 2**20
-"""from this size on TensorFlow's own parser takes less time, its loading included"""
+"""above this size TensorFlow's own parser takes less time, its loading included"""
 NODE, LIBRARY, VERSION, VERSIONS = 1, 2, 3, 4
 _KNOWN_TYPES = {NODE: BYTES, LIBRARY: BYTES, VERSION: VARINT, VERSIONS: BYTES}
 
@@ -42,7 +42,7 @@ _TEXT_GRAPH = re.compile(rb"\s*(node|versions|library)\s*:?\s*\{")
 
 @dataclass(frozen=True, slots=True)
 class GraphMessages:
-    """A GraphDef in pieces."""
+    """A GraphDef: its nodes, and the rest."""
 
     nodes: list[Message]
     """NodeDef each"""
@@ -64,7 +64,7 @@ def _allowed(suffix: str) -> str:
 
 
 def noun_of_first_bytes(content: bytes, suffix: str) -> str | None:
-    """What a file is whose first bytes belong to another format."""
+    """The noun for a file whose first bytes belong to another format; else None."""
     for first, noun in _FIRST_BYTES:
         if content.startswith(first):
             return noun
@@ -80,7 +80,7 @@ def noun_of_first_bytes(content: bytes, suffix: str) -> str | None:
 
 
 def _read_binary(content: bytes) -> GraphMessages:
-    """Scan the fields, then parse node by node."""
+    """Read a binary GraphDef: scan the fields, then parse node by node. Raises GraphError."""
     try:
         found = _scan(content)
         nodes = [_parse_node(content, field, index) for index, field in enumerate(found[NODE])]
@@ -98,7 +98,7 @@ def _read_binary(content: bytes) -> GraphMessages:
 
 
 def _scan(content: bytes) -> dict[int, list[Field]]:
-    """The top-level fields by number; known ones have their type, and nodes are not too many and not empty."""
+    """The top-level fields by number. Raises WireError for a wrong type, GraphError for an empty node or too many."""
     found: dict[int, list[Field]] = {number: [] for number in _KNOWN_TYPES}
     nodes = found[NODE]
     for field in fields(content):
@@ -115,7 +115,7 @@ def _scan(content: bytes) -> dict[int, list[Field]]:
 
 
 def _parse_node(content: bytes, field: Field, index: int) -> Message:
-    """One NodeDef."""
+    """Parse one NodeDef. Raises GraphError."""
     node = parsed("tensorflow.core.framework.node_def_pb2", "NodeDef", content[field.payload : field.end])
     if node is not None:
         return node
@@ -132,7 +132,7 @@ def _parse_node(content: bytes, field: Field, index: int) -> Message:
 
 
 def _parse_rest(content: bytes, found: Mapping[int, Sequence[Field]]) -> Message:
-    """All but the nodes; several libraries are one, as protobuf has it."""
+    """Parse all fields but the nodes; protobuf merges several libraries into one. Raises GraphError."""
     parts = (content[field.start : field.end] for number, fields in found.items() if number != NODE for field in fields)
     rest = parsed("tensorflow.core.framework.graph_pb2", "GraphDef", b"".join(parts))
     if rest is None:
@@ -142,14 +142,14 @@ def _parse_rest(content: bytes, found: Mapping[int, Sequence[Field]]) -> Message
 
 
 def _require_no_other_message(content: bytes) -> None:
-    """Raise GraphError if the file holds another message of TensorFlow's."""
+    """Raise GraphError if the file holds another TensorFlow message."""
     noun = _noun_of_message(content)
     if noun is not None:
         raise GraphError(f"this is {noun}", allowed=_allowed(".pb"), field="file")
 
 
 def _noun_of_message(content: bytes) -> str | None:
-    """What a file is that holds another message of TensorFlow's."""
+    """The noun for a file that holds another TensorFlow message; else None."""
     saved_model = parsed("tensorflow.core.protobuf.saved_model_pb2", "SavedModel", content)
     if saved_model is not None and saved_model.saved_model_schema_version and saved_model.meta_graphs:
         return "a SavedModel (saved_model.pb)"
@@ -166,7 +166,7 @@ def _noun_of_message(content: bytes) -> str | None:
 
 
 def _read_text(content: bytes) -> GraphMessages:
-    """Parse protobuf's text format."""
+    """Read a GraphDef in protobuf's text format. Raises GraphError."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -189,7 +189,7 @@ def _read_text(content: bytes) -> GraphMessages:
 
 
 def _read_large_text(text: str) -> GraphMessages | None:
-    """Let TensorFlow parse the text; None where it cannot, so that the caller finds the reason."""
+    """Let TensorFlow parse the text; None where it cannot: the caller then finds the reason."""
     parts = parts_of_text(text)
     if parts is None:
         return None
@@ -207,7 +207,7 @@ _BRACES = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[{}<>]
 
 
 def _require_flat(text: str) -> None:
-    """Bound the levels and the top-level messages, since the parser does neither."""
+    """Raise GraphError for too many levels or top-level messages, which the parser does not limit."""
     level = messages = 0
     for match in _BRACES.finditer(text):
         brace = match.group()
@@ -223,7 +223,7 @@ def _require_flat(text: str) -> None:
 
 
 def require_suffix(suffix: str, path: Path) -> None:
-    """Raise GraphError for a format that is not one of these."""
+    """Raise GraphError unless `suffix` is one of `SUFFIXES`."""
     if suffix not in SUFFIXES:
         where = shortened(path.name)
         raise GraphError(f"no reader for {suffix!r}", where=where, allowed=", ".join(SUFFIXES), field="file")

@@ -1,4 +1,4 @@
-"""From the nodes of a GraphDef to a ComputationGraph: names, inputs, edges, loops. Runs in the child."""
+"""Makes a ComputationGraph of the nodes of a GraphDef: names, inputs, edges, loops. Runs in the child."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -61,18 +61,18 @@ def graph_of_messages(messages: GraphMessages, name: str) -> ComputationGraph:
         colocation=tuple(_labels(node, index, index_of_name) for index, node in enumerate(nodes)),
         back_edges=np.array(sorted(set(back)), dtype=np.int32).reshape(-1, 2),
         must_colocate=pairs_that_must_colocate(nodes, types, index_of_name, order),
-        cpu_reason=tuple(own or fed.get(index, "") for index, own in enumerate(cpu_reasons(nodes, types))),
+        cpu_reason=tuple(reason or fed.get(index, "") for index, reason in enumerate(cpu_reasons(nodes, types))),
         moved_ops=sum(device != node.device for device, node in zip(devices, nodes, strict=True)),
     )
 
 
 def place_of(node: Message, index: int) -> str:
-    """Where a fault is, for a message."""
+    """The place of a fault, for an error: the op's index and name."""
     return f"op {index} ({shortened(node.name)})" if node.name else f"op {index}"
 
 
 def _index_of_name(nodes: Sequence[Message]) -> dict[str, int]:
-    """Name → index, in the order of the file; every node has a name and a type that TensorFlow could have written."""
+    """Name → index, in the order of the file. Raises GraphError for a name or type that TensorFlow does not allow."""
     index_of_name: dict[str, int] = {}
     for index, node in enumerate(nodes):
         name, op_type = node.name, node.op
@@ -96,10 +96,10 @@ def _index_of_name(nodes: Sequence[Message]) -> dict[str, int]:
 
 
 def _edges(nodes: Sequence[Message], index_of_name: Mapping[str, int], types: NodeTypes) -> list[Edge]:
-    """All edges by consumer and input; an input that an op takes twice is one edge."""
+    """All edges by consumer and input; an input that an op takes twice is one edge. Raises GraphError."""
     edges: list[Edge] = []
     for target, node in enumerate(nodes):
-        own: dict[Edge, None] = {}
+        edges_of_node: dict[Edge, None] = {}
         data_inputs = 0
         after_control = False
         for text in node.input:
@@ -112,14 +112,14 @@ def _edges(nodes: Sequence[Message], index_of_name: Mapping[str, int], types: No
             else:
                 data_inputs += 1
                 _require_output(edge, nodes, types)
-            own[edge] = None
+            edges_of_node[edge] = None
         _require_inputs(data_inputs, target, nodes, types)
-        edges += own
+        edges += edges_of_node
     return edges
 
 
 def _edge(text: str, target: int, node: Message, index_of_name: Mapping[str, int]) -> Edge:
-    """The edge that the input `text` stands for: `x`, `x:1` or `^x`."""
+    """The edge for the input `text`: `x`, `x:1` or `^x`. Raises GraphError."""
     match = _INPUT.match(text)
     if match is None or (match[1] and match[3]):
         what = f"{shortened(text)} is not an input"
@@ -135,7 +135,7 @@ def _edge(text: str, target: int, node: Message, index_of_name: Mapping[str, int
 
 
 def _require_output(edge: Edge, nodes: Sequence[Message], types: NodeTypes) -> None:
-    """The producer has that output, as far as its type is known."""
+    """Raise GraphError if the producer's type is known and lacks the edge's output."""
     outputs = types.outputs[edge.source]
     if outputs is not None and edge.output >= len(outputs):
         source = nodes[edge.source]
@@ -145,7 +145,7 @@ def _require_output(edge: Edge, nodes: Sequence[Message], types: NodeTypes) -> N
 
 
 def _require_inputs(count: int, index: int, nodes: Sequence[Message], types: NodeTypes) -> None:
-    """The op has as many inputs as its type takes, as far as that is known."""
+    """Raise GraphError if the op's type is known and takes another number of data inputs."""
     inputs = types.inputs[index]
     if inputs is not None and count != len(inputs):
         what = f"the op has {count} data inputs"
@@ -159,7 +159,7 @@ def _closes_loop(edge: Edge, op_types: Sequence[str]) -> bool:
 
 
 def _topological_order(edges: NDArray[np.int32], nodes: Sequence[Message]) -> list[int]:
-    """The ops, producers first. Raises GraphError with a cycle if there is one."""
+    """The ops, producers first. Raises GraphError that names a cycle if there is one."""
     consumers: list[list[int]] = [[] for _ in nodes]
     waits_for = np.bincount(edges[:, 1], minlength=len(nodes)).tolist()
     for source, target in edges[:, :2].tolist():
@@ -179,7 +179,7 @@ def _topological_order(edges: NDArray[np.int32], nodes: Sequence[Message]) -> li
 
 
 def _cycle(edges: NDArray[np.int32], waits_for: Sequence[int]) -> list[int]:
-    """One cycle among ops that still wait for an input, in the direction of its edges, from its first op on."""
+    """One cycle among the ops that still wait for an input, in the direction of its edges, from its lowest op on."""
     producer = {target: source for source, target in edges[:, :2].tolist() if waits_for[source] and waits_for[target]}
     seen: dict[int, None] = {}
     op = next(iter(producer))
@@ -193,7 +193,7 @@ def _cycle(edges: NDArray[np.int32], waits_for: Sequence[int]) -> list[int]:
 
 
 def _labels(node: Message, index: int, index_of_name: Mapping[str, int]) -> tuple[str, ...]:
-    """The ops that the op shall stay with, from its `_class` attribute."""
+    """The names of the ops with which the op must share a device, from its `_class` attribute. Raises GraphError."""
     if "_class" not in node.attr:
         return ()
     labels = []

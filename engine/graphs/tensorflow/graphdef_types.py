@@ -1,4 +1,4 @@
-"""The data types of each node's inputs and outputs, from its type's signature and its attributes. Runs in the child."""
+"""Finds the data types of each node's inputs and outputs, from its type's signature and attributes. In the child."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from engine.graphs.tensorflow.op_table import Argument, Signature, registered_op
 from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM
 
 MOST_ARGUMENTS = 100_000
-"""an op that claims more inputs or outputs is taken as one of unknown type"""
+"""an op that claims more inputs or outputs counts as one of unknown type"""
 
 
 class NodeTypes:
@@ -21,14 +21,14 @@ class NodeTypes:
         self.inputs = [
             None if of is None else self._expanded(of.inputs, node) for of, node in zip(known, nodes, strict=True)
         ]
-        """[nodes] types of the data inputs, or None where the op type or how many there are is not known"""
+        """[nodes] types of the data inputs, or None where the op type or the number of inputs is unknown"""
         self.outputs = [
             None if of is None else self._expanded(of.outputs, node) for of, node in zip(known, nodes, strict=True)
         ]
         """[nodes] types of the outputs, or None likewise"""
 
     def _functions(self, library: Message) -> dict[str, Signature]:
-        """Functions of the graph's own library can be op types too."""
+        """Signatures of the functions in the graph's own library, which can be op types too."""
         names = {number: name for name, number in self._numbers.items()}
         return {
             function.signature.name: Signature(
@@ -39,7 +39,7 @@ class NodeTypes:
         }
 
     def _expanded(self, arguments: tuple[Argument, ...], node: Message) -> list[int] | None:
-        """The types of `arguments` one by one; None where an attribute that says how many is missing or absurd."""
+        """The types of `arguments` one by one; None where an attribute that gives their number is missing or absurd."""
         expanded: list[int] = []
         for argument in arguments:
             types = self._types(argument, node)
@@ -49,7 +49,7 @@ class NodeTypes:
         return expanded
 
     def _types(self, argument: Argument, node: Message) -> list[int] | None:
-        """The types that one argument stands for."""
+        """The types of one argument; None where their number is unknown."""
         if argument.is_list:
             if argument.type not in node.attr:
                 return None

@@ -1,7 +1,7 @@
 """Writes a GraphDef with every node's device set and nothing else changed. Runs in a child.
 
-From binary to binary the bytes of every other field stay as they are, unknown fields and the function library included.
-To or from text, protobuf's own text format decides the spelling; it cannot hold unknown fields.
+From binary to binary the bytes of all other fields stay unchanged, unknown fields and the function library included.
+To or from text, protobuf's own text format sets the spelling; it cannot hold unknown fields.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ def with_devices(
     short: bool,
     keep_pins: bool,
 ) -> bytes:
-    """The GraphDef `content` (`suffix`), from which `graph` was read, with each op on its device (`written_suffix`).
+    """Write the GraphDef `content` (format `suffix`) with each op's device, in the format `written_suffix`.
 
-    Raises PlacementError.
+    `graph` was read from `content`. Raises PlacementError.
     """
     devices = _written_devices(graph, device_of_op, short, keep_pins)
     if suffix == written_suffix == ".pb":
@@ -42,7 +42,7 @@ def with_devices(
 def _written_devices(
     graph: ComputationGraph, device_of_op: Mapping[str, str], short: bool, keep_pins: bool
 ) -> list[str]:
-    """[ops] the device string of each op: its placement, and the rest of the address from the file."""
+    """[ops] the device string of each op: its placement, with the rest of the address from the file."""
     _require_known_ops(graph, device_of_op)
     class_of_op = colocation_classes(graph)
     fixed = devices_of_classes(graph, class_of_op)
@@ -70,7 +70,7 @@ def _require_known_ops(graph: ComputationGraph, device_of_op: Mapping[str, str])
 
 
 def _require_pin(op_name: str, placed: DeviceString, fixed: DeviceString) -> None:
-    """The device is one that the file allows; job and task do not count, a cluster is one machine."""
+    """Raise PlacementError for a device that the file forbids; job and task do not count: a cluster is one machine."""
     pin = DeviceString(type=fixed.type, index=fixed.index)
     if not pin.agrees_with(DeviceString(type=placed.type, index=placed.index)):
         allowed = f"/device:{pin.type or '*'}:{pin.index or '*'}, to which the file fixes it"
@@ -78,7 +78,7 @@ def _require_pin(op_name: str, placed: DeviceString, fixed: DeviceString) -> Non
 
 
 def _placed_device(text: str, op_name: str) -> DeviceString:
-    """The parts of a device of a placement; it names one device."""
+    """The parts of a placement's device. Raises PlacementError unless it names one device."""
     try:
         device = parse_device_string(text, op_name)
     except GraphError:
@@ -97,12 +97,12 @@ def _spelled(placed: DeviceString, fixed: DeviceString) -> str:
 
 
 def _short(placed: DeviceString) -> str:
-    """The device alone, on whatever job and task."""
+    """The device without job, replica and task."""
     return f"/device:{placed.type}:{placed.index}"
 
 
 def _binary_with_devices(content: bytes, devices: Sequence[str]) -> bytes:
-    """The file's own bytes, but for each node's field `device`."""
+    """The file's own bytes with each node's field `device` replaced."""
     pieces: list[bytes] = []
     of_node = iter(devices)
     for field in fields(content):
@@ -114,7 +114,7 @@ def _binary_with_devices(content: bytes, devices: Sequence[str]) -> bytes:
 
 
 def _node_with_device(content: bytes, node: Field, device: str) -> bytes:
-    """The bytes of a NodeDef with this device, at the place where protobuf writes it."""
+    """The bytes of a NodeDef with `device` at the place where protobuf writes it."""
     before: list[bytes] = []
     behind: list[bytes] = []
     for field in fields(content, node.payload, node.end):

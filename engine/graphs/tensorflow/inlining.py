@@ -1,7 +1,7 @@
-"""Function calls of a GraphDef replaced by the functions' ops, by TensorFlow's own inliner; importing this loads it.
+"""Replaces function calls of a GraphDef by the functions' ops, with TensorFlow's own inliner; importing this loads it.
 
-Grappler's function optimizer alone, all else off: PartitionedCall and the like become the ops of their function,
-functional If, Case and While become Switch, Merge, Enter and so on, as TensorFlow's runtime does it before a step.
+Only Grappler's function optimizer runs: PartitionedCall and the like become the ops of their function, functional If,
+Case and While become Switch, Merge, Enter and so on, as in TensorFlow's runtime before a step.
 Functions that only other ops name (a dataset's map) stay functions. Nothing of the graph is run.
 Source: tensorflow/core/grappler/optimizers/function_optimizer.cc; tensorflow/python/framework/convert_to_constants.py.
 """
@@ -22,12 +22,12 @@ from engine.graphs.tensorflow.op_types import FUNCTIONAL_CONTROL_FLOW
 from engine.graphs.tensorflow.pruning import keep_together, pruned, with_called_functions
 
 BLOCKS_INLINING = ("_noinline", "api_implements")
-"""attributes of functions: a wish for the profiler's eyes, and a mark for another optimizer"""
+"""attributes of functions that block inlining: one for the profiler, one for another optimizer"""
 TYPES_SHOWN = 5
 
 
 def inline(messages: GraphMessages, fetches: Sequence[str]) -> tuple[GraphMessages, list[str]]:
-    """The graph inlined, of it what the fetches need (all, if there are none), and sentences on what was done.
+    """The inlined graph, reduced to the ops that the fetches need, if there are any, and sentences on the changes.
 
     Raises GraphError.
     """
@@ -37,7 +37,7 @@ def inline(messages: GraphMessages, fetches: Sequence[str]) -> tuple[GraphMessag
 
 
 def inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
-    """The graph with its calls inlined; what the `fetches`, ops, need of it, or all of it if there are none.
+    """The inlined graph, reduced to the ops that the `fetches` need; all of it if there are none.
 
     Raises GraphError.
     """
@@ -46,13 +46,13 @@ def inlined_messages(messages: GraphMessages, fetches: Sequence[str]) -> GraphMe
 
 
 def _last(nodes: Sequence[Message]) -> list[str]:
-    """What nobody consumes: it is kept as a node of its name."""
+    """The names of the nodes that nobody consumes; as fetches they keep their names."""
     consumed = {text.lstrip("^").partition(":")[0] for node in nodes for text in node.input}
     return [node.name for node in nodes if node.name not in consumed] or [nodes[-1].name]
 
 
 def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
-    """GraphDef as TensorFlow's inliner makes it."""
+    """The GraphDef from TensorFlow's inliner."""
     graph = type(messages.rest)()
     graph.CopyFrom(messages.rest)
     graph.node.extend(messages.nodes)
@@ -67,7 +67,7 @@ def _inlined(messages: GraphMessages, fetches: Sequence[str]) -> Message:
 
 
 def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
-    """What Grappler's function optimizer makes of `graph` in one go."""
+    """The result of one pass of Grappler's function optimizer over `graph`. Raises GraphError."""
     meta_graph = meta_graph_pb2.MetaGraphDef(graph_def=graph)
     meta_graph.collection_def["train_op"].node_list.value.extend(fetches)
     config = config_pb2.ConfigProto()
@@ -87,9 +87,9 @@ def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
 
 
 def _let_inline(graph: Message) -> None:
-    """Take away what would keep the inliner from calls that can be inlined, and the shapes of feeds.
+    """Remove attributes that block the inlining of calls, and the shapes of feeds.
 
-    The inliner would make a tensor of each placeholder's shape, however large.
+    The inliner would make a tensor of each feed's shape, however large.
     """
     functions = {function.signature.name: function for function in graph.library.function}
     bodies = [graph.node, *(function.node_def for function in graph.library.function)]
@@ -108,16 +108,16 @@ def _let_inline(graph: Message) -> None:
 
 
 def _calls_left(graph: Message) -> set[str]:
-    """Names of calls that the inliner could take apart, and has not."""
+    """The names of calls that can be inlined and are still in the graph."""
     functions = {function.signature.name: function for function in graph.library.function}
     return {node.name for node in graph.node if is_call(node, functions)}
 
 
 def _let_consumers_wait(graph: Message, calls: set[str]) -> None:
-    """Add to what takes data from one of the `calls` a control edge from it.
+    """Add a control edge from each of the `calls` to the nodes that take data from it.
 
-    Such a consumer waits for the whole call anyway while it is one op. Where no control edge leaves a call that has
-    side effects the inliner leaves it as it is: taken apart, they might never happen.
+    Such a consumer waits for the whole call anyway while it is one op. The inliner skips a call that has side effects
+    and no outgoing control edge: once inlined, the side effects might never happen.
     """
     for node in graph.node:
         sources = {text.partition(":")[0] for text in node.input} & calls
@@ -125,7 +125,7 @@ def _let_consumers_wait(graph: Message, calls: set[str]) -> None:
 
 
 def _restored(graph: Message, messages: GraphMessages) -> GraphMessages:
-    """The nodes of the file as they were, in its order, then the new ones by name; functions as they were."""
+    """The unchanged nodes of the file in its order, then the new ones by name; the functions unchanged."""
     original = {node.name: node for node in messages.nodes}
     made: dict[str, Message] = {node.name: node for node in graph.node}
     nodes: list[Message] = []
@@ -138,7 +138,7 @@ def _restored(graph: Message, messages: GraphMessages) -> GraphMessages:
 
 
 def _as_it_was(made: Message, original: Message) -> Message:
-    """The file's own node with the inputs that it has now; where it was a call, what is left of it."""
+    """The file's own node with its new inputs; for a former call the node that the inliner made of it."""
     if made.op == original.op:
         kept = type(original)()
         kept.CopyFrom(original)
@@ -150,7 +150,7 @@ def _as_it_was(made: Message, original: Message) -> Message:
 
 
 def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMessages) -> list[str]:
-    """A sentence of what was inlined, and one of what was not."""
+    """Sentences on the calls that were inlined and on those that were not."""
     functions = {function.signature.name: function for function in inlined.rest.library.function}
     left = {node.name: node.op for node in inlined.nodes if is_call(node, functions) or is_compiled_as_one(node)}
     replaced = [call.op for call in calls if call.name not in left]
@@ -170,7 +170,7 @@ def _notes(messages: GraphMessages, calls: Sequence[Message], inlined: GraphMess
 
 
 def _types(ops: Sequence[str]) -> str:
-    """`2 While, 1 If`: the most frequent first."""
+    """The op types with their counts, such as `2 While, 1 If`, the most frequent first."""
     counted: Mapping[str, int] = Counter(ops)
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     shown = [f"{count} {shortened(op)}" for op, count in ordered[:TYPES_SHOWN]]

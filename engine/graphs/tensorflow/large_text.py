@@ -1,8 +1,8 @@
-"""Large GraphDefs in protobuf's text format, parsed by TensorFlow's own C++ instead of Python. Runs in the child.
+"""Parses large GraphDefs in protobuf's text format with TensorFlow's C++ instead of Python. Runs in the child.
 
-Python's parser takes some 40 s for 100,000 ops, this one 3 s and the 2 s that TensorFlow takes to load. It says nothing
-of what is wrong: a text that it refuses is left to Python's parser, which does. The op that parses is run on the text
-alone; nothing of the graph is run.
+Python's parser takes some 40 s for 100,000 ops, this one 3 s and the 2 s that TensorFlow takes to load. It gives no
+reason for a refusal: the caller then uses Python's parser, which does. The op that parses runs on the text alone;
+nothing of the graph is run.
 """
 
 import importlib
@@ -21,7 +21,7 @@ class TextParts(NamedTuple):
 
 
 def parts_of_text(text: str) -> TextParts | None:
-    """The pieces of a GraphDef's text; None where TensorFlow cannot be asked, or refuses it."""
+    """The pieces of a GraphDef's text; None where TensorFlow cannot be loaded, or refuses the text."""
     if "tensorflow" in sys.modules and not hasattr(sys.modules["tensorflow"], "raw_ops"):
         return None  # only its messages are loaded (`tensorflow_messages.py`), and it cannot be loaded twice
     tensorflow: Any = importlib.import_module("tensorflow")

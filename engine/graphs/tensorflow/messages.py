@@ -1,7 +1,7 @@
-"""TensorFlow's protobuf messages without TensorFlow itself: 20 ms to load instead of seconds.
+"""Loads TensorFlow's protobuf messages without TensorFlow itself, in 20 ms instead of seconds.
 
-Only ever used inside a child process, where `tensorflow` is then a bare package that runs nothing, until
-`load_tensorflow` puts the real one in its place.
+Used only inside a child process, where `tensorflow` is then a bare package that runs nothing, until `load_tensorflow`
+puts the real one in its place.
 """
 
 import importlib
@@ -15,11 +15,11 @@ from engine.errors import GraphError
 Message: TypeAlias = Any
 """a protobuf message: its classes exist only in the child, once loaded"""
 NO_MEMORY = "alloc failed"
-"""what protobuf's parser says, of a damaged message as it seems, when memory ran out"""
+"""text in the error by which protobuf's parser reports that memory ran out; the error is that of a damaged message"""
 
 
 def load_messages(name: str) -> ModuleType:
-    """A generated module of messages, such as `tensorflow.core.framework.graph_pb2`.
+    """Import a generated module of messages, such as `tensorflow.core.framework.graph_pb2`.
 
     Raises GraphError where TensorFlow is not installed.
     """
@@ -34,7 +34,7 @@ def load_messages(name: str) -> ModuleType:
 
 
 def load_tensorflow() -> None:
-    """Load TensorFlow itself, also where its messages alone have been in use: they stay the same."""
+    """Load TensorFlow itself, also after its messages alone were loaded: their classes stay the same."""
     bare = sys.modules.get("tensorflow")
     if bare is not None and bare.__spec__ is None:
         del sys.modules["tensorflow"]
@@ -42,7 +42,7 @@ def load_tensorflow() -> None:
 
 
 def parsed(module: str, name: str, content: bytes) -> Message | None:
-    """`content` as that message, or None where it is none. Raises MemoryError."""
+    """`content` as message `name` of `module`, or None where it is no such message. Raises MemoryError."""
     message = load_messages("google.protobuf.message")
     try:
         return getattr(load_messages(module), name).FromString(content)

@@ -1,11 +1,11 @@
-"""Which ops of a TensorFlow graph share a device whatever their device strings say. Runs in the child.
+"""Finds the ops of a TensorFlow graph that share a device whatever their device strings are. Runs in the child.
 
-- Both ends of a ref or resource edge: TensorFlow's placer moves the consumer, silently: `devices_of_nodes`. What counts
-  is the type that the consumer takes. Dataset ops count too, where a variant passes between them.
+- Both ends of a ref or resource edge: TensorFlow's placer moves the consumer, silently: `devices_of_nodes`. The type
+  that the consumer takes counts. Dataset ops count too, where a variant passes between them.
 - Handles of one resource: two ops that name the same variable, table or queue.
-- A Switch and what it switches: TensorFlow moves the Switch when it partitions the graph. Where that is fed it goes to
-  the device on which feeds arrive, the first CPU: `cpu_reasons_of_feeds`.
-- A while loop's frame: it could run split, over a control loop a device, but no placement gains by it.
+- A Switch and the producer of its data: TensorFlow moves the Switch when it partitions the graph. If the data is fed,
+  the Switch goes to the device on which feeds arrive, the first CPU: `cpu_reasons_of_feeds`.
+- A while loop's frame: it could run split, with a control loop on each device, but no placement gains by that.
 Labels (`loc:@x`) are not repeated here. Sources: tensorflow/core/common_runtime/colocation_graph.cc;
 tensorflow/core/graph/graph_partition.cc, OptimizeControlFlowColocation.
 """
@@ -23,18 +23,18 @@ from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import ENTERS, EXITS, INVALID, REFS_FROM, RESOURCE, VARIANT
 
 FREE_OF_INPUT_COLOCATION = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-"""they hand their resource inputs on to ops of their own, which are placed themselves, unless XLA compiles the call:
-then TensorFlow refuses to run it with a variable that is elsewhere"""
+"""they pass their resource inputs on to the ops of their functions, which TensorFlow places one by one, unless XLA
+compiles the call: then TensorFlow refuses to run it with a variable on another device"""
 NO_SHARED_NAME = b"cd2c89b7-88b7-44c8-ad83-06c2a9158347"
-"""TensorFlow's mark for a resource of its own, whatever else bears the mark"""
+"""TensorFlow's name for a resource that is shared with no other node, even one of this name"""
 SWITCHES = frozenset({"Switch", "RefSwitch", "_SwitchN"})
-SWITCHED_FEED = "TensorFlow moves it to the CPU, where what is fed arrives"
+SWITCHED_FEED = "TensorFlow moves it to the CPU, where fed data arrives"
 
 
 def pairs_that_must_colocate(
     nodes: Sequence[Message], types: NodeTypes, index_of_name: Mapping[str, int], order: Sequence[int]
 ) -> NDArray[np.int32]:
-    """[pairs, 2] sorted pairs of ops; `order` is a topological one. The nodes' inputs have been checked."""
+    """[pairs, 2] sorted pairs of ops; `order` is a topological order. The nodes' inputs must have been checked."""
     sources = [[index_of_name[_source(text)] for text in node.input] for node in nodes]
     pairs = {
         *(_pair(*edge) for edge in _ref_and_resource_edges(nodes, types, sources)),
@@ -51,8 +51,8 @@ def devices_of_nodes(
     """[ops] the device that the file fixes for each op and that TensorFlow keeps.
 
     It is empty for an op that takes a resource of another device, such as a replica's update of a variable that the
-    file holds once: TensorFlow runs it with the resource. A resource without a device is where the first op is that
-    takes it and has one. Arguments as for `pairs_that_must_colocate`. Raises GraphError for an odd device.
+    file holds once: TensorFlow runs it with the resource. A resource without a device is on the device of the first op
+    that takes it and has one. Arguments as for `pairs_that_must_colocate`. Raises GraphError for a bad device string.
     """
     fixed = [str(node.device) for node in nodes]
     parsed = {text: parse_device_string(text, node.name) for node, text in zip(nodes, fixed, strict=True)}
@@ -66,7 +66,7 @@ def devices_of_nodes(
     for one, other in _handle_pairs(nodes):
         sets.unite(one, other)
     home: dict[int, DeviceString] = {}
-    """of each set's root, once one of its ops has been looked at: what comes round a loop has not been"""
+    """root of a set → its device, once one of its ops was visited; the source of a loop's back edge was not"""
     for op in order:
         around = home.get(sets.find(op), DeviceString())
         for source in givers.get(op, ()):
@@ -108,7 +108,7 @@ def _ref_and_resource_edges(
 
 
 def _given(outputs: Sequence[int] | None, text: str) -> int:
-    """The type of the output that the input `text` names, as far as it is known."""
+    """The type of the output that the input `text` names, `INVALID` where unknown."""
     return INVALID if outputs is None else outputs[int(text.partition(":")[2] or 0)]
 
 
@@ -122,7 +122,7 @@ def _handle_pairs(nodes: Sequence[Message]) -> Iterator[tuple[int, int]]:
 
 
 def shared_resource(node: Message) -> tuple[str, bytes, bytes] | None:
-    """Type, container and name of the resource that `node` is a handle of, where another node can name it too."""
+    """Type, container and name of the resource of handle `node`; None unless another node can name it too."""
     if node.input or "shared_name" not in node.attr:
         return None
     shared = node.attr["shared_name"].s
@@ -139,7 +139,7 @@ def _switch_pairs(nodes: Sequence[Message], sources: Sequence[Sequence[int]]) ->
 
 
 def cpu_reasons_of_feeds(nodes: Sequence[Message], index_of_name: Mapping[str, int]) -> dict[int, str]:
-    """Op → why it is on a CPU, for placeholders, which a step feeds, whose value a Switch takes, and these Switches."""
+    """Op → why it is on a CPU, for each placeholder whose value a Switch takes, and for that Switch."""
     reasons: dict[int, str] = {}
     for index, node in enumerate(nodes):
         if node.op in SWITCHES and node.input:
@@ -152,7 +152,7 @@ def cpu_reasons_of_feeds(nodes: Sequence[Message], index_of_name: Mapping[str, i
 def _frame_pairs(
     nodes: Sequence[Message], sources: Sequence[Sequence[int]], order: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
-    """Each op of an outermost while loop with the loop's first one; what an Exit gives is outside again."""
+    """Each op of an outermost while loop, paired with the loop's first op; consumers of an Exit are outside."""
     frames: dict[int, tuple[bytes, ...]] = {}
     first: dict[bytes, int] = {}
     for index in order:
@@ -168,5 +168,5 @@ def _frame_pairs(
 
 
 def _frame_after(node: Message, frame: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """The frames in which `node`'s consumers are."""
+    """The frames around `node`'s consumers, if `node` is in `frame`."""
     return frame[:-1] if node.op in EXITS else frame

@@ -1,4 +1,4 @@
-"""What TensorFlow's registered op types take and give: enough to know arity, refs and resources without TensorFlow.
+"""The signatures of TensorFlow's registered op types: they show arity, refs and resources without TensorFlow.
 
 `python -m engine.graphs.tensorflow.op_table` writes `tensorflow_ops.json` from the installed TensorFlow; a test keeps
 them equal. In that file an argument is `T` (an attribute that holds the type) or `DT_FLOAT`, with `&` before a ref,
@@ -16,7 +16,7 @@ TABLE_FILE = Path(__file__).with_name("tensorflow_ops.json")
 
 
 class ArgumentMessage(Protocol):
-    """What we use of an OpDef.ArgDef."""
+    """The fields used of an OpDef.ArgDef."""
 
     is_ref: bool
     number_attr: str
@@ -32,7 +32,7 @@ class Argument:
     type: str
     """`DT_FLOAT`, or the attribute that holds the type (or, with `is_list`, the types)"""
     number: str = ""
-    """the attribute that holds how often it is repeated"""
+    """the attribute that holds the number of repetitions"""
     is_list: bool = False
     is_ref: bool = False
 
@@ -45,7 +45,7 @@ class Argument:
 
     @classmethod
     def of_message(cls, message: ArgumentMessage, type_names: Mapping[int, str]) -> Self:
-        """From an ArgDef; `type_names` is number → `DT_...`."""
+        """The argument of an ArgDef; `type_names` is number → `DT_...`."""
         held = message.type_list_attr or message.type_attr or type_names.get(message.type, "DT_INVALID")
         return cls(held, message.number_attr, bool(message.type_list_attr), message.is_ref)
 
@@ -74,7 +74,7 @@ def registered_ops() -> dict[str, Signature]:
 
 
 def table_of_installed_tensorflow() -> str:
-    """The content of `TABLE_FILE` for the TensorFlow that is installed; loads TensorFlow."""
+    """The content of `TABLE_FILE` for the installed TensorFlow; loads TensorFlow."""
     from tensorflow.core.framework import op_def_pb2, types_pb2
     from tensorflow.python.client import pywrap_tf_session
 

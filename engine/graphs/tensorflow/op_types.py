@@ -1,11 +1,11 @@
-"""TensorFlow's op types and data types that several parts of the engine ask about, as sets and numbers."""
+"""TensorFlow's op types and data types that several parts of the engine use, as sets and numbers."""
 
 INVALID, RESOURCE, VARIANT = 0, 20, 21
-"""numbers of DataType; 0 stands for one that is not known"""
+"""numbers of DataType; 0 stands for an unknown type"""
 HANDLES = frozenset({RESOURCE, VARIANT})
-"""of values that stay where they are made"""
+"""data types of values that stay on the device that makes them"""
 REFS_FROM = 100
-"""a ref's number is its type's plus this"""
+"""a ref's number is that of its base type plus this"""
 
 INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})

@@ -1,4 +1,4 @@
-"""Keeps of a GraphDef what some ops need, and of its function library what is called. Runs in the child."""
+"""Reduces a GraphDef to the ops that some ops need, and its library to the called functions. Runs in the child."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,10 +9,10 @@ from engine.graphs.tensorflow.messages import Message
 
 
 def pruned(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
-    """The ops that `fetches` need, in the order of the file; the functions that are left over, left out.
+    """The ops that `fetches` need, in the order of the file, and the functions that these ops call.
 
-    Ops that must stay with one that is gone still stay together. Raises GraphError for a fetch that is not
-    there; the reader refuses an input that is not there.
+    Ops co-located with a removed op still stay together. Raises GraphError for a missing fetch; the reader refuses a
+    missing input.
     """
     node_of_name = {node.name: node for node in messages.nodes}
     for name in fetches:
@@ -33,22 +33,22 @@ def pruned(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
 
 
 def keep_together(nodes: Iterable[Message], gone: set[str]) -> None:
-    """Let ops that are co-located with one that is gone be so with the first of them."""
+    """Co-locate the ops that were co-located with an op in `gone` with the first of them instead."""
     first: dict[bytes, bytes] = {}
     absent = {COLOCATION_PREFIX + name.encode() for name in gone}
     for node in nodes:
         if "_class" not in node.attr or absent.isdisjoint(node.attr["_class"].list.s):
             continue
-        own = COLOCATION_PREFIX + node.name.encode()
-        labels = [first.setdefault(label, own) if label in absent else label for label in node.attr["_class"].list.s]
+        itself = COLOCATION_PREFIX + node.name.encode()
+        labels = [first.setdefault(label, itself) if label in absent else label for label in node.attr["_class"].list.s]
         del node.attr["_class"].list.s[:]
-        node.attr["_class"].list.s.extend(dict.fromkeys(label for label in labels if label != own))
+        node.attr["_class"].list.s.extend(dict.fromkeys(label for label in labels if label != itself))
         if not node.attr["_class"].list.s:
             del node.attr["_class"]
 
 
 def with_called_functions(nodes: Iterable[Message], rest: Message) -> Message:
-    """`rest` of a GraphDef with those functions alone that `nodes` or their functions call."""
+    """`rest` of a GraphDef with only the functions that `nodes` or their functions call."""
     functions = {function.signature.name: function for function in rest.library.function}
     gradients = {gradient.function_name: gradient.gradient_func for gradient in rest.library.gradient}
     called: set[str] = set()

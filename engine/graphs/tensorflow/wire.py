@@ -1,7 +1,7 @@
-"""Protobuf's wire format, one level of it: which fields a message has and where, without building anything.
+"""Reads one level of protobuf's wire format: the fields of a message and their positions, without building anything.
 
-It counts what an untrusted file claims before it is parsed, and lets one field be changed with all others kept as
-they are, byte by byte. Source: https://protobuf.dev/programming-guides/encoding/
+It counts the fields of an untrusted file before they are parsed, and allows to change one field and keep all other
+bytes. Source: https://protobuf.dev/programming-guides/encoding/
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _FIXED_SIZES = {FIXED64: 8, FIXED32: 4}
 
 
 class WireError(ValueError):
-    """The bytes are no message; the text says where and why, as the end of a sentence about the file."""
+    """The bytes are no message; the text gives place and reason, as the end of a sentence about the file."""
 
 
 class Field(NamedTuple):
@@ -22,14 +22,14 @@ class Field(NamedTuple):
     number: int
     wire_type: int
     start: int
-    """of its tag"""
+    """first byte of its tag"""
     payload: int
-    """of its value, behind tag and length"""
+    """first byte of its value, after tag and length"""
     end: int
 
 
 def fields(message: bytes, start: int = 0, end: int | None = None) -> Iterator[Field]:
-    """The fields of the message in `message[start:end]`, in order. Raises WireError where it is broken."""
+    """The fields of the message in `message[start:end]`, in order. Raises WireError for a broken message."""
     at, stop = start, len(message) if end is None else end
     while at < stop:
         tag, payload = read_varint(message, at, stop)
@@ -52,7 +52,7 @@ def fields(message: bytes, start: int = 0, end: int | None = None) -> Iterator[F
 
 
 def read_varint(message: bytes, at: int, stop: int) -> tuple[int, int]:
-    """The variable-length number at `at`, and where it ends. Raises WireError where there is none."""
+    """The variable-length number at `at`, and the position after it. Raises WireError where there is none."""
     value = 0
     for index in range(at, min(at + LONGEST_VARINT, stop)):
         byte = message[index]
