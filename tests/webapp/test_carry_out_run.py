@@ -3,19 +3,22 @@
 import sqlite3
 import threading
 import time
+from contextlib import suppress
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError, connection
 from pytest_django import Settings
 
 from engine import api
 from tests.supervisor.started import eventually
 from tests.webapp.scripted_engine import Script, install, rows
-from webapp.jobs import attempt, cancelling, heartbeat
+from webapp.jobs import attempt, cancelling, heartbeat, reaper
 from webapp.jobs.claim import Claim
 from webapp.jobs.models import SavedState
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import place_run
+from webapp.runs.run_store import RunStore
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
@@ -163,6 +166,56 @@ def test_a_run_goes_on_from_its_checkpoint(run: Run, monkeypatch: pytest.MonkeyP
     assert (run.status, run.attempts) == (Run.DONE, 2)
     assert lives == [1, 2, 3, 4, 5, 6, 5, 6, 7]
     assert not SavedState.objects.exists()
+
+
+def lives_of(run: Run, monkeypatch: pytest.MonkeyPatch, checkpoint_every: int) -> int:
+    """Kill the run's worker after each second episode until the run has ended; returns how many workers it had."""
+    lives = 0
+    done_in_this_life = 0
+
+    def die_after_two(_number: int) -> None:
+        nonlocal done_in_this_life
+        done_in_this_life += 1
+        if done_in_this_life == 3:
+            raise SystemExit
+
+    script = Script([float(20 - number) for number in range(16)], checkpoint_every, before_episode=die_after_two)
+    install(monkeypatch, script)
+    monkeypatch.setattr(reaper, "SECOND_LOOK_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr(attempt, "_fail", lambda *_: pytest.fail("a worker that dies says nothing"))
+    store_at_once(monkeypatch)
+    while not run.has_ended and lives < 20:
+        lives, done_in_this_life = lives + 1, 0
+        with suppress(SystemExit):
+            place_run(run.id)
+        Run.objects.filter(status=Run.RUNNING).update(heartbeat_at=None)
+        reaper.reap(Run)
+        run.refresh_from_db()
+    return lives
+
+
+def store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every event and checkpoint is in the database before the engine goes on."""
+    emit = RunStore.emit
+
+    def emit_and_write(self: RunStore, item: api.NumberedEvent | api.Checkpoint) -> None:
+        emit(self, item)
+        self.write()
+
+    monkeypatch.setattr(RunStore, "emit", emit_and_write)
+
+
+def test_workers_that_die_after_some_progress_fail_no_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More deaths than a run without progress may have: each worker leaves a later checkpoint."""
+    assert lives_of(run, monkeypatch, checkpoint_every=2) == 8 > settings.MOST_ATTEMPTS
+    assert (run.status, run.error, run.attempts) == (Run.DONE, "", 8)
+    assert [seq for seq, _ in rows(run)] == list(range(1, 19))
+
+
+def test_workers_that_die_without_progress_fail_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lives_of(run, monkeypatch, checkpoint_every=0) == settings.MOST_ATTEMPTS
+    assert run.status == Run.FAILED
+    assert "5 times without any progress in between" in run.error
 
 
 def test_a_database_that_is_locked_for_a_while_holds_nothing_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def cancelled_when_its_worker_shuts_down(_client: Client, run: Run) -> None:
 
 
 def lost_too_often(_client: Client, run: Run) -> None:
-    _lost(run, attempts=settings.MOST_ATTEMPTS)
+    _lost(run, fruitless_attempts=settings.MOST_ATTEMPTS)
     reaper.reap(Run)
 
 

@@ -73,11 +73,13 @@ def test_it_leaves_runs_that_nobody_works_on_alone(run: Run) -> None:
 
 
 def test_too_many_attempts_are_a_failure_with_a_sentence(run: Run) -> None:
-    claimed(run, STALE, attempts=settings.MOST_ATTEMPTS)
+    claimed(run, STALE, fruitless_attempts=settings.MOST_ATTEMPTS)
     reaper.reap(Run)
     run.refresh_from_db()
     assert run.status == Run.FAILED
-    assert run.error == "Its worker stopped unexpectedly 5 times; it will not be tried again."
+    assert run.error == (
+        "Its worker stopped unexpectedly 5 times without any progress in between; it will not be tried again."
+    )
     assert run.finished_at is not None
 
 
@@ -109,7 +111,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], *, bef
 def test_a_run_that_is_cancelled_while_it_is_given_back_never_runs_again(
     run: Run, monkeypatch: pytest.MonkeyPatch, before: bool, attempts: int
 ) -> None:
-    claimed(run, STALE, attempts=attempts)
+    claimed(run, STALE, fruitless_attempts=attempts)
     cancelled: list[bool] = []
     meanwhile(monkeypatch, lambda: cancelled.append(cancel(run)), before=before)
     reaper.reap(Run)

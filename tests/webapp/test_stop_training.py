@@ -204,10 +204,10 @@ def test_stopped_while_a_family_is_built_it_does_not_wait_for_the_next_graph(
 
 def test_its_workers_die_again_and_again(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     lose_worker(policy, monkeypatch, 3)
-    Policy.objects.update(attempts=settings.MOST_ATTEMPTS)
+    Policy.objects.update(fruitless_attempts=settings.MOST_ATTEMPTS)
     reaper.reap(Policy)
     expect_kept(client, policy, Policy.FAILED, 2)
-    assert "5 times; it will not be tried again" in client.get(f"/policies/{policy.id}/").content.decode()
+    assert "5 times without any progress in between" in client.get(f"/policies/{policy.id}/").content.decode()
 
 
 def test_it_fails_half_way(client: Client, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:

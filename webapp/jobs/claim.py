@@ -39,6 +39,7 @@ class Claim(Generic[JobType]):
             worker=os.environ.get(WORKER_VARIABLE, ""),
             heartbeat_at=Now(),
             attempts=F("attempts") + 1,
+            fruitless_attempts=F("fruitless_attempts") + 1,
             started_at=Coalesce("started_at", Now()),
             **CHANGED,
         )

@@ -17,6 +17,7 @@ MOST_BUFFERED = 20_000
 LONGEST_WAIT_SECONDS = 5.0
 """so that the job can still be cancelled"""
 ROWS_A_STATEMENT = 500
+THIS_ATTEMPT = 1
 
 
 @dataclass(slots=True)
@@ -43,12 +44,19 @@ class Batch:
     def write(self, claim: Claim[Any]) -> None:
         """Write it, in the caller's transaction. Raises ClaimLostError before anything is written."""
         last_seq = {"last_seq": self.events[-1].seq} if self.events else {}
-        claim.update(**self.columns, **last_seq)
+        claim.update(**self.columns, **last_seq, **self._progress(claim))
         Event.objects.bulk_create(self.events, batch_size=ROWS_A_STATEMENT)
         if self.state is not None:
             SavedState.objects.update_or_create(job_id=claim.job_id, defaults=self.state)
         for write in self.others.values():
             write()
+
+    def _progress(self, claim: Claim[Any]) -> dict[str, int]:
+        """The column that counts attempts without progress, where the batch has a later state than the stored one."""
+        if self.state is None:
+            return {}
+        later = SavedState.objects.filter(job_id=claim.job_id, seq__gte=max(1, self.state.get("seq", 0)))
+        return {} if later.exists() else {"fruitless_attempts": THIS_ATTEMPT}
 
 
 class EventStore(Generic[JobType]):

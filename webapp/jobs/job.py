@@ -16,7 +16,7 @@ class Job(models.Model):
 
         queued ──claim──▶ working ──end──▶ one of the model's last states
           ▲                  │
-          └──give back───────┘   the reaper: no heartbeat, or its worker shuts down; too many attempts: failed
+          └──give back───────┘   the reaper: no heartbeat, or its worker shuts down; too many fruitless attempts: failed
 
     Every transition is an update filtered on the old status (a worker's also on its claim) that must change exactly one
     row. The subclass draws the owner of each transition.
@@ -39,6 +39,8 @@ class Job(models.Model):
     """the worker process that has it, which gives it back when it shuts down"""
     heartbeat_at = models.DateTimeField(null=True, editable=False)
     attempts = models.PositiveSmallIntegerField(default=0)
+    fruitless_attempts = models.PositiveSmallIntegerField(default=0, editable=False)
+    """attempts since the job last saved a later state: only these are limited"""
     cancel_requested = models.BooleanField(default=False)
     error = models.TextField(default="", blank=True)
     """one sentence for people, empty without an error"""

@@ -66,15 +66,18 @@ def publish_queued(model: type[Job]) -> int:
 
 
 def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
-    """working → queued; cancelled if requested; failed after too many attempts.
+    """working → queued; cancelled if requested; failed after too many attempts without progress.
 
     One statement, so that a request to cancel comes before it or after it and is never lost.
     """
     working = rows.filter(status=model.WORKING)
     ids = list(working.values_list("id", flat=True))
     asked_for = Q(cancel_requested=True)
-    too_many = ~asked_for & Q(attempts__gte=settings.MOST_ATTEMPTS) if crashed else Q(pk__in=())
-    sentence = f"Its worker stopped unexpectedly {settings.MOST_ATTEMPTS} times; it will not be tried again."
+    too_many = ~asked_for & Q(fruitless_attempts__gte=settings.MOST_ATTEMPTS) if crashed else Q(pk__in=())
+    sentence = (
+        f"Its worker stopped unexpectedly {settings.MOST_ATTEMPTS} times without any progress in between; "
+        "it will not be tried again."
+    )
     changed = working.filter(id__in=ids).update(
         status=Case(
             When(asked_for, then=Value(model.CANCELLED)),
@@ -85,6 +88,7 @@ def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
         error=Case(When(too_many, then=Value(sentence)), default=F("error"), output_field=TextField()),
         finished_at=Case(When(asked_for | too_many, then=Now()), default=None, output_field=DateTimeField()),
         attempts=F("attempts") if crashed else F("attempts") - 1,
+        fruitless_attempts=F("fruitless_attempts") if crashed else F("fruitless_attempts") - 1,
         claim=None,
         worker="",
         heartbeat_at=None,
