@@ -3,8 +3,6 @@
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
-# On SIGTERM a worker then re-queues its job instead of finishing it. billiard reads this when it is imported.
-os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
 
 from celery import Celery
 from celery.signals import setup_logging

@@ -76,6 +76,14 @@ class Surroundings:
         worker.wait_for_line(READY_LINE)
         return worker
 
+    def start_worker_as_documented(self, queue: str, *modules: str) -> Started:
+        """Start a worker by the command in docs/operations.md, and wait until it takes tasks."""
+        program = Path(sys.executable).with_name("celery")
+        command = (str(program), *worker_command(queue)[1:])
+        worker = self.start(queue, *command, "--include", ",".join(("webapp.supervisor.worker_ready", *modules)))
+        worker.wait_for_line(READY_LINE)
+        return worker
+
     def start_web(self, **environment: str) -> int:
         """Start the web server, and return its port."""
         return self.start_server(**environment)[1]

@@ -5,6 +5,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from engine import api
 from tests.supervisor.started import eventually
 from tests.webapp.processes import Surroundings, logs
@@ -117,6 +119,22 @@ def test_a_worker_that_is_shown_to_end_gives_its_run_back_at_once(
     wait_for_status(run, data_folder, Run.DONE, Run.FAILED)
     assert rows(run) == WHOLE
     assert run.attempts == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
+def test_a_worker_whose_run_takes_no_notice_ends_all_the_same(
+    around: Surroundings, run: Run, data_folder: Path, number: signal.Signals
+) -> None:
+    """As docs/operations.md starts one. A run in compiled code may lose the exit that a signal raises."""
+    around.start_redis()
+    worker = around.start_worker_as_documented("gpu", "tests.webapp.deaf_worker")
+    wait_for_events(run, 3)
+    worker.signal(number)
+    eventually(lambda: Run.objects.get(id=run.id).status == Run.QUEUED, "its run is given back")
+    worker.exit_status()
+    run.refresh_from_db()
+    assert (run.status, run.attempts, run.error) == (Run.QUEUED, 0, ""), logs(data_folder)
+    worker.expect_nothing_left()
 
 
 def test_a_run_survives_sigkill_of_the_child_that_does_it(around: Surroundings, run: Run, data_folder: Path) -> None:

@@ -18,17 +18,41 @@ log = logging.getLogger(__name__)
 def attempt(claim: Claim[Any]) -> Iterator[None]:
     """Fail the job with the sentence of a PlacetoError; with a neutral sentence and a number for any other fault.
 
-    A lost claim only ends the attempt: the job is another worker's, or deleted.
+    A lost claim only ends the attempt: the job is another worker's, or deleted. A stop of the worker is no failure:
+    the exit goes on, and the worker or a reaper gives the job back.
     """
     try:
         yield
-    except ClaimLostError:
+    except Exception as error:
+        if is_stop(error):
+            log.info("%s: the worker stops; the job is given back", claim.job_id)
+            raise SystemExit from error
+        _answer_for(claim, error)
+
+
+def is_stop(error: BaseException) -> bool:
+    """Whether a stop of this process is behind `error`.
+
+    The signal's handler raises SystemExit wherever the process is; in compiled code that becomes a SystemError.
+    """
+    seen: set[int] = set()
+    behind: BaseException | None = error
+    while behind is not None and id(behind) not in seen:
+        if isinstance(behind, SystemExit | KeyboardInterrupt):
+            return True
+        seen.add(id(behind))
+        behind = behind.__cause__ or behind.__context__
+    return False
+
+
+def _answer_for(claim: Claim[Any], error: Exception) -> None:
+    if isinstance(error, ClaimLostError):
         log.info("%s: no longer ours, nothing stored", claim.job_id)
-    except api.PlacetoError as error:
+    elif isinstance(error, api.PlacetoError):
         _fail(claim, str(error))
-    except DatabaseError:
+    elif isinstance(error, DatabaseError):
         log.exception("%s: the database does not answer; a reaper will give the job back", claim.job_id)
-    except Exception:
+    else:
         number = uuid.uuid4().hex[:8]
         log.exception("%s: error %s", claim.job_id, number)
         _fail(claim, f"Something went wrong on the worker; its log has the details under error {number}.")

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 
 from engine import api
+from webapp.jobs.bounded_stop import BoundedStop
 from webapp.jobs.claim import WORKER_VARIABLE
 from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
 from webapp.processes import die_with_parent
@@ -30,6 +31,9 @@ _no_connection = threading.Lock()
 class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
     """Runs the reaper in a thread of the worker's parent process while the worker runs."""
 
+    requires = ("celery.worker.components:Pool",)
+    """so that it stops first: the pool may wait for a job that is to be given back"""
+
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
         os.environ[WORKER_VARIABLE] = str(uuid.uuid4())
@@ -43,8 +47,9 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
         )
         self._thread = threading.Thread(target=self._run, name="reaper", daemon=True)
 
-    def start(self, _parent: Any) -> None:
+    def start(self, parent: Any) -> None:
         """Start the reaper; its first round is at once."""
+        BoundedStop(parent, give_back).install()
         self._thread.start()
 
     def stop(self, _parent: Any) -> None:

@@ -1,0 +1,65 @@
+"""What an exception in a worker makes of its job."""
+
+import pytest
+from django.db import OperationalError
+
+from engine import api
+from webapp.jobs.attempt import attempt, is_stop
+from webapp.jobs.claim import Claim, ClaimLostError
+from webapp.runs.models import Run
+
+
+def stopped_in_compiled_code() -> SystemError:
+    """As CPython raises it where compiled code returns with the exit of a signal's handler."""
+    error = SystemError("CPUDispatcher returned a result with an exception set")
+    error.__cause__ = SystemExit(15)
+    return error
+
+
+def claimed(run: Run) -> Claim[Run]:
+    claim = Claim.take(Run, run.id)
+    assert claim is not None
+    return claim
+
+
+def test_a_stop_in_compiled_code_is_no_failure_of_the_run(run: Run) -> None:
+    with pytest.raises(SystemExit), attempt(claimed(run)):
+        raise stopped_in_compiled_code()
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.RUNNING, ""), "the worker, or a reaper, gives it back"
+
+
+def test_a_stop_behind_an_error_of_the_engine_is_none_either(run: Run) -> None:
+    with pytest.raises(SystemExit), attempt(claimed(run)):
+        try:
+            raise stopped_in_compiled_code()
+        except SystemError as error:
+            raise api.GraphError("the child ended") from error
+    run.refresh_from_db()
+    assert run.status == Run.RUNNING
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "sentence"),
+    [
+        (api.GraphError("it is odd", allowed="another one"), Run.FAILED, "it is odd; allowed: another one"),
+        (SystemError("a fault of ours"), Run.FAILED, "Something went wrong on the worker"),
+        (OperationalError("locked"), Run.RUNNING, ""),
+        (ClaimLostError("gone"), Run.RUNNING, ""),
+    ],
+)
+def test_what_else_may_happen(run: Run, error: Exception, status: str, sentence: str) -> None:
+    def fail() -> None:
+        raise error
+
+    with attempt(claimed(run)):
+        fail()
+    run.refresh_from_db()
+    assert run.status == status
+    assert run.error.startswith(sentence) and bool(run.error) == bool(sentence)
+
+
+def test_errors_that_are_behind_each_other_end_the_search() -> None:
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert not is_stop(first)
