@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from engine import VERSION, api
-from engine.child.parent import BUDGETED_LIMITS, Limits, ReportProgress, Results, no_progress, run_in_child
+from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.comparing.work_folder import KEY_LENGTH
 from engine.events import Json
 from engine.files.whole_files import write_whole
 from engine.placers import scotch
-from engine.placers.scotch import map_in_child
 from engine.problem import Budget, PlacementProblem
 from experiments.auto_check.cases import Case
 from experiments.best_found import best_step_time_us
+from experiments.children_here import children_here
 from experiments.pages import ReportLine
 
 EVALUATIONS_TO_WARM_UP = 1000
@@ -95,12 +95,14 @@ def _measure_share(share: list[Json], budget: Budget, work: Path, report: Report
     )
 
 
-def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
+def in_child(arguments: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
     """Measure each [method, seed] of `members` on each graph of the `share`, and write each result at once."""
-    vars(scotch)["run_in_child"] = (
-        _in_this_process  # this process is a child already, and starting another takes a second
-    )
-    order: dict[str, Any] = dict(arguments)
+    with children_here(scotch, folder):
+        _measure_graphs(dict(arguments), report_progress)
+    return {}, {}
+
+
+def _measure_graphs(order: dict[str, Any], report_progress: ReportProgress) -> None:
     work, budget = Path(order["work"]), Budget(order["evaluations"], order["seconds"])
     for number, graph in enumerate(order["share"]):
         report_progress(graph["name"], number, len(order["share"]))
@@ -115,7 +117,6 @@ def in_child(arguments: dict[str, Json], _folder: Path, report_progress: ReportP
             step_time_us = reached(problem, method, seed)
             found = {"step_time_us": step_time_us, "wall_seconds": time.monotonic() - began}
             write_whole(_path(work, graph["key"], method, seed), json.dumps(found).encode())
-    return {}, {}
 
 
 def _warm_up(problem: PlacementProblem, methods: Iterable[str]) -> None:
@@ -123,11 +124,6 @@ def _warm_up(problem: PlacementProblem, methods: Iterable[str]) -> None:
     if problem.ledger.budget.seconds is not None:
         for method in dict.fromkeys(methods):
             reached(problem.with_budget(Budget(EVALUATIONS_TO_WARM_UP)), method, 0)
-
-
-def _in_this_process(_function: str, arguments: Mapping[str, Json], _limits: Limits, **_options: object) -> Results:
-    """Scotch's mapping, in place of `run_in_child`."""
-    return map_in_child(dict(arguments), Path(), no_progress)
 
 
 def reached(problem: PlacementProblem, method: str, seed: int) -> float | None:

@@ -4,15 +4,14 @@ Reading a file starts children, and so does every other step. Here their functio
 already.
 """
 
-import importlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from engine.child.parent import ReportProgress, Results, no_progress, run_in_child
+from engine.child.parent import ReportProgress, Results, run_in_child
 from engine.events import Json
 from engine.formats import reading
+from experiments.children_here import children_here
 from experiments.exact_numbers import ask_for_exact_numbers
 from experiments.models.making import LIMITS, file_of, make_in_child
 from experiments.models.model import SAVED_MODEL, ModelRow
@@ -48,28 +47,8 @@ def rows_here(
     for form in forms:
         path, work = file_of(name, form, files), folder / f"{name}-{form}"
         work.mkdir()
-        with children_in(work):
+        with children_here(reading, work):
             rows[form] = figures(path, form, MODELS[name], closed)
         if places and form == SAVED_MODEL and "refused" not in rows[form]:
             rows[form]["placed"] = counts_of(name, path, work)
     return rows
-
-
-@contextmanager
-def children_in(folder: Path) -> Iterator[None]:
-    """Until the context ends, run the reading's children in this process, each with its own folder in `folder`."""
-
-    def run(function: str, arguments: Mapping[str, Json], *_: object, **__: object) -> Results:
-        module, name = function.split(":")
-        child_folder = folder / f"child_{len(list(folder.iterdir()))}"
-        child_folder.mkdir()
-        function_here = getattr(importlib.import_module(module), name)
-        results: Results = function_here(dict(arguments), child_folder, no_progress)
-        return results
-
-    kept = vars(reading)["run_in_child"]
-    vars(reading)["run_in_child"] = run
-    try:
-        yield
-    finally:
-        vars(reading)["run_in_child"] = kept

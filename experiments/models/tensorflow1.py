@@ -38,8 +38,8 @@ def recurrent_training(batch: int) -> Built:
         loss = tf.reduce_mean(losses, name="loss")
         train = v1.train.AdamOptimizer(1e-3).minimize(loss, name="train")
         with tf.control_dependencies([train]):
-            told = tf.identity(loss, "told")
-        graph1 = Graph1(graph, {"sequences": sequences, "labels": labels}, {"loss": told})
+            trained_loss = tf.identity(loss, "trained_loss")
+        graph1 = Graph1(graph, {"sequences": sequences, "labels": labels}, {"loss": trained_loss})
     steps = STEPS * (matrix_product(batch, FEATURES, UNITS) + matrix_product(batch, UNITS, UNITS))
     return _built(graph1, 3 * (steps + matrix_product(batch, UNITS, CLASSES)))
 
@@ -82,8 +82,8 @@ def convolutional_training(batch: int) -> Built:
         clipped, _ = tf.clip_by_global_norm(gradients, 1.0)
         train = optimizer.apply_gradients(zip(clipped, variables, strict=True), step, name="train")
         with tf.control_dependencies([train]):
-            told = tf.identity(loss, "told")
-        graph1 = Graph1(graph, {"images": images, "labels": labels}, {"loss": told})
+            trained_loss = tf.identity(loss, "trained_loss")
+        graph1 = Graph1(graph, {"images": images, "labels": labels}, {"loss": trained_loss})
     return _built(graph1, flops)
 
 

@@ -1,4 +1,4 @@
-"""Ablations on a small problem: each variant is trained within its budget, and the page tells how much worse it is."""
+"""Ablations on a small problem: each variant is trained within its budget, and the page shows how much worse it is."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_a_child_trains_every_variant(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [(each.variant, each.seed) for each in trained] == [("first", 2), ("second", 2)]
 
 
-def test_the_page_tells_how_much_worse_with_as_many_evaluations() -> None:
+def test_the_page_shows_how_much_worse_with_as_many_evaluations() -> None:
     found = [
         Trained("drawn", seed, variant.label, variant.evaluations, 0.9, 0.5 + 0.05 * index, 1, 1, 9)
         for seed in (0, 1)

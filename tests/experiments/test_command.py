@@ -1,4 +1,4 @@
-"""`python -m experiments`: what its names stand for, and what `--set` takes."""
+"""`python -m experiments`: its names, its help, and the settings of `--set`."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The experiments with policies on small graphs: what is made is kept, the page tells what it ran with."""
+"""The experiments with policies on small graphs: finished work is kept, the page shows its settings."""
 
 import dataclasses
 import time

@@ -37,5 +37,5 @@ def test_the_table_has_a_line_of_ours_and_the_papers_below(tmp_path: Path, monke
         ([api.Outcome("human_expert", 0, reason="it has no rule")], "no answer"),
     ],
 )
-def test_a_cell_tells_the_range_and_what_is_missing(outcomes: list[api.Outcome], cell: str) -> None:
+def test_a_cell_shows_the_range_and_the_missing_seeds(outcomes: list[api.Outcome], cell: str) -> None:
     assert table1._cell(outcomes) == cell

@@ -1,4 +1,4 @@
-"""Unseen orders on a small problem: every order is tried by every policy, and the page tells gap and spread."""
+"""Unseen orders on a small problem: every policy tries every order, and the page shows gap and spread."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_each_policy_tries_all_orders() -> None:
     assert placed == traversal_orders.placed_in_orders("drawn", random_problem(3, evaluations=40), 0)
 
 
-def test_the_page_tells_gap_and_spread() -> None:
+def test_the_page_shows_gap_and_spread() -> None:
     placed = [
         Placed("drawn", seed, trained, passes, traversal, 1.0 + 0.1 * index, 1.0 + 0.05 * index)
         for seed in (0, 1)

@@ -1,4 +1,4 @@
-"""Evaluations to pass: counted from the curve, told with those that never passed; the page on a small graph."""
+"""Evaluations to pass: counted from the curve, with the seeds that never passed; the page on a small graph."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The set-up of a checkout: what it finds, what it does again, and what it says when it cannot go on."""
+"""The set-up of a checkout: what it finds, what it repeats, and its errors."""
 
 import os
 import shutil
@@ -85,7 +85,7 @@ def test_a_stamp_holds_until_an_input_changes(tmp_path: Path) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout whose environment holds a Python that installs nothing and counts how often it is asked to."""
+    """A checkout whose Python installs nothing and logs each call."""
     (tmp_path / "constraints.txt").write_text("one==1")
     (tmp_path / "requirements.txt").write_text("one")
     (tmp_path / "requirements-dev.txt").write_text("two")
@@ -94,7 +94,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def installs(checkout: Path) -> list[str]:
-    """What was installed so far: the requirements' file names."""
+    """The file names of the requirements installed so far."""
     path = checkout / "installs"
     return [line.rsplit("/", 1)[1] for line in path.read_text().splitlines()] if path.exists() else []
 
@@ -175,7 +175,7 @@ def test_the_machines_node_is_used_where_it_is_new_enough(
     assert FrontEnd(tmp_path).node() == nodes[expected]
 
 
-def test_a_machine_without_any_node_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_node_the_error_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupError, match=r"^no Node\.js: install version 20 or newer with npm"):
         FrontEnd(tmp_path).node()
@@ -192,7 +192,7 @@ def test_a_browser_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert Browser(tmp_path).find() == Path("/elsewhere/chromium")
 
 
-def test_a_machine_where_no_browser_can_be_had_is_told_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_browser_the_error_gives_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("PLACETO_CHROMIUM", raising=False)
     put_script(tmp_path / ".venv/bin/python", "echo 'Error: no such registry'; exit 1")
@@ -222,7 +222,7 @@ def test_a_python_that_is_new_enough_is_found_beside_an_old_one(tmp_path: Path) 
     assert (answer.stdout, answer.returncode) == ("python\n", 0)
 
 
-def test_a_machine_without_a_fitting_python_is_told_so_in_one_line(tmp_path: Path) -> None:
+def test_without_a_fitting_python_the_error_is_one_line(tmp_path: Path) -> None:
     put_script(tmp_path / "python3", "echo 3.9")
     put_script(tmp_path / "python3.12", 'case "$2" in *ensurepip*) exit 1 ;; esac; echo 3.12')
     answer = find_python(tmp_path)
