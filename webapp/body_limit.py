@@ -6,9 +6,9 @@ from http import HTTPStatus
 from typing import Any
 
 Scope = dict[str, Any]
-Message = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+AsgiMessage = Mapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 LargerLimit = Callable[[str], Awaitable[int | None]]
 """path of a POST → the largest body it takes, in bytes; None: the usual limit"""
@@ -37,7 +37,7 @@ class BodyLimit:
             return
         read_bytes = 0
 
-        async def receive_within_limit() -> Message:
+        async def receive_within_limit() -> AsgiMessage:
             nonlocal read_bytes
             message = await receive()
             read_bytes += len(message.get("body", b""))

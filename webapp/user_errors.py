@@ -46,12 +46,12 @@ def error_answer(request: HttpRequest, status: int, errors: Errors) -> HttpRespo
 def row_or_404(rows: QuerySet[ModelType], row_id: uuid.UUID | str, what: str) -> ModelType:
     """The row with that id. Raises Http404, which names its kind `what`, if there is none."""
     try:
-        found = rows.filter(pk=uuid.UUID(str(row_id))).first()
+        row = rows.filter(pk=uuid.UUID(str(row_id))).first()
     except ValueError:
-        found = None
-    if found is None:
+        row = None
+    if row is None:
         raise Http404(f"This {what} does not exist, or it has been deleted.")
-    return found
+    return row
 
 
 def conflict(request: HttpRequest, sentence: str, page: HttpResponse) -> HttpResponse:

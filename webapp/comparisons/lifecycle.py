@@ -35,8 +35,8 @@ def start(graph: Graph, request: api.ComparisonRequest, policy: Policy | None = 
             run_request = api.RunRequest(
                 request.cluster, method, request.budget, seed, settings, drop_devices=request.drop_devices
             )
-            own = policy if request.takes_policy(method) else None
-            ComparedRun.objects.create(comparison=comparison, run=runs.start(graph, run_request, own))
+            run_policy = policy if request.takes_policy(method) else None
+            ComparedRun.objects.create(comparison=comparison, run=runs.start(graph, run_request, run_policy))
     return comparison
 
 
@@ -56,9 +56,9 @@ def runs_of(comparison: Comparison) -> list[Run]:
     """Its runs, in the order of the methods, then of the seeds."""
     assert isinstance(comparison.methods, list)
     order = {str(method): index for index, method in enumerate(comparison.methods)}
-    found = (
+    rows = (
         Run.objects.filter(compared__comparison=comparison)
         .select_related("graph", "answer", "summary")
         .defer("graph__summary")
     )
-    return sorted(found, key=lambda run: (order.get(run.method, len(order)), run.seed))
+    return sorted(rows, key=lambda run: (order.get(run.method, len(order)), run.seed))

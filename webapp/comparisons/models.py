@@ -58,8 +58,8 @@ class Comparison(models.Model):
     def presets(self) -> list[tuple[str, str]]:
         """(label, preset) of each method whose preset differs from the default."""
         labels = method_labels()
-        own = self.settings_of_methods.items()
-        return [(labels.get(method, method), str(values["preset"])) for method, values in own if "preset" in values]
+        chosen = self.settings_of_methods.items()
+        return [(labels.get(method, method), str(values["preset"])) for method, values in chosen if "preset" in values]
 
 
 class ComparedRun(models.Model):

@@ -205,16 +205,16 @@ class AgainForm(OptionsForm):
     keep_times = forms.BooleanField(label="Keep the measured times", required=False)
 
     def __init__(self, graph: Graph, *args: Any, **kwargs: Any) -> None:
-        own = graph.own_options
+        options = graph.own_options
         initial = {
-            "batch_size": own.reading.batch_size,
-            "groups": groups_text(own.groups),
-            "signature": own.reading.signature,
-            "input_shapes": input_shapes_text(own.reading.input_shapes),
-            "trips": named_numbers_text(own.reading.trips),
-            "sizes": named_numbers_text(own.reading.sizes),
+            "batch_size": options.reading.batch_size,
+            "groups": groups_text(options.groups),
+            "signature": options.reading.signature,
+            "input_shapes": input_shapes_text(options.reading.input_shapes),
+            "trips": named_numbers_text(options.reading.trips),
+            "sizes": named_numbers_text(options.reading.sizes),
             "keep_times": graph.has_times,
-            "profile_kind": own.profile_kind or "",
+            "profile_kind": options.profile_kind or "",
         }
         super().__init__(*args, initial=initial, **kwargs)
         self.leaves_nothing_open = not graph.format.options
@@ -228,7 +228,7 @@ class AgainForm(OptionsForm):
                 required=False,
                 choices=[("", "default"), *((name, name) for name in signatures)],
             )
-        self._given = {"trips": own.reading.trips, "sizes": own.reading.sizes}
+        self._given = {"trips": options.reading.trips, "sizes": options.reading.sizes}
         self._rows: dict[str, list[OpenCount]] = {"trips": [], "sizes": []}
         summary = graph.summary if isinstance(graph.summary, dict) else {}
         self.batch_hint = None if self.leaves_nothing_open else batch_hint(summary)

@@ -9,8 +9,8 @@ from typing import Any
 
 from engine import api
 
-Summary = Mapping[str, Any]
-"""PreparedGraph.summary(); older ones lack keys"""
+GraphSummary = Mapping[str, Any]
+"""PreparedGraph.summary(): trusted, with the types of its docstring; older ones lack keys"""
 
 LONGEST_NAME = 44
 """characters of a name to show"""
@@ -41,17 +41,17 @@ class OpenCount:
         return shortened_in_the_middle(self.name)
 
 
-def loops_in_order(summary: Summary) -> list[Mapping[str, Any]]:
+def loops_in_order(summary: GraphSummary) -> list[Mapping[str, Any]]:
     """The loops, those with unknown trips first."""
     return sorted(summary.get("loops") or [], key=lambda loop: TRIPS_ORDER.index(loop["source"]))
 
 
-def sizes_in_order(summary: Summary) -> list[Mapping[str, Any]]:
+def sizes_in_order(summary: GraphSummary) -> list[Mapping[str, Any]]:
     """The sizes that depend on data, those not given first."""
     return sorted(summary.get("sizes") or [], key=lambda size: SIZES_ORDER.index(size["source"]))
 
 
-def open_counts(summary: Summary) -> dict[str, list[OpenCount] | None]:
+def open_counts(summary: GraphSummary) -> dict[str, list[OpenCount] | None]:
     """Kind → counts that a user may give, each name once, in the order of the page; None in an older summary."""
     loops = [loop for loop in loops_in_order(summary) if loop["source"] in api.OPEN_TRIPS]
     trips = {loop["name"]: (loop["trips"], api.TRIPS_FROM[loop["source"]]) for loop in loops}
@@ -75,7 +75,7 @@ def shortened_in_the_middle(name: str, longest: int = LONGEST_NAME) -> str:
     return f"{name[: longest - 1 - half]}…{name[-half:]}"
 
 
-def batch_hint(summary: Summary) -> tuple[int, int] | None:
+def batch_hint(summary: GraphSummary) -> tuple[int, int] | None:
     """(ops to which a batch size gives a cost, ops without one); None where a batch size helps none."""
     helps = summary.get("batch_helps")
     return (helps[0], helps[1]) if helps and helps[0] and summary.get("unknown_ops") else None

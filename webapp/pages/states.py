@@ -68,12 +68,12 @@ def states(request: HttpRequest) -> JsonResponse:
 
 def _ids(kind: str, text: str) -> list[uuid.UUID]:
     """The ids of the address. Raises SettingsError, which becomes a 4xx answer."""
-    found = []
+    ids = []
     for word in text.split(",", MOST_AT_ONCE + 1):
         try:
-            found.append(uuid.UUID(word))
+            ids.append(uuid.UUID(word))
         except ValueError:
             raise api.SettingsError(
                 repr(word[:MOST_QUOTED]), where=kind, allowed="ids with commas between", field=kind
             ) from None
-    return found
+    return ids

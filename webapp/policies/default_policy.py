@@ -17,7 +17,7 @@ _NAMESPACE = uuid.UUID("5f0a4f0e-6f0b-4a4e-9d35-0f3d1c6d5a10")
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _CheckedFile:
     """The result of checking a file."""
 
     path: Path
@@ -34,7 +34,7 @@ class _Seen:
         return same and (self.lasts if self.fault else _is_kept(self))
 
 
-_seen: _Seen | None = None
+_checked_file: _CheckedFile | None = None
 _guard = threading.Lock()
 
 
@@ -44,7 +44,7 @@ def bring_up_to_date() -> str:
     Rows of earlier default files become former defaults. They are deleted once no unfinished run uses them, unless the
     present file cannot be used. Returns why the file cannot be used; an empty string if it can, or is missing.
     """
-    global _seen
+    global _checked_file
     path = Path(settings.DEFAULT_POLICY)
     with _guard:
         try:
@@ -52,26 +52,26 @@ def bring_up_to_date() -> str:
         except OSError:
             _retire("")
             return ""
-        seen = _seen
+        seen = _checked_file
         if seen is None or not seen.holds_for(path, changed_ns):
-            seen = _seen = _look_at(path, changed_ns)
+            seen = _checked_file = _look_at(path, changed_ns)
         _retire(seen.digest)
         return seen.fault
 
 
-def _look_at(path: Path, changed_ns: int) -> _Seen:
+def _look_at(path: Path, changed_ns: int) -> _CheckedFile:
     try:
         card = api.check_policy(path, path.name)
         blob = path.read_bytes()
     except (api.PlacetoError, OSError) as error:
         lasts = isinstance(error, api.SettingsError)
-        return _Seen(path, changed_ns, "", f"The default policy cannot be used: {error}", lasts)
+        return _CheckedFile(path, changed_ns, "", f"The default policy cannot be used: {error}", lasts)
     digest = hashlib.sha256(blob).hexdigest()
-    kept = lifecycle.keep_file(NAME, Policy.DEFAULT, blob, card, uuid.uuid5(_NAMESPACE, digest))
-    Policy.objects.filter(id=kept.id).update(
+    policy = lifecycle.keep_file(NAME, Policy.DEFAULT, blob, card, uuid.uuid5(_NAMESPACE, digest))
+    Policy.objects.filter(id=policy.id).update(
         source=Policy.DEFAULT
     )  # it may be the former default of an earlier release
-    return _Seen(path, changed_ns, digest, "")
+    return _CheckedFile(path, changed_ns, digest, "")
 
 
 def _retire(digest: str) -> None:
@@ -84,5 +84,5 @@ def _retire(digest: str) -> None:
             lifecycle.delete(former)  # a later call deletes one that a run still uses
 
 
-def _is_kept(seen: _Seen) -> bool:
+def _is_kept(seen: _CheckedFile) -> bool:
     return Policy.objects.filter(source=Policy.DEFAULT, digest=seen.digest).exists()

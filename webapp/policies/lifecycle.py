@@ -51,9 +51,9 @@ def accept_upload(file: IncomingFile) -> tuple[Policy, bool]:
     digest = hashlib.sha256(blob).hexdigest()
     # The release's policies do not count: a new default replaces them.
     others = Policy.objects.exclude(source__in=(Policy.DEFAULT, Policy.FORMER))
-    there = others.defer(*Policy.LARGE).filter(digest=digest).last()  # the oldest
-    if there is not None:
-        return there, False
+    existing = others.defer(*Policy.LARGE).filter(digest=digest).last()  # the oldest
+    if existing is not None:
+        return existing, False
     # The id is derived from the file, so that of two uploads at once the second finds the first one's row.
     policy_id = uuid5(_UPLOADS, digest)
     return keep_file(known.strip() or PurePath(name).stem, Policy.UPLOADED, blob, card, policy_id), True

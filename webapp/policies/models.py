@@ -133,12 +133,12 @@ def _salvage(policy_id: uuid.UUID) -> None:
     """Make the policy from the state of one ended training."""
     with transaction.atomic():
         policy = Policy.objects.select_for_update().defer("card").filter(id=policy_id).first()
-        kept = SavedState.objects.filter(job_id=policy_id).first()
-        if policy is None or kept is None or not policy.has_ended:
+        saved = SavedState.objects.filter(job_id=policy_id).first()
+        if policy is None or saved is None or not policy.has_ended:
             return
         if not policy.has_file:
-            _keep(policy, bytes(kept.state))
-        kept.delete()
+            _keep(policy, bytes(saved.state))
+        saved.delete()
 
 
 def _keep(policy: Policy, state: bytes) -> None:

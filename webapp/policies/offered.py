@@ -31,5 +31,5 @@ def offered_policies() -> OfferedPolicies:
 
 def words_on_a_cut(policies: Sequence[Policy]) -> str:
     """A sentence if the form may not offer all; else an empty string."""
-    own = [policy for policy in policies if policy.source != Policy.DEFAULT]
-    return f"The newest {MOST_OFFERED} are offered." if len(own) >= MOST_OFFERED else ""
+    newest = [policy for policy in policies if policy.source != Policy.DEFAULT]
+    return f"The newest {MOST_OFFERED} are offered." if len(newest) >= MOST_OFFERED else ""

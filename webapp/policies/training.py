@@ -97,11 +97,11 @@ def request_of(
 def _prepared(planned: Sequence[PlannedGraph], stop_if_asked: Callable[[], None]) -> list[api.PreparedGraph]:
     """Load the graphs. Raises GraphError if one has been deleted meanwhile."""
     rows = Graph.objects.filter(id__in=[graph.id for graph in planned]).select_related("prepared").in_bulk()
-    found = []
+    prepared = []
     for graph in planned:
         stop_if_asked()
         row = rows.get(graph.id)
         if row is None or not row.is_ready:
             raise api.GraphError("it has been deleted meanwhile", where=graph.name, allowed="an existing graph")
-        found.append(api.PreparedGraph.from_bytes(bytes(row.prepared.blob)))
-    return found
+        prepared.append(api.PreparedGraph.from_bytes(bytes(row.prepared.blob)))
+    return prepared

@@ -43,12 +43,12 @@ class TrainingStore(EventStore[Policy]):
     def state_of(self, identity: str) -> bytes | None:
         """The state from which the training `identity` resumes. Deletes a state of another; the row's note says so."""
         self._identity = identity
-        kept = SavedState.objects.filter(job_id=self._claim.job_id).first()
-        if kept is None or kept.identity == identity:
-            return None if kept is None else bytes(kept.state)
+        saved = SavedState.objects.filter(job_id=self._claim.job_id).first()
+        if saved is None or saved.identity == identity:
+            return None if saved is None else bytes(saved.state)
         with self._writing, transaction.atomic():
             self._claim.update(note=BEGUN_AGAIN)
-            kept.delete()
+            saved.delete()
         return None
 
     def report_preparation(self, stage: str, done: int, total: int) -> None:

@@ -11,10 +11,7 @@ from engine import api
 from webapp.graphs.format_words import format_words
 from webapp.graphs.graph_options import groups_text
 from webapp.graphs.models import Graph
-from webapp.graphs.open_counts import loops_in_order, shortened_in_the_middle, sizes_in_order
-
-Summary = Mapping[str, Any]
-"""PreparedGraph.summary(): trusted, with the types of its docstring"""
+from webapp.graphs.open_counts import GraphSummary, loops_in_order, shortened_in_the_middle, sizes_in_order
 
 MOST_SHAPES = 8
 """input shapes, trips and sizes shown in full"""
@@ -58,7 +55,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A cell of a row, beside its name."""
 
     head: str
@@ -75,7 +72,7 @@ class TableRow:
     """A loop, a branch or a size."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     link: str = ""
     """the id of the field for its unknown number; empty if the number is known"""
 
@@ -131,7 +128,7 @@ class CpuOps:
     """reason, count, names of the first ones"""
 
 
-def shares_of(summary: Summary) -> list[Share]:
+def shares_of(summary: GraphSummary) -> list[Share]:
     """The sources of the ops' times, without empty ones."""
     counts: Mapping[str, int] = summary.get("sources", {})
     total = sum(counts.values())
@@ -148,7 +145,7 @@ def shares_of(summary: Summary) -> list[Share]:
     return shares
 
 
-def unknown_ops_of(summary: Summary) -> UnknownOps | None:
+def unknown_ops_of(summary: GraphSummary) -> UnknownOps | None:
     """The ops without a known time; None if every op has one."""
     if not summary.get("unknown_ops"):
         return None
@@ -159,15 +156,15 @@ def unknown_ops_of(summary: Summary) -> UnknownOps | None:
     )
 
 
-def cpu_ops_of(summary: Summary) -> CpuOps | None:
+def cpu_ops_of(summary: GraphSummary) -> CpuOps | None:
     """The ops that no GPU can run; None if there are none."""
-    found = summary.get("cpu_ops")
-    if not found or not found["ops"]:
+    cpu_ops = summary.get("cpu_ops")
+    if not cpu_ops or not cpu_ops["ops"]:
         return None
-    return CpuOps(found["ops"], [(reason, count, names) for reason, count, names in found["reasons"]])
+    return CpuOps(cpu_ops["ops"], [(reason, count, names) for reason, count, names in cpu_ops["reasons"]])
 
 
-def tables_of(summary: Summary, id_for_trips: Callable[[str], str]) -> list[Table]:
+def tables_of(summary: GraphSummary, id_for_trips: Callable[[str], str]) -> list[Table]:
     """The tables of loops, branches and sizes that depend on data, without empty ones.
 
     `id_for_trips`: name of a loop → id of the field for its trips.
@@ -193,7 +190,7 @@ def percent_words(percent: float) -> str:
     return "> 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
 
 
-def reading_facts(summary: Summary) -> list[tuple[str, str]]:
+def reading_facts(summary: GraphSummary) -> list[tuple[str, str]]:
     """The format, and the options that differ from the defaults: term and value."""
     facts: list[tuple[str, str]] = []
     if summary.get("format"):
@@ -224,23 +221,25 @@ def row_facts(graph: Graph) -> list[tuple[str, str]]:
 
 def _loop_row(loop: Mapping[str, Any], id_for_trips: Callable[[str], str]) -> TableRow:
     cells = (
-        Cell("Trips", loop["trips"], is_number=True),
-        Cell("Source", api.TRIPS_FROM[loop["source"]], speaks_for_itself=True),
-        Cell("Ops", loop["ops"], is_number=True),
+        TableCell("Trips", loop["trips"], is_number=True),
+        TableCell("Source", api.TRIPS_FROM[loop["source"]], speaks_for_itself=True),
+        TableCell("Ops", loop["ops"], is_number=True),
     )
     return TableRow(loop["name"], cells, id_for_trips(loop["name"]) if loop["source"] == "assumed" else "")
 
 
 def _branch_row(branch: Mapping[str, Any]) -> TableRow:
     not_counted = f"{branch['ops_not_taken']} of {branch['ops']}"
-    return TableRow(branch["name"], (Cell("Counted side", branch["taken"]), Cell("Ops not counted", not_counted)))
+    return TableRow(
+        branch["name"], (TableCell("Counted side", branch["taken"]), TableCell("Ops not counted", not_counted))
+    )
 
 
 def _size_row(size: Mapping[str, Any]) -> TableRow:
     cells = (
-        Cell("Type", size["type"], speaks_for_itself=True),
-        Cell("Counted length", size["length"], is_number=True),
-        Cell("Source", api.SIZES_FROM[size["source"]], speaks_for_itself=True),
+        TableCell("Type", size["type"], speaks_for_itself=True),
+        TableCell("Counted length", size["length"], is_number=True),
+        TableCell("Source", api.SIZES_FROM[size["source"]], speaks_for_itself=True),
     )
     return TableRow(size["name"], cells)
 

@@ -22,11 +22,11 @@ async def upload_limit_bytes(path: str) -> int | None:
     if match.view_name == "policies:upload":
         return MOST_POLICY_BYTES + FORM_AROUND_FILE_BYTES
     if match.view_name == "graphs:upload":
-        there = await Project.objects.filter(id=match.kwargs["project_id"]).aexists()
+        exists = await Project.objects.filter(id=match.kwargs["project_id"]).aexists()
     elif match.view_name == "graphs:again":
-        there = await Graph.objects.filter(id=match.kwargs["graph_id"]).aexists()
+        exists = await Graph.objects.filter(id=match.kwargs["graph_id"]).aexists()
     else:
-        there = False
-    if not there:
+        exists = False
+    if not exists:
         return None
     return int(settings.UPLOAD_LIMIT_BYTES) + FORM_AROUND_FILE_BYTES

@@ -46,9 +46,9 @@ def again(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     page = partial(graph_page, request, graph, again_form=form)
     if not form.is_valid():
         return refused_form(request, form, page)
-    kept = graph.times_path if form.cleaned_data.get("keep_times") else None
+    times_path = graph.times_path if form.cleaned_data.get("keep_times") else None
     try:
-        new = read_again(graph, form.options, form.times_file or kept, graph.times_name)
+        new = read_again(graph, form.options, form.times_file or times_path, graph.times_name)
     except api.PlacetoError as error:
         add_to_form(form, error, "run_metadata")
         return refused_form(request, form, page, status_of(error))
