@@ -1,4 +1,4 @@
-"""Networks that choose devices: fresh weights from a seed, probabilities over the allowed devices, choices by them."""
+"""Parts of networks that choose devices: fresh weights, probabilities over the allowed devices, and choices."""
 
 import math
 
@@ -25,7 +25,7 @@ def initialise(network: nn.Module, rng: np.random.Generator, torch_device: torch
 
 
 def chosen_device(name: str) -> torch.device:
-    """The torch device for the setting `torch_device`; raises SettingsError for CUDA where there is none."""
+    """The torch device for the setting `torch_device`. Raises SettingsError for `cuda` on a machine without CUDA."""
     if name == "cuda" and not torch.cuda.is_available():
         raise SettingsError(
             "this machine has no CUDA device", where="torch_device", allowed="auto, cpu", field="torch_device"
@@ -34,9 +34,9 @@ def chosen_device(name: str) -> torch.device:
 
 
 def log_probabilities(scores: Tensor, allowed: Tensor, explore: float) -> Tensor:
-    """[..., devices] of the softmax of `scores` over the `allowed` devices, mixed with a uniform choice of them.
+    """[..., devices] log-probabilities: a softmax of `scores` over the `allowed` devices, mixed with a uniform choice.
 
-    `explore` is the share of the uniform choice. The lowest number stands where a device is not allowed.
+    `explore` is the share of the uniform choice. A device that is not allowed has the lowest number.
     """
     lowest = torch.finfo(scores.dtype).min
     logarithms = torch.log_softmax(scores.masked_fill(~allowed, lowest), dim=-1)
@@ -48,7 +48,7 @@ def log_probabilities(scores: Tensor, allowed: Tensor, explore: float) -> Tensor
 
 
 def scores_overflow() -> SettingsError:
-    """To be raised where a network's scores are no finite numbers, so that there is nothing to choose by."""
+    """The error for scores that are not finite numbers, by which no device can be chosen."""
     return SettingsError(
         "its scores are not finite numbers",
         where="the network",
@@ -60,9 +60,9 @@ def scores_overflow() -> SettingsError:
 def choose(
     logarithms: NDArray[np.float64], uniforms: NDArray[np.float64], greedy: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """[batch] a device by its probability from `logarithms` [batch, devices], the most probable where `greedy`.
+    """[batch] a device drawn by its log-probability in `logarithms` [batch, devices], the most probable if `greedy`.
 
-    A device of probability 0 is never taken, whatever the rounding. Raises SettingsError where one is no number.
+    A device of probability 0 is never taken, whatever the rounding. Raises SettingsError if a logarithm is NaN.
     """
     if np.isnan(logarithms).any():
         raise scores_overflow()

@@ -1,6 +1,6 @@
-"""What the shared head sees of each device before a decision: compiled.
+"""The shared head's view of each device before a decision, compiled.
 
-The view treats devices alike: renumbering equal devices renumbers its rows and changes nothing else.
+The view treats devices alike: renumbering equal devices only renumbers its rows.
 """
 
 import numpy as np
@@ -45,14 +45,14 @@ def look(graph: DeviceViewGraph, state: EpisodeState, group: int, progress: floa
             first_start = min(first_start, starts[device])
             first_finish = min(first_finish, starts[device] + graph.time[group, device])
     for device in range(devices):
-        own = graph.time[group, device] if device == here else 0.0
+        group_here = graph.time[group, device] if device == here else 0.0
         later = max(0.0, starts[device] + graph.time[group, device] - first_finish)
         row = view[device]
         row[HERE] = 1.0 if device == here else 0.0
         row[SLOWNESS] = min(10.0, np.log((graph.time[group, device] + 1e-9) / (fastest + 1e-9)))
         row[LOAD_DECIDED] = decided_load[device] * per_device
-        row[LOAD_OPEN] = (load[device] - decided_load[device] - own) * per_device
-        row[PARALLEL_TIME] = (load[device] - own) * per_device - row[PARENT_TIME] - row[CHILD_TIME]
+        row[LOAD_OPEN] = (load[device] - decided_load[device] - group_here) * per_device
+        row[PARALLEL_TIME] = (load[device] - group_here) * per_device - row[PARENT_TIME] - row[CHILD_TIME]
         row[FINISH_LATER] = np.log1p(later)
         row[START_LATER] = np.log1p(max(0.0, starts[device] - first_start))
         row[FINISH_LATER_SHARE] = later * per_device
@@ -73,7 +73,7 @@ def look(graph: DeviceViewGraph, state: EpisodeState, group: int, progress: floa
 def _look_at_relatives(
     graph: DeviceViewGraph, placement: NDArray[np.int32], group: int, view: NDArray[np.float32]
 ) -> None:
-    """Time of parents and children on each device, in devices' fair shares."""
+    """Add the time of the group's parents and children on each device, in units of a device's fair share."""
     groups, devices = graph.time.shape
     per_device = devices / groups
     for member in range(graph.parent_offset[group], graph.parent_offset[group + 1]):
@@ -92,7 +92,7 @@ def _look_at_relatives(
 def _look_at_neighbours(
     graph: DeviceViewGraph, placement: NDArray[np.int32], group: int, view: NDArray[np.float32]
 ) -> None:
-    """What would be sent if the group were on each device, and the share of its neighbours' bytes already there."""
+    """Add the transfers needed if the group were on each device, and the share of its neighbours' bytes there."""
     devices = graph.time.shape[1]
     bytes_in, bytes_out = 1e-9, 1e-9
     for edge in range(graph.in_offset[group], graph.in_offset[group + 1]):
@@ -122,7 +122,7 @@ def _look_at_neighbours(
 def _look_at_feedback_edges(
     graph: DeviceViewGraph, placement: NDArray[np.int32], group: int, view: NDArray[np.float32]
 ) -> None:
-    """The same for what is exchanged against the order of the groups."""
+    """Add the same for bytes exchanged against the order of the groups."""
     devices = graph.time.shape[1]
     feedback_bytes_of_group = 1e-9
     for edge in range(graph.feedback_offset[group], graph.feedback_offset[group + 1]):

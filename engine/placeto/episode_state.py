@@ -1,4 +1,4 @@
-"""What changes while an episode decides one group after the other: compiled."""
+"""The state of an episode, which changes as it decides one group after the other; compiled."""
 
 from typing import NamedTuple
 
@@ -12,24 +12,24 @@ from engine.simulator.compiled import compiled
 
 
 class EpisodeState(NamedTuple):
-    """Where an episode is. Changed in place."""
+    """The state of an episode. Changed in place."""
 
     placement: NDArray[np.int32]
     """[groups] or NO_DEVICE"""
     load: NDArray[np.float64]
-    """[devices] time of the groups that are there, decided or not"""
+    """[devices] time of the groups on the device, decided or not"""
     fill: NDArray[np.float64]
-    """[devices] share of its memory that they fill"""
+    """[devices] share of the device's memory that these groups fill"""
     decided_load: NDArray[np.float64]
     """[devices] time of the groups decided in this pass"""
     phase_load: NDArray[np.float64]
-    """[devices, phases] the same by phase of the step"""
+    """[devices, phases] the decided load by phase of the step"""
     schedule: ListSchedule
 
 
 @compiled
 def begin_episode(graph: DeviceViewGraph, start: NDArray[np.int32]) -> EpisodeState:
-    """Nothing is decided; the groups are where `start` [groups] has them."""
+    """A state with the groups on their devices in `start` [groups] and none decided."""
     groups, devices = graph.time.shape
     load, fill = np.zeros(devices), np.zeros(devices)
     for group in range(groups):
@@ -48,7 +48,7 @@ def begin_episode(graph: DeviceViewGraph, start: NDArray[np.int32]) -> EpisodeSt
 
 @compiled
 def begin_pass(state: EpisodeState) -> None:
-    """Nothing is decided, all groups stay where they are."""
+    """Begin a new pass: no group is decided, and all stay where they are."""
     state.decided_load[:] = 0.0
     state.phase_load[:, :] = 0.0
     clear_schedule(state.schedule)
@@ -56,7 +56,7 @@ def begin_pass(state: EpisodeState) -> None:
 
 @compiled
 def decide(graph: DeviceViewGraph, state: EpisodeState, group: int, device: int) -> None:
-    """Put `group` on `device`."""
+    """Decide that `group` goes on `device`, and update the state."""
     here, time = state.placement[group], graph.time[group, device]
     if here != NO_DEVICE:
         state.load[here] -= graph.time[group, here]

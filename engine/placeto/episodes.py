@@ -1,6 +1,6 @@
 """The decision process: batches of episodes over the groups of one problem.
 
-State: a placement of all groups, the group to be decided, and which are decided. Action: a device for that group.
+State: a placement of all groups, the group to decide, and the groups already decided. Action: a device for that group.
 Constraints: a group goes only where it is allowed. Finish: after `passes` visits of every group.
 Reward: see `rewards`; decisions do not depend on it, so a batch is first decided, then evaluated (`evaluation`).
 Source: Addanki et al. 2019, section 3.1.
@@ -19,16 +19,16 @@ from engine.placeto.traversals import visiting_orders
 
 @dataclass(frozen=True, slots=True)
 class EpisodePlan:
-    """What is fixed of a batch of episodes before anything is decided."""
+    """The parts of a batch of episodes that are fixed before any decision."""
 
     starts: NDArray[np.int32]
     """[batch, groups] or NO_DEVICE"""
     orders: NDArray[np.int32]
     """[batch, steps] the group of each step"""
     uniforms: NDArray[np.float64]
-    """[batch, steps] in [0, 1): what chance will choose"""
+    """[batch, steps] random numbers in [0, 1) that draw the devices"""
     greedy: NDArray[np.bool_]
-    """[batch] whether the episode takes the most probable devices; such an episode teaches nothing"""
+    """[batch] whether the episode takes the most probable devices; training does not learn from such an episode"""
     explore: float
     """share of a uniform choice that is mixed into each decision"""
 
@@ -43,11 +43,11 @@ class EpisodePlan:
 
 @dataclass(frozen=True, slots=True)
 class Episodes:
-    """A plan and what was decided."""
+    """A plan and its decisions."""
 
     plan: EpisodePlan
     actions: NDArray[np.int32]
-    """[batch, steps]"""
+    """[batch, steps] the device chosen at each step"""
 
     def first(self, count: int) -> "Episodes":
         """The first `count` episodes."""
@@ -58,7 +58,7 @@ class Episodes:
         return Episodes(kept, self.actions[:count])
 
     def before(self) -> NDArray[np.int32]:
-        """[batch, steps] the device where each group was when its turn came."""
+        """[batch, steps] the device of each step's group before its decision."""
         placements, before = self.plan.starts.copy(), np.empty_like(self.actions)
         rows = np.arange(self.plan.batch)
         for step in range(self.plan.steps):
@@ -104,7 +104,7 @@ def make_episode_plan(
 
 
 def random_placements(allowed: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """[count, groups] each group uniformly over its allowed devices."""
+    """[count, groups] placements with each group uniform over its allowed devices."""
     choices = np.cumsum(allowed, axis=1)
     drawn = np.floor(rng.random((count, len(allowed))) * choices[:, -1])
     return np.asarray((choices[None, :, :] <= drawn[:, :, None]).sum(axis=2), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What episodes are worth: their states evaluated within the budget, one evaluation an episode or one a step."""
+"""Evaluates the states of episodes within the budget, with one evaluation an episode or one a step."""
 
 from dataclasses import dataclass
 
@@ -15,11 +15,11 @@ MOST_ROWS_A_CALL = 4096
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedEpisodes:
-    """What a batch of episodes came to; arrays over the episodes that the budget allowed."""
+    """The results of a batch of episodes; the arrays hold the episodes that the budget allowed."""
 
     episodes: Episodes
     returns: NDArray[np.float64] | None
-    """[batch, steps]; None where the budget allowed the ends alone, though the steps count too"""
+    """[batch, steps]; None if the reward needs every step but the budget allowed only the ends"""
     best_end: tuple[float, NDArray[np.int32]]
     """the least ρ' of the batch's ends, and that placement [groups]"""
 
@@ -38,13 +38,13 @@ class Evaluator:
         return float(self._evaluate(placement[None, :]).penalised[0])
 
     def evaluate(self, episodes: Episodes) -> EvaluatedEpisodes:
-        """Evaluate as many of `episodes` as the budget allows; at least one evaluation must be left."""
+        """Evaluate as many of `episodes` as the budget allows. The budget must have at least one evaluation left."""
         if self._reward == "terminal":
             return self._evaluate_ends(episodes, counts=True)
         return self._evaluate_states(episodes)
 
     def _evaluate_ends(self, episodes: Episodes, *, counts: bool) -> EvaluatedEpisodes:
-        """One evaluation an episode. `counts`: whether the ends are all that the reward asks for."""
+        """Spend one evaluation an episode, on its end. `counts`: whether the reward needs only the ends."""
         episodes = episodes.first(self._problem.ledger.remaining)
         ends = episodes.ends()
         seen = self._evaluate(ends, are_episodes=True)
@@ -52,9 +52,9 @@ class Evaluator:
         return EvaluatedEpisodes(episodes, returns, _least(seen.penalised, ends))
 
     def _evaluate_states(self, episodes: Episodes) -> EvaluatedEpisodes:
-        """One evaluation for each start (equal ones once) and each step that moves a group; at least one an episode.
+        """Spend one evaluation on each distinct start and each step that moves a group, at least one an episode.
 
-        Where the budget ends before the first episode does, the rest of it goes to the ends of the episodes.
+        If the budget ends before the first episode does, the rest of it goes to the ends of the episodes.
         """
         starts, start_of = np.unique(episodes.plan.starts, axis=0, return_inverse=True)
         moved = episodes.before() != episodes.actions
@@ -76,7 +76,7 @@ class Evaluator:
         return EvaluatedEpisodes(episodes, intermediate_returns(values), _least(values[:, -1], ends))
 
     def _evaluate(self, placements: NDArray[np.int32], *, are_episodes: bool = False) -> "_Seen":
-        """Evaluate `placements` [rows, groups], some at a time, so that a stop is seen soon."""
+        """Evaluate `placements` [rows, groups], some at a time, so that a stop takes effect soon."""
         parts: list[_Seen] = [_Seen(np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))]
         done, clock = 0, self._problem.ledger.clock
         while done < len(placements):
@@ -96,7 +96,7 @@ class Evaluator:
         return _Seen.joined(parts)
 
     def _adapt_rows(self, rows: int, seconds: float) -> None:
-        """More rows a call while calls are quick, fewer when they are slow; the values do not depend on it."""
+        """Take more rows a call if calls are quick, fewer if they are slow; the values do not depend on it."""
         if seconds > LOOK_SECONDS:
             self._rows_a_call = max(1, rows // 2)
         elif rows == self._rows_a_call and seconds < LOOK_SECONDS / 4:
@@ -105,7 +105,7 @@ class Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Evaluated placements: ρ', step time and whether it fits, each [rows]."""
+    """The evaluations of some placements: ρ', step time and whether it fits, each [rows]."""
 
     penalised: NDArray[np.float64]
     step_time_us: NDArray[np.float64]
@@ -120,11 +120,11 @@ class _Seen:
         )
 
     def row(self, index: int) -> "_Seen":
-        """The row as one of its own."""
+        """Row `index` alone."""
         return _Seen(self.penalised[[index]], self.step_time_us[[index]], self.feasible[[index]])
 
     def after(self, first: "_Seen") -> "_Seen":
-        """`first`, then these."""
+        """`first`, followed by these rows."""
         return _Seen.joined([first, self])
 
 

@@ -1,4 +1,4 @@
-"""What a policy knows of a problem before it decides: arrays of the group graph, free of the graph's own scale."""
+"""The inputs of a policy: arrays of the group graph, and features that do not depend on the graph's scale."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,13 @@ from engine.simulator.executed import executed_part
 from engine.simulator.topology import consumers_by_producer, topological_order
 
 PHASES = 16
-"""into which a step is cut, all with the same work"""
+"""parts of a step, each with the same work"""
 
 
 def feedback_edges(problem: PlacementProblem) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """(source, target, bytes): what groups send in a step to groups before them, each output once a pair of groups, in
-    a loop once a trip.
+    """(source, target, bytes) of the bytes that groups send in a step to earlier groups.
+
+    Each output counts once for a pair of groups, in a loop once a trip.
     """
     graph, costs, group_of_op = problem.graph, problem.costs, problem.grouping.group_of_op
     source, target = group_of_op[graph.edge_source].astype(np.int64), group_of_op[graph.edge_target].astype(np.int64)
@@ -36,8 +37,9 @@ def feedback_edges(problem: PlacementProblem) -> tuple[NDArray[np.int32], NDArra
 def phases_of_groups(problem: PlacementProblem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """([groups, PHASES] the profile, [groups] the slack): see `GroupGraph`.
 
-    When ops could run were every op on its fastest device and nothing sent; a phase is an equal share of the work in
-    the order of these times. Ops that could run at once are in one phase, however the graph numbers them.
+    Each op gets the time at which it could start if all ops ran on their fastest devices and nothing was sent. A phase
+    is an equal share of the work in the order of these times. Ops that could start together are in one phase, however
+    the graph numbers them.
     """
     graph, _ = executed_part(problem.graph, problem.costs)
     group_of_op, groups = problem.grouping.group_of_op, problem.group_count
@@ -62,7 +64,7 @@ def phases_of_groups(problem: PlacementProblem) -> tuple[NDArray[np.float64], ND
 def _op_ways(
     order: NDArray[np.int32], first: NDArray[np.int64], consumer: NDArray[np.int32], time_us: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """([ops] the longest way to the start of each op, [ops] from its start to the end)."""
+    """([ops] the longest path to the start of each op, [ops] the longest path from its start to the end)."""
     begin, after = np.zeros(len(order)), time_us.copy()
     for op in order:
         for place in range(first[op], first[op + 1]):
@@ -82,18 +84,18 @@ USUAL = np.array(
         (0.0, 0.25),  # logarithm of its persistent bytes as a share of a device's memory, times the groups
         (1.5, 0.6),  # logarithm of the edges that end there
         (1.4, 0.7),  # logarithm of the edges that begin there
-        (0.0, 0.5),  # whether it may go to one device alone
-        (0.5, 0.3),  # the longest way to it, without transfers, as a share of the longest of all
-        (0.9, 0.15),  # the longest way through it, without transfers
-        (0.55, 0.3),  # the longest way to it, with transfers
-        (0.9, 0.15),  # the longest way through it, with transfers
+        (0.0, 0.5),  # whether it may go to one device only
+        (0.5, 0.3),  # the longest path to it, without transfers, as a share of the longest of all
+        (0.9, 0.15),  # the longest path through it, without transfers
+        (0.55, 0.3),  # the longest path to it, with transfers
+        (0.9, 0.15),  # the longest path through it, with transfers
         (0.5, 0.15),  # the middle of its work in the step
-        (0.25, 0.15),  # how far its work is spread over the step
+        (0.25, 0.15),  # the spread of its work over the step
         (0.6, 0.15),  # share of its work in its fullest phase
         (0.0, 0.15),  # slack
-        (1.0, 1.0),  # logarithm of what is sent against the order of the groups
-        (1.4, 1.0),  # logarithm of what is sent to it
-        (1.2, 1.0),  # logarithm of what it sends
+        (1.0, 1.0),  # logarithm of the transfer time of bytes it exchanges against the order of the groups
+        (1.4, 1.0),  # logarithm of the transfer time of bytes it receives
+        (1.2, 1.0),  # logarithm of the transfer time of bytes it sends
     ]
 )
 """[GROUP_FEATURES, 2] mean and deviation of each feature over training graphs of all families, roughly.
@@ -117,7 +119,7 @@ class GroupGraph:
     output_bytes: NDArray[np.float64]
     """[groups] of all its ops, held once"""
     moved_bytes: NDArray[np.float64]
-    """[groups] the same, once a trip: what would be sent in a step"""
+    """[groups] the same, once a trip: the bytes that a step would send"""
     persistent_bytes: NDArray[np.float64]
     """[groups]"""
     edge_source: NDArray[np.int32]
@@ -127,16 +129,16 @@ class GroupGraph:
     edge_bytes: NDArray[np.float64]
     """[edges] sent in a step"""
     edge_trips: NDArray[np.float64]
-    """[edges] how often a step sends something along it"""
+    """[edges] how often a step sends along it"""
     feedback_source: NDArray[np.int32]
-    """[feedback edges] groups between which something is sent against their order; each pair once"""
+    """[feedback edges] sender of bytes against the groups' order; each pair of groups once"""
     feedback_target: NDArray[np.int32]
     feedback_bytes: NDArray[np.float64]
     """[feedback edges]"""
     profile: NDArray[np.float64]
-    """[groups, PHASES] share of the group's time in each phase of a step in which nothing is waited for"""
+    """[groups, PHASES] share of the group's time in each phase of a step without waiting"""
     slack: NDArray[np.float64]
-    """[groups] least share of the longest way through the ops by which an op of the group may be late"""
+    """[groups] least slack of an op of the group, as a share of the longest path through the ops"""
     us_per_byte: NDArray[np.float64]
     """[devices, devices] of the link from row to column; 0 from a device to itself"""
     latency_us: NDArray[np.float64]
@@ -145,7 +147,7 @@ class GroupGraph:
     memory_bytes: NDArray[np.float64]
     """[devices]"""
     reference_us: float
-    """the step time by which times are measured: all groups on the fastest single device, without transfers"""
+    """unit of step times: the step time with all groups on the fastest single device, without transfers"""
 
     @property
     def group_count(self) -> int:
@@ -157,12 +159,12 @@ class GroupGraph:
 
     @property
     def mean_group_us(self) -> float:
-        """The reference's share of one group."""
+        """The reference divided by the number of groups."""
         return self.reference_us / self.group_count
 
     @property
     def mean_us_per_byte(self) -> float:
-        """Of the links between different devices; 0 where there is one device."""
+        """The mean over the links between different devices; 0 with one device."""
         devices = self.device_count
         return float(self.us_per_byte.sum() / (devices * (devices - 1))) if devices > 1 else 0.0
 
@@ -212,7 +214,7 @@ def group_graph(problem: PlacementProblem) -> GroupGraph:
 
 
 def _edge_trips(problem: PlacementProblem) -> NDArray[np.float64]:
-    """[group edges] of the edge between ops along which something is sent most often."""
+    """[group edges] the most trips of an op edge that the group edge stands for."""
     graph, grouping, groups = problem.graph, problem.grouping, np.int64(problem.group_count)
     trips = trips_of_edges(graph, problem.costs.trips_of_op())
     pair = grouping.group_of_op[graph.edge_source] * groups + grouping.group_of_op[graph.edge_target]
@@ -226,9 +228,9 @@ def _edge_trips(problem: PlacementProblem) -> NDArray[np.float64]:
 
 
 def group_features(graph: GroupGraph) -> NDArray[np.float32]:
-    """[groups, GROUP_FEATURES] what a group is, whatever the devices' number and numbering: `USUAL`, in its units.
+    """[groups, GROUP_FEATURES] the features of `USUAL`, in its units; they do not depend on the devices' numbering.
 
-    About 0 on average, and of about unit deviation.
+    Their mean is about 0 and their deviation about 1.
     """
     groups, scale = graph.group_count, graph.mean_group_us
     fastest = np.where(graph.allowed, graph.time_us, np.inf).min(axis=1)
@@ -266,7 +268,7 @@ def group_features(graph: GroupGraph) -> NDArray[np.float32]:
 def longest_ways(
     graph: GroupGraph, time_us: NDArray[np.float64], edge_us: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """([groups] the longest way to the start of each group, [groups] from its start to the end)."""
+    """([groups] the longest path to the start of each group, [groups] the longest path from its start to the end)."""
     before = np.zeros(graph.group_count)
     after = time_us.copy()
     order = np.argsort(graph.edge_target, kind="stable")
@@ -283,7 +285,7 @@ def longest_ways(
 
 
 def fastest_device_placement(graph: GroupGraph) -> NDArray[np.int32]:
-    """[groups] all on the device with the least total time; who may not go there, on its own fastest device."""
+    """[groups] all groups on the device with the least total time, or on their fastest if they may not go there."""
     device = int(np.argmin(graph.time_us.sum(axis=0)))
     own = np.argmin(np.where(graph.allowed, graph.time_us, np.inf), axis=1)
     return np.where(graph.allowed[:, device], device, own).astype(np.int32)

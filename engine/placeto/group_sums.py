@@ -1,9 +1,9 @@
-"""What a decision's first layer adds up over the groups, with a gradient: compiled on the CPU, by torch elsewhere.
+"""The sums over groups in the head's first layer, with a gradient: compiled on the CPU, torch's ops elsewhere.
 
-For group v and device d: v's own row, the rows of its parents and children that are on d, and the rows of all other
-groups that are on d, as if all were parallel (the parents' and children's rows are what they have more than that).
-Written as torch's ops it makes a training step a fifth longer: tensors of [batch, steps, devices, width] are made and
-read again a dozen times.
+For group v and device d they add v's row, the rows of its parents and children on d, and the rows of all other groups
+on d. The last sum counts every group as parallel; the parents' and children's rows hold the difference from that.
+With torch's ops a training step takes a fifth longer: they write and read tensors of [batch, steps, devices, width] a
+dozen times.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What happened in a batch of episodes, as the head needs it to score the same decisions again."""
+    """The decisions of a batch of episodes, in the form that the head needs to score them again."""
 
     starts: Tensor
     """[batch, groups]"""
@@ -34,19 +34,19 @@ class Decisions:
     actions: Tensor
     """[batch, steps]"""
     before: Tensor
-    """[batch, steps] where the group was"""
+    """[batch, steps] the group's device before the decision"""
     views: Tensor
     """[batch, steps, devices, DEVICE_FEATURES]"""
     member_index: Tensor
     """[members] rows of the parents' and children's tables"""
     member_offset: Tensor
-    """[batch · steps · devices + 1] bags of them"""
+    """[batch · steps · devices + 1] where each bag of members begins"""
     allowed: Tensor
     """[groups, devices]"""
 
 
 class _Indices(NamedTuple):
-    """Of `Decisions`, what the compiled sums need, in shapes as there; all int64."""
+    """The fields of `Decisions` that the compiled sums need, in the same shapes; all int64."""
 
     member_index: Ints
     member_offset: Ints
@@ -57,9 +57,9 @@ class _Indices(NamedTuple):
 
 
 def group_sums(own: Tensor, more: Tensor, parallel: Tensor, decisions: Decisions) -> Tensor:
-    """[batch, steps, devices, width] of the tables `own` and `parallel` [groups, width], `more` [2 · groups, width].
+    """[batch, steps, devices, width] sums of rows of `own`, `parallel` [groups, width] and `more` [2 · groups, width].
 
-    `more` has the parents' rows, then the children's, as `decisions.member_index` counts them.
+    `more` has the parents' rows, then the children's; `decisions.member_index` refers to its rows.
     """
     if own.device.type != "cpu":
         return _of_torch(own, more, parallel, decisions)
@@ -116,8 +116,9 @@ def _sum_groups(own: Floats, more: Floats, parallel: Floats, indices: _Indices) 
 def _spread_groups(
     gradient: Floats, indices: _Indices
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """The gradients of the three tables. Backwards, `later` is the sum over all later decisions: what a group that
-    goes to a device adds to."""
+    """The gradients of the three tables.
+
+    The loop goes backwards; `later` sums the gradients of all later decisions, to which a group on a device adds."""
     member_index, member_offset, starts, orders, actions, before = indices
     batch, steps, devices, width = gradient.shape
     groups = starts.shape[1]
@@ -155,7 +156,7 @@ def _of_torch(own: Tensor, more: Tensor, parallel: Tensor, decisions: Decisions)
 
 
 def _parallel(parallel: Tensor, decisions: Decisions, devices: int) -> Tensor:
-    """[batch, steps, devices, width] of all other groups on each device."""
+    """[batch, steps, devices, width] the sum over all other groups on each device."""
     moved = parallel[decisions.orders][:, :, None, :]
     was_there = _one_hot(decisions.before, devices, moved)[..., None]
     goes_there = _one_hot(decisions.actions, devices, moved)[..., None]
@@ -166,5 +167,5 @@ def _parallel(parallel: Tensor, decisions: Decisions, devices: int) -> Tensor:
 
 
 def _one_hot(index: Tensor, devices: int, like: Tensor) -> Tensor:
-    """[..., devices] of the type of `like`; all zero where `index` is NO_DEVICE."""
+    """[..., devices] one-hot rows of the type of `like`; all zero where `index` is NO_DEVICE."""
     return functional.one_hot(index + 1, devices + 1)[..., 1:].to(like.dtype)

@@ -1,4 +1,4 @@
-"""How a training that is asked to stop, or whose time is over, ends in the middle of a batch."""
+"""Ends a training in the middle of a batch when a stop is requested or its time is over."""
 
 from collections.abc import Callable
 
@@ -6,25 +6,25 @@ from engine.events import ShouldStop
 from engine.problem import PlacementProblem
 
 RaiseIfOver = Callable[[], None]
-"""raises InterruptedTrainingError when it is time to end"""
+"""raises InterruptedTrainingError when training should end"""
 
 
 LOOK_SECONDS = 0.25
-"""how often a long batch looks whether it should stop, and about how long one call of the simulator may take"""
+"""time between two checks for a stop in a long batch, and the aim for one call of the simulator"""
 
 
 class InterruptedTrainingError(Exception):
-    """Training was asked to stop, or its time is over, in the middle of a batch. Not a user's mistake."""
+    """A stop was requested, or the time was over, in the middle of a batch. Not a user's mistake."""
 
 
 def make_raise_if_over(problem: PlacementProblem, should_stop: ShouldStop) -> RaiseIfOver:
-    """Asks `should_stop` and the clock at most every LOOK_SECONDS."""
-    looked = problem.ledger.clock()
+    """A function that checks `should_stop` and the clock, at most every LOOK_SECONDS."""
+    checked_at = problem.ledger.clock()
 
     def raise_if_over() -> None:
-        nonlocal looked
-        if problem.ledger.clock() - looked >= LOOK_SECONDS:
-            looked = problem.ledger.clock()
+        nonlocal checked_at
+        if problem.ledger.clock() - checked_at >= LOOK_SECONDS:
+            checked_at = problem.ledger.clock()
             if should_stop() or (problem.ledger.remaining > 0 and problem.ledger.spent):
                 raise InterruptedTrainingError
 

@@ -1,4 +1,4 @@
-"""A running list schedule of the groups that an episode has decided: compiled."""
+"""A running list schedule of the groups that an episode has decided, compiled."""
 
 from typing import NamedTuple
 
@@ -17,16 +17,16 @@ class ListSchedule(NamedTuple):
     decided: NDArray[np.bool_]
     """[groups]"""
     free: NDArray[np.float64]
-    """[devices] when the device is free"""
+    """[devices] when the device becomes free"""
     bus: NDArray[np.float64]
-    """[devices] when the device's outgoing link is free"""
+    """[devices] when the device's outgoing link becomes free"""
     arrival: NDArray[np.float64]
-    """[groups, devices] when the group's output is there, or -1 while it has not been sent"""
+    """[groups, devices] when the group's output arrives, or -1 before it is sent"""
 
 
 @compiled
 def empty_schedule(groups: int, devices: int) -> ListSchedule:
-    """Nothing is decided."""
+    """A schedule without groups."""
     return ListSchedule(
         np.zeros(groups),
         np.zeros(groups, dtype=np.bool_),
@@ -38,7 +38,7 @@ def empty_schedule(groups: int, devices: int) -> ListSchedule:
 
 @compiled
 def clear_schedule(schedule: ListSchedule) -> None:
-    """As if nothing were decided."""
+    """Remove all groups from the schedule."""
     schedule.decided[:] = False
     schedule.free[:] = 0.0
     schedule.bus[:] = 0.0
@@ -49,7 +49,7 @@ def clear_schedule(schedule: ListSchedule) -> None:
 def earliest_start(
     graph: DeviceViewGraph, schedule: ListSchedule, placement: NDArray[np.int32], group: int, device: int
 ) -> float:
-    """When `group` could start on `device`, each input sent over its producer's link once that is free."""
+    """The time when `group` could start on `device`, with each input sent once its producer's link is free."""
     start: float = schedule.free[device]
     for edge in range(graph.in_offset[group], graph.in_offset[group + 1]):
         source = graph.in_source[edge]
@@ -71,7 +71,7 @@ def earliest_start(
 def commit(
     graph: DeviceViewGraph, schedule: ListSchedule, placement: NDArray[np.int32], group: int, device: int
 ) -> None:
-    """Put `group` on `device` in the schedule, its inputs' transfers included, one after the other on each link."""
+    """Add `group` on `device` to the schedule, with its inputs' transfers, one after the other on each link."""
     start = schedule.free[device]
     for edge in range(graph.in_offset[group], graph.in_offset[group + 1]):
         source = graph.in_source[edge]

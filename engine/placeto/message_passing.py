@@ -1,8 +1,8 @@
 """Message passing over the group graph in both directions, each with its own parameters, shared by nodes and rounds.
 
 x_v ← g(mean_{u before v} f(x_u)) + h(x⁰_v), top-down over parents and bottom-up over children, concatenated. A group
-without neighbours in a direction keeps h(x⁰_v) alone. This is the shared head's form, after Addanki et al. 2019,
-section 3.2; what the published code itself computes is in `published`.
+without neighbours in a direction keeps h(x⁰_v). This is the shared head's form, after Addanki et al. 2019, section 3.2;
+`published` has the form of the published code.
 """
 
 import numpy as np
@@ -18,10 +18,10 @@ NODE_DIMENSION = 0
 
 
 def arriving(messages: Tensor, edges: Tensor, aggregator: str) -> Tensor:
-    """[groups, ..., width] the `sum` or `mean` of the `messages` of all groups from which an edge ends at each.
+    """[groups, ..., width] the `sum` or `mean` of the `messages` that each group receives along its incoming edges.
 
-    `edges` [2, edges] from row 0 to row 1. The library's `MessagePassing` gives the same to the bit, but a training of
-    40 groups takes a tenth longer with it, and each process leaves a module that it writes in the temporary folder.
+    `edges` [2, edges] lead from row 0 to row 1. The library's `MessagePassing` gives the same to the bit, but makes a
+    training of 40 groups a tenth longer, and each process leaves a generated module in the temporary folder.
     """
     sent = messages.index_select(NODE_DIMENSION, edges[0])
     gathered: Tensor = scatter(sent, edges[1], NODE_DIMENSION, len(messages), aggregator)
@@ -36,7 +36,7 @@ def data_of(graph: GroupGraph, torch_device: torch.device) -> Data:
 
 
 def groups_of_graph(data: Data) -> Tensor | float:
-    """How many groups the graph of each group has: one number, or [groups, 1] where `data` is a `Batch` of graphs."""
+    """The number of groups in each group's graph: one number, or [groups, 1] if `data` is a `Batch` of graphs."""
     if "ptr" not in data:
         return float(data.num_nodes)
     sizes: Tensor = data.ptr.diff().to(data.x.dtype)
@@ -44,7 +44,7 @@ def groups_of_graph(data: Data) -> Tensor | float:
 
 
 def two_layers(width_in: int, width_out: int) -> nn.Sequential:
-    """A hidden ReLU layer as wide as the input."""
+    """Two linear layers, with a hidden ReLU layer as wide as the input."""
     return nn.Sequential(nn.Linear(width_in, width_in), nn.ReLU(), nn.Linear(width_in, width_out))
 
 
@@ -59,7 +59,7 @@ class DirectedRounds(nn.Module):
         self.update_network = two_layers(width, width)
 
     def forward(self, features: Tensor, edges: Tensor, has_neighbour: Tensor) -> Tensor:
-        """`edges` [2, edges] from row 0 to row 1; `has_neighbour` [groups] as 0 or 1: whether an edge ends there."""
+        """`edges` [2, edges] lead from row 0 to row 1; `has_neighbour` [groups] is 1 where an edge ends, else 0."""
         own = self.own(features)
         mask = has_neighbour.reshape(-1, *([1] * (features.dim() - 1)))
         state: Tensor = own
@@ -70,7 +70,7 @@ class DirectedRounds(nn.Module):
 
 
 class TwoWayRounds(nn.Module):
-    """Both directions: [groups, ..., width_in] → [groups, ..., 2 · width]."""
+    """Rounds of message passing in both directions: [groups, ..., width_in] → [groups, ..., 2 · width]."""
 
     def __init__(self, width_in: int, width: int, rounds: int) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class TwoWayRounds(nn.Module):
         self.bottom_up = DirectedRounds(width_in, width, rounds)
 
     def forward(self, features: Tensor, edges: Tensor) -> Tensor:
-        """`edges` [2, edges]: producer, consumer."""
+        """`edges` [2, edges] lead from producer to consumer."""
         groups = features.shape[0]
         down = self.top_down(features, edges, ending(edges[1], groups, features.dtype))
         up = self.bottom_up(features, edges.flip(0), ending(edges[0], groups, features.dtype))

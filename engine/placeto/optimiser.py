@@ -1,4 +1,4 @@
-"""Adam over a network's weights, with a clipped gradient and a state that can be kept."""
+"""Adam over a network's weights, with a clipped gradient and a state that can be saved."""
 
 from collections.abc import Mapping
 
@@ -11,18 +11,18 @@ from engine.errors import SettingsError
 
 
 class Optimiser:
-    """Of one network, whatever problems it learns on."""
+    """The optimiser of one network, which may learn on several problems."""
 
     def __init__(self, network: nn.Module, learning_rate: float) -> None:
         self._named = dict(network.named_parameters())
         self._adam = torch.optim.Adam(self._named.values(), lr=learning_rate, fused=True)
 
     def begin(self) -> None:
-        """Forget the gradient."""
+        """Reset the gradient."""
         self._adam.zero_grad(set_to_none=True)
 
     def step(self, learning_rate: float, gradient_norm: float) -> None:
-        """One step along the gradient, its global norm clipped. Raises SettingsError if it is no longer finite."""
+        """Take one step along the gradient, its global norm clipped. Raises SettingsError if it is not finite."""
         for group in self._adam.param_groups:
             group["lr"] = learning_rate
         norm = torch.nn.utils.clip_grad_norm_(self._named.values(), gradient_norm)
@@ -44,7 +44,7 @@ class Optimiser:
         return arrays
 
     def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        """Take up what `arrays` gave."""
+        """Load the state that `arrays` returned."""
         for name, parameter in self._named.items():
             state = {
                 key: torch.from_numpy(np.array(arrays[f"{name}.{key}"])).to(parameter.device)

@@ -1,17 +1,18 @@
-"""The published policy: the network sees the whole graph before every decision, softmax over the devices.
+"""The published policy: its network reads the whole graph before every decision; a softmax chooses the device.
 
 Source: Addanki et al. 2019, sections 3.2 and appendix, and published code.
 
-The published network, and the two simpler ones that the paper compares it with.
+This module has the published network and the two simpler ones that the paper compares it with.
 
-All three see the features of all groups, and score the devices for the current one. `m` devices, width w = 5 + m:
+All three read the features of all groups and score the devices for the current one. With `m` devices the width is
+w = 5 + m:
 
 - published: message passing over the whole graph, then three poolings (parents, children, parallel groups);
 - simple partitioner: the three poolings of the features as they are, no message passing;
 - simple aggregator: one pooling over all groups, no message passing, no partition.
 
-As in the published code, every message and every pooling is rectified: g(Σ f(x)) with f and g of two layers and a ReLU
-behind each. Source: Addanki et al. 2019, sections 3.2 and 4.4; published code.
+As in the published code, every message and every pooling is rectified: g(Σ f(x)), where f and g have two layers with a
+ReLU after each. Source: Addanki et al. 2019, sections 3.2 and 4.4; published code.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,12 +40,12 @@ FIXED_FEATURES = 5
 
 
 def rectified(width: int) -> nn.Sequential:
-    """Two layers as wide as the input, a ReLU behind each."""
+    """Two layers as wide as the input, with a ReLU after each."""
     return nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
 
 
 class RectifiedRounds(nn.Module):
-    """x_v ← h_v + g(Σ_{u before v} f(x_u)) from x = h, over and over; h_v alone where no edge ends at v."""
+    """Rounds of x_v ← h_v + g(Σ_{u before v} f(x_u)), beginning with x = h; x_v stays h_v where no edge ends at v."""
 
     def __init__(self, width: int, rounds: int) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class RectifiedRounds(nn.Module):
         self.update_network = rectified(width)
 
     def forward(self, own: Tensor, edges: Tensor) -> Tensor:
-        """[groups, rows, width] from `own` of that shape and `edges` [2, edges], from row 0 to row 1."""
+        """[groups, rows, width] from `own` of that shape; `edges` [2, edges] lead from row 0 to row 1."""
         mask = ending(edges[1], len(own), own.dtype)[:, None, None]
         state = own
         for _ in range(self.rounds):
@@ -63,7 +64,7 @@ class RectifiedRounds(nn.Module):
 
 
 class BothWays(nn.Module):
-    """Both directions over one transformation h of the features: [groups, rows, w] → [groups, rows, 2 w]."""
+    """Rounds in both directions from one transformation h of the features: [groups, rows, w] → [groups, rows, 2 w]."""
 
     def __init__(self, width: int, rounds: int) -> None:
         super().__init__()
@@ -78,13 +79,13 @@ class BothWays(nn.Module):
         self.bottom_up = RectifiedRounds(width, rounds)
 
     def forward(self, features: Tensor, edges: Tensor) -> Tensor:
-        """`edges` [2, edges]: producer, consumer."""
+        """`edges` [2, edges] lead from producer to consumer."""
         own = self.own(features)
         return torch.cat([self.top_down(own, edges), self.bottom_up(own, edges.flip(0))], dim=-1)
 
 
 class PooledSets(nn.Module):
-    """h_i(Σ_{u ∈ S_i} l_i(x_u)) of some sets of groups, each with its own parameters, concatenated."""
+    """Poolings h_i(Σ_{u ∈ S_i} l_i(x_u)) of some sets of groups, each with its own parameters, concatenated."""
 
     def __init__(self, width: int, sets: int) -> None:
         super().__init__()
@@ -101,7 +102,7 @@ class PooledSets(nn.Module):
 
 
 class PublishedNetwork(nn.Module):
-    """Message passing, three poolings, classifier."""
+    """The published network: message passing, three poolings and a classifier."""
 
     def __init__(self, devices: int, rounds: int) -> None:
         super().__init__()
@@ -118,7 +119,7 @@ class PublishedNetwork(nn.Module):
 
 
 class SimplePartitioner(nn.Module):
-    """Three poolings of the features, classifier."""
+    """The simple partitioner: three poolings of the features and a classifier."""
 
     def __init__(self, devices: int) -> None:
         super().__init__()
@@ -133,7 +134,7 @@ class SimplePartitioner(nn.Module):
 
 
 class SimpleAggregator(nn.Module):
-    """One pooling over all groups, classifier; a flag in the features alone says which group is the current one."""
+    """The simple aggregator: one pooling over all groups and a classifier; only a feature marks the current group."""
 
     def __init__(self, devices: int) -> None:
         super().__init__()
@@ -149,7 +150,7 @@ class SimpleAggregator(nn.Module):
 
 
 def classifier(width: int, devices: int) -> nn.Sequential:
-    """Hidden ReLU layers of 2 · width and width."""
+    """A classifier with hidden ReLU layers of 2 · width and width."""
     return nn.Sequential(
         nn.Linear(width, 2 * width),
         nn.ReLU(),
@@ -160,7 +161,7 @@ def classifier(width: int, devices: int) -> nn.Sequential:
 
 
 def own_row(embedded: Tensor, current: Tensor) -> Tensor:
-    """[rows, width] what `embedded` [groups, rows, width] has for each row's current group."""
+    """[rows, width] the part of `embedded` [groups, rows, width] for each row's current group."""
     return embedded[current, torch.arange(len(current), device=current.device)]
 
 
@@ -177,15 +178,15 @@ def initialise_glorot(network: nn.Module, rng: np.random.Generator, torch_device
 
 MOST_GROUPS = 4096
 _NUMBERS_A_PART = 2**18
-"""groups · decisions · width scored at once: bounds the memory of the gradient to some hundred MB"""
+"""most groups · decisions · width to score at once: bounds the memory of the gradient to some hundred MB"""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenEpisodes(Episodes):
-    """Episodes with the start times that the policy saw."""
+    """Episodes with the start times that the network saw."""
 
     start_us: NDArray[np.float32]
-    """[batch, steps, groups] before each decision; [batch, 0, groups] where there are none"""
+    """[batch, steps, groups] before each decision; [batch, 0, groups] if the network sees none"""
 
     def first(self, count: int) -> "SeenEpisodes":
         """The first `count` episodes."""
@@ -203,7 +204,7 @@ class DecisionStates(NamedTuple):
     current: Tensor
     """[rows]"""
     start_us: Tensor | None
-    """[rows, groups] when each group starts; None where no state is evaluated on the way"""
+    """[rows, groups] when each group starts; None if only the ends of episodes are evaluated"""
 
 
 class PublishedActor(Actor):
@@ -217,7 +218,7 @@ class PublishedActor(Actor):
         torch_device: torch.device,
         start_times: GroupStartTimes | None,
     ) -> None:
-        """`start_times` None: the feature is 0 throughout, as published with the terminal reward."""
+        """Without `start_times` that feature is always 0, as published with the terminal reward."""
         groups, devices = graph.group_count, graph.device_count
         if groups > MOST_GROUPS:
             raise SettingsError(
@@ -242,7 +243,7 @@ class PublishedActor(Actor):
         self._rows_a_part = max(1, _NUMBERS_A_PART // (groups * (FIXED_FEATURES + devices)))
 
     def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SeenEpisodes:
-        """Decide step by step, all episodes of the batch at once."""
+        """Decide the episodes of `plan` step by step, all episodes at once."""
         batch, groups = plan.starts.shape
         starts = _RunningStarts(self._start_times, plan)
         placements = index_tensor(plan.starts, self.torch_device)
@@ -266,7 +267,7 @@ class PublishedActor(Actor):
         return SeenEpisodes(plan, actions, starts.seen)
 
     def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
-        """Parts of some steps of all episodes, so many that the gradient fits the memory."""
+        """Score the decisions in parts of some steps of all episodes, small enough for the gradient's memory."""
         assert isinstance(episodes, SeenEpisodes), "episodes of another policy"
         batch = episodes.plan.batch
         steps_a_part = max(1, self._rows_a_part // batch)
@@ -280,9 +281,9 @@ class PublishedActor(Actor):
             yield ScoredDecisions(by_step, slice(0, batch), steps)
 
     def states(self, episodes: SeenEpisodes, placements: NDArray[np.int32], steps: slice) -> DecisionStates:
-        """The states before `steps`, step after step all episodes.
+        """The states before each of `steps`: all episodes of one step, then of the next.
 
-        `placements` [batch, groups] are those before the first of them, and are moved on to the end of the last.
+        `placements` [batch, groups] are those before the first step; they are updated to those after the last.
         """
         groups = placements.shape[1]
         orders, batch = episodes.plan.orders, len(placements)
@@ -305,12 +306,12 @@ class PublishedActor(Actor):
         return torch.from_numpy(start_us).to(self.torch_device) if self._start_times is not None else None
 
     def _log_probabilities(self, states: DecisionStates, explore: float) -> Tensor:
-        """[rows, devices] of the current group's devices; the lowest number where it may not go."""
+        """[rows, devices] log-probabilities of the current group's devices; the lowest number where it may not go."""
         scores = self.network(self.features(states), self._edges, states.current, self._sets[:, :, states.current])
         return log_probabilities(scores, self._allowed[states.current], explore)
 
     def features(self, states: DecisionStates) -> Tensor:
-        """[groups, rows, 5 + devices], times and bytes as shares of the greatest in the graph."""
+        """[groups, rows, 5 + devices] features; times and bytes are shares of the greatest in the graph."""
         placements = states.placements.T
         devices = self._time.shape[1]
         groups, rows = placements.shape
@@ -324,7 +325,7 @@ class PublishedActor(Actor):
 
 
 class _RunningStarts:
-    """Start times along the episodes of a plan: simulated anew for an episode only where a group has moved."""
+    """Start times along the episodes of a plan; an episode is simulated anew only after a group has moved."""
 
     def __init__(self, start_times: GroupStartTimes | None, plan: EpisodePlan) -> None:
         self._start_times = start_times
@@ -336,7 +337,7 @@ class _RunningStarts:
         """[batch, steps, groups]"""
 
     def before(self, step: int) -> NDArray[np.float32]:
-        """[batch, groups] before the decision of `step`."""
+        """[batch, groups] the start times before the decision of `step`."""
         if self._start_times is not None:
             if self._moved.any():
                 self._latest[self._moved] = self._start_times.of(self._placements[self._moved])
@@ -344,7 +345,7 @@ class _RunningStarts:
         return self._latest.copy()
 
     def move(self, groups: NDArray[np.int32], devices: NDArray[np.int32]) -> None:
-        """Each episode's group goes to its device."""
+        """Move each episode's group to its device."""
         rows = np.arange(len(groups))
         self._moved = self._placements[rows, groups] != devices
         self._placements[rows, groups] = devices
@@ -359,7 +360,7 @@ def _network(settings: PlacetoSettings, devices: int) -> nn.Module:
 
 
 def _starts_from_current(states: DecisionStates, like: Tensor) -> Tensor:
-    """[groups, rows] start times from the current group's, as shares of the greatest distance from it in the graph."""
+    """[groups, rows] start times minus the current group's, as shares of the greatest difference in the graph."""
     if states.start_us is None:
         return torch.zeros_like(like)
     starts = states.start_us.T

@@ -1,4 +1,4 @@
-"""Which groups come before, after and beside a group: reachability in the group graph by bit sets."""
+"""The groups before, after and parallel to each group: reachability in the group graph by bit sets."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ _WORD_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Relatives:
-    """For each group, its parents and its children as lists (two-level: `offset` into `index`).
+    """The parents and children of each group, as lists (`offset` into `index`).
 
-    Everything else but the group itself is parallel to it.
+    All other groups are parallel to it.
     """
 
     parent_offset: NDArray[np.int64]
@@ -39,7 +39,7 @@ def reachability(edge_source: NDArray[np.int32], edge_target: NDArray[np.int32],
 
 @compiled
 def _reach_words(source: NDArray[np.int32], target: NDArray[np.int32], groups: int) -> NDArray[np.uint64]:
-    """[groups, words] bit sets; edges ordered by source, taken from the last, so that a target's set is complete."""
+    """[groups, words] bit sets. The edges, ordered by source, are taken last first: targets' sets are then complete."""
     words = np.zeros((groups, (groups + _WORD_BITS - 1) // _WORD_BITS), dtype=np.uint64)
     for edge in range(len(source) - 1, -1, -1):
         row, column = source[edge], target[edge]
@@ -51,9 +51,9 @@ def _reach_words(source: NDArray[np.int32], target: NDArray[np.int32], groups: i
 def relatives(
     edge_source: NDArray[np.int32], edge_target: NDArray[np.int32], groups: int, *, most_reachable_groups: int
 ) -> Relatives:
-    """Up to `most_reachable_groups` groups all that reach a group and all that it reaches, the paper's sets.
+    """All groups that reach a group and all that it reaches, as in the paper.
 
-    Beyond, its direct neighbours stand for them.
+    In a graph of more than `most_reachable_groups` groups, a group's direct neighbours stand for them.
     """
     if groups <= most_reachable_groups:
         pairs = np.argwhere(reachability(edge_source, edge_target, groups))

@@ -1,6 +1,6 @@
 """REINFORCE: θ ← θ + η Σ_t ∇ log π(a_t | s_t) (G_t − b_t), with entropy bonus, clipped gradient and falling rates.
 
-With more than one epoch a batch, the later ones weigh a decision by the ratio of its probabilities now and then,
+With more than one epoch a batch, the later ones weigh a decision by the ratio of its present to its first probability,
 clipped as in PPO (Schulman et al. 2017, section 3). One epoch is plain REINFORCE.
 Source: Addanki et al. 2019, section 3.3 and published code.
 """
@@ -21,15 +21,15 @@ from engine.placeto.settings import PlacetoSettings
 
 
 def falling(start: float, end: float, progress: float) -> float:
-    """From `start` at progress 0 linearly to `end` at progress 1."""
+    """The value at `progress` of a linear change from `start` at 0 to `end` at 1."""
     return start + (end - start) * min(1.0, progress)
 
 
 class Reinforce:
-    """Learns from the episodes of one policy."""
+    """Trains one actor on its episodes."""
 
     def __init__(self, policy: Actor, settings: PlacetoSettings, optimiser: Optimiser | None = None) -> None:
-        """`optimiser` of the policy's network, where it is shared with other problems; else a fresh one."""
+        """`optimiser` belongs to a network that several problems share; without one a fresh one is made."""
         self._actor, self._settings = policy, settings
         self._optimiser = optimiser or Optimiser(policy.network, settings.learning_rate)
 
@@ -38,8 +38,7 @@ class Reinforce:
     ) -> None:
         """Learn from a batch and its `advantages` [batch, steps]; greedy episodes do not count.
 
-        `progress` in [0, 1] is the share of the budget that is spent. Raises SettingsError if the gradient is no longer
-        finite.
+        `progress` in [0, 1] is the spent share of the budget. Raises SettingsError if the gradient is not finite.
         """
         settings = self._settings
         learning_rate = falling(settings.learning_rate, settings.learning_rate_end, progress)
@@ -58,16 +57,16 @@ class Reinforce:
             batch.close_epoch()
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The optimiser's, for `restore`."""
+        """The state of the optimiser, for `restore`."""
         return self._optimiser.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        """Take up what `arrays` gave."""
+        """Load the state that `arrays` returned."""
         self._optimiser.restore(arrays)
 
 
 class _Batch:
-    """A batch's loss, part by part, over the epochs."""
+    """The loss of a batch, part by part, over the epochs."""
 
     def __init__(
         self,
@@ -82,18 +81,18 @@ class _Batch:
         self._advantages = torch.from_numpy(advantages.astype(np.float32)).to(torch_device)
         self._counts = torch.from_numpy(counts.astype(np.float32))[:, None].to(torch_device)
         self._decisions = max(1, int(counts.sum()) * episodes.plan.steps) if not settings.sum_over_decisions else 1
-        """what the sum over the decisions is divided by"""
+        """divisor of the sum over the decisions"""
         self._entropy_weight, self._ratio_clip = entropy_weight, settings.ratio_clip
         self._first_epoch = True
         self._sampled = torch.zeros_like(self._advantages)
         """[batch, steps] log-probabilities of the actions when they were sampled"""
 
     def close_epoch(self) -> None:
-        """From now on, ratios to the first epoch's probabilities."""
+        """End the epoch: later epochs use ratios to the first epoch's probabilities."""
         self._first_epoch = False
 
     def loss(self, part: ScoredDecisions) -> Tensor:
-        """Minus the gain and the entropy bonus of this part, as its share of the mean, or the sum, over the batch."""
+        """Minus the gain and the entropy bonus of `part`, as a share of the batch's mean or sum."""
         logarithms, where = part.log_probabilities, (part.episodes, part.steps)
         chosen = logarithms.gather(-1, self._actions[where][..., None])[..., 0]
         advantages = self._advantages[where]

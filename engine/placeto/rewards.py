@@ -1,4 +1,4 @@
-"""Step times as rewards, rewards as returns, and what returns are compared with. Closed forms, no simulator."""
+"""Rewards from step times, returns from rewards, and the return baseline. Closed forms, no simulator."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class StepTimePenalty:
     """ρ' = min(ρ + c · max over devices of missing memory, cap), in units of the reward.
 
     Published: missing memory in GB, c = 2 s per GB, cap = 10 s, one threshold for all devices. Here each device has its
-    own memory; with a reference time as the unit, what is missing counts as a share of that memory.
+    own memory; with a reference time as the unit, missing memory counts as a share of the device's memory.
     Source: Addanki et al. 2019, section 4.1 and published code.
     """
 
@@ -36,19 +36,19 @@ class StepTimePenalty:
 
 
 def terminal_returns(end: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-    """[batch, steps] from ρ' at the end [batch]: no reward but the last, −ρ', so every step's return is −ρ'."""
+    """[batch, steps] from ρ' at the end [batch]: the only reward is −ρ' at the end, so every step's return is −ρ'."""
     return np.repeat(-end[:, None], steps, axis=1)
 
 
 def intermediate_returns(states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[batch, steps] from ρ' of all states [batch, steps + 1]: r_t = ρ'_t − ρ'_{t+1} adds up to ρ'_t − ρ'_end."""
+    """[batch, steps] from ρ' of all states [batch, steps + 1]: rewards ρ'_t − ρ'_{t+1} add up to ρ'_t − ρ'_end."""
     return states[:, :-1] - states[:, -1:]
 
 
 class ReturnBaseline:
     """b_t: the mean return at step t over the last episodes of one graph. Source: Addanki et al. 2019, section 3.3.
 
-    Before the first episode there is none to compare with; then a batch is its own baseline.
+    The first batch has no earlier episodes; it is its own baseline.
     """
 
     def __init__(self, episodes: int, steps: int) -> None:
@@ -57,7 +57,7 @@ class ReturnBaseline:
         self._episodes = episodes
 
     def advantages(self, returns: NDArray[np.float64], *, normalise: bool) -> NDArray[np.float64]:
-        """[batch, steps] `returns` less the baseline; normalised: by their deviation from it, and at most 4 of them."""
+        """[batch, steps] `returns` minus the baseline; `normalise` divides by their deviation and clips at 4 of it."""
         known = self.window if len(self.window) else returns
         advantages = returns - known.mean(axis=0)
         if not normalise:
@@ -67,5 +67,5 @@ class ReturnBaseline:
         return np.asarray((advantages / (deviation + 1e-4)).clip(-4.0, 4.0))
 
     def add(self, returns: NDArray[np.float64]) -> None:
-        """Take up the `returns` [batch, steps] of new episodes."""
+        """Add the `returns` [batch, steps] of new episodes."""
         self.window = np.concatenate([self.window, returns])[-self._episodes :]

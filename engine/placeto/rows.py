@@ -1,7 +1,7 @@
-"""One row of a table to or from another, in compiled code.
+"""Adds one row of a table to another or subtracts it, in compiled code.
 
-Rows are handed over whole: written `table[index, column]`, with an index that may be negative for all that is known,
-the same loop is not vectorised and takes four times as long.
+Rows are passed whole: with `table[index, column]`, where the compiler cannot rule out a negative index, the same loop
+is not vectorised and takes four times as long.
 """
 
 import numpy as np

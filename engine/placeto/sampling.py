@@ -14,16 +14,16 @@ from engine.simulator.compiled import compiled
 
 
 class HeadArrays(NamedTuple):
-    """The head's weights and the groups' embeddings behind its first layer, for compiled code; all float32."""
+    """The head's weights and the groups' embeddings after its first layer, for compiled code; all float32."""
 
     own: NDArray[np.float32]
-    """[groups, hidden] of the group to be decided, bias included"""
+    """[groups, hidden] for the group to be decided, bias included"""
     parallel: NDArray[np.float32]
-    """[groups, hidden] of a group on the device, were it parallel"""
+    """[groups, hidden] for a parallel group on the device"""
     parent_more: NDArray[np.float32]
-    """[groups, hidden] what it counts more as a parent than as a parallel group"""
+    """[groups, hidden] added for a parent, which is counted as parallel first"""
     child_more: NDArray[np.float32]
-    """[groups, hidden]"""
+    """[groups, hidden] the same for a child"""
     view_weight: NDArray[np.float32]
     """[DEVICE_FEATURES, hidden]"""
     second_weight: NDArray[np.float32]
@@ -50,8 +50,8 @@ def sample_episodes(
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """(actions [batch, steps], views [batch, steps, devices, DEVICE_FEATURES]) from `starts` [batch, groups].
 
-    `orders` [batch, steps] is the traversal, `uniforms` [batch, steps] in [0, 1) choose, `greedy` [batch] takes the
-    most probable device instead. All actions are NO_DEVICE if scores are no finite numbers.
+    `orders` [batch, steps] is the traversal; `uniforms` [batch, steps] in [0, 1) draw the devices; `greedy` [batch]
+    takes the most probable device instead. All actions are NO_DEVICE if a score is not finite.
     """
     batch, steps = orders.shape
     groups, devices = graph.time.shape
@@ -119,7 +119,7 @@ def _score(
     view: NDArray[np.float32],
     scores: NDArray[np.float32],
 ) -> None:
-    """Fill `scores` [devices]: the head on what each device holds of the group's parents, children, parallel groups."""
+    """Fill `scores` [devices] with the head's scores from each device's view and the groups on it."""
     first = on_device.copy()
     _add_relatives(graph, head, placement, group, first)
     devices, hidden = first.shape
@@ -148,7 +148,7 @@ def _score(
 
 @compiled
 def _add_product(sums: NDArray[np.float32], values: NDArray[np.float32], weight: NDArray[np.float32]) -> None:
-    """To `sums` [hidden]: the row `values` [hidden] times `weight` [hidden, hidden]; many values are 0."""
+    """Add the row `values` [hidden] times `weight` [hidden, hidden] to `sums` [hidden]; many values are 0."""
     for source in range(len(values)):
         if values[source] != 0.0:
             for unit in range(len(sums)):
@@ -163,7 +163,7 @@ def _add_relatives(
     group: int,
     first: NDArray[np.float32],
 ) -> None:
-    """To `first` [devices, hidden], where all groups count as parallel: the group itself less, its relatives more."""
+    """Correct `first` [devices, hidden], which counts all groups as parallel, for the group and its relatives."""
     if placement[group] != NO_DEVICE:
         take_row(first[placement[group]], head.parallel[group])
     for member in range(graph.parent_offset[group], graph.parent_offset[group + 1]):
@@ -180,9 +180,9 @@ def _add_relatives(
 def choose_device(
     allowed: NDArray[np.bool_], scores: NDArray[np.float32], uniform: float, greedy: bool, explore: float
 ) -> int:
-    """A device by the softmax of `scores` over the allowed ones, mixed with uniform; or the most probable one.
+    """A device drawn by the softmax of `scores` over the allowed ones, mixed with a uniform choice; or the best one.
 
-    NO_DEVICE if one of these scores is no finite number.
+    NO_DEVICE if a score of an allowed device is not finite.
     """
     for device in range(len(scores)):
         if allowed[device] and not np.isfinite(scores[device]):
@@ -215,9 +215,9 @@ def _drawn(allowed: NDArray[np.bool_], scores: NDArray[np.float32], uniform: flo
 
 @compiled
 def _most_probable(allowed: NDArray[np.bool_], scores: NDArray[np.float32]) -> int:
-    """Devices of the very same score, such as empty ones that are alike, are one choice, for which the first stands.
+    """The most probable allowed device, where devices of equal score, such as empty equal ones, count as one choice.
 
-    What counts is the probability of all of them together.
+    Their probabilities are added up, and the first stands for all.
     """
     best, greatest = -1, -np.inf
     for device in range(len(scores)):
@@ -232,7 +232,7 @@ def _most_probable(allowed: NDArray[np.bool_], scores: NDArray[np.float32]) -> i
 def members_on_devices(
     graph: DeviceViewGraph, starts: NDArray[np.int32], orders: NDArray[np.int32], actions: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which of the group's parents and children are on which device, decision by decision, as bags of table rows.
+    """The parents and children on each device at each decision, as bags of table rows.
 
     (index [members]: a parent as its group, a child as groups + its group; offset [batch · steps · devices + 1]).
     """

@@ -1,4 +1,4 @@
-"""Placeto's settings: one dataclass, a sentence a field, and two presets by name. Free of torch."""
+"""Placeto's settings: one dataclass with a sentence a field, and two presets. Does not load torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from engine.settings.fields import choice, number, refused, require_allowed, swi
 
 @dataclass(frozen=True, slots=True)
 class PlacetoSettings:
-    """Everything that can be set. The defaults are the preset `fast`; `paper` is the published form.
+    """Settings of Placeto. The defaults are the preset `fast`; `paper` is the published form.
 
     Source of the published values: Addanki et al. 2019, sections 3 and 4 and appendix, and their published code.
     """
@@ -19,16 +19,16 @@ class PlacetoSettings:
     network: str = choice(
         ("shared_head", "published", "simple_partitioner", "simple_aggregator"),
         "`published`: message passing anew at every step and a softmax of fixed size; `shared_head`: the graph is "
-        "embedded once a batch and one head scores each device, whatever their number; `simple_partitioner` and "
-        "`simple_aggregator`: what the paper compares its network with, three poolings or one, without message "
-        "passing",
+        "embedded once a batch and one head scores each device, for any number of devices; `simple_partitioner` and "
+        "`simple_aggregator`: the networks that the paper compares with its own, three poolings or one, without "
+        "message passing",
         paper="published",
     )
     message_rounds: int = whole(2, 0, 64, "rounds of message passing in each direction (published: 8)", paper=8)
     start_time_feature: bool = switch(
         True,
         "whether the published networks see when each group starts (published code: yes); with the reward "
-        "`terminal`, which evaluates no state on the way, they see 0 in its place",
+        "`terminal`, which evaluates only the end of an episode, they see 0 instead",
     )
     embedding_width: int = whole(
         32, 1, 1024, "width of a group's embedding in `shared_head`; the published network is as wide as its features"
@@ -45,37 +45,37 @@ class PlacetoSettings:
             "fixed_random",
         ),
         "order in which an episode visits the groups (published: topological, or one random order for the whole "
-        "run): `topological`, `reversed`, `least_urgent_first` (the shortest way to the end first, among those "
+        "run): `topological`, `reversed`, `least_urgent_first` (the shortest path to the end first, among those "
         "whose producers are done), `random_topological` and `random`, drawn for each episode, `mixed`, these two "
         "in turn, or `fixed_random`, drawn once",
     )
-    traversal_seed: int = whole(0, 0, 2**32 - 1, "draws the order of the traversal `fixed_random`")
-    passes: int = whole(1, 1, 100, "how often an episode places every group (the paper's n; published code: 1)")
+    traversal_seed: int = whole(0, 0, 2**32 - 1, "seed of the order of the traversal `fixed_random`")
+    passes: int = whole(1, 1, 100, "times that an episode places each group (the paper's n; published code: 1)")
     start: str = choice(
         ("best", "fastest_device", "random", "nowhere"),
         "placement at an episode's start (published: arbitrary): `fastest_device`, `random`, the `best` found so "
-        "far, or `nowhere`, no group having a device yet (with the network `shared_head` and the reward "
-        "`terminal` alone)",
+        "far, or `nowhere`, where no group has a device yet (only with the network `shared_head` and the reward "
+        "`terminal`)",
         paper="fastest_device",
     )
     start_tolerance: float = number(
         0.02,
         0.0,
         10.0,
-        "with the start `best`: relative gap of the next start to the best found, at the start; "
-        "falls linearly to 0. The best end of each batch is the next start while it is within that",
+        "with the start `best`: the best end of each batch becomes the next start if its relative gap to the best "
+        "found is at most this; the limit falls linearly to 0",
         paper=0.0,
     )
     reward: str = choice(
         ("terminal", "intermediate"),
-        "`terminal`: minus the step time at the end, one evaluation an episode; `intermediate`: by how much each "
-        "step shortens the step time, one evaluation for each step that moves a group (published: both, "
-        "`intermediate` by default)",
+        "`terminal`: minus the step time at the end, one evaluation an episode; `intermediate`: the step time that "
+        "each step saves, one evaluation for each step that moves a group (published: both, `intermediate` by "
+        "default)",
         paper="intermediate",
     )
     reward_unit: str = choice(
         ("reference", "second"),
-        "what a reward of 1 is: `second` (published), or `reference`, the step time on the fastest single device "
+        "unit of the reward: `second` (published), or `reference`, the step time on the fastest single device "
         "without transfers",
         paper="second",
     )
@@ -83,11 +83,11 @@ class PlacetoSettings:
         2.0,
         0.0,
         1e6,
-        "added to the step time for memory that is missing: in seconds per GB with the unit `second` (published: "
-        "2), else in references per memory of the device that misses it",
+        "penalty on the step time for missing memory: in seconds per GB with the unit `second` (published: 2), else in "
+        "references per memory of the device that lacks it",
     )
     penalised_cap: float = number(
-        10.0, 1e-6, 1e6, "the most that a penalised step time counts, in reward units (published: 10 seconds)"
+        10.0, 1e-6, 1e6, "largest penalised step time, in reward units (published: 10 seconds)"
     )
     batch_episodes: int = whole(
         16, 1, 4096, "episodes sampled with the same weights (the paper's 4 to 8 workers)", paper=8
@@ -96,23 +96,27 @@ class PlacetoSettings:
         0,
         0,
         1_000_000,
-        "in every so many batches one episode takes the most probable devices, to show what was learned, and "
-        "teaches nothing; 0 for never (published: now and then)",
+        "batches from one greedy episode to the next, which takes the most probable devices to show progress and is "
+        "not learned from; 0 for none (published: now and then)",
         paper=10,
     )
     epochs: int = whole(
         8,
         1,
         100,
-        "updates from each batch; from the second on with the clipped ratio of probabilities (published: 1)",
+        "updates from each batch; all but the first use the clipped ratio of probabilities (published: 1)",
         paper=1,
     )
     ratio_clip: float = number(
-        0.2, 0.01, 10.0, "how far the ratio of probabilities may move from 1 in one batch, where `epochs` is above 1"
+        0.2, 0.01, 10.0, "most change of the ratio of probabilities from 1 in one batch, if `epochs` is above 1"
     )
-    learning_rate: float = number(3e-3, 1e-9, 1.0, "Adam's, at the start (published: 1e-3)", paper=1e-3)
+    learning_rate: float = number(3e-3, 1e-9, 1.0, "learning rate of Adam at the start (published: 1e-3)", paper=1e-3)
     learning_rate_end: float = number(
-        3e-4, 0.0, 1.0, "Adam's, when the budget is spent; falls linearly (published: 1e-4)", paper=1e-4
+        3e-4,
+        0.0,
+        1.0,
+        "learning rate of Adam when the budget is spent; falls linearly to this (published: 1e-4)",
+        paper=1e-4,
     )
     gradient_norm: float = number(1.25, 1e-6, 1e6, "the gradient's global norm is clipped to this (published: 1.25)")
     sum_over_decisions: bool = switch(
@@ -125,45 +129,49 @@ class PlacetoSettings:
         0.02, 0.0, 1e3, "weight of the entropy bonus at the start (published code: 1)", paper=1.0
     )
     entropy_weight_end: float = number(
-        0.0, 0.0, 1e3, "when the budget is spent; falls linearly (published code: to 0, its length tunable)"
+        0.0,
+        0.0,
+        1e3,
+        "weight of the entropy bonus when the budget is spent; falls linearly to this (published code: to 0, over a "
+        "tunable time)",
     )
     exploration: float = number(
         1.0,
         0.0,
         1e3,
-        "groups an episode that go to a uniformly drawn device, on average: so much of a uniform choice is mixed "
-        "in (published: 0)",
+        "mean number of groups an episode that go to a uniformly drawn device, by mixing in a uniform choice "
+        "(published: 0)",
         paper=0.0,
     )
     return_baseline_episodes: int = whole(
         64,
         1,
         100_000,
-        "the return baseline is the mean return at the same step over so many last episodes (published: 10 of "
-        "each worker, so 80 of 8 workers)",
+        "number of last episodes whose mean return at the same step is the return baseline (published: 10 of each "
+        "worker, so 80 of 8 workers)",
         paper=80,
     )
     normalise_advantages: bool = switch(
         True,
-        "whether advantages are divided by the deviation of as many last returns as make the baseline, those of "
-        "the batch among them, and clipped at 4 of it (published: no)",
+        "whether advantages are divided by the deviation of the baseline's returns, with those of the batch, and "
+        "clipped at 4 of it (published: no)",
         paper=False,
     )
     list_schedule_weight: float = number(
         1.0,
         0.0,
         1e3,
-        "how much the untrained head of `shared_head` prefers the device with the earliest finish",
+        "strength of the untrained head's preference for the device with the earliest finish (`shared_head`)",
         paper=0.0,
     )
     stay_weight: float = number(
-        3.0, 0.0, 1e3, "how much the untrained head of `shared_head` prefers the device where the group is", paper=0.0
+        3.0, 0.0, 1e3, "strength of the untrained head's preference for the group's present device", paper=0.0
     )
     most_reachable_groups: int = whole(
         1024,
         0,
         4096,
-        "up to so many groups parents and children are all that can be reached; beyond, the direct neighbours alone",
+        "most groups for which parents and children are all that can be reached; with more, only direct neighbours",
         paper=4096,
     )
     torch_device: str = machine.torch_device("auto")
@@ -173,9 +181,9 @@ class PlacetoSettings:
     def __post_init__(self) -> None:
         require_allowed(self)
         if self.start == "nowhere" and (self.network, self.reward) != ("shared_head", "terminal"):
-            raise refused("start", self.start, "nowhere with the network shared_head and the reward terminal alone")
+            raise refused("start", self.start, "nowhere only with the network shared_head and the reward terminal")
 
 
 def make_settings(settings: Mapping[str, Json]) -> PlacetoSettings:
-    """`settings` over those of the preset that they name (`fast` if none). Raises SettingsError."""
+    """Make settings from `settings` and, for the rest, the preset that they name, else `fast`. Raises SettingsError."""
     return making.make_settings("placeto", PlacetoSettings, settings)

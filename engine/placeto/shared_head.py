@@ -1,8 +1,8 @@
 """The fast policy: the graph is embedded once a batch, and one shared head scores each device for each group.
 
-Score of device d for group v: an MLP of v's embedding; the sums, over v's parents, children and parallel groups that
-are on d, of embeddings; and the view of d (`device_view`: times, bytes, load, memory, earliest finish). Nothing in it
-knows how many devices there are or how they are numbered.
+The score of device d for group v is an MLP of v's embedding, of the sums of the embeddings of v's parents, children and
+parallel groups on d, and of the view of d (`device_view`: times, bytes, load, memory, earliest finish). It does not
+depend on the number of devices or their numbering.
 
 Source: placement heads that score devices one by one: Addanki et al. 2019, section 3.2 (the pooled sets); GiPH (2023)
 and DOPPLER (2026) for unequal devices and one embedding an episode.
@@ -25,7 +25,7 @@ from engine.placeto.sampling import HeadArrays
 
 
 class Projections(NamedTuple):
-    """The embeddings behind the head's first layer: one table a role, each [groups, hidden]."""
+    """The embeddings after the head's first layer: one table a role, each [groups, hidden]."""
 
     own: Tensor
     parent: Tensor
@@ -34,7 +34,7 @@ class Projections(NamedTuple):
 
 
 class SharedHead(nn.Module):
-    """Embedding and head; the weights fit any graph and any cluster."""
+    """The embedding and the head; their weights fit any graph and any cluster."""
 
     def __init__(self, width: int, hidden: int, rounds: int) -> None:
         super().__init__()
@@ -50,9 +50,9 @@ class SharedHead(nn.Module):
         self.view_score = nn.Linear(DEVICE_FEATURES, 1, bias=False)
 
     def project(self, data: Data) -> Projections:
-        """Embed the groups of `data` (`message_passing.data_of`); in a `Batch` of graphs each as if it were alone.
+        """Embed the groups of `data` (`message_passing.data_of`), each graph of a `Batch` as if it were alone.
 
-        Sums over groups count in shares of their graph.
+        Rows that are summed over groups are scaled by 4 over the number of groups of their graph.
         """
         embedded = torch.tanh(self.embedding(torch.cat([data.x, self.rounds(data.x, data.edge_index)], dim=-1)))
         roles = self.roles(embedded) * (4.0 / groups_of_graph(data))
@@ -60,7 +60,7 @@ class SharedHead(nn.Module):
         return Projections(self.own(embedded), parent, child, parallel)
 
     def arrays(self, projections: Projections) -> HeadArrays:
-        """For the compiled sampler."""
+        """The weights and `projections` as arrays for the compiled sampler."""
         return HeadArrays(
             own=_array(projections.own),
             parallel=_array(projections.parallel),
@@ -75,7 +75,7 @@ class SharedHead(nn.Module):
         )
 
     def log_probabilities(self, projections: Projections, decisions: Decisions, explore: float) -> Tensor:
-        """[batch, steps, devices] of each device at each decision; `explore` as in `policy.log_probabilities`."""
+        """[batch, steps, devices] log-probabilities at each decision; `explore` as in `choices.log_probabilities`."""
         more = torch.cat([projections.parent - projections.parallel, projections.child - projections.parallel])
         first = group_sums(projections.own, more, projections.parallel, decisions) + self.view(decisions.views)
         first = torch.relu(first)

@@ -1,4 +1,4 @@
-"""The shared head on one problem: compiled sampling, and one batched scoring of all decisions for the gradient."""
+"""The shared head on one problem: samples in compiled code and scores all decisions in batches for the gradient."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ from engine.placeto.view_graph import device_view_graph
 from engine.placeto.weights import set_weights
 
 _NUMBERS_A_PART = 2**23
-"""members, or decisions · devices · hidden width, sampled or scored at once: bounds the memory to some hundred MB"""
+"""most members, or decisions · devices · hidden width, to sample or score at once: bounds memory to some hundred MB"""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledEpisodes(Episodes):
-    """Episodes with what the head saw."""
+    """Episodes with the views that the head saw."""
 
     views: NDArray[np.float32]
     """[batch, steps, devices, DEVICE_FEATURES]"""
@@ -41,7 +41,7 @@ class SampledEpisodes(Episodes):
 
 
 def fresh_network(settings: PlacetoSettings, rng: np.random.Generator, torch_device: torch.device) -> SharedHead:
-    """A network of the sizes that `settings` name, its weights from `rng`."""
+    """A network of the sizes in `settings` with weights drawn from `rng`."""
     network = network_without_weights(settings)
     initialise(network, rng, torch_device)
     _set_preferences(network, settings.list_schedule_weight, settings.stay_weight)
@@ -51,29 +51,29 @@ def fresh_network(settings: PlacetoSettings, rng: np.random.Generator, torch_dev
 def trained_network(
     settings: PlacetoSettings, weights: Mapping[str, NDArray[np.generic]], torch_device: torch.device
 ) -> SharedHead:
-    """A network of the sizes that `settings` name with `weights`. Raises SettingsError if they do not fit it."""
+    """A network of the sizes in `settings` with `weights`. Raises SettingsError if they do not fit it."""
     network = network_without_weights(settings).to_empty(device=torch_device)
     set_weights(network, weights, "the policy")
     return network
 
 
 def network_without_weights(settings: PlacetoSettings) -> SharedHead:
-    """The network that `settings` name, on the `meta` device."""
+    """A network of the sizes in `settings`, without weights, on the `meta` device."""
     with torch.device("meta"):
         return SharedHead(settings.embedding_width, settings.hidden_width, settings.message_rounds)
 
 
 class SharedHeadActor(Actor):
-    """One set of weights for any graph and cluster.
+    """The shared head bound to one problem; its weights fit any graph and cluster.
 
     With more groups than `most_reachable_groups`, parents and children are the direct neighbours and all other groups
-    count as parallel: the full sets grow with the square of the groups.
+    count as parallel: the full sets grow with the square of the number of groups.
     """
 
     def __init__(
         self, settings: PlacetoSettings, graph: GroupGraph, network: SharedHead, torch_device: torch.device
     ) -> None:
-        """`network`, on `torch_device`, may be bound to several problems: they share its weights."""
+        """`network`, on `torch_device`, may be bound to several problems, which then share its weights."""
         self.torch_device = torch_device
         self.network: SharedHead = network
         self._data = data_of(graph, torch_device)
@@ -89,10 +89,10 @@ class SharedHeadActor(Actor):
         numbers = max(members, graph.group_count * graph.device_count * settings.hidden_width) * settings.passes
         self._episodes_a_part = max(1, _NUMBERS_A_PART // max(1, numbers))
         self._latest: tuple[SampledEpisodes, slice, Decisions] | None = None
-        """what was scored last: with one part a batch, every epoch asks for the same"""
+        """the last scored part: with one part a batch, every epoch scores the same"""
 
     def sample(self, plan: EpisodePlan, raise_if_over: RaiseIfOver) -> SampledEpisodes:
-        """Decide episode after episode in compiled code. Raises SettingsError where scores are no finite numbers."""
+        """Decide episode after episode in compiled code. Raises SettingsError if a score is not finite."""
         with torch.no_grad():
             head = self.network.arrays(self.network.project(self._data))
         actions, views = [], []
@@ -115,12 +115,12 @@ class SharedHeadActor(Actor):
         return SampledEpisodes(plan, np.concatenate(actions), np.concatenate(views))
 
     def replay(self, plan: EpisodePlan, actions: NDArray[np.int32]) -> SampledEpisodes:
-        """The episodes of `plan` in which `actions` [batch, steps] were taken, whatever the network says."""
+        """The episodes of `plan` with `actions` [batch, steps] in place of the network's choices."""
         views = replay_episodes(self._graph, plan.starts, plan.orders, actions)
         return SampledEpisodes(plan, actions, views)
 
     def score(self, episodes: Episodes, raise_if_over: RaiseIfOver) -> Iterator[ScoredDecisions]:
-        """Parts of some whole episodes. The graph is embedded once; its gradient follows after the last part."""
+        """Score in parts of whole episodes. The graph is embedded once; its gradient follows after the last part."""
         assert isinstance(episodes, SampledEpisodes), "episodes of another policy"
         projections = self.network.project(self._data)
         leaves = Projections(*(tensor.detach().requires_grad_() for tensor in projections))
@@ -132,7 +132,7 @@ class SharedHeadActor(Actor):
         torch.autograd.backward(list(projections), [_gradient(leaf) for leaf in leaves])
 
     def forget(self) -> None:
-        """Keep nothing of the episodes that were scored last: some MB, of each of the problems that take turns."""
+        """Free the last scored episodes, which take some MB for each of the problems that take turns."""
         self._latest = None
 
     def _decisions(self, episodes: SampledEpisodes, part: slice) -> Decisions:
@@ -157,7 +157,10 @@ class SharedHeadActor(Actor):
 
 
 def _set_preferences(network: SharedHead, early_finish: float, stay: float) -> None:
-    """Before training the head prefers an early finish and the present device, and its deep part says little."""
+    """Set the weights so that the untrained head prefers an early finish and the group's present device.
+
+    The deep part of the head is scaled down, so that it matters little before training.
+    """
     with torch.no_grad():
         network.view_score.weight.zero_()
         network.view_score.weight[0, FINISH_LATER] = -early_finish

@@ -1,6 +1,6 @@
-"""Names and shapes of the shared head's weights, known without torch: for the check of a file before anything loads it.
+"""Names and shapes of the shared head's weights, without torch, to check a file before it is loaded.
 
-A test holds that they are those of `shared_head.SharedHead`; whoever changes the network changes them.
+They must change with the network: a test compares them with `shared_head.SharedHead`.
 """
 
 from engine.placeto.device_view import DEVICE_FEATURES
@@ -11,7 +11,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def weight_shapes(settings: PlacetoSettings) -> Shapes:
-    """Shape by parameter name, for the sizes that `settings` name."""
+    """Shape by parameter name, for the sizes in `settings`."""
     width, hidden = settings.embedding_width, settings.hidden_width
     shapes: Shapes = {}
     for direction in ("top_down", "bottom_up"):

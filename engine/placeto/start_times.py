@@ -1,4 +1,4 @@
-"""When each group starts under a placement, by the simulator: a feature of the published code."""
+"""The start time of each group under a placement, by the simulator: a feature of the published code."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,11 @@ from engine.simulator.records import Scratch, Tables
 class GroupStartTimes:
     """Start times of the groups of one problem: the mean over a group's ops, each counted by its time.
 
-    The first op alone would say nothing: in a training step nearly every group has a variable or a constant, which
-    waits for nothing and starts with the step. A group whose ops take no time starts with the first of them.
+    The first op would be no use: in a training step nearly every group has a variable or a constant, which waits for
+    nothing and starts with the step. A group whose ops take no time starts with the first of them.
 
-    They come with the evaluation of the same state, which the intermediate reward asks for and pays; so they are not
-    charged here once more.
+    The evaluation of the same state, which the intermediate reward needs, has already been charged; so the start times
+    are not charged again.
     """
 
     def __init__(self, problem: PlacementProblem) -> None:
@@ -24,9 +24,9 @@ class GroupStartTimes:
         self._scratch = problem.simulator.new_scratch()
 
     def of(self, placements: NDArray[np.int32]) -> NDArray[np.float32]:
-        """[rows, groups] µs from the step's beginning to the start of each group.
+        """[rows, groups] the start of each group, in µs from the step's beginning.
 
-        `placements` is [rows, groups], each group where it may go.
+        `placements` [rows, groups] must have each group where it may go.
         """
         return _start_times(self._tables, self._scratch, np.require(placements, np.int32, ["C", "W"]))
 

@@ -16,20 +16,20 @@ _TEXTS = "placeto"
 """the key of our JSON in the file's metadata"""
 _LENGTH_BYTES = 8
 MOST_HEADER_BYTES = 16 * 1024**2
-"""of names, shapes and our JSON"""
+"""most bytes of names, shapes and our JSON"""
 MOST_VALUES = 1_000_000
-"""in our JSON"""
+"""most values in our JSON"""
 
 
 def pack_tensors(arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> bytes:
-    """One blob of `arrays` and JSON `texts`."""
+    """Pack `arrays` and JSON `texts` into one blob."""
     contiguous = {name: np.array(array, order="C") for name, array in arrays.items()}
     packed: bytes = save(contiguous, metadata={_TEXTS: json.dumps(texts, allow_nan=False, sort_keys=True)})
     return packed
 
 
 def unpack_tensors(blob: bytes, where: str) -> tuple[dict[str, NDArray[np.generic]], dict[str, Json]]:
-    """The inverse of `pack_tensors`. Raises SettingsError, naming `where`, for bytes that it has not written."""
+    """The inverse of `pack_tensors`. Raises SettingsError, naming `where`, for bytes that it did not write."""
     length = int.from_bytes(blob[:_LENGTH_BYTES], "little")
     if length > MOST_HEADER_BYTES:
         raise _no_file(where)
@@ -46,7 +46,7 @@ def unpack_tensors(blob: bytes, where: str) -> tuple[dict[str, NDArray[np.generi
 
 
 def under(prefix: str, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
-    """Those whose names begin with `prefix`, by the rest of their names."""
+    """The `arrays` whose names begin with `prefix`, by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 

@@ -1,4 +1,4 @@
-"""How many threads torch may use for a while."""
+"""Sets the number of torch's threads for a while."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import torch
 
 @contextmanager
 def torch_threads(threads: int) -> Iterator[None]:
-    """With so many threads of torch, and afterwards as many as before: the order of sums depends on it."""
+    """Run a block with `threads` threads of torch, then restore their number: the order of sums depends on it."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

@@ -1,4 +1,4 @@
-"""Placeto's training on one problem: decide a batch of episodes, evaluate it, learn from it, until the end."""
+"""Placeto's training on one problem: decides batches of episodes, evaluates them and learns from them."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -37,9 +37,9 @@ def make_actor(
     weights: Mapping[str, NDArray[np.generic]] | None = None,
     start_times: GroupStartTimes | None = None,
 ) -> Actor:
-    """The policy that `settings` name, on `graph`, with `weights` (of the shared head), else fresh ones from `rng`.
+    """The network that `settings` name, on `graph`, with `weights` (of the shared head), else fresh ones from `rng`.
 
-    `start_times`, where they are asked for, are a feature of the published networks.
+    `start_times` are a feature of the published networks; other networks ignore them.
     """
     torch_device = chosen_device(settings.torch_device)
     if settings.network != "shared_head":
@@ -53,20 +53,20 @@ def make_actor(
 
 
 def start_times_for(settings: PlacetoSettings, problem: PlacementProblem) -> GroupStartTimes | None:
-    """Where `settings` ask for them and every state is evaluated, as the intermediate reward does; else None."""
+    """The start times, if `settings` ask for them and the reward evaluates every state (`intermediate`); else None."""
     asked = settings.network != "shared_head" and settings.start_time_feature
     return GroupStartTimes(problem) if asked and settings.reward == "intermediate" else None
 
 
 def step_time_penalty(settings: PlacetoSettings, graph: GroupGraph) -> StepTimePenalty:
-    """How `settings` count step times and missing memory on `graph`."""
+    """The penalty by which `settings` count step times and missing memory on `graph`."""
     by_reference = settings.reward_unit == "reference"
     unit_us = graph.reference_us if by_reference else US_PER_SECOND
     return StepTimePenalty(unit_us, settings.memory_penalty, settings.penalised_cap, per_device_memory=by_reference)
 
 
 class PlacetoTraining:
-    """One training: made, perhaps given an earlier state by `restore`, then run once."""
+    """One training, run once from its first weights or, after `restore`, from a saved state."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class PlacetoTraining:
         should_stop: ShouldStop,
         weights: Mapping[str, NDArray[np.generic]] | None = None,
     ) -> None:
-        """`weights` of the shared head to begin with; else they are drawn from `rng`."""
+        """`weights` are the first weights of the shared head; without them they are drawn from `rng`."""
         graph = group_graph(problem)
         self._problem, self._settings, self._graph, self._rng = problem, settings, graph, rng
         self._should_stop = should_stop
@@ -95,9 +95,9 @@ class PlacetoTraining:
         self._batches = 0
 
     def begin_from(self, placements: NDArray[np.int32], evaluations: Evaluations) -> None:
-        """Take up `placements` [batch, groups] that were evaluated as the first episodes.
+        """Begin from the best of `placements` [batch, groups], evaluated as the first episodes, and the ledger's best.
 
-        What was evaluated before them is known too: each device alone, in every run.
+        In every run the ledger has evaluated each single device before.
         """
         answer = self._problem.ledger.answer()[None]
         known = (evaluations, placements), (self._problem.simulator.evaluate(answer), answer)
@@ -110,11 +110,11 @@ class PlacetoTraining:
 
     @property
     def policy(self) -> Actor:
-        """What is trained, with the weights as they are now."""
+        """The actor in training, with its present weights."""
         return self._actor
 
     def run(self) -> None:
-        """Train until the ledger is spent or `should_stop`; something was evaluated in any case."""
+        """Train until the ledger is spent or a stop is requested, but evaluate at least one placement."""
         with torch_threads(self._settings.torch_threads):
             try:
                 if np.isinf(self._best_value):
@@ -136,7 +136,7 @@ class PlacetoTraining:
         self._batches += 1
 
     def _learn(self, episodes: Episodes, returns: NDArray[np.float64], progress: float) -> None:
-        """From all but the greedy ones, which are no part of the return baseline either."""
+        """Learn from the episodes that are not greedy; only these enter the return baseline."""
         teach = ~episodes.plan.greedy
         if not teach.any():
             return
@@ -146,7 +146,7 @@ class PlacetoTraining:
         self._baseline.add(returns[teach])
 
     def _take_best(self, end: tuple[float, NDArray[np.int32]], progress: float) -> None:
-        """Keep the best `end` (ρ', placement) of a batch if it is the best of all, or good enough to start from."""
+        """Keep a batch's best `end` (ρ', placement) if it is the best of all or good enough to start from."""
         if end[0] < self._best_value:
             self._best_value, self._best = end
         highest = self._best_value * (1.0 + falling(self._settings.start_tolerance, 0.0, progress))
@@ -156,7 +156,7 @@ class PlacetoTraining:
             self._start_value, self._start = self._best_value, self._best
 
     def state(self) -> bytes:
-        """Everything that the next batch depends on, but for the problem and its ledger."""
+        """Everything that the next batch depends on, except the problem and its ledger, as bytes."""
         arrays = {f"weights.{name}": array for name, array in weights_of(self._actor.network).items()}
         arrays |= {f"optimiser.{name}": array for name, array in self._reinforce.arrays().items()}
         arrays |= {"return_baseline": self._baseline.window, "best": self._best, "start": self._start}
@@ -172,11 +172,11 @@ class PlacetoTraining:
         return pack_tensors(arrays, texts)
 
     def restore(self, state: bytes) -> None:
-        """Go on from `state`. Raises SettingsError if it was made with other settings."""
+        """Continue from `state`. Raises SettingsError if it was made with other settings."""
         arrays, texts = unpack_tensors(state, "placeto's state")
         if texts["version"] != STATE_VERSION or texts["settings"] != dataclasses.asdict(self._settings):
             raise SettingsError(
-                "the state to go on from was made with other settings or by another version",
+                "the saved state was made with other settings or by another version",
                 where="settings",
                 allowed=f"version {texts['version']} with {texts['settings']}",
                 field="settings",

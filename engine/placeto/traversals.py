@@ -1,4 +1,4 @@
-"""Orders in which an episode visits the groups: those to train with, and unseen ones to test with.
+"""Orders in which an episode visits the groups, for training and for tests on unseen orders.
 
 Source: Addanki et al. 2019, sections 3.1 and 4.3; published code (`topo`, and `random`: one order for the whole run).
 """
@@ -21,8 +21,8 @@ def visiting_orders(
     """[count, groups] one order an episode and pass; `traversal` is one of TRAVERSALS.
 
     `topological`: producers first, by number. `reversed`: the same backwards. `least_urgent_first`: producers first,
-    and of the groups that are ready that with the shortest way to the end. `random_topological` and `random` are drawn
-    from `rng` for each row, `mixed` takes them in turn, `fixed_random` is drawn once from `seed`.
+    and of the ready groups the one with the shortest path to the end. `random_topological` and `random` are drawn from
+    `rng` for each row, `mixed` takes them in turn, `fixed_random` is drawn once from `seed`.
     """
     groups = graph.group_count
     if traversal == "random":
@@ -46,7 +46,7 @@ def visiting_orders(
 
 
 def _orders_by(graph: GroupGraph, keys: NDArray[np.float64]) -> NDArray[np.int32]:
-    """[rows, groups] producers first; of the groups that are ready that with the least of `keys` [rows, groups]."""
+    """[rows, groups] orders with producers first and, of the ready groups, the least of `keys` [rows, groups] next."""
     child_offset, child_index = neighbour_lists(graph.edge_source, graph.edge_target, graph.group_count)
     waiting = np.bincount(graph.edge_target, minlength=graph.group_count).astype(np.int64)
     return _take_ready(keys, waiting, child_offset, child_index.astype(np.int64))

@@ -1,4 +1,4 @@
-"""The group graph as compiled code reads it, while the shared head decides."""
+"""The group graph in the form that compiled code reads while the shared head decides."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from engine.placeto.reachability import Relatives, neighbour_lists
 
 
 class DeviceViewGraph(NamedTuple):
-    """The group graph as compiled code reads it. Times are shares of the mean time of a group."""
+    """The group graph for compiled code. Times are in mean times of a group."""
 
     allowed: NDArray[np.bool_]
     """[groups, devices]"""
@@ -24,7 +24,7 @@ class DeviceViewGraph(NamedTuple):
     """[devices, devices]"""
     link_rest: float
     profile: NDArray[np.float64]
-    """[groups, phases] share of the group's work in each phase of the step, were nothing waited for"""
+    """[groups, phases] share of the group's work in each phase of a step without waiting"""
     parent_offset: NDArray[np.int64]
     parent_index: NDArray[np.int32]
     child_offset: NDArray[np.int64]
@@ -33,18 +33,18 @@ class DeviceViewGraph(NamedTuple):
     in_source: NDArray[np.int32]
     in_bytes: NDArray[np.float64]
     in_trips: NDArray[np.float64]
-    """how often a step sends something along each edge; its bytes are those of all the times"""
+    """how often a step sends along each edge; the edge's bytes are those of all trips together"""
     out_offset: NDArray[np.int64]
     out_target: NDArray[np.int32]
     out_bytes: NDArray[np.float64]
     feedback_offset: NDArray[np.int64]
     feedback_index: NDArray[np.int32]
-    """groups with which something is exchanged against the order of the groups, such as gradients"""
+    """groups that exchange bytes, such as gradients, against the order of the groups"""
     feedback_bytes: NDArray[np.float64]
 
 
 def device_view_graph(graph: GroupGraph, related: Relatives) -> DeviceViewGraph:
-    """`graph` with the sets `related` for compiled code."""
+    """Convert `graph` and the sets `related` for compiled code."""
     groups, scale = graph.group_count, graph.mean_group_us
     by_target = np.lexsort((graph.edge_source, graph.edge_target))
     by_source = np.lexsort((graph.edge_target, graph.edge_source))

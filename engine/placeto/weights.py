@@ -1,4 +1,4 @@
-"""A network's weights as arrays by name, and back."""
+"""Copies a network's weights to arrays by name, and back."""
 
 from collections.abc import Mapping
 
@@ -16,15 +16,15 @@ def weights_of(network: nn.Module) -> dict[str, NDArray[np.generic]]:
 
 
 def set_weights(network: nn.Module, weights: Mapping[str, NDArray[np.generic]], where: str) -> None:
-    """The inverse. Raises SettingsError, naming `where`, if names or shapes are not the network's."""
+    """Load `weights` into the network. Raises SettingsError, naming `where`, if names or shapes do not fit it."""
     wanted = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     given = {name: array.shape for name, array in weights.items()}
     if wanted != given:
-        odd = sorted(name for name in wanted.keys() | given.keys() if wanted.get(name) != given.get(name))
+        wrong = sorted(name for name in wanted.keys() | given.keys() if wanted.get(name) != given.get(name))
         raise SettingsError(
-            f"weights {odd[0]!r} have shape {given.get(odd[0])}",
+            f"weights {wrong[0]!r} have shape {given.get(wrong[0])}",
             where=where,
-            allowed=f"{wanted.get(odd[0])}, as on this problem",
+            allowed=f"{wanted.get(wrong[0])}, as on this problem",
             field="policy",
         )
     network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})

@@ -61,7 +61,7 @@ def test_what_is_told_is_what_counts(name: str, given: dict[str, Any]) -> None:
     [
         (
             ["placeto"],
-            'reward_unit="reference"; allowed: reference, second; what a reward of 1 is: `second` (published), or '
+            'reward_unit="reference"; allowed: reference, second; unit of the reward: `second` (published), or '
             "`reference`, the step time on the fastest single device without transfers",
         ),
         (
