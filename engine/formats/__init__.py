@@ -1,1 +1,1 @@
-"""Files of graphs: a row a format, checked without TensorFlow, read and costed in one child, written placed."""
+"""Reads and writes files of graphs, a row a format: checks without TensorFlow, reads and costs them in one child."""

@@ -1,4 +1,4 @@
-"""A prepared graph as networkx has graphs, for whoever computes with it in Python."""
+"""Converts a prepared graph into a networkx graph, for computations in Python."""
 
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def digraph(prepared: PreparedGraph) -> "networkx.DiGraph[str]":
-    """The ops by name, in the order of the file, and the edges between them, with costs and groups; a copy.
+    """A new networkx graph of the ops by name, in the order of the file, and their edges, with costs and groups.
 
-    Of an op: `type`, `group` (number), `device` (that the file fixes, or empty), `time_us` {device kind: µs of one
-    execution, kinds that are not known left out}, `trips` a step, `output_bytes` [outputs], `persistent_bytes`,
-    `temporary_bytes`, `source` of its costs (`estimated`, ...). Of an edge: `outputs`, those of the source op that its
-    target takes, None for a control edge; `back`, whether it leads into the next iteration of a loop. Of the graph:
+    An op has `type`, `group` (number), `device` (that the file fixes, or empty), `time_us` {device kind: µs of one
+    execution, unknown kinds left out}, `trips` a step, `output_bytes` [outputs], `persistent_bytes`, `temporary_bytes`,
+    `source` of its costs (`estimated`, ...). An edge has `outputs`, the indices of the source op's outputs that its
+    target takes, None for a control edge; `back`, whether it leads into the next iteration of a loop. The graph has
     `name`, `kinds`.
     """
     import networkx  # takes a moment to load

@@ -1,4 +1,4 @@
-"""What a format is: a row of `FORMATS`, and what the functions that a row names take and give."""
+"""A format: a row of `FORMATS`, and the arguments and results of the functions that a row names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from engine.graphs.origin import Origin
 from engine.graphs.reading_options import ReadingOptions
 
 PLACED_FILE = "placed"
-"""what `write` leaves in its folder"""
+"""name of the file that `write` leaves in its folder"""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A row. `check`, `read` and `write` are `module:function`, imported on first use, in a child.
+    """A row of `FORMATS`. `check`, `read` and `write` are `module:function`, imported on first use, in a child.
 
     - `check(source, report_progress)` raises GraphError or LimitError unless the file holds a graph that can be read.
       It loads no TensorFlow.
@@ -23,13 +23,13 @@ class Format:
     """
 
     words: str
-    """what such a file holds, for people"""
+    """the content of such a file, for people"""
     check: str
     read: str
     write: str = ""
-    """empty: nothing is written from such a file but the placement itself"""
+    """empty: only the placement itself is written from such a file"""
     options: tuple[str, ...] = ()
-    """fields of `ReadingOptions` that count for it"""
+    """fields of `ReadingOptions` that apply to it"""
     is_tensorflow: bool = False
     """whether TensorFlow can run the graph: RunMetadata may lie beside it, and it can be measured"""
 
@@ -41,25 +41,25 @@ class SourceFile:
     path: Path
     suffix: str
     most_bytes: int
-    """that a file in it may have, once unpacked"""
+    """largest size of a file in it, once unpacked"""
     options: ReadingOptions = field(default_factory=ReadingOptions)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """What reading gives."""
+    """The result of reading a file."""
 
     graph: GraphWithShapes
     costs: CostModel
     origin: Origin
-    """without what the costs find"""
+    """without the findings of the cost model"""
     content: bytes = b""
-    """the file's own bytes, where the graph is all that is in them, as it is; else empty"""
+    """the file's own bytes, where they hold this graph unchanged and nothing else; else empty"""
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """How a placed graph is written."""
+    """A placement to write, and the form in which to write it."""
 
     device_of_op: Mapping[str, str]
     suffix: str

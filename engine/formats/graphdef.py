@@ -1,7 +1,7 @@
-"""A plain GraphDef (`.pb`, `.pbtxt`), and what all graphs of TensorFlow's have in common once they are opened.
+"""Reads and writes a plain GraphDef (`.pb`, `.pbtxt`), and the opened graph of every TensorFlow format.
 
-A graph that calls functions has them inlined, by TensorFlow itself, since a placement of the calls alone would place
-nothing. Runs in a child.
+TensorFlow itself inlines the functions that a graph calls, since a placement of the calls alone would place nothing.
+Runs in a child.
 """
 
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ INLINING = "inlining the functions"
 
 @dataclass(frozen=True, slots=True)
 class OpenedGraph:
-    """The GraphDef of a file, and what its container says of it."""
+    """The GraphDef of a file, and the data on it in its container."""
 
     messages: GraphMessages
     origin: Origin = field(default_factory=Origin)
@@ -37,18 +37,18 @@ class OpenedGraph:
 
 
 def check(source: SourceFile, report_progress: ReportProgress) -> None:
-    """Read the whole graph; its functions are not looked at. Raises GraphError."""
+    """Read the whole graph without its functions. Raises GraphError."""
     report_progress(READING, 0, 0)
     check_messages(read_messages(source.path.read_bytes(), source.suffix), source)
 
 
 def check_messages(messages: GraphMessages, source: SourceFile) -> None:
-    """The same of a graph that was in some container."""
+    """Check a graph that was in any container, as `check` does. Raises GraphError."""
     graph_of_messages(messages, source.path.stem)
 
 
 def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
-    """The file's messages. Raises GraphError; SettingsError for a signature, of which a GraphDef has none."""
+    """The file's messages. Raises GraphError; SettingsError for a signature, since a GraphDef has none."""
     if source.options.signature:
         what = f"a GraphDef has no signature {shortened(source.options.signature)}"
         raise SettingsError(what, where="signature", allowed="none", field="signature")
@@ -63,7 +63,7 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
 
 
 def read_opened(graph: OpenedGraph, source: SourceFile, report_progress: ReportProgress) -> ReadFile:
-    """The same of a graph that was in some container."""
+    """Read a graph that was in any container, as `read` does. Raises GraphError, LimitError, SettingsError."""
     graph = inlined(graph, source, report_progress)
     report_progress(READING, 0, 0)
     read_graph = graph_of_messages(graph.messages, source.path.stem)
@@ -73,7 +73,7 @@ def read_opened(graph: OpenedGraph, source: SourceFile, report_progress: ReportP
 
 
 def inlined(graph: OpenedGraph, source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
-    """The graph with the ops of its functions in the place of their calls; the same where it calls none.
+    """The graph with its calls replaced by the ops of their functions; unchanged where it calls none.
 
     Raises GraphError, LimitError.
     """
@@ -90,7 +90,7 @@ def inlined(graph: OpenedGraph, source: SourceFile, report_progress: ReportProgr
 
 
 def require_inlinable(messages: GraphMessages) -> None:
-    """Errors of the graph are raised before TensorFlow sees it, since its sentences name no op.
+    """Check the graph before TensorFlow gets it, whose errors name no op.
 
     Raises GraphError, LimitError.
     """
@@ -99,7 +99,7 @@ def require_inlinable(messages: GraphMessages) -> None:
 
 
 def _require_bounded(messages: GraphMessages, source: SourceFile) -> None:
-    """What the inliner has made is no larger than a file may be."""
+    """Raise GraphError or LimitError if the inlined graph is larger than a file may be."""
     if len(messages.nodes) > MOST_OPS:
         raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
     size = messages.rest.ByteSize() + sum(node.ByteSize() for node in messages.nodes)
@@ -109,20 +109,26 @@ def _require_bounded(messages: GraphMessages, source: SourceFile) -> None:
 
 
 def write(source: SourceFile, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
-    """The graph with its devices. Raises PlacementError, GraphError, LimitError."""
+    """Write the graph with its devices. Raises PlacementError, GraphError, LimitError."""
     (folder / PLACED_FILE).write_bytes(placed(read(source, report_progress), source.suffix, placing))
 
 
 def placed(file: ReadFile, suffix: str, placing: Placing) -> bytes:
-    """The GraphDef that was read, with its devices, in the form of the placing's suffix."""
-    content, own_suffix = (file.content, suffix) if file.content else (serialized(file), ".pb")
+    """The GraphDef that was read, with its devices, in the format of `placing.suffix`. Raises PlacementError."""
+    content, content_suffix = (file.content, suffix) if file.content else (serialized(file), ".pb")
     return with_devices(
-        file.graph.graph, content, own_suffix, placing.device_of_op, placing.suffix, placing.short, placing.keep_pins
+        file.graph.graph,
+        content,
+        content_suffix,
+        placing.device_of_op,
+        placing.suffix,
+        placing.short,
+        placing.keep_pins,
     )
 
 
 def serialized(file: ReadFile) -> bytes:
-    """The same bytes whenever the same file is read with the same options."""
+    """The read graph as a binary GraphDef; the same file and options give the same bytes."""
     messages = file.graph.messages
     assert messages is not None
     graph = load_messages("tensorflow.core.framework.graph_pb2").GraphDef()

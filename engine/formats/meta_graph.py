@@ -1,8 +1,8 @@
-"""A MetaGraphDef (`.meta`), of which the training step is read, or a signature that is asked for; and what a SavedModel
-has of it too: which graph is in the file, and which part of it a step runs. Runs in a child.
+"""Reads the training step, or a chosen signature, of a MetaGraphDef (`.meta`); for a SavedModel too, finds the graph in
+the file and the part of it that a step runs. Runs in a child.
 
-The graph itself is cut out of the container byte by byte, so that the GraphDef's reader, which counts what a file
-claims before it builds anything, sees it first.
+The graph's bytes are cut out of the container, so that the GraphDef's reader, which counts ops and levels before it
+builds anything, parses them first.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from engine.graphs.tensorflow.wire import BYTES, WireError, fields
 META_GRAPHS = 2
 """number of SavedModel's field `meta_graphs`"""
 FIRST_OF_SAVED_MODEL = b"\x08"
-"""the tag of its schema version, with which no MetaGraphDef begins"""
+"""the tag of its schema version; no MetaGraphDef begins with it"""
 GRAPH_DEF = 2
 """number of MetaGraphDef's field `graph_def`"""
 META_GRAPH_FORM = "a MetaGraphDef in binary form"
@@ -31,15 +31,15 @@ SAVED_MODEL_FORM = "a SavedModel in binary form"
 USUAL_TAGS = frozenset({"serve"})
 USUAL_SIGNATURE = "serving_default"
 OWN_SIGNATURES = "__saved_model"
-"""how TensorFlow's own signatures begin: how to initialise the model, not what it does"""
+"""prefix of TensorFlow's own signatures, which initialise the model"""
 STEP_COLLECTIONS = ("train_op", "fetches")
-"""names of collections that list what a step is run for, the first one there counts"""
+"""names of collections that list a step's fetches; the first that exists counts"""
 SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class MetaGraph:
-    """A MetaGraphDef in two pieces."""
+    """A MetaGraphDef: its graph, and the rest."""
 
     graph: bytes
     """the GraphDef"""
@@ -49,23 +49,26 @@ class MetaGraph:
 
 @dataclass(frozen=True, slots=True)
 class StepSignature:
-    """What a step takes and is run for, as names of ops; no fetches: the whole graph."""
+    """The feeds and fetches of a step, as names of ops; no fetches: the whole graph."""
 
     feeds: tuple[str, ...] = ()
     fetches: tuple[str, ...] = ()
     source: str = ""
-    """what of the file says so, for people"""
+    """the part of the file that names them, for people"""
 
 
 def check(source: SourceFile, report_progress: ReportProgress) -> None:
-    """Read the whole graph, whichever part of it a step would run. Raises GraphError."""
+    """Read the whole graph, not just the part that a step runs. Raises GraphError."""
     report_progress(OPENING, 0, 0)
     meta_graph = meta_graph_of_file(source.path.read_bytes())
     graphdef.check_messages(read_messages(meta_graph.graph, ".pb"), source)
 
 
 def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
-    """What the collections say a step is run for, or the signature that is asked for."""
+    """The part of the graph for the collections' fetches, or for the signature in the options.
+
+    Raises GraphError, SettingsError.
+    """
     report_progress(OPENING, 0, 0)
     meta_graph = meta_graph_of_file(source.path.read_bytes())
     if source.options.signature:
@@ -74,7 +77,7 @@ def opened(source: SourceFile, report_progress: ReportProgress) -> OpenedGraph:
 
 
 def of_step(meta_graph: MetaGraph, step: StepSignature) -> OpenedGraph:
-    """The part of the graph that `step` runs; all of it where the step does not say."""
+    """The part of the graph that `step` runs; all of it for a step without fetches. Raises GraphError."""
     messages = read_messages(meta_graph.graph, ".pb")
     notes: tuple[str, ...] = ()
     if step.fetches:
@@ -93,7 +96,7 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
 
 
 def write(source: SourceFile, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
-    """The step's GraphDef with its devices. Raises PlacementError, GraphError, LimitError."""
+    """Write the step's GraphDef with its devices. Raises PlacementError, GraphError, LimitError."""
     (folder / PLACED_FILE).write_bytes(graphdef.placed(read(source, report_progress), source.suffix, placing))
 
 
@@ -140,14 +143,14 @@ def meta_graph_of_saved_model(content: bytes) -> tuple[MetaGraph, str]:
 
 
 def signatures_of(meta_graph: MetaGraph) -> tuple[str, ...]:
-    """The names of the model's own signatures that give something, sorted."""
+    """The names of the model's own signatures that have outputs, sorted."""
     signatures = meta_graph.rest.signature_def
     named = (name for name in signatures if not name.startswith(OWN_SIGNATURES))
     return tuple(sorted(name for name in named if ops_of(signatures[name].outputs.values())))
 
 
 def chosen_signature(meta_graph: MetaGraph, wanted: str) -> str:
-    """The name of the signature `wanted`; empty: of the usual one, or the only one. Raises SettingsError."""
+    """The name of the signature: `wanted`, or if empty the only one, else the usual one. Raises SettingsError."""
     names = signatures_of(meta_graph)
     chosen = wanted or (names[0] if len(names) == 1 else USUAL_SIGNATURE)
     if chosen not in names:
@@ -158,7 +161,7 @@ def chosen_signature(meta_graph: MetaGraph, wanted: str) -> str:
 
 
 def step_of_signature(meta_graph: MetaGraph, wanted: str) -> StepSignature:
-    """What the signature `wanted`, as in `chosen_signature`, takes and gives. Raises SettingsError."""
+    """The feeds and fetches of the signature `wanted`, as in `chosen_signature`. Raises SettingsError."""
     chosen = chosen_signature(meta_graph, wanted)
     signature = meta_graph.rest.signature_def[chosen]
     feeds, fetches = ops_of(signature.inputs.values()), ops_of(signature.outputs.values())
@@ -166,7 +169,7 @@ def step_of_signature(meta_graph: MetaGraph, wanted: str) -> StepSignature:
 
 
 def step_of_collections(meta_graph: MetaGraph) -> StepSignature:
-    """What the collections say a step is run for, if they do."""
+    """The fetches of a step in the collections; empty where they list none."""
     for name in STEP_COLLECTIONS:
         listed = meta_graph.rest.collection_def[name].node_list.value if name in meta_graph.rest.collection_def else ()
         if listed:
@@ -191,7 +194,7 @@ def ops_of(tensors: Iterable[Message]) -> Sequence[str]:
 
 
 def op_of(tensor: str) -> str:
-    """`x` of `x`, `x:1` or `^x`."""
+    """The op's name in `tensor`: `x` of `x`, `x:1` or `^x`."""
     return tensor.lstrip("^").partition(":")[0]
 
 
@@ -220,7 +223,7 @@ def _pieces(content: bytes, number: int, fault: str, allowed: str) -> tuple[list
 
 
 def _noun_of_other(content: bytes) -> str | None:
-    """What a file without a MetaGraphDef's graph is."""
+    """The noun for a file that holds another TensorFlow message; else None."""
     saved_model = parsed("tensorflow.core.protobuf.saved_model_pb2", "SavedModel", content)
     if saved_model is not None and saved_model.saved_model_schema_version and saved_model.meta_graphs:
         return "a SavedModel (saved_model.pb)"

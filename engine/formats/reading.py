@@ -1,4 +1,4 @@
-"""Files of graphs, checked, and read with their costs, each in one child."""
+"""Checks files of graphs, and reads them with their costs, each in one child."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -40,18 +40,18 @@ LOADED_FIRST = (
     "engine.formats.node_link.reader",
     "engine.graphs.tensorflow.op_table:registered_ops",
 )
-"""what a reading loads, or calls once a process"""
+"""modules that a reading loads, and functions that it calls once a process"""
 READING_STATS = "reading the step stats"
 GROUPING = "grouping the ops"
 STEPS = 4
-"""opening, inlining, reading, costing: one child does them all, and has the time of all"""
+"""opening, inlining, reading, costing: one child does them all, in the time limit of all together"""
 
 
 def keep_warm() -> None:
     """Keep a process from which `prepare` forks its child, so that no reading waits for TensorFlow to load.
 
-    For a process that reads many files: it ends with the caller's thread. A later call starts it again where it has
-    ended, which does no reading harm; without it each reading starts a child on its own.
+    Use it in a process that reads many files: the warm process ends with the caller's thread. If it has ended, a later
+    call starts it again; without it each reading starts a separate child, so no reading fails.
     """
     warm.keep_warm(LOADED_FIRST, environment_of_children(Path("/")))
 
@@ -67,7 +67,7 @@ def check_upload(path: Path, suffix: str, limits: Limits) -> None:
 
 
 def check_run_metadata(path: Path, limits: Limits) -> None:
-    """Raise GraphError or LimitError unless `path` holds step stats; whether of this graph, `prepare` says. Fast."""
+    """Raise GraphError or LimitError unless `path` holds step stats; `prepare` checks that they fit a graph. Fast."""
     require_size(path, limits)
     order: dict[str, Json] = {"path": str(path.absolute())}
     run_in_child(f"{__name__}:check_run_metadata_in_child", order, limits, task=READING_STATS)
@@ -86,9 +86,9 @@ def prepare(
 ) -> PreparedGraph:
     """Read, cost and group the graph in `path`.
 
-    `suffix` names its format, one of `FORMATS`; `name` is what to call it, if not by the file's name. `groups` None: no
-    merging. What the step stats in `run_metadata` measured replaces what is estimated: on all kinds of the device class
-    that it was measured on, or on `profile_kind` alone of its class. Raises GraphError, CostError, LimitError, and
+    `suffix` names its format, one of `FORMATS`; `name` is the graph's name, None: the file's name. `groups` None: no
+    merging. The times and bytes in the step stats `run_metadata` replace estimates: on all kinds of the device class on
+    which they were measured, or on `profile_kind` alone of its class. Raises GraphError, CostError, LimitError, and
     SettingsError for options that the file cannot meet.
     """
     _require_options(path, suffix, options)
@@ -110,7 +110,7 @@ def prepare(
 
 
 def order_of(path: Path, suffix: str, options: ReadingOptions, limits: Limits) -> dict[str, Json]:
-    """What `source_of` makes a `SourceFile` of in the child."""
+    """The arguments of a child, from which `source_of` makes a `SourceFile`."""
     return {
         "path": str(path.absolute()),
         "suffix": suffix,
@@ -120,7 +120,7 @@ def order_of(path: Path, suffix: str, options: ReadingOptions, limits: Limits) -
 
 
 def _require_options(path: Path, suffix: str, options: ReadingOptions) -> None:
-    """Raise SettingsError for options with a file that leaves nothing open."""
+    """Raise SettingsError for options to a format that has none."""
     row = format_of(suffix)
     if not row.options and options != AS_IT_IS:
         what = f"{row.words} has neither signatures nor shapes"
@@ -140,7 +140,7 @@ def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str 
 
 
 def source_of(order: Mapping[str, Json]) -> SourceFile:
-    """The file that an order is about. In the child, as all that follows."""
+    """The file that an order names. Runs in the child, as do all functions below."""
     options = ReadingOptions.from_json(cast(dict[str, Json], order["options"]))
     return SourceFile(
         Path(cast(str, order["path"])), cast(str, order["suffix"]), cast(int, order["most_bytes"]), options
@@ -148,20 +148,20 @@ def source_of(order: Mapping[str, Json]) -> SourceFile:
 
 
 def read_file(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
-    """What the row of the file's format reads. Raises GraphError, CostError, LimitError, SettingsError."""
+    """Read a file by the row of its format. Raises GraphError, CostError, LimitError, SettingsError."""
     file: ReadFile = function(FORMATS[source.suffix].read)(source, report_progress)
     return file
 
 
 def check_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
-    """Nothing, or the error."""
+    """Check a graph's file and return empty results. Raises GraphError, CostError, LimitError."""
     source = source_of(order)
     function(FORMATS[source.suffix].check)(source, report_progress)
     return {}, {}
 
 
 def check_run_metadata_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Nothing, or the error."""
+    """Check a RunMetadata file and return empty results. Raises GraphError."""
     step_stats_of(Path(cast(str, order["path"])).read_bytes())
     return {}, {}
 
@@ -187,7 +187,7 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
 
 
 def _notes_on_devices(graph: ComputationGraph) -> tuple[str, ...]:
-    """What people should know of the devices that the file fixes."""
+    """Remarks for people on the devices that the file fixes."""
     if not graph.moved_ops:
         return ()
     is_one = graph.moved_ops == 1

@@ -1,4 +1,4 @@
-"""The formats: suffix → row. A new format is a file with its functions, and its line here."""
+"""The table of formats: suffix → row. A new format is a file with its functions, and its row here."""
 
 import importlib
 from collections.abc import Callable
@@ -45,7 +45,7 @@ FORMATS = {
     ),
     ".json": Format("node-link JSON", "engine.formats.node_link.reader:check", "engine.formats.node_link.reader:read"),
 }
-"""suffix (8 characters at most, the dot included) → row, the usual one first"""
+"""suffix (at most 8 characters with the dot) → row, the usual format first"""
 
 
 def format_of(suffix: str) -> Format:
@@ -56,7 +56,7 @@ def format_of(suffix: str) -> Format:
 
 
 def without_suffix(name: str) -> str:
-    """A graph's name, be it its file's or not."""
+    """A graph's name without the suffix of a format, if it has one."""
     for suffix in FORMATS:
         if name.endswith(suffix):
             return name.removesuffix(suffix)
@@ -64,7 +64,7 @@ def without_suffix(name: str) -> str:
 
 
 def function(path: str) -> Callable[..., Any]:
-    """The function `module:name` of a row. In a child."""
+    """Import the function `module:name` of a row. Runs in a child."""
     module, _, name = path.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return found

@@ -1,4 +1,4 @@
-"""Placed graphs, written in one child."""
+"""Writes placed graphs, each in one child."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from engine.graphs.tensorflow.graphdef_messages import require_suffix
 
 SAVED_MODEL_SUFFIX = ".zip"
 WRITING = "writing the placed graph"
-NO_SAVED_MODEL = "only of a SavedModel a placed SavedModel can be written"
+NO_SAVED_MODEL = "a placed SavedModel can only be written from a SavedModel"
 
 
 def write_placed(
@@ -30,14 +30,14 @@ def write_placed(
     short: bool = False,
     keep_pins: bool = False,
 ) -> None:
-    """Write `source` with every node's device set, nothing else changed, in `destination`'s format (.pb, .pbtxt).
+    """Write `source` with every node's device set and nothing else changed, in `destination`'s format (.pb, .pbtxt).
 
     To .zip, from a SavedModel alone: a SavedModel of the signature that was read, with the upload's variables; raises
-    GraphError where it has none. `options` are those with which it was prepared. Full device strings say job, replica
-    and task where the placement does, and where it does not what the file says of them; `short` ones say
-    `/device:TYPE:N` alone. Raises PlacementError for an op without a device, an op that is not in the graph, a device
-    that is none, ops that must share a device and do not, and with `keep_pins` for an op on another device than the
-    file fixes; GraphError and LimitError as reading does.
+    GraphError where it has none. `options` are those with which it was prepared. Full device strings hold the job,
+    replica and task of the placement, or else of the file; `short` ones are `/device:TYPE:N` alone. Raises
+    PlacementError for an op without a device, an op that is not in the graph, a text that is no device, ops that must
+    share a device and do not, and with `keep_pins` for an op on another device than the file fixes; GraphError and
+    LimitError as reading does.
     """
     row = format_of(suffix)
     if not row.write:
@@ -55,7 +55,7 @@ def write_placed(
 
 
 def write_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """Read, check the placement, write."""
+    """Read the source, check the placement, write."""
     source = source_of(order)
     placing = Placing(**cast(dict[str, Json], order["placing"]))  # type: ignore[arg-type]  # as `asdict` made it
     function(FORMATS[source.suffix].write)(source, placing, folder, report_progress)

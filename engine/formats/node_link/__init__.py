@@ -1,1 +1,1 @@
-"""Node-link JSON, which brings its costs along."""
+"""Node-link JSON, a format that holds a graph and its costs."""

@@ -1,4 +1,4 @@
-"""Reads node-link JSON (`.json`, networkx): a graph together with its costs. Runs in a child.
+"""Reads node-link JSON (`.json`, networkx): a graph and its costs. Runs in a child.
 
     {"directed": true, "multigraph": false, "graph": {"name"},
      "nodes": [{"id", "type", "time_us": number or {kind: number}, "output_bytes": [number, ...], "persistent_bytes",
@@ -7,7 +7,7 @@
 
 Of a node `id`, `time_us` and `output_bytes` are required; other keys are ignored. An edge
 without `output` takes output 0. Edges are sorted by consumer in the order of the nodes, then as the file has them. An
-op that lists its `devices` has no time on other kinds. `trips` is how often a step executes the op, 1 by default.
+op that lists its `devices` has no time on other kinds. `trips` are the op's executions in a step, 1 by default.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ CYCLE_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class _Op:
-    """One node, checked."""
+    """One checked node."""
 
     name: str
     type: str
@@ -64,13 +64,13 @@ class _Op:
 
 
 def check(source: SourceFile, report_progress: ReportProgress) -> None:
-    """Read it. Raises GraphError, CostError."""
+    """Read the whole file. Raises GraphError, CostError."""
     report_progress(READING, 0, 0)
     read_nodelink(source.path.read_bytes())
 
 
 def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
-    """The graph and its own costs. Raises GraphError, CostError."""
+    """The graph and its costs. Raises GraphError, CostError."""
     report_progress(READING, 0, 0)
     graph, costs = read_nodelink(source.path.read_bytes())
     return ReadFile(GraphWithShapes(graph), GivenCosts(costs), Origin(source.suffix))
@@ -152,12 +152,12 @@ def _read_op(node: Json, index: int) -> _Op:
 
 
 def _times_on_its_devices(node: NodeJson, where: str) -> dict[str, float]:
-    """Kind → time, for no kinds but those that `devices` lists, or their members."""
+    """Kind → time, only for the kinds in `devices` and their members. Raises CostError."""
     times_us = read_times_us(node, where)
     kinds = read_kinds(node, where)
     if not kinds:
         return times_us
-    own = {
+    times = {
         kind: time_us
         for kind, time_us in times_us.items()
         if kind in kinds or (kind != ANY_KIND and class_of_kind(kind) in kinds)
@@ -165,11 +165,11 @@ def _times_on_its_devices(node: NodeJson, where: str) -> dict[str, float]:
     for kind in kinds:
         wider = next((times_us[wide] for wide in (kind, class_of_kind(kind), ANY_KIND) if wide in times_us), None)
         if wider is not None:
-            own[kind] = wider
-        elif not any(class_of_kind(narrow) == kind for narrow in own):
+            times[kind] = wider
+        elif not any(class_of_kind(narrow) == kind for narrow in times):
             what = f"no time on {kind}, where the op can run by its devices"
             raise CostError(what, where=where, allowed="a time for each of its devices", field="file")
-    return own
+    return times
 
 
 def _index_of_name(ops: list[_Op]) -> dict[str, int]:
@@ -182,7 +182,7 @@ def _index_of_name(ops: list[_Op]) -> dict[str, int]:
 
 
 def _read_edges(edges: list[Json], ops: list[_Op], index_of_name: Mapping[str, int]) -> NDArray[np.int32]:
-    """[edges, 3] source, target, output, in the order of the consumers."""
+    """[edges, 3] source, target, output, in the order of the consumers. Raises GraphError."""
     rows: dict[tuple[int, int, int], int] = {}
     for position, edge in enumerate(edges):
         where = f"edge {position}"
@@ -229,7 +229,7 @@ def _require_acyclic(columns: NDArray[np.int32], ops: list[_Op]) -> None:
 
 
 def _costs(ops: list[_Op]) -> Costs:
-    """The ops' costs; each kind that any op names has a row."""
+    """The ops' costs; each kind that any op names has a row. Raises CostError."""
     total = sum(sum(op.output_bytes) + op.persistent_bytes + op.temporary_bytes for op in ops)
     if total > MOST_BYTES_IN_ALL:
         raise CostError(f"{total} bytes", where="all nodes together", allowed=f"{MOST_BYTES_IN_ALL}", field="file")

@@ -1,4 +1,4 @@
-"""The values of a node-link file, each checked where it is read: names, times, bytes, kinds."""
+"""Reads the values of a node-link file, each with a check: names, times, bytes, kinds."""
 
 from typing import TypeAlias
 
@@ -14,23 +14,23 @@ NodeJson: TypeAlias = dict[str, Json]
 LONGEST_NAME = 4096
 LONGEST_TIME_US = 1e12
 MOST_BYTES = 10**15
-"""of one output or one op"""
+"""bytes of one output or one op"""
 MOST_BYTES_IN_ALL = 2**56
-"""of a whole graph: sums of copies on 64 devices are still integers of 64 bits"""
+"""bytes of a whole graph: sums of copies on 64 devices still fit 64-bit integers"""
 
 
 def place_of(index: int, name: str) -> str:
-    """Where a fault is, for a message."""
+    """The place of a fault, for an error: the node's index and name."""
     return f"node {index} ({shortened(name)})"
 
 
 def wrong(value: Json, where: str, allowed: str) -> GraphError:
-    """A value that is not what the format says."""
+    """The error for a value that the format does not allow."""
     return GraphError(shown(value), where=where, allowed=allowed, field="file")
 
 
 def read_id(value: Json, where: str) -> str:
-    """An op's name; networkx also writes integers, which stand for their digits."""
+    """An op's name; an integer, which networkx also writes, becomes its digits. Raises GraphError."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18:
         return str(value)
     if not isinstance(value, str) or not value:
@@ -39,7 +39,7 @@ def read_id(value: Json, where: str) -> str:
 
 
 def optional_text(fields: NodeJson, where: str, key: str) -> str:
-    """The text under `key`; empty where there is none."""
+    """The text under `key`; empty where there is none. Raises GraphError."""
     value = fields.get(key)
     if value is None:
         return ""
@@ -49,7 +49,7 @@ def optional_text(fields: NodeJson, where: str, key: str) -> str:
 
 
 def _clean(text: str, where: str) -> str:
-    """`text`, if it can be written as UTF-8 on one line, and is not too long to be a name."""
+    """`text`, unless it is too long or cannot be written as one line of UTF-8. Raises GraphError."""
     if len(text) > LONGEST_NAME:
         raise GraphError(f"{len(text)} characters", where=where, allowed=f"at most {LONGEST_NAME}", field="file")
     if any(character < " " or character == "\x7f" or "\ud800" <= character <= "\udfff" for character in text):
@@ -58,7 +58,7 @@ def _clean(text: str, where: str) -> str:
 
 
 def read_times_us(node: NodeJson, where: str) -> dict[str, float]:
-    """Kind → time; a bare number is the time on every kind."""
+    """Kind → time; a bare number is the time on every kind. Raises CostError."""
     value = node.get("time_us")
     where = f"{where}, time_us"
     if not isinstance(value, dict):
@@ -75,7 +75,7 @@ def _time_us(value: Json, where: str) -> float:
 
 
 def read_kinds(node: NodeJson, where: str) -> list[str]:
-    """The kinds on which the op can run; empty where the file does not say."""
+    """The kinds on which the op can run; empty where the file leaves them open. Raises GraphError, CostError."""
     value = node.get("devices")
     where = f"{where}, devices"
     if value is None:
@@ -95,7 +95,7 @@ def _kind(value: Json, where: str) -> str:
 
 
 def read_output_bytes(node: NodeJson, where: str) -> list[int]:
-    """Bytes of each output."""
+    """The bytes of each output. Raises CostError."""
     value = node.get("output_bytes")
     where = f"{where}, output_bytes"
     if not isinstance(value, list):
@@ -104,16 +104,16 @@ def read_output_bytes(node: NodeJson, where: str) -> list[int]:
 
 
 def read_bytes(value: Json, where: str) -> int:
-    """An integer from 0; also when it is written as 1e6 or 5.0."""
-    return _whole_number(value, where, MOST_BYTES)
+    """An integer from 0, also in the form 1e6 or 5.0. Raises CostError."""
+    return _integer(value, where, MOST_BYTES)
 
 
 def read_trips(value: Json, where: str) -> int:
-    """How often a step executes an op, 0 in a branch that is not taken; also when it is written as 4e1 or 5.0."""
-    return _whole_number(value, where, MOST_TRIPS)
+    """The executions of an op in a step, 0 in a branch not taken, also in the form 4e1 or 5.0. Raises CostError."""
+    return _integer(value, where, MOST_TRIPS)
 
 
-def _whole_number(value: Json, where: str, most: int) -> int:
+def _integer(value: Json, where: str, most: int) -> int:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most:
         number = int(value)
         if number == value:

@@ -1,4 +1,4 @@
-"""Writes a costed graph as node-link JSON, the format that `nodelink.py` reads."""
+"""Writes a costed graph as node-link JSON, the format that `reader.py` reads."""
 
 import json
 
@@ -12,10 +12,10 @@ from engine.graphs.graph import CONTROL, ComputationGraph
 
 
 def write_nodelink(graph: ComputationGraph, costs: Costs) -> bytes:
-    """`graph` and `costs` as node-link JSON; `read_nodelink` gives them back.
+    """`graph` and `costs` as node-link JSON, which `read_nodelink` reads.
 
-    Where ops bear several labels, or are tied by the format they come from, each op gets the one label of its
-    co-location class. Where a time comes from is not written. Raises GraphError for loops, which the format has not.
+    If ops have several labels, or the original format ties them, each op gets the label of its co-location class. The
+    sources of times are not written. Raises GraphError for loops, which the format lacks.
     """
     if len(graph.back_edges):
         where = graph.op_names[int(graph.back_edges[0, 1])]
@@ -63,7 +63,7 @@ def _node(op: int, graph: ComputationGraph, costs: Costs, label: str) -> Json:
 
 
 def _times_us(op: int, costs: Costs) -> Json:
-    """A bare number where that is all there is to say, else kind → time."""
+    """A bare number for a time on every kind, else kind → time."""
     times_us: dict[str, Json] = {
         kind: float(time_us)
         for kind, time_us in zip(costs.kinds, costs.time_us[:, op], strict=True)

@@ -1,1 +1,1 @@
-"""A zipped SavedModel: read, and written anew with one signature placed."""
+"""Reads a zipped SavedModel, and writes a new one with one placed signature."""

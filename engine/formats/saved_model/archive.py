@@ -1,7 +1,7 @@
-"""A zipped SavedModel, read as streams with caps. Runs in the child.
+"""Reads a zipped SavedModel as streams with size limits. Runs in the child.
 
-For reading a graph the one file counts that says what the graphs are. The other files (variables, assets) are looked
-at when a SavedModel is written anew: they go from archive to archive piece by piece. Nothing is unpacked onto the disk.
+Reading a graph uses `saved_model.pb` alone. The other files (variables, assets) are used when a placed SavedModel is
+written: they are copied from archive to archive piece by piece. Nothing is unpacked onto the disk.
 """
 
 import stat
@@ -18,30 +18,30 @@ from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes
 
 SAVED_MODEL_FILE = "saved_model.pb"
 VARIABLES_INDEX = "variables/variables.index"
-"""the file that says what the other files of variables hold; TensorFlow reads none of them without it"""
+"""the index of the other files of variables; TensorFlow reads none of them without it"""
 ARCHIVE = "a zip archive of a SavedModel's folder"
 MOST_ENTRIES = 10_000
 MOST_DIRECTORY_BYTES = 8 * 1024**2
-"""of the archive's own list of its entries, which is read whole"""
+"""bytes of the archive's own list of its entries, which is read whole"""
 MOST_UNPACKED_BYTES = 16 * 1024**3
-"""that all entries together may claim"""
+"""bytes that all entries together may claim"""
 MOST_RATIO = 200
-"""of a file's size to its packed size; a graph of ordinary size packs to a twentieth"""
+"""ratio of a file's size to its packed size; an ordinary graph packs to a twentieth"""
 CHUNK_BYTES = 1024**2
 ENCRYPTED = 0x1
 UNIX = 3
-"""ZipInfo's number of the system that an entry comes from"""
+"""ZipInfo's number for an entry made on Unix"""
 MOST_BYTES_OF_ZIP32 = 2**31
-"""from this size on an entry is written in the archive's larger form"""
+"""an entry of more bytes is written in the larger zip64 form"""
 _END = b"PK\x05\x06"
 _END_BYTES, _LONGEST_COMMENT = 22, 65535
 _DIRECTORY_SIZE_AT = 12
 _DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError, NotImplementedError, OSError)
-"""what reading a damaged archive raises"""
+"""the errors raised by reading a damaged archive"""
 
 
 class SavedModelArchive:
-    """The files of a zipped SavedModel, which may lie in one folder of the archive."""
+    """The files of a zipped SavedModel, which lie at the archive's top or in one folder."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         entries = archive.infolist()
@@ -49,17 +49,17 @@ class SavedModelArchive:
         self._archive = archive
         self._graphs = _saved_model_entry(entries)
         self.folder = self._graphs.filename.removesuffix(SAVED_MODEL_FILE)
-        """what the names of the SavedModel's files begin with: empty, or a folder and its slash"""
-        own = [entry for entry in entries if entry.filename.startswith(self.folder) and not entry.is_dir()]
-        self._entries = {entry.filename.removeprefix(self.folder): entry for entry in own}
+        """prefix of the names of the SavedModel's files: empty, or a folder and its slash"""
+        files = [entry for entry in entries if entry.filename.startswith(self.folder) and not entry.is_dir()]
+        self._entries = {entry.filename.removeprefix(self.folder): entry for entry in files}
 
     @property
     def names(self) -> list[str]:
-        """The SavedModel's files, by their paths in its folder, sorted."""
+        """The paths of the SavedModel's files in its folder, sorted."""
         return sorted(self._entries)
 
     def size(self, name: str) -> int:
-        """The bytes that the file claims to have unpacked."""
+        """The claimed unpacked size of the file in bytes."""
         return self._entries[name].file_size
 
     def saved_model_bytes(self, most_bytes: int) -> bytes:
@@ -71,11 +71,11 @@ class SavedModelArchive:
         return b"".join(self._pieces(self._entries[name], most_bytes))
 
     def copy(self, name: str, target: zipfile.ZipFile) -> None:
-        """Put a file into another archive, piece by piece, packed where it was. Raises GraphError, LimitError."""
+        """Copy a file into another archive, piece by piece, packed if it was. Raises GraphError, LimitError."""
         source = self._entries[name]
         entry = new_entry(source.filename, source.compress_type)
         pieces = self._pieces(source, MOST_UNPACKED_BYTES)
-        first = next(pieces, b"")  # an error of the entry is raised before the other has one
+        first = next(pieces, b"")  # an error of the entry is raised before the target has one
         entry.file_size = source.file_size
         with target.open(entry, "w", force_zip64=source.file_size > MOST_BYTES_OF_ZIP32) as sink:
             sink.write(first)
@@ -83,7 +83,7 @@ class SavedModelArchive:
                 sink.write(piece)
 
     def _pieces(self, entry: zipfile.ZipInfo, most_bytes: int) -> Iterator[bytes]:
-        """The entry's content, which is no more and no less than it claims."""
+        """The entry's content, piece by piece. Raises an error if its size differs from the claimed one."""
         _require_claims(entry, most_bytes)
         size = 0
         with self._archive.open(entry) as stream:
@@ -97,7 +97,7 @@ class SavedModelArchive:
 
 @contextmanager
 def opened_archive(path: Path) -> Iterator[SavedModelArchive]:
-    """The SavedModel in `path`, whose entries have been looked at. Raises GraphError, LimitError, also while used."""
+    """Open the SavedModel in `path` and check its entries. Raises GraphError, LimitError, also while it is used."""
     _require_directory(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -105,13 +105,13 @@ def opened_archive(path: Path) -> Iterator[SavedModelArchive]:
     except _DAMAGES as fault:
         if isinstance(fault, OSError) and fault.errno in NO_ROOM:
             raise
-        why = "its entries are not where its list says" if isinstance(fault, OSError) else str(fault)
+        why = "its list gives wrong places of entries" if isinstance(fault, OSError) else str(fault)
         what = f"the archive is damaged or cut short: {shortened(why or type(fault).__name__)}"
         raise GraphError(what, allowed=ARCHIVE, field="file") from None
 
 
 def new_entry(name: str, compress_type: int = zipfile.ZIP_DEFLATED) -> zipfile.ZipInfo:
-    """An entry for an archive of our own: the same bytes whenever and wherever it is written."""
+    """An entry for a new archive: its bytes do not depend on time or machine."""
     entry = zipfile.ZipInfo(name)
     entry.compress_type = compress_type
     entry.create_system = UNIX
@@ -120,7 +120,7 @@ def new_entry(name: str, compress_type: int = zipfile.ZIP_DEFLATED) -> zipfile.Z
 
 
 def _require_directory(path: Path) -> None:
-    """The file ends like a zip archive, and its list of entries is of decent size; nothing has been built yet."""
+    """Check the archive's end and the size of its list of entries before it is read. Raises GraphError, LimitError."""
     with path.open("rb") as file:
         head = file.read(64)
         size = path.stat().st_size
@@ -142,7 +142,7 @@ def _require_directory(path: Path) -> None:
 
 
 def _require_decent(entries: Sequence[zipfile.ZipInfo]) -> None:
-    """No entry would leave the archive's folder, is a link, is there twice or is encrypted; they are not too much."""
+    """Raise GraphError for a bad entry or two of one name, LimitError for too many entries or bytes."""
     if len(entries) > MOST_ENTRIES:
         raise LimitError(f"the archive has {len(entries)} entries", allowed=f"at most {MOST_ENTRIES}", field="file")
     seen: set[str] = set()
@@ -161,7 +161,7 @@ def _require_decent(entries: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def _fault_of_entry(entry: zipfile.ZipInfo) -> str | None:
-    """Why an archive with this entry is not read."""
+    """Why an archive with this entry is refused; None for a good entry."""
     name = entry.filename
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if name.startswith(("/", "\\")) or (len(name) > 1 and name[1] == ":"):
@@ -177,7 +177,7 @@ def _fault_of_entry(entry: zipfile.ZipInfo) -> str | None:
 
 
 def _saved_model_entry(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
-    """The `saved_model.pb` at the top, or in the one folder there."""
+    """The entry of `saved_model.pb` at the top, or in the one folder there. Raises GraphError."""
     found = [entry for entry in entries if PurePosixPath(entry.filename).name == SAVED_MODEL_FILE]
     found = [entry for entry in found if len(PurePosixPath(entry.filename).parts) <= 2]
     if len(found) == 1:
@@ -194,7 +194,7 @@ def _saved_model_entry(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
 
 
 def _require_claims(entry: zipfile.ZipInfo, most_bytes: int) -> None:
-    """What the entry claims to be can be unpacked, and is not too much."""
+    """Raise GraphError for an unknown way of packing, LimitError for a claim of too many bytes."""
     where = shortened(entry.filename)
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         what = f"the entry is packed by method {entry.compress_type}"

@@ -1,8 +1,8 @@
-"""Under which names the files of a SavedModel hold the variables that its functions capture. Runs in a child.
+"""Finds the names in a SavedModel's files of the variables that its functions capture. Runs in a child.
 
-The second form of SavedModel restores its objects, not the graph's variables: of Keras's variables that hang on an
-object directly the graph's saver restores copies alone. A function says which objects it captures, and a file of
-variables names an object by the way to it from the root.
+The second form of SavedModel restores its objects, not the graph's variables: for Keras's variables held directly by an
+object, the graph's saver restores only copies. A function lists the objects that it captures, and a file of variables
+names an object by its path from the root.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ STRING = 7
 
 
 def keys_of_captured(nodes: Sequence[Message], objects: Message) -> dict[str, str]:
-    """Handle's op → the variable's name in the files, for what the calls among `nodes` capture of `objects`.
+    """Handle's op → the variable's name in the files, for the variables in `objects` that calls in `nodes` capture.
 
     `objects` is a SavedObjectGraph, empty in the first form of SavedModel.
     """
@@ -36,10 +36,10 @@ def keys_of_captured(nodes: Sequence[Message], objects: Message) -> dict[str, st
 
 
 def _keys(objects: Message) -> Iterator[tuple[int, str]]:
-    """(variable's number, its name in the files): the shortest way to it, the first of several."""
+    """(variable's number, its name in the files), the name by the shortest path to it, of several the first."""
     seen = {0}
     waiting: list[tuple[int, tuple[str, ...]]] = [(0, ())]
-    for number, way in waiting:  # it grows
+    for number, way in waiting:  # it grows while it is walked
         if not 0 <= number < len(objects.nodes):
             continue
         for child in objects.nodes[number].children:
@@ -51,12 +51,12 @@ def _keys(objects: Message) -> Iterator[tuple[int, str]]:
 
 
 def _escaped(name: str) -> str:
-    """A step of the way, as the files write it."""
+    """One name of the path, with the escapes that the files use."""
     return name.replace(".", "..").replace("/", ".S")
 
 
 def restoring(handles: Sequence[Message], keys: Sequence[str], filename: str) -> list[Message]:
-    """Ops that fill the variables of `handles`, VarHandleOp each, with what the files have under `keys` [handles]."""
+    """Ops that restore the variables of `handles`, VarHandleOp each, from the files' tensors `keys` [handles]."""
     if not handles:
         return []
     node_pb2 = load_messages("tensorflow.core.framework.node_def_pb2")
@@ -77,7 +77,7 @@ def restoring(handles: Sequence[Message], keys: Sequence[str], filename: str) ->
 
 
 def text_constant(name: str, texts: Sequence[bytes]) -> Message:
-    """A constant of these texts, as a NodeDef."""
+    """A NodeDef of a constant that holds these texts."""
     node = load_messages("tensorflow.core.framework.node_def_pb2").NodeDef(name=name, op="Const")
     node.attr["dtype"].type = STRING
     tensor = node.attr["value"].tensor

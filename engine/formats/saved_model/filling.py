@@ -1,9 +1,9 @@
-"""Ops that fill a placed graph's variables and tables: those with which the SavedModel fills its own. Runs in a child.
+"""Selects the ops of a SavedModel that fill a placed graph's variables and tables. Runs in a child.
 
-A SavedModel names two ops beside its signatures: one restores variables from their files, one initialises tables. Of
-what these need, functions inlined, those ops are kept that write to a resource of the placed graph, and what they need
-in turn. They get names in a scope of their own and share the placed graph's handles. An op that fills a resource is on
-its device; the others, such as those that read the files, are on the first CPU.
+A SavedModel names two ops beside its signatures: one restores variables from their files, one initialises tables. The
+ops behind these two, with functions inlined, that write to a resource of the placed graph are kept, with all ops that
+they need. They get names in a separate scope and share the placed graph's handles. An op that fills a resource is on
+the resource's device; the others, such as those that read the files, are on the first CPU.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,38 +25,38 @@ from engine.graphs.tensorflow.op_types import REFS_FROM, RESOURCE
 from engine.graphs.tensorflow.pruning import pruned, with_called_functions
 
 HOST = "/device:CPU:0"
-"""where files are read, and what is fed arrives"""
+"""the device that reads files and gets fed data"""
 SCOPE = "filling"
 MUST_BE_FILLED = frozenset({"VarHandleOp", "VariableV2", "Variable", "HashTable", "HashTableV2"})
-"""types of ops whose resource gives nothing until it is filled"""
+"""types of ops whose resource is empty until it is filled"""
 PASSING = frozenset({"Identity", "RefIdentity"})
 ALLOWED = "a SavedModel that restores its variables and initialises its tables"
 Resource = tuple[object, ...]
-"""what distinguishes resources: its shared name, or the name of its op"""
+"""the key of a resource: its shared name, or the name of its op"""
 
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """What is beside the placed graph so that its resources can be filled."""
+    """The ops added to a placed graph to fill its resources."""
 
     nodes: list[Message]
     """NodeDef each, with devices"""
     rest: Message
-    """GraphDef with the functions alone that `nodes` call"""
+    """GraphDef with only the functions that `nodes` call"""
     restores: tuple[str, ...]
-    """names of the ops that fill from the variables' files"""
+    """names of the ops that fill resources from the variables' files"""
     initialises: tuple[str, ...]
-    """names of the ops that fill from elsewhere"""
+    """names of the ops that fill resources from other sources"""
     name_of: Mapping[str, str]
-    """op of the file → its name now, of those that are here or that the placed graph has in common with them"""
+    """op of the file → its new name, for the ops in `nodes` and those that they share with the placed graph"""
     scope: str
-    """in which no other op has its name"""
+    """the scope of these ops' names, in which no other op is"""
 
 
 def filling_of(
     original: GraphMessages, fill_ops: Sequence[str], filename: str, keys: Mapping[str, str], placed: GraphMessages
 ) -> Filling:
-    """What fills the resources of `placed`, which was made of `original`, of that which `fill_ops` of it run.
+    """Select from `original` the ops behind its `fill_ops` that fill the resources of `placed`, made of `original`.
 
     The tensor `filename` takes the path of the variables' files. `keys`, handle's op → name in these files, are for
     variables that no `fill_ops` restore. Raises GraphError for a resource that nothing fills, PlacementError for one on
@@ -90,7 +90,7 @@ def filling_of(
 
 
 def _part(original: GraphMessages, fill_ops: Sequence[str]) -> GraphMessages:
-    """What the `fill_ops` need, functions inlined."""
+    """The ops that the `fill_ops` need, with functions inlined. Raises GraphError, LimitError."""
     if not fill_ops:
         return GraphMessages([], type(original.rest)(versions=original.rest.versions))
     names = {node.name for node in original.nodes}
@@ -108,7 +108,7 @@ def _part(original: GraphMessages, fill_ops: Sequence[str]) -> GraphMessages:
 def _restore_others(
     part: GraphMessages, original: GraphMessages, filename: str, keys: Mapping[str, str], placed: GraphMessages
 ) -> None:
-    """Add to `part` what restores by `keys` the variables of `placed` that it does not fill."""
+    """Add to `part` ops that restore, by `keys`, the variables of `placed` that it does not fill."""
     filled = {resource for resources in _writes(part).values() for resource in resources}
     handles = [
         node
@@ -122,7 +122,7 @@ def _restore_others(
 
 
 def _free_scope(taken: Mapping[str, str]) -> str:
-    """A name that begins no op's name."""
+    """A name with which no op's name begins."""
     scope = SCOPE
     while any(name.startswith(scope) for name in taken):
         scope += "_"
@@ -138,7 +138,7 @@ def _resource(node: Message) -> Resource:
 
 
 def _writes(part: GraphMessages) -> dict[str, set[Resource]]:
-    """Op → the resources that it fills: it takes their handles, and nobody takes data from it."""
+    """Op → the resources that it fills; such an op takes their handles, and no op takes data from it."""
     types = NodeTypes(part.nodes, part.rest.library)
     node_of_name = {node.name: node for node in part.nodes}
     read = {op_of(text) for node in part.nodes for text in _data_inputs(node)}
@@ -157,7 +157,7 @@ def _writes(part: GraphMessages) -> dict[str, set[Resource]]:
 
 
 def _origin(node_of_name: Mapping[str, Message], text: str) -> Message:
-    """The op that makes the handle which the input `text` names."""
+    """The op that makes the handle at the input `text`."""
     node = node_of_name[op_of(text)]
     while node.op in PASSING:
         node = node_of_name[op_of(node.input[0])]
@@ -167,7 +167,7 @@ def _origin(node_of_name: Mapping[str, Message], text: str) -> Message:
 def _needed(
     part: GraphMessages, writes: Mapping[str, set[Resource]], wanted: set[Resource]
 ) -> tuple[list[str], set[str]]:
-    """The ops that fill what is `wanted`, or what these need in turn; and all that they need, themselves among it."""
+    """The ops that fill the `wanted` resources and those that such ops need; and these ops with all that they need."""
     node_of_name = {node.name: node for node in part.nodes}
     writers: list[str] = []
     needed: set[str] = set()
@@ -184,7 +184,7 @@ def _needed(
 
 
 def _behind(part: GraphMessages, source: str) -> set[str]:
-    """The ops to which data of `source` comes."""
+    """The op `source` and all ops that depend on its data."""
     consumers: dict[str, list[str]] = {}
     for node in part.nodes:
         for text in _data_inputs(node):
@@ -200,7 +200,7 @@ def _behind(part: GraphMessages, source: str) -> set[str]:
 
 
 def _require_filled(placed: GraphMessages, filled: set[Resource]) -> None:
-    """Raise GraphError for what would be empty for ever."""
+    """Raise GraphError for a resource that no op fills."""
     for node in placed.nodes:
         if node.op in MUST_BE_FILLED and _resource(node) not in filled:
             what = f"the SavedModel does not say how to fill this {node.op}, so there is only a placed GraphDef"
@@ -208,7 +208,7 @@ def _require_filled(placed: GraphMessages, filled: set[Resource]) -> None:
 
 
 def _rename(node: Message, name_of: Mapping[str, str]) -> None:
-    """Give the node and its inputs their new names, and take from it what ties it to a device."""
+    """Give the node and its inputs their new names, and remove its device and co-location."""
     node.name = name_of[node.name]
     for position, text in enumerate(node.input):
         name = op_of(text)
@@ -219,7 +219,7 @@ def _rename(node: Message, name_of: Mapping[str, str]) -> None:
 
 
 def _put_on_devices(nodes: Sequence[Message], placed: GraphMessages) -> None:
-    """Set the devices of `nodes`: that of the placed op with which one must be, or else the first CPU."""
+    """Set the device of each node: that of its co-located placed op, else the first CPU. Raises PlacementError."""
     graph = graph_of_messages(GraphMessages([*placed.nodes, *nodes], placed.rest), "graph")
     classes = colocation_classes(graph).tolist()
     device_of_class = {class_: node.device for class_, node in zip(classes, placed.nodes, strict=False)}
@@ -227,5 +227,5 @@ def _put_on_devices(nodes: Sequence[Message], placed: GraphMessages) -> None:
     for node, class_, reason in zip(nodes, classes[start:], graph.cpu_reason[start:], strict=True):
         node.device = device_of_class.get(class_, HOST)
         if reason and "/device:GPU:" in node.device:
-            what = f"what is placed on {node.device} is filled there by an op of type {node.op}, and {reason}"
+            what = f"a resource on {node.device} is filled there by an op of type {node.op}, and {reason}"
             raise PlacementError(what, where=shortened(node.name), allowed="a CPU")

@@ -1,8 +1,8 @@
-"""Writes a zipped SavedModel anew with one signature placed. Runs in a child.
+"""Writes a new zipped SavedModel with one placed signature. Runs in a child.
 
-Its graph is the placed GraphDef, node by node, with the ops beside it that fill the variables and tables; the files of
-variables and assets go from archive to archive as they are. It has TensorFlow's first form, a MetaGraphDef with a saver
-and without objects: TensorFlow makes the variables of the second form where it likes, whatever the graph says.
+Its graph is the placed GraphDef, node by node, and the ops that fill the variables and tables; the files of variables
+and assets are copied unchanged. It has TensorFlow's first form, a MetaGraphDef with a saver and without objects: for
+the second form TensorFlow ignores the variables' devices in the graph.
 `tf.saved_model.load`, `tf.compat.v1.saved_model.load` and TensorFlow Serving read both.
 """
 
@@ -27,20 +27,20 @@ ASSETS_FOLDERS, VARIABLES_FOLDER = ("assets/", "assets.extra/"), "variables/"
 INIT_SIGNATURE = "__saved_model_init_op"
 MAIN_OP = "saved_model_main_op"
 INIT_COLLECTIONS = (MAIN_OP, "legacy_init_op")
-"""where the op stands that initialises tables, the first one there counts"""
+"""collections that may name the op that initialises tables; the first that exists counts"""
 ASSET_COLLECTION = "saved_model_assets"
 SCHEMA_VERSION = 1
 PACKING_LEVEL = 1
-"""of 9: weights hardly pack, however long one tries"""
+"""of 9: weights hardly pack at any level"""
 
 
 def write_placed_saved_model(
     source: Path, placed: bytes, signature: str, most_bytes: int, target: Path, report_progress: ReportProgress
 ) -> None:
-    """Write the SavedModel in `source` to `target`; `placed` is the GraphDef of its `signature`, placed.
+    """Write the SavedModel in `source` to `target` with `placed`, the placed GraphDef of its `signature`.
 
-    Raises GraphError for an upload without its variables, PlacementError for a variable on a device on which it cannot
-    be restored; LimitError.
+    Raises GraphError for an upload without its variables, PlacementError for a variable on a device that cannot restore
+    it, and LimitError.
     """
     report_progress(WRITING, 0, 0)
     with opened_archive(source) as archive:
@@ -56,7 +56,7 @@ def write_placed_saved_model(
 def _write(
     path: Path, content: bytes, archive: SavedModelArchive, copied: tuple[str, ...], report_progress: ReportProgress
 ) -> None:
-    """An archive of the graphs in `content` and of the files in the folders `copied`."""
+    """Write an archive of the graphs in `content` and of the files in the folders `copied`."""
     names = [name for name in archive.names if name.startswith(copied)]
     with zipfile.ZipFile(path, "w", compresslevel=PACKING_LEVEL) as target:
         target.writestr(new_entry(archive.folder + SAVED_MODEL_FILE), content)
@@ -66,7 +66,7 @@ def _write(
 
 
 class _Making:
-    """The SavedModel with one MetaGraphDef, of what the upload has and the placed graph."""
+    """Makes a SavedModel with one MetaGraphDef, from the upload and the placed graph."""
 
     def __init__(self, meta_graph: MetaGraph, signature: str, placed: GraphMessages) -> None:
         self._given = meta_graph.rest
@@ -81,7 +81,7 @@ class _Making:
         fill_ops = [op_of(name) for name in (saver.restore_op_name, _init_op(self._given)) if name]
         keys = keys_of_captured(original.nodes, self._given.object_graph_def)
         self.filling = filling_of(original, list(dict.fromkeys(fill_ops)), saver.filename_tensor_name, keys, placed)
-        """what fills the variables and tables"""
+        """the ops that fill the variables and tables"""
 
     def saved_model(self) -> bytes:
         """The content of saved_model.pb."""
@@ -105,7 +105,7 @@ class _Making:
         return cast(bytes, saved_model.SerializeToString(deterministic=True))
 
     def _fill_graph(self, graph: Message) -> None:
-        """The placed graph as it is, what the signature takes beside it, and what fills it."""
+        """Put into `graph` the placed graph, the signature's other inputs, and the ops that fill the resources."""
         graph.CopyFrom(self._placed.rest)
         graph.node.extend(self._placed.nodes)
         for node in self._untaken:
@@ -119,7 +119,7 @@ class _Making:
         graph.library.gradient.extend(each for each in more.gradient if each.function_name not in there)
 
     def _fill_saver(self, made: Message) -> None:
-        """What restores; it saves nothing, though TensorFlow asks for a name there."""
+        """Set the saver: it restores and never saves, though TensorFlow needs a name for saving."""
         given, saver = self._given.saver_def, made.saver_def
         saver.version = given.version
         op, colon, output = given.filename_tensor_name.partition(":")
@@ -128,7 +128,7 @@ class _Making:
         saver.restore_op_name = _add_barrier(made.graph_def, name, self.filling.restores)
 
     def _assets(self) -> Iterator[Message]:
-        """The assets that the filling still needs."""
+        """The assets that the filling ops still need."""
         for asset in _assets(self._given):
             op, colon, output = asset.tensor_info.name.partition(":")
             if op in self.filling.name_of:
@@ -136,7 +136,7 @@ class _Making:
                 yield asset
 
     def _require_fed(self, made: Message) -> None:
-        """Raise GraphError for a placeholder that nothing feeds: TensorFlow would not load it."""
+        """Raise GraphError for a placeholder that nothing feeds: TensorFlow would refuse the SavedModel."""
         fed = {*self._feeds, op_of(made.saver_def.filename_tensor_name)}
         fed |= {op_of(asset.tensor_info.name) for asset in made.asset_file_def}
         for node in made.graph_def.node:
@@ -146,13 +146,13 @@ class _Making:
 
 
 def _add_barrier(graph: Message, name: str, waits_for: Sequence[str]) -> str:
-    """Add an op that is done when others are; returns its name."""
+    """Add an op that ends after the ops `waits_for`, and return its name."""
     graph.node.add(name=name, op="NoOp", input=[f"^{each}" for each in waits_for], device=HOST)
     return name
 
 
 def _init_op(given: Message) -> str:
-    """What initialises tables, or nothing."""
+    """The name of the op that initialises tables; empty where there is none."""
     if INIT_SIGNATURE in given.signature_def:
         return str(given.signature_def[INIT_SIGNATURE].outputs[INIT_SIGNATURE].name)
     for name in INIT_COLLECTIONS:

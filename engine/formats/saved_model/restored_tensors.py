@@ -1,6 +1,6 @@
-"""The tensors that are read from a SavedModel's files of variables: what is asked for, and what is there.
+"""Checks that a SavedModel's files of variables hold the tensors that are restored from them.
 
-Runs in a child. Of the files the index alone is read: it says what the others hold.
+Runs in a child. Only the index of the files is read: it lists the tensors in the others.
 """
 
 import re
@@ -17,14 +17,14 @@ from engine.graphs.origin import NO_VARIABLES
 from engine.graphs.tensorflow.messages import Message
 
 VARIABLES_PREFIX = VARIABLES_INDEX.removesuffix(".index")
-"""what the names of the files begin with"""
+"""prefix of the files' names"""
 MOST_INDEX_BYTES = 64 * 1024**2
 ALLOWED = "the files of variables that TensorFlow wrote, all of them"
 _DATA = re.compile(rf"{VARIABLES_PREFIX}\.data-(\d{{5}})-of-(\d{{5}})")
 
 
 def trim_restores(nodes: Sequence[Message]) -> list[Message]:
-    """Let each RestoreV2 of `nodes` read those tensors alone that other nodes take; returns the constants that say so.
+    """Let each RestoreV2 in `nodes` read only the tensors that other nodes take; returns the constants for that.
 
     Raises GraphError where the names of tensors are no constants.
     """
@@ -47,7 +47,7 @@ def trim_restores(nodes: Sequence[Message]) -> list[Message]:
 
 
 def _places(nodes: Iterable[Message], name: str) -> list[tuple[Message, int, int]]:
-    """Where the outputs of the op `name` are taken: by whom, at which of its inputs, which output."""
+    """(consumer, position of its input, output) for each use of an output of the op `name`."""
     return [
         (node, position, int(output or 0))
         for node in nodes
@@ -57,10 +57,10 @@ def _places(nodes: Iterable[Message], name: str) -> list[tuple[Message, int, int
 
 
 def _texts(constant: Message | None, restore: Message) -> list[bytes]:
-    """[outputs of `restore`] what a constant says of each."""
+    """[outputs of `restore`] the constant's text for each output. Raises GraphError where it is no constant."""
     count = len(restore.attr["dtypes"].list.type)
     texts = [] if constant is None else list(constant.attr["value"].tensor.string_val)
-    texts += texts[-1:] * (count - len(texts))  # a constant leaves out what repeats its last value
+    texts += texts[-1:] * (count - len(texts))  # a constant leaves out repetitions of its last value
     if len(texts) != count:
         what = "the names of its tensors are not constants"
         raise GraphError(what, where=shortened(restore.name), allowed="names of tensors as constants", field="file")
@@ -68,12 +68,12 @@ def _texts(constant: Message | None, restore: Message) -> list[bytes]:
 
 
 def require_stored(nodes: Iterable[Message], archive: SavedModelArchive, folder: Path) -> None:
-    """Raise GraphError unless the archive's files hold what the RestoreV2 of `nodes` read.
+    """Raise GraphError unless the archive's files hold the tensors that the RestoreV2 in `nodes` read.
 
     Leaves the index in `folder`. Does not check the other files' bytes against the index.
     """
-    asked = dict(_asked(nodes))
-    if not asked:
+    restored = dict(_restored(nodes))
+    if not restored:
         return
     _require_files(archive)
     (folder / VARIABLES_INDEX).parent.mkdir()
@@ -84,7 +84,7 @@ def require_stored(nodes: Iterable[Message], archive: SavedModelArchive, folder:
     except (errors_impl.OpError, RuntimeError, ValueError) as refusal:
         what = f"TensorFlow cannot read it: {shortened(str(refusal).strip(), 200)}"
         raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file") from None
-    for key, number in asked.items():
+    for key, number in restored.items():
         if key not in types:
             what = f"it has no tensor {shortened(key)}, which the SavedModel restores"
             raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file")
@@ -93,8 +93,8 @@ def require_stored(nodes: Iterable[Message], archive: SavedModelArchive, folder:
             raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file")
 
 
-def _asked(nodes: Iterable[Message]) -> Iterator[tuple[str, int]]:
-    """The name and the type of each tensor that is read."""
+def _restored(nodes: Iterable[Message]) -> Iterator[tuple[str, int]]:
+    """The name and the type of each tensor that is restored."""
     node_of_name = {node.name: node for node in nodes}
     for node in node_of_name.values():
         if node.op == RESTORE:
@@ -104,7 +104,7 @@ def _asked(nodes: Iterable[Message]) -> Iterator[tuple[str, int]]:
 
 
 def _require_files(archive: SavedModelArchive) -> None:
-    """Raise GraphError unless the index and each file that it may name are there."""
+    """Raise GraphError unless the index and all numbered data files exist."""
     if VARIABLES_INDEX not in archive.names:
         raise GraphError(NO_VARIABLES, field="file")
     found = [match for name in archive.names if (match := _DATA.fullmatch(name))]

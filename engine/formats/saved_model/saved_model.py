@@ -1,4 +1,4 @@
-"""A zipped SavedModel (`.zip`), of which one signature is read and written. Runs in a child."""
+"""Reads and writes one signature of a zipped SavedModel (`.zip`). Runs in a child."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ SUFFIX = ".zip"
 
 
 def check(source: SourceFile, report_progress: ReportProgress) -> None:
-    """Read the whole graph, whichever signature would be run. Raises GraphError, LimitError."""
+    """Read the whole graph, not just one signature's part. Raises GraphError, LimitError."""
     report_progress(OPENING, 0, 0)
     meta_graph, _, _ = _meta_graph(source)
     graphdef.check_messages(read_messages(meta_graph.graph, ".pb"), source)
@@ -42,7 +42,7 @@ def read(source: SourceFile, report_progress: ReportProgress) -> ReadFile:
 
 
 def write(source: SourceFile, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:
-    """The signature's GraphDef with its devices, or a SavedModel of it with the upload's variables.
+    """Write the signature's GraphDef with its devices, or a SavedModel of it with the upload's variables.
 
     Raises GraphError for an upload without its variables, and as `read` does; PlacementError, LimitError.
     """
@@ -62,7 +62,7 @@ def write(source: SourceFile, placing: Placing, folder: Path, report_progress: R
 
 
 def _meta_graph(source: SourceFile) -> tuple[MetaGraph, bool, tuple[str, ...]]:
-    """The file's graph, whether the files of variables are beside it, and a sentence if there was a choice."""
+    """The file's graph, whether the files of variables are beside it, and a sentence if one of several was chosen."""
     with opened_archive(source.path) as archive:
         content, has_variables = archive.saved_model_bytes(source.most_bytes), VARIABLES_INDEX in archive.names
     meta_graph, note = meta_graph_of_saved_model(content)

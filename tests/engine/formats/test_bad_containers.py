@@ -76,7 +76,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         f"this is a Git LFS pointer: the file itself has not been fetched{ZIP}",
     ),
     "cut": (".zip", WHOLE[:-30], f"{DAMAGED}it has no end{ZIP}"),
-    "cut at the front": (".zip", WHOLE[:4] + WHOLE[40:], f"{DAMAGED}its entries are not where its list says{ZIP}"),
+    "cut at the front": (".zip", WHOLE[:4] + WHOLE[40:], f"{DAMAGED}its list gives wrong places of entries{ZIP}"),
     "no entries": (
         ".zip",
         archive(),
