@@ -1,1 +1,1 @@
-"""Files and texts: written whole or not at all, packed, read with limits."""
+"""Writes files whole or not at all, packs arrays and texts, and reads JSON with limits."""

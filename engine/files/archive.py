@@ -1,4 +1,4 @@
-"""Arrays and texts as bytes and back, for the database and child processes: a zip of .npy and JSON, never pickle."""
+"""Packs arrays and texts into bytes, for the database and child processes: a zip of .npy and JSON, never pickle."""
 
 import dataclasses
 import io
@@ -19,7 +19,7 @@ ArchivePart = TypeVar("ArchivePart", bound="DataclassInstance")
 
 
 def pack(arrays: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json]) -> bytes:
-    """One blob of `arrays` and JSON `texts`; neither may be named `texts` or hold Python objects."""
+    """One blob of `arrays` and JSON `texts`; no array may be named `texts` or hold Python objects."""
     assert _TEXTS not in arrays
     encoded = np.frombuffer(
         json.dumps(texts, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass"), np.uint8
@@ -39,7 +39,7 @@ def unpack(blob: bytes) -> tuple[dict[str, NDArray[np.generic]], dict[str, Json]
 
 
 def fields_of(part: "DataclassInstance") -> tuple[dict[str, NDArray[np.generic]], dict[str, Json]]:
-    """The arrays and the texts of a dataclass's fields, each as `Class.field`, for `pack`."""
+    """The arrays and the texts in a dataclass's fields, with keys `Class.field`, for `pack`."""
     values = {f"{type(part).__name__}.{field.name}": getattr(part, field.name) for field in dataclasses.fields(part)}
     arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
     return arrays, {key: value for key, value in values.items() if key not in arrays}
@@ -50,7 +50,7 @@ def from_fields(
 ) -> ArchivePart:
     """The inverse of `fields_of`; lists come back as tuples.
 
-    A field that an earlier version did not write yet keeps its default.
+    A field that an earlier version did not write keeps its default.
     """
     keys = {field.name: f"{part.__name__}.{field.name}" for field in dataclasses.fields(part)}
     values: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Where results go: what could not be written is refused before hours of work, not after."""
+"""Checks the destinations of results, so that a bad one is refused before hours of work, not after."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from engine.errors import SettingsError, shortened
 
 
 def require_writable(option: str, path: Path | None) -> None:
-    """Raise SettingsError unless a file can be written at `path`; None is no file at all."""
+    """Raise SettingsError unless a file can be written at `path`; None stands for no file and is allowed."""
     if path is None:
         return
     folder = path.absolute().parent
@@ -16,8 +16,8 @@ def require_writable(option: str, path: Path | None) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Raise SettingsError unless `path` is a folder in which files can be made, or could be made one; makes nothing."""
-    nearest = next(there for there in (path.absolute(), *path.absolute().parents) if there.exists())
+    """Raise SettingsError unless `path` is a folder that can hold new files, or can become one; makes nothing."""
+    nearest = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
     if not nearest.is_dir():
         raise SettingsError(
             "it cannot be made: Not a directory", where=shortened(str(path)), allowed="a folder", field="out"

@@ -1,4 +1,4 @@
-"""JSON texts from users: bounded in depth and number before an object is made, and each fault a typed error."""
+"""Reads JSON texts from users: depth and number of values are bounded first, and each fault is a typed error."""
 
 import json
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ _OPENING, _CLOSING, _SEPARATOR, _QUOTE = b"[{", b"]}", b",", b'"'
 
 
 class _DuplicateKeyError(ValueError):
-    """A key that is there twice in one object."""
+    """One object has a key twice."""
 
 
 def read_json(text: bytes, *, most_values: int, error: type[PlacetoError], field: str) -> Json:
-    """The value that `text` (UTF-8, with or without a byte order mark) holds.
+    """The JSON value in `text` (UTF-8, with or without a byte order mark).
 
-    Raises `error` for the form's `field` where the text is no JSON, is nested deeper than `MOST_DEPTH`, holds more than
-    `most_values` values, or has an object with one key twice.
+    Raises `error`, with the form's `field`, for a text that is no JSON, is nested deeper than `MOST_DEPTH`, holds more
+    than `most_values` values, or has an object with one key twice.
     """
     depth, values = _measure(text)
     if depth > MOST_DEPTH:
@@ -49,7 +49,7 @@ def read_json(text: bytes, *, most_values: int, error: type[PlacetoError], field
 
 
 def shown(value: Json) -> str:
-    """A wrong value for a message: short, and by its JSON name where it has one."""
+    """A wrong value, as an error shows it: shortened, and by its JSON name where it has one."""
     if isinstance(value, list):
         return "a list" if value else "an empty list"
     if isinstance(value, dict):
@@ -75,9 +75,9 @@ def _object_of(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def _measure(text: bytes) -> tuple[int, int]:
-    """Deepest nesting and an upper bound of the number of values, without making any.
+    """The deepest nesting and an upper bound of the number of values, without making any value.
 
-    A text that is no JSON gets some figures too; it is refused afterwards.
+    A text that is no JSON gets arbitrary figures; it is refused afterwards.
     """
     depth, deepest, values = 0, 0, 1
     for structure in _structure(text):
@@ -90,7 +90,7 @@ def _measure(text: bytes) -> tuple[int, int]:
 
 def _structure(text: bytes) -> Iterator[NDArray[np.uint8]]:
     """The bytes of `text` that are outside of strings, block by block, none empty."""
-    # A backslash is legal in strings only, where pairs are read from the left: so these two make every quote a border.
+    # Backslashes are legal in strings only, in pairs from the left: with these two replaced each quote is a border.
     bare = text.replace(rb"\\", b"__").replace(rb"\"", b"__") if b"\\" in text else text
     inside = 0
     for start in range(0, len(bare), _BLOCK_BYTES):

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Writes files whole or not at all."""
 
 import os
 import tempfile
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
+    """Write a file atomically: no reader ever sees half of it."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".partial-")
     partial = Path(name)
     try:
