@@ -11,17 +11,17 @@ from engine.errors import ClusterError, shortened
 
 MOST_DEVICES = 64
 NO_DEVICE = -1
-"""in the place of a device's index"""
+"""used in place of a device's index"""
 MOST_MEMORY_BYTES = 10**15
 SMALLEST_BANDWIDTH_BYTES_PER_US = 1e-6
-"""a byte a second: below it a transfer's time would leave the range of the numbers"""
+"""a byte a second: with less a transfer's time could leave the range of numbers"""
 LARGEST_BANDWIDTH_BYTES_PER_US = 1e15
 LONGEST_US = 1e12
-"""of a latency or a rest: eleven days"""
+"""longest latency or rest: eleven days"""
 
 
 class Contention(StrEnum):
-    """Which transfers wait for each other."""
+    """The rule by which transfers wait for each other."""
 
     BUS = "bus"
     """one outgoing FIFO bus a device (the published model)"""
@@ -37,7 +37,7 @@ CONTENTION_CODES = {Contention.BUS: BUS_CODE, Contention.PAIR: PAIR_CODE, Conten
 
 
 class MemoryModel(StrEnum):
-    """What occupies a device's memory."""
+    """The data that occupy a device's memory."""
 
     FULL = "full"
     """variables, outputs until the last local consumer, copies on the consumers' devices, temporaries"""
@@ -110,7 +110,7 @@ class Cluster:
 
 
 def _check_links(label: str, matrix: NDArray[np.float64], lowest: float, highest: float) -> None:
-    """The links between different devices must lie in the range, both ends included; the diagonal means nothing."""
+    """Raise ClusterError unless all links between different devices lie in the range, both ends included."""
     matrix.setflags(write=False)
     between = matrix[~np.eye(len(matrix), dtype=bool)]
     bad = ~((between >= lowest) & (between <= highest))

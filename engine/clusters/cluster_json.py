@@ -1,4 +1,4 @@
-"""Cluster JSON, in and out: `{"devices": [...], "links": {...}, "op_rest_us", "memory_model"}`."""
+"""Reads and writes cluster JSON: `{"devices": [...], "links": {...}, "op_rest_us", "memory_model"}`."""
 
 import re
 from collections import Counter
@@ -29,9 +29,9 @@ DEFAULT_BANDWIDTH_BYTES_PER_US = 7600.0
 """7.6 GB/s. Source: the published simulator of Placeto (Addanki et al., NeurIPS 2019)"""
 DEFAULT_LATENCY_US = 0.0
 DEFAULT_LINK_REST_US = 25.0
-"""a bus after a transfer. Source: the published simulator"""
+"""rest of a bus after a transfer. Source: the published simulator"""
 DEFAULT_OP_REST_US = 5.7
-"""a device after an op of non-zero time. Source: the published simulator"""
+"""rest of a device after an op of non-zero time. Source: the published simulator"""
 
 _DEVICE_NAME = re.compile(r"/(?:device:)?(GPU|CPU):(0|[1-9][0-9]{0,8})")
 _BANDWIDTHS = (SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
@@ -41,7 +41,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def cluster_of_json(value: Json) -> Cluster:
-    """The cluster that parsed JSON describes; what is left out has the published value. Raises ClusterError."""
+    """The cluster that parsed JSON describes; missing keys have the published values. Raises ClusterError."""
     fields = _object(value, "cluster", ("devices", "links", "op_rest_us", "memory_model"))
     devices = _devices(fields.get("devices"))
     links = _object(
@@ -64,7 +64,7 @@ def cluster_of_json(value: Json) -> Cluster:
 
 
 def cluster_to_json(cluster: Cluster) -> dict[str, Json]:
-    """The inverse of `cluster_of_json`: the most frequent link as the rule, the others as pairs."""
+    """The inverse of `cluster_of_json`: the most frequent link is the default, the others are `pairs`."""
     count = cluster.device_count
     pairs = [(source, target) for source in range(count) for target in range(count) if source != target]
     links = [
@@ -123,7 +123,7 @@ def _device(value: Json, where: str) -> Device:
     if memory_bytes != int(memory_bytes):
         allowed = f"an integer from 1 to {MOST_MEMORY_BYTES}"
         raise ClusterError(f"{memory_bytes}", where=f"{where}.memory_bytes", allowed=allowed, field="cluster")
-    # The short form /GPU:0 of TensorFlow is the same device; one spelling inside keeps names unique and comparable.
+    # TensorFlow's short form /GPU:0 is the same device; one spelling keeps names unique and comparable.
     return Device(f"/device:{match.group(1)}:{match.group(2)}", kind, int(memory_bytes))
 
 
@@ -133,7 +133,7 @@ def _set_pairs(
     bandwidths: NDArray[np.float64],
     latencies_us: NDArray[np.float64],
 ) -> None:
-    """Write the links that `pairs` names into the two matrices [devices, devices]."""
+    """Write the links in `pairs` into the two matrices [devices, devices]. Raises ClusterError."""
     if not isinstance(value, list):
         raise ClusterError(shown(value), where="links.pairs", allowed="a list of pairs", field="cluster")
     index_of = {device.name: index for index, device in enumerate(devices)}
@@ -166,7 +166,7 @@ def _end(fields: dict[str, Json], where: str, key: str, index_of: dict[str, int]
 
 
 def _object(value: Json, where: str, keys: Collection[str]) -> dict[str, Json]:
-    """`value`, if it is an object without other keys than `keys`."""
+    """`value`, if it is an object with no keys other than `keys`. Raises ClusterError."""
     if not isinstance(value, dict):
         allowed = f"an object with {', '.join(keys)}"
         raise ClusterError(shown(value), where=where, allowed=allowed, field="cluster")
@@ -185,10 +185,10 @@ def _text(fields: dict[str, Json], where: str, key: str) -> str:
 
 
 def _number(fields: dict[str, Json], where: str, key: str, bounds: tuple[float, float], default: float) -> float:
-    """The number under `key`, or `default` where there is no such key; both ends of `bounds` are allowed."""
+    """The number under `key`, or `default` where the key is missing; `bounds` are inclusive. Raises ClusterError."""
     value = fields.get(key, default)
     lowest, highest = bounds
-    # Compared before any conversion: an integer of a thousand digits is no float. NaN fails both comparisons.
+    # Compared before any conversion: an integer of a thousand digits fits no float. NaN fails both comparisons.
     if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value <= highest:
         allowed = f"a number from {lowest:g} to {highest:g}"
         raise ClusterError(shown(value), where=f"{where}.{key}", allowed=allowed, field="cluster")

@@ -1,15 +1,15 @@
-"""The device kinds that can be modelled: their makers' figures, and how TensorFlow's estimator gets them.
+"""The device kinds that can be modelled: their makers' figures, and the form that TensorFlow's estimator needs.
 
-Grappler's analytic estimator (tensorflow/core/grappler/costs/op_level_cost_estimator.cc, GetDeviceInfo) knows a device
-by two figures only, which it works out of DeviceProperties:
+Grappler's analytic estimator (tensorflow/core/grappler/costs/op_level_cost_estimator.cc, GetDeviceInfo) uses only two
+figures of a device, which it computes from DeviceProperties:
 
 - GPU: GFLOP/s = num_cores · frequency MHz / 1000 · C · 2, with C = 32, 192, 128 or 64 cores a multiprocessor for an
   `architecture` string below "3", "4", "6", or from "6" on (compared as text);
 - CPU: GFLOP/s = num_cores · frequency MHz / 1000, one operation a core and cycle, without vector units;
 - both: GB/s = bandwidth / 1e6, so `bandwidth` is in KB/s.
 
-So that its GFLOP/s are the device's own, `grappler_cores` is what makes that product right: the multiprocessors of a
-GPU, twice as many for an H100 (128 cores a multiprocessor), and floating point operations a cycle for a CPU.
+`grappler_cores` is the number that makes these GFLOP/s equal the device's own: the multiprocessors of a GPU, twice as
+many for an H100 (128 cores a multiprocessor), and the floating-point operations a cycle of a CPU.
 """
 
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ class DeviceKind:
     device_class: str
     """`GPU` or `CPU`, also the device's type in TensorFlow"""
     memory_bytes: int
-    """of one device; a cluster may override it"""
+    """memory of one device; a cluster may override it"""
     peak_gflops: float
-    """fp32 multiply-adds, counted as two, in 10⁹ a second, at `frequency_mhz`; no tensor cores"""
+    """10⁹ fp32 operations a second at `frequency_mhz`, a multiply-add counts as two; no tensor cores"""
     memory_bandwidth_bytes_per_us: float
-    """of the device's own memory"""
+    """bandwidth of the device's own memory"""
     frequency_mhz: int
     """boost clock of a GPU, base clock of a CPU"""
     processors: int
@@ -43,13 +43,13 @@ class DeviceKind:
     architecture: str
     """`environment["architecture"]` for Grappler: compute capability of a GPU, empty for a CPU"""
     l2_bytes: int
-    """last cache level that all processors share"""
+    """size of the last cache level, which all processors share"""
     registers_per_processor: int
     """32-bit registers of a GPU's multiprocessor, 0 for a CPU"""
     shared_memory_per_processor_bytes: int
-    """of a GPU's multiprocessor, 0 for a CPU"""
+    """shared memory of a GPU's multiprocessor, 0 for a CPU"""
     source: str
-    """where the figures are from"""
+    """documents that give the figures"""
 
     @property
     def grappler_bandwidth_kb_per_second(self) -> int:
@@ -153,13 +153,13 @@ _ROWS = (
 )
 
 CATALOGUE: dict[str, DeviceKind] = {row.name: row for row in _ROWS}
-"""name → kind, in the order in which forms show them"""
+"""name → kind, in the order of the forms"""
 
 CLASS_MEMORY_BYTES = {"GPU": 16 * GIB, "CPU": CATALOGUE["CPU"].memory_bytes}
-"""memory of a device of which only the class is known, where a cluster gives none: a GPU of no particular model"""
+"""class → memory of a device of unknown kind, where a cluster gives none"""
 
 KINDS: tuple[str, ...] = (*CATALOGUE, "GPU")
-"""every name that a device's kind may have; `CPU` is a class and a row of the catalogue at once"""
+"""every allowed name of a device's kind; `CPU` is both a class and a row of the catalogue"""
 
 
 def canonical_kind(kind: str) -> str:
@@ -173,12 +173,12 @@ def canonical_kind(kind: str) -> str:
 
 
 def class_of_kind(kind: str) -> str:
-    """`GPU` or `CPU`, for a catalogue's name or a class. Raises ClusterError for an unknown kind."""
+    """The class, `GPU` or `CPU`, of a catalogue's name or a class. Raises ClusterError for an unknown kind."""
     name = canonical_kind(kind)
     return CATALOGUE[name].device_class if name in CATALOGUE else name
 
 
 def default_memory_bytes(kind: str) -> int:
-    """The memory of one device of `kind`."""
+    """The memory of one device of `kind`. Raises ClusterError for an unknown kind."""
     name = canonical_kind(kind)
     return CATALOGUE[name].memory_bytes if name in CATALOGUE else CLASS_MEMORY_BYTES[name]

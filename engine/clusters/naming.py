@@ -1,4 +1,4 @@
-"""A short name of a cluster: its shorthand where it has one."""
+"""Names a cluster by its shorthand."""
 
 import dataclasses
 from itertools import groupby
@@ -11,14 +11,14 @@ OTHERWISE = " (own links or memory)"
 
 
 def name_of_cluster(cluster: Cluster) -> str:
-    """Such as `2xK80+CPU`; the rest, such as slower links, follows it."""
+    """The cluster's shorthand, such as `2xK80+CPU`, followed by `OTHERWISE` if it does not describe all of it."""
     runs = [(kind, len(list(run))) for kind, run in groupby(device.kind for device in cluster.devices)]
     name = "+".join(kind if count == 1 else f"{count}x{kind}" for kind, count in runs)
     usual = parse_cluster(name)
-    called_alike = dataclasses.replace(cluster, devices=_with_names_of(usual.devices, cluster.devices))
-    return name if cluster_to_json(called_alike) == cluster_to_json(usual) else name + OTHERWISE
+    renamed = dataclasses.replace(cluster, devices=_with_names_of(usual.devices, cluster.devices))
+    return name if cluster_to_json(renamed) == cluster_to_json(usual) else name + OTHERWISE
 
 
 def _with_names_of(named: tuple[Device, ...], devices: tuple[Device, ...]) -> tuple[Device, ...]:
-    """What devices are called is neither links nor memory."""
+    """`devices` with the names of `named`, so that a comparison ignores names."""
     return tuple(dataclasses.replace(device, name=other.name) for other, device in zip(named, devices, strict=True))

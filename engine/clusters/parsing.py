@@ -1,4 +1,4 @@
-"""Clusters as users write them: a shorthand such as `2xK80+cpu`, or JSON (`cluster_json.py`)."""
+"""Parses clusters as users write them: a shorthand such as `2xK80+cpu`, or JSON (`cluster_json.py`)."""
 
 import re
 
@@ -27,8 +27,8 @@ _TERM = re.compile(r"(?:([0-9]+)\s*[xX]\s*)?([A-Za-z][A-Za-z0-9]*)")
 def parse_cluster(text: str) -> Cluster:
     """The cluster that `text` describes: a shorthand with the published links, or cluster JSON.
 
-    A shorthand is a sum of `COUNTxKIND` or `KIND`, in any case; GPUs and CPUs are numbered from 0 in the order in which
-    they are written. Raises ClusterError.
+    A shorthand is a sum of `COUNTxKIND` or `KIND`, in any case; GPUs and CPUs are numbered from 0 in their order in the
+    text. Raises ClusterError.
     """
     if len(text) > MOST_CHARACTERS:
         raise ClusterError(
