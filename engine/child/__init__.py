@@ -1,1 +1,1 @@
-"""Bounded processes that do what is asked of untrusted files."""
+"""Runs work on untrusted files in bounded child processes."""

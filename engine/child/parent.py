@@ -1,8 +1,8 @@
-"""Work on untrusted files and with TensorFlow, done in a child process with limits: the parent's side.
+"""Runs work on untrusted files, or with TensorFlow, in a child process with limits: the parent's side.
 
-A child gets its arguments as JSON, reports its progress as JSON lines on a pipe, and leaves its
-result as files in a private folder that disappears with it. Nothing is ever pickled. It dies with its process group on
-time-out, and with its parent (where the system can do that). `process.py` is the child's side.
+A child gets its arguments as JSON, reports its progress as JSON lines on a pipe, and leaves its result as files in a
+private folder, which is deleted afterwards. Nothing is ever pickled. The child is killed with its process group on
+time-out, and with its parent (where the system supports it). `process.py` is the child's side.
 """
 
 import errno
@@ -32,7 +32,7 @@ from engine.events import Json
 from engine.files.archive import unpack
 
 ReportProgress: TypeAlias = Callable[[str, int, int], None]
-"""(stage, done, total); total 0 where it is not known. An exception from it ends the child and reaches the caller."""
+"""(stage, done, total); total 0 where unknown. An exception from it ends the child and reaches the caller."""
 
 Pulse: TypeAlias = Callable[[], None]
 """called several times a second while a child works; an exception from it ends the child and reaches the caller"""
@@ -45,24 +45,24 @@ MEBIBYTE = 1024**2
 LEAST_MEMORY_BYTES = 128 * MEBIBYTE
 ORDER_FILE, RESULT_FILE, ERROR_FILE, LOG_FILE = "order.json", "result.npz", "error.json", "log.txt"
 MEMORY_EXIT_STATUS, DISK_EXIT_STATUS = 12, 13
-"""the child's own answers to a MemoryError, and to a disk that is full or a file that grew too large"""
+"""the child's exit status after a MemoryError, and after a full disk or too large a file"""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LONGEST_PROGRESS_LINE = 64 * 1024
 LOG_TAIL_BYTES = 4000
 OUT_OF_MEMORY_MARKS = (b"bad_alloc", b"Cannot allocate memory", b"MemoryError", b"failed to map", b"out of memory")
-"""what C++ code leaves in its log when it aborts for want of memory"""
+"""marks in the log of C++ code that aborted for lack of memory"""
 GPU_DRIVER = Path("/dev/nvidiactl")
-"""there where the machine has a GPU that TensorFlow can use"""
+"""exists where the machine has a GPU that TensorFlow can use"""
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one step of work on one file may take."""
+    """The limits of one child's work on one file. Raises SettingsError for limits that are out of range."""
 
     file_bytes: int = 256 * MEBIBYTE
-    """of the file that is read"""
+    """size of the file that is read"""
     memory_bytes: int = 4 * 1024**3
     """address space of the child process"""
     seconds: float = 120.0
@@ -78,19 +78,19 @@ class Limits:
 
 
 BUDGETED_LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
-"""of a child that works on what is ours and has a budget of its own, which ends it"""
+"""for a child that works on trusted data and ends by a budget of its own"""
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
-    """For callers to whom progress does not matter."""
+    """Ignore progress."""
 
 
 def no_pulse() -> None:
-    """For callers who wait until the end."""
+    """Do nothing: the caller waits for the child's end."""
 
 
 def require_size(path: Path, limits: Limits) -> None:
-    """Raise LimitError if `path` is larger than may be read, GraphError if the file cannot be read."""
+    """Raise LimitError if the file `path` is larger than `limits` allow, GraphError if it cannot be read."""
     if not path.is_file() or not os.access(path, os.R_OK):
         what = "the file cannot be read" if path.exists() else "there is no such file"
         raise GraphError(what, where=shortened(path.name), allowed="a file", field="file")
@@ -111,12 +111,12 @@ def child_results(
     with_gpus: bool = False,
     is_warm: bool = False,
 ) -> Iterator[tuple[Results, Path]]:
-    """Run `function` ("module:name", one of ours) in a child; yields its results and its folder of other files.
+    """Run `function` ("module:name", trusted) in a child; yields its results and its folder of other files.
 
     The function is called as `function(arguments, folder, report_progress) -> Results`; the folder is gone when the
-    context ends. `task` says in an error what was being done ("reading the graph"); empty: the stage that the function
-    reported last. The child sees the machine's GPUs only `with_gpus`. `is_warm`: it is forked from the process that
-    `warm.keep_warm` keeps, where there is one. Raises what typed error the function raised, LimitError for too much
+    context ends. `task` names the work in an error ("reading the graph"); empty: the stage that the function reported
+    last. The child sees the machine's GPUs only `with_gpus`. `is_warm`: it is forked from the process that
+    `warm.keep_warm` keeps, if there is one. Raises the typed error that the function raised, LimitError for too much
     time or memory, ChildError for a crash.
     """
     with_gpus = with_gpus and GPU_DRIVER.exists()
@@ -126,7 +126,7 @@ def child_results(
         try:
             _run(function, arguments, limits, task, folder, report_progress, pulse, with_gpus, server)
         except ServerLostError:
-            _logger.warning("the process that children are forked from has ended; this child is started on its own")
+            _logger.warning("the process that forks children has ended; this child is started on its own")
             folder = _new_folder(stack)
             _run(function, arguments, limits, task, folder, report_progress, pulse, with_gpus, None)
         yield unpack((folder / RESULT_FILE).read_bytes()), folder
@@ -146,7 +146,7 @@ def run_in_child(
     pulse: Pulse = no_pulse,
     is_warm: bool = False,
 ) -> Results:
-    """`child_results` for functions that leave no files beside their results."""
+    """Return the results of `child_results`, for a function that leaves no other files."""
     with child_results(
         function, arguments, limits, task=task, report_progress=report_progress, pulse=pulse, is_warm=is_warm
     ) as made:
@@ -154,7 +154,7 @@ def run_in_child(
 
 
 def publish(made: Path, destination: Path) -> None:
-    """Put a file that a child has made in its place, whole or not at all. Raises SettingsError where it cannot."""
+    """Copy a child's file to `destination`, whole or not at all. Raises SettingsError where that fails."""
     try:
         _publish(made, destination)
     except OSError as error:
@@ -188,7 +188,7 @@ def _run(
     with_gpus: bool,
     server: WarmServer | None,
 ) -> None:
-    """Run the child to its end; it has left its result in `folder`, or the error is raised."""
+    """Run the child to its end; it leaves its result in `folder`. Raises the child's error."""
     reading_end, writing_end = os.pipe()
     order: dict[str, Json] = {
         "function": function,
@@ -229,7 +229,7 @@ def _run(
 
 
 def environment_of_children(home: Path, *, with_gpus: bool = False) -> dict[str, str]:
-    """All of a child's environment: nothing of ours."""
+    """A child's whole environment; it inherits nothing."""
     environment = {
         "HOME": str(home),
         "TMPDIR": str(home),
@@ -241,7 +241,7 @@ def environment_of_children(home: Path, *, with_gpus: bool = False) -> dict[str,
 
 
 class StartedChild:
-    """A child that is started on its own, in a session of its own; its order is its standard input."""
+    """A child started as a new process in a new session; its order is its standard input."""
 
     def __init__(self, folder: Path, progress: int, log: IO[bytes], environment: Mapping[str, str]) -> None:
         with (folder / ORDER_FILE).open("rb") as order:
@@ -265,7 +265,7 @@ class StartedChild:
         return True
 
     def end(self) -> int:
-        """Kill its whole group, whatever is left of it; its exit status."""
+        """Kill what is left of its process group, and return its exit status."""
         with suppress(ProcessLookupError, PermissionError):  # the group is empty
             os.killpg(self._process.pid, signal.SIGKILL)
         return self._process.wait()
@@ -278,7 +278,7 @@ def _follow(
     report_progress: ReportProgress,
     pulse: Pulse,
 ) -> bool:
-    """Pass progress on until the child has closed its pipe and ended; False if it did not within `seconds`."""
+    """Pass progress on until the child closes its pipe and ends; False if it does not within `seconds`."""
     deadline = time.monotonic() + seconds
     pending = b""
     with selectors.DefaultSelector() as selector:
@@ -295,12 +295,12 @@ def _follow(
                 stage, done, total = json.loads(line)
                 report_progress(str(stage), int(done), int(total))
             if len(pending) > LONGEST_PROGRESS_LINE:
-                return True  # no line of ours: it is killed, and reported as a crash
+                return True  # no progress line is that long: the child is killed, and reported as a crash
     return child.wait(max(0.0, deadline - time.monotonic()))
 
 
 def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> None:
-    """Raise what the child's end means; nothing if it has left a result."""
+    """Raise the error for the child's end, unless it left a result."""
     if (folder / ERROR_FILE).exists():
         _raise_typed(json.loads((folder / ERROR_FILE).read_bytes()))
     if status == 0 and (folder / RESULT_FILE).exists():
@@ -322,7 +322,7 @@ def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> No
 
 
 def _raise_typed(error: dict[str, str]) -> NoReturn:
-    """Raise the typed error that the child has written down."""
+    """Raise the typed error that the child wrote to its file."""
     error_type = getattr(errors, error["type"])
     assert isinstance(error_type, type)
     assert issubclass(error_type, PlacetoError)

@@ -1,6 +1,6 @@
-"""The child's side of `parent.py`: takes an order from standard input, binds itself to its limits, does the work.
+"""The child's side of `parent.py`: reads an order from standard input, sets its own limits, does the work.
 
-Run as `python -m engine.child.process`; it is of no use to people.
+The parent runs it as `python -m engine.child.process`; it is not for people.
 """
 
 import ctypes
@@ -36,7 +36,7 @@ PR_SET_NO_NEW_PRIVILEGES = 38
 
 
 def carry_out_and_exit(order: dict[str, Any]) -> NoReturn:
-    """Do what `order` says, and end at once: to take a loaded TensorFlow down takes seconds."""
+    """Carry out `order`, and exit at once: a regular exit of a loaded TensorFlow takes seconds."""
     status = 1
     try:
         status = _carry_out(order)
@@ -50,7 +50,7 @@ def carry_out_and_exit(order: dict[str, Any]) -> NoReturn:
 
 
 def _carry_out(order: dict[str, Any]) -> int:
-    """The exit status."""
+    """Carry out `order` within its limits, and return the exit status."""
     bind_to_parent(order["parent"])
     os.umask(0o077)
     _bind_to_limits(order["memory_bytes"], order["file_bytes"], order["cpu_seconds"], order["data_alone"])
@@ -73,21 +73,21 @@ def _carry_out(order: dict[str, Any]) -> int:
 
 
 def _function(path: str) -> ChildFunction:
-    """The function `module:name`."""
+    """Import the function `module:name`."""
     module, name = path.split(":")
     function: ChildFunction = getattr(importlib.import_module(module), name)
     return function
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write `content` whole or not at all, so that the parent never sees half of it."""
+    """Write `content` whole or not at all, so that the parent never reads half of it."""
     partial = path.with_suffix(".partial")
     partial.write_bytes(content)
     partial.rename(path)
 
 
 def _reporter(descriptor: int) -> ReportProgress:
-    """Progress as JSON lines on the pipe."""
+    """A function that reports progress as JSON lines on the pipe."""
     os.set_inheritable(descriptor, False)
 
     def report(stage: str, done: int, total: int) -> None:
@@ -104,13 +104,13 @@ def bind_to_parent(parent: int) -> None:
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     libc.prctl(PR_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     if os.getppid() != parent:
-        os._exit(1)  # it died before we asked
+        os._exit(1)  # it died before the call
 
 
 def _bind_to_limits(memory_bytes: int, file_bytes: int, cpu_seconds: int, data_alone: bool) -> None:
-    """Set the limits that the system holds for us; the parent holds the wall time.
+    """Set the limits that the system enforces; the parent enforces the wall time.
 
-    `data_alone`: memory is what is written to, not all addresses, of which a GPU's driver reserves more than there is.
+    `data_alone`: the limit is on written memory, not on addresses, of which a GPU's driver reserves more than memory.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _lower(resource.RLIMIT_CPU, cpu_seconds)
@@ -120,7 +120,7 @@ def _bind_to_limits(memory_bytes: int, file_bytes: int, cpu_seconds: int, data_a
 
 
 def _lower(which: int, value: int) -> None:
-    """Set both ends of a limit to `value`, or to the hard limit that is there if that is lower."""
+    """Set a soft and hard limit to `value`, or to the present hard limit if that is lower."""
     _, hard = resource.getrlimit(which)
     lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(which, (lowest, lowest))

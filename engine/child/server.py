@@ -1,9 +1,8 @@
-"""A process that has loaded what takes long to load, and forks children from itself: the server's side of `warm.py`.
+"""A process that has loaded the slow modules, and forks children from itself: the server's side of `warm.py`.
 
-Run as `python -m engine.child.server`; it is of no use to people. It has one thread, no
-environment of anybody's and nothing of a user's in it: of a request it reads the name of a folder alone, and the child
-that it forks then does what the order in that folder says, with the same limits and the same end as a child that was
-started on its own (`process.py`). A child is used once.
+`warm.py` runs it as `python -m engine.child.server`; it is not for people. It has one thread, no inherited environment
+and no user's data: it reads only a folder's name from a request. The child that it forks then carries out the order in
+that folder, with the same limits and the same end as a child started on its own (`process.py`). A child is used once.
 """
 
 import gc
@@ -26,13 +25,13 @@ from engine.child.process import bind_to_parent, carry_out_and_exit
 PROGRESS = 3
 """the descriptor on which a forked child reports its progress"""
 LONGEST_REQUEST = 4096
-"""bytes of a folder's name"""
+"""largest length of a folder's name, in bytes"""
 SEVERAL_THREADS_EXIT_STATUS = 3
-"""what was loaded has started threads, so that nothing can be forked"""
+"""a loaded module has started threads, so that the process cannot be forked"""
 
 
 class _Server:
-    """Forks a child for each request, reports how each ended, and ends those that nobody waits for."""
+    """Forks a child for each request, reports its exit status, and kills children that nobody waits for."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
@@ -45,7 +44,7 @@ class _Server:
         self._selector.register(self._ended, selectors.EVENT_READ)
 
     def serve(self) -> None:
-        """Until whoever asks is gone."""
+        """Serve requests until the other end of the socket is closed."""
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj is self._requests:
@@ -64,7 +63,7 @@ class _Server:
             _kill_group(child)
 
     def _take(self) -> bool:
-        """Fork a child for the next request; False where there will be none."""
+        """Fork a child for the next request; False where no more can come."""
         message, descriptors, _, _ = socket.recv_fds(self._requests, LONGEST_REQUEST, 3)
         if not message:
             return False
@@ -82,12 +81,12 @@ class _Server:
         return True
 
     def _kill(self, child: int) -> None:
-        """End a child that its parent wants ended, or whose parent is gone; the rest follows when it has ended."""
+        """Kill a child on its parent's request or after its parent's end; `_take_ends` cleans up after it."""
         self._selector.unregister(self._control_of_child[child])
         _kill_group(child)
 
     def _take_ends(self) -> None:
-        """Report how children ended, once no process of their groups is left."""
+        """Report the exit status of ended children, after killing what is left of their groups."""
         while (child := _ended_child()) is not None:
             _kill_group(child)
             _, status = os.waitpid(child, 0)
@@ -99,7 +98,7 @@ class _Server:
 
 
 def _ended_child() -> int | None:
-    """A child that has ended, whose number is not yet free for another process."""
+    """The process id of an ended child, not yet free for another process; None where there is none."""
     try:
         found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -114,7 +113,7 @@ def _kill_group(child: int) -> None:
 
 
 def _become_child(folder: Path, progress: int, log: int) -> NoReturn:
-    """What a started child has, and nothing of the server's or of another child's; then do as the order says."""
+    """Take on the state of a started child, with nothing of the server or of other children; carry out the order."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
@@ -123,7 +122,7 @@ def _become_child(folder: Path, progress: int, log: int) -> NoReturn:
     os.dup2(progress, PROGRESS)
     for entry in list(Path("/proc/self/fd").iterdir()):
         if int(entry.name) > PROGRESS:
-            with suppress(OSError):  # the list's own
+            with suppress(OSError):  # the descriptor of this listing
                 os.close(int(entry.name))
     tempfile.tempdir = str(folder)
     os.putenv("HOME", str(folder))
@@ -134,7 +133,7 @@ def _become_child(folder: Path, progress: int, log: int) -> NoReturn:
 
 
 def _address_space() -> int:
-    """Bytes of addresses that this process has already; the limit is on what it takes beside them."""
+    """Bytes of addresses that this process has already; the limit is on further ones."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -149,7 +148,7 @@ def _load(paths: Sequence[str]) -> None:
 
 
 def main() -> int:
-    """Load what the order on standard input says, then serve; the exit status."""
+    """Load the modules in the order on standard input, then serve; return the exit status."""
     order = json.loads(sys.stdin.buffer.read())
     bind_to_parent(order["parent"])
     with Path(os.devnull).open("rb") as nothing:
@@ -158,7 +157,7 @@ def main() -> int:
     if len(list(Path("/proc/self/task").iterdir())) > 1:
         return SEVERAL_THREADS_EXIT_STATUS
     gc.collect()
-    gc.freeze()  # what is loaded stays shared with the children
+    gc.freeze()  # loaded objects stay shared with the children
     server = _Server(socket.socket(fileno=order["requests"]))
     try:
         server.serve()

@@ -1,12 +1,13 @@
-"""Children that are forked from a process that has loaded TensorFlow already: the asking side of `server.py`.
+"""Requests children forked from a process that has loaded TensorFlow already: the client's side of `server.py`.
 
     worker ──exec──▶ server (TensorFlow loaded, one thread, nothing of a user's) ──fork──▶ child, used once
        └─fork─▶ pool process ──folder, control, progress, log──▶ ┘                            │
                       └◀──────────────── status, when it has ended ───────────────────────────┘
 
-The server is asked through a pair of sockets without a name: whoever is forked from the process that started it can
-ask, nobody else. It ends when the last of them is gone. Who asks for a child also holds its control socket: when that
-closes, the server ends the child and its group. Linux alone; elsewhere every child is started on its own.
+Requests go through a pair of unnamed sockets: only the process that started the server, and processes forked from it,
+can send them. The server ends when the last of them is gone. The process that requests a child holds the child's
+control socket: when that closes, the server kills the child and its group. Linux only; elsewhere every child is started
+on its own.
 """
 
 import json
@@ -21,22 +22,22 @@ from contextlib import suppress
 from pathlib import Path
 
 SECONDS_BETWEEN_STARTS = 60.0
-"""so that a server that ends at once does not keep a processor busy for ever"""
+"""limits the load of a server that always ends at once"""
 SECONDS_TO_END = 10.0
-"""in which a server answers that a child was killed"""
+"""time in which a server reports that a child was killed"""
 LONGEST_ANSWER = 64
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""a process with threads is not forked: they and what they hold would be missing in the child"""
+"""a process with threads cannot be forked: the child would lack them and what they hold"""
 
 _logger = logging.getLogger(__name__)
 
 
 class ServerLostError(Exception):
-    """The server has ended before its child had; what it was to do may be done by another child."""
+    """The server ended before its child did; another child may do the work."""
 
 
 class WarmChild:
-    """A forked child, as `parent.py` sees it."""
+    """A forked child, for `parent.py`."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -53,7 +54,7 @@ class WarmChild:
         return True
 
     def end(self) -> int:
-        """Kill it and its group, whatever is left of it; its exit status. Raises ServerLostError."""
+        """Kill what is left of it and its group, and return its exit status. Raises ServerLostError."""
         with self._control:
             if self._status is None:
                 with suppress(OSError):
@@ -100,20 +101,20 @@ class WarmServer:
 
     @property
     def pid(self) -> int:
-        """The server's process."""
+        """The server's process id."""
         return self._process.pid
 
     @property
     def status(self) -> int | None:
-        """Its exit status, once it has ended."""
+        """The server's exit status; None while it runs."""
         return self._process.returncode
 
     def age_seconds(self) -> float:
-        """Since it was started."""
+        """Seconds since it was started."""
         return time.monotonic() - self._started
 
     def has_ended(self) -> bool:
-        """Whether it is gone; for the process that started it alone."""
+        """Whether the server has ended; only the process that started it may call this."""
         return self._process.poll() is not None
 
     def child(self, folder: Path, progress: int, log: int) -> WarmChild | None:
@@ -135,7 +136,7 @@ class WarmServer:
 
 
 class _Holder:
-    """The server of this process, if it keeps one, or of the process that it was forked from."""
+    """Holds the server of this process, or of the process from which it was forked, if there is one."""
 
     server: WarmServer | None = None
 
@@ -143,8 +144,8 @@ class _Holder:
 def keep_warm(paths: Sequence[str], environment: Mapping[str, str]) -> None:
     """Start a server that loads `paths` (`module`, or `module:function` to call), unless one runs already.
 
-    It ends with this process, and with the thread that calls this. Where it has ended, a later call starts another one,
-    at most one a minute.
+    It ends with this process, and with the thread that calls this. If it has ended, a later call starts another one, at
+    most one a minute.
     """
     if sys.platform != "linux":
         return
@@ -152,7 +153,7 @@ def keep_warm(paths: Sequence[str], environment: Mapping[str, str]) -> None:
         if not _Holder.server.has_ended() or _Holder.server.age_seconds() < SECONDS_BETWEEN_STARTS:
             return
         _Holder.server.end()
-        _logger.warning("the process that children are forked from ended with status %d", _Holder.server.status)
+        _logger.warning("the process that forks children ended with status %d", _Holder.server.status)
     _Holder.server = WarmServer(paths, environment)
 
 
@@ -164,5 +165,5 @@ def end_warm() -> None:
 
 
 def warm_server() -> WarmServer | None:
-    """The server to ask, if there is one."""
+    """The server that forks children, if there is one."""
     return _Holder.server
