@@ -1,4 +1,4 @@
-"""Graphs of the zoo, prepared for an experiment, and what one device takes for a step of them."""
+"""Prepares graphs of the zoo for experiments, and simulates a graph on a single device."""
 
 import tempfile
 from pathlib import Path

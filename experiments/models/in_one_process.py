@@ -40,7 +40,7 @@ def rows_in_child(order: dict[str, Json], folder: Path, report_progress: ReportP
 def rows_here(
     name: str, forms: Sequence[str], places: bool, files: Path, folder: Path, report_progress: ReportProgress
 ) -> dict[str, dict[str, Json]]:
-    """The same in this process; the files go to `files`, all else to `folder`."""
+    """`rows_of` in this process; the files go to `files`, all else to `folder`."""
     wanted: dict[str, Json] = {"name": name, "forms": list(forms), "folder": str(files)}
     _, closed = make_in_child(wanted, folder, report_progress)
     rows: dict[str, dict[str, Json]] = {}

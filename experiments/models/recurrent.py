@@ -61,7 +61,7 @@ def conv_lstm(batch: int) -> Built:
 
 
 def translator(batch: int) -> Built:
-    """An LSTM that reads, one that writes what is given, and attention between the two."""
+    """An LSTM encoder, an LSTM decoder of given words, and attention between them."""
     keras.utils.set_random_seed(0)
     read = keras.Input((STEPS,), dtype="int32", name="read")
     written = keras.Input((30,), dtype="int32", name="written")

@@ -83,7 +83,7 @@ def run(folder: Path, report: ReportLine, settings: Mapping[str, Json] | None = 
     """Train every variant with every seed, write `folder`/learning_choices.{md,json}, and return the page."""
     given = dict(settings or {})
     for name in OF_OTHERS & given.keys():
-        raise refused(name, given[name], "nothing: choices are compared by counts, whatever the seconds")
+        raise refused(name, given[name], "nothing: choices are compared by counts, not seconds")
     scope = make_scope(given)
     variants = _chosen(scope)
     Path(scope.work).mkdir(parents=True, exist_ok=True)

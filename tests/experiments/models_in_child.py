@@ -11,7 +11,7 @@ from experiments.models.model import SAVED_MODEL
 
 
 def try_models_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """By the model's name: what is read of its SavedModel beside closed forms; how it runs, if it is to be placed."""
+    """By name, the figures of each SavedModel beside closed forms, and the checks of its placements if in `placed`."""
     ask_for_exact_numbers()
     found: dict[str, Json] = {}
     for name in cast(list[str], order["names"]):
@@ -24,7 +24,7 @@ def try_models_in_child(order: dict[str, Json], folder: Path, report_progress: R
 
 
 def count_layers_in_child(_order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """What the rules say of single layers: name → [operations of each product]."""
+    """The rules' counts for single layers: name → [operations of each product]."""
     import keras
     import tensorflow as tf
 

@@ -13,7 +13,7 @@ from experiments.auto_check.table import LEFT_OUT, SEEDS_TO_BE_SURE, SLOW, Metho
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Four graphs, four methods; the folder for what is kept."""
+    """Four graphs and four methods; returns the folder of the results."""
     for name, value in {"RANDOM_GRAPHS": 4, "SIZES": (15,), "SHARED": tmp_path / "not here", "ZOO": ()}.items():
         monkeypatch.setattr(auto_check_cases, name, value)
     monkeypatch.setattr(auto_check_cases, "RANDOM_GRAPHS_WITH_ALL", 1)
@@ -77,7 +77,7 @@ def test_scatter_is_not_taken_for_being_behind(auto_us: float, error: float, beh
     assert (ratio.behind, ratio.surely_behind) == (behind, surely)
 
 
-def test_who_is_ahead_of_auto_is_looked_at_with_more_seeds() -> None:
+def test_methods_ahead_of_auto_get_more_seeds() -> None:
     rows = [row("auto", 102.0), row("local_search", 100.0), row("brkga", 101.9)]
     seeds = {"a": {"auto": 8, "local_search": 8, "brkga": 3}, "b": {"auto": 8}}
     assert more_seeds(seeds, rows) == {

@@ -1,4 +1,4 @@
-"""Networks that see less: what is not seen gets no weight, all else learns; features in their own units and back."""
+"""Networks that see less: hidden features get no weight, the others learn; features in their own units and back."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tests.engine.placers.small_problems import small_cluster
 from tests.engine.small_runs import prepared_graph
 
 
-def test_what_is_not_seen_gets_no_weight() -> None:
+def test_a_hidden_feature_gets_no_weight() -> None:
     settings = make_training_settings(
         {"teacher_evaluations": 40, "imitation_steps": 3, "reinforcement_batches": 3, "torch_device": "cpu"}
     )
@@ -26,7 +26,7 @@ def test_what_is_not_seen_gets_no_weight() -> None:
     assert seen[[LOAD_DECIDED, FINISH_LATER, PARENT_TIME]].all()
 
 
-def test_features_come_in_their_own_units_for_as_long_as_asked() -> None:
+def test_features_are_in_their_own_units_within_the_context() -> None:
     graph = group_graph(problems_of((prepared_graph(8),), (small_cluster(2),))[0].problem)
     in_units = group_features(graph)
     with features_as_they_come():

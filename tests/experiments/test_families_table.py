@@ -1,4 +1,4 @@
-"""The experiment that puts the families in figures."""
+"""The experiment that writes the families' figures."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -26,7 +26,7 @@ LEAST_OF_A_FORM = 10
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
-    """What was read of each, and of its placements, by the model's name; two processes share the models."""
+    """The figures of each model and of its placements, by name; two processes share the models."""
     with ThreadPoolExecutor(max_workers=2) as pool:
         parts = list(pool.map(_tried, ([*SMALL[::2], UNROLLED], SMALL[1::2])))
     return parts[0] | parts[1]
@@ -111,7 +111,7 @@ def test_this_checkout_is_the_one_whose_reading_times_stand_beside_another_s() -
 
 @pytest.fixture
 def rows_of_nothing(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """No model is built or read; what is made is listed."""
+    """No model is built or read; lists the rows that would be made."""
     made: list[str] = []
 
     def read(name: str, forms: list[str], *_: object) -> dict[str, dict[str, Json]]:

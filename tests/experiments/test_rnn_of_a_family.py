@@ -1,4 +1,4 @@
-"""One RNN over several graphs: what it shares, what it learns, what it refuses."""
+"""One RNN over several graphs: it shares its network, learns, and refuses other problems."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_a_padded_embedding_is_the_embedding_with_columns_of_zeros() -> None:
     assert np.array_equal(padded, np.hstack(parts))
 
 
-def test_types_that_are_not_known_count_for_nothing() -> None:
+def test_unknown_types_are_ignored() -> None:
     problem = small_problem(3)
     types = sorted(set(problem.graph.op_types))
     whole, part = group_contents(problem), group_contents(problem, [*types[1:], "Unheard"])
@@ -50,7 +50,7 @@ def test_a_stop_ends_the_training() -> None:
     assert problem.ledger.used == 16
 
 
-def test_the_same_seed_proposes_the_same_and_the_greedy_one_owes_nothing_to_chance() -> None:
+def test_the_same_seed_gives_the_same_proposals_and_the_greedy_one_is_never_random() -> None:
     proposals = []
     for seed in (1, 1, 2):
         family = family_of(two_chains(length=4, evaluations=40), two_chains(length=6, evaluations=40))
@@ -68,7 +68,7 @@ def test_proposals_keep_pins() -> None:
     assert unseen.respects(family.propose(unseen, 20, np.random.default_rng(0))).all()
 
 
-def test_what_it_learned_on_some_it_knows_on_another_of_the_family() -> None:
+def test_training_on_some_graphs_helps_on_another_of_the_family() -> None:
     """Two chains side by side: after training, draws for a length between are better than before."""
     problems = [two_chains(length=length, evaluations=600) for length in (6, 8)]
     family = family_of(*problems)

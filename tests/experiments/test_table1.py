@@ -21,7 +21,7 @@ def test_the_table_has_a_line_of_ours_and_the_papers_below(tmp_path: Path, monke
     assert 0 < expert <= single <= cpu
     assert papers.startswith("| | | paper | 1 | 2 | OOM |")
     assert (tmp_path / "out" / "table1.md").read_text() == text
-    assert table1.run(tmp_path / "out", lambda _: None) == text  # what is done is kept
+    assert table1.run(tmp_path / "out", lambda _: None) == text  # finished runs are kept
 
 
 @pytest.mark.parametrize(
