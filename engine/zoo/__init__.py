@@ -17,19 +17,19 @@ from engine.zoo.settings import InceptionSettings, ModelSettings, NasnetSettings
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A row of the zoo."""
+    """A row of the zoo: a model that can be built."""
 
     name: str
     label: str
     builder: str
     """dotted path of the function that takes the settings and returns a GraphDef"""
     settings_type: type[ModelSettings]
-    own: Mapping[str, Json] = field(default_factory=dict)
-    """what this row sets differently from the defaults of `settings_type`"""
+    overrides: Mapping[str, Json] = field(default_factory=dict)
+    """this row's settings that differ from the defaults of `settings_type`"""
 
     def settings(self, given: Mapping[str, Json]) -> ModelSettings:
         """`given` over the defaults. Raises SettingsError for an unknown setting or a value out of range."""
-        return make_settings(self.name, self.settings_type, {**self.own, **given})
+        return make_settings(self.name, self.settings_type, {**self.overrides, **given})
 
 
 ZOO: dict[str, Model] = {
@@ -72,10 +72,10 @@ ZOO: dict[str, Model] = {
         ),
     )
 }
-"""name → what can be built; settings change each further, `inference` above all"""
+"""name → model that can be built; settings vary each, above all `inference`"""
 
 BUILD_LIMITS = Limits(memory_bytes=12 * 1024**3, seconds=600.0)
-"""our own builders: no untrusted input, so that these only catch our own mistakes"""
+"""the builders have no untrusted input, so these limits only catch our own mistakes"""
 BUILT_FILE = "graph.pb"
 NO_SETTINGS: Mapping[str, Json] = {}
 
@@ -89,8 +89,8 @@ def build_graph(
 ) -> int:
     """Build the zoo's graph `name` into `destination` as a binary GraphDef; returns its number of ops.
 
-    `settings` are fields of the model's settings (`engine/zoo/settings.py`). Raises SettingsError for an unknown name,
-    an unknown setting, a value out of range.
+    `settings` are fields of the model's settings (`engine/zoo/settings.py`). Raises SettingsError for an unknown name
+    or setting, or a value out of range.
     """
     if name not in ZOO:
         raise SettingsError(f"no graph {shortened(name)}", where="name", allowed=", ".join(ZOO), field="name")
@@ -109,7 +109,7 @@ def build_graph(
 
 
 def definition(name: str, settings: Mapping[str, Json]) -> Any:
-    """The GraphDef of the zoo's graph `name`. In a child alone: it loads TensorFlow."""
+    """The GraphDef of the zoo's graph `name`. Call it only in a child: it loads TensorFlow."""
     return _builder(name)(settings)
 
 
@@ -126,7 +126,7 @@ def build_in_child(order: dict[str, Json], folder: Path, report_progress: Report
 
 
 def _builder(name: str) -> Callable[[Mapping[str, Json]], Any]:
-    """The function from settings to a GraphDef; TensorFlow is loaded once this returns."""
+    """The function from settings to a GraphDef; importing it loads TensorFlow."""
     model = ZOO[name]
     module, _, function = model.builder.partition(":")
     build = getattr(importlib.import_module(module), function)

@@ -1,4 +1,4 @@
-"""How much a graph of the zoo computes and learns, from TensorFlow's own shapes. Imported in a child alone."""
+"""Counts a zoo graph's operations and parameters from TensorFlow's own shapes. Imported only in a child."""
 
 import math
 from collections.abc import Callable
@@ -12,17 +12,17 @@ from engine.events import Json
 from engine.zoo.layers import v1
 
 UPDATES = ("ResourceApply", "ResourceScatter")
-"""how the types of ops begin that an optimizer updates a variable with"""
+"""prefixes of the types of ops with which an optimizer updates a variable"""
 
 
 def count_in_child(order: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """What `count` says of the graph in `path`."""
+    """The results of `count` for the GraphDef file `path` of the order."""
     operations, parameters = count(v1.GraphDef.FromString(Path(str(order["path"])).read_bytes()))
     return {}, {"operations": operations, "parameters": parameters}
 
 
 def count(definition: Any) -> tuple[int, int]:
-    """Operations of a GraphDef's convolutions and matrix products, and its parameters: what is learned."""
+    """Number of operations of a GraphDef's convolutions and matrix products, and of its trained parameters."""
     with tf.Graph().as_default() as graph:
         v1.import_graph_def(definition, name="")
     operations = sum(OPERATIONS[op.type](op) for op in graph.get_operations() if op.type in OPERATIONS)
@@ -30,7 +30,7 @@ def count(definition: Any) -> tuple[int, int]:
 
 
 def _learned(graph: Any) -> list[Any]:
-    """Variables that an optimizer updates; without one, all but the averages that batch norm keeps."""
+    """Variables that an optimizer updates; without an optimizer, all but batch norm's moving averages."""
     ops = graph.get_operations()
     updated = [op.inputs[0].op for op in ops if op.type.startswith(UPDATES)]
     return updated or [op for op in ops if op.type == "VarHandleOp" and "/moving_" not in op.name]
@@ -47,13 +47,13 @@ def _convolution(result: Any, kernel: Any) -> int:
 
 
 def _depthwise(result: Any, kernel: Any) -> int:
-    """A filter has one channel."""
+    """A multiply-add for each element of the result and each weight of a filter, which has one channel."""
     height, width, _, _ = kernel.shape.as_list()
     return 2 * _elements(result.shape) * int(height * width)
 
 
 def _product(op: Any, transposed: str) -> int:
-    """A multiply-add for each element of the result and each of the dimension that is summed over."""
+    """A multiply-add for each element of the result and each index of the summed dimension."""
     summed = op.inputs[0].shape.as_list()[-2 if op.get_attr(transposed) else -1]
     return 2 * _elements(op.outputs[0].shape) * int(summed)
 
@@ -68,4 +68,4 @@ OPERATIONS: dict[str, Callable[[Any], int]] = {
     "MatMul": lambda op: _product(op, "transpose_a"),
     "BatchMatMulV2": lambda op: _product(op, "adj_x"),
 }
-"""the same work forward and for each gradient"""
+"""op type → operations; a gradient takes as many as the forward op"""

@@ -1,6 +1,6 @@
-"""Cells of the searched networks: what they are, and how they are written in settings. Free of TensorFlow.
+"""Cells of the searched networks, and their text form in settings. Free of TensorFlow.
 
-A recurrent cell is written as its nodes, `tanh 0:relu 1:identity`: the activation of node 0, and for each further one
+A recurrent cell is written as its nodes, `tanh 0:relu 1:identity`: the activation of node 0, and for each further node
 the node that it takes and its activation. A convolutional cell is written as its blocks,
 `0:separable_3x3+1:identity 2:max_pool+0:average_pool`: two states that a block takes, each with an operation. State 0
 is the cell's input, 1 the one before it, and block i gives state i + 2.
@@ -15,15 +15,15 @@ from engine.settings.fields import refused
 
 ACTIVATIONS = ("identity", "sigmoid", "tanh", "relu")
 SEARCHED_OPERATIONS = ("identity", "separable_3x3", "separable_5x5", "average_pool", "max_pool")
-"""of ENAS; NASNet has a third window"""
+"""operations of ENAS; NASNet has a third window"""
 MOST_NODES = 64
 MOST_BLOCKS = 32
 RECURRENT_CELL = f"1 to {MOST_NODES} nodes, such as tanh 0:relu 1:identity"
-"""what `recurrent_cell` reads"""
+"""the text form that `recurrent_cell` reads"""
 CONVOLUTION_CELL = f"1 to {MOST_BLOCKS} blocks, such as 0:separable_3x3+1:identity"
-"""what `convolution_cell` reads"""
+"""the text form that `convolution_cell` reads"""
 INPUTS = 2
-"""states of a convolutional cell that are there before its blocks"""
+"""states of a convolutional cell that come before its blocks"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class CellNode:
     """A node of a recurrent cell."""
 
     previous: int
-    """the node whose state it takes; of the first one -1: it takes the cell's inputs"""
+    """the node whose state it takes; -1 for the first node, which takes the cell's inputs"""
     activation: str
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A pair of operations, each on one of the states of a cell, whose results are added."""
+    """The sum of two operations, each on one of the cell's states."""
 
     left: str
     left_state: int
@@ -55,13 +55,13 @@ class Cell:
 
 
 def loose_ends(blocks: tuple[Block, ...]) -> tuple[int, ...]:
-    """States that no block takes; what ENAS joins."""
+    """The states that no block takes, which ENAS joins."""
     taken = {state for block in blocks for state in (block.left_state, block.right_state)}
     return tuple(state for state in range(INPUTS + len(blocks)) if state not in taken)
 
 
 def recurrent_cell(name: str, text: str) -> tuple[CellNode, ...]:
-    """The nodes that setting `name` says. Raises SettingsError."""
+    """The nodes in `text`, the value of setting `name`. Raises SettingsError."""
     words = text.split()
     if not 1 <= len(words) <= MOST_NODES:
         raise refused(name, text, RECURRENT_CELL)
@@ -71,7 +71,7 @@ def recurrent_cell(name: str, text: str) -> tuple[CellNode, ...]:
 
 
 def convolution_cell(name: str, text: str) -> Cell:
-    """The cell that setting `name` says. Raises SettingsError."""
+    """The cell in `text`, the value of setting `name`. Raises SettingsError."""
     words = text.split()
     if not 1 <= len(words) <= MOST_BLOCKS:
         raise refused(name, text, CONVOLUTION_CELL)
@@ -90,7 +90,7 @@ def written_convolution(blocks: tuple[Block, ...]) -> str:
 
 
 def _block(word: str, states: int, name: str) -> Block:
-    """A block that may take so many states."""
+    """The block in `word`, which may take the first `states` states. Raises SettingsError."""
     left, _, right = word.partition("+")
     left_state, left_operation = _taken(left, states, SEARCHED_OPERATIONS, name)
     right_state, right_operation = _taken(right, states, SEARCHED_OPERATIONS, name)
@@ -98,7 +98,7 @@ def _block(word: str, states: int, name: str) -> Block:
 
 
 def _taken(word: str, below: int, known: tuple[str, ...], name: str) -> tuple[int, str]:
-    """`3:tanh`: a number below `below`, and one of the `known`."""
+    """The parts of `word`, such as `3:tanh`: a number below `below`, and one of `known`. Raises SettingsError."""
     number, _, kind = word.partition(":")
     if number not in map(str, range(below)):
         allowed = f"an integer from 0 to {below - 1}, a colon, one of {', '.join(known)}"

@@ -1,16 +1,16 @@
 """A network of searched convolutional cells for CIFAR-10, a full training step or inference. Imported in a child alone.
 
 Source: Pham et al. 2018, "Efficient Neural Architecture Search via Parameter Sharing" (arXiv 1802.03268), section 2.4
-and appendix A: a cell has two inputs and five blocks; a block takes two states and adds an operation on each; states
-that no block takes are joined. Three stages of normal cells, a reduction cell before the second and the third, each
+and appendix A: a cell has two inputs and five blocks; a block adds the results of two operations, each on one state;
+states that no block takes are joined. Three stages of normal cells, a reduction cell before the second and third, each
 with twice as many channels. From the published code: the stem of three times the channels, separable convolutions done
 twice, weight decay 2e-4, dropout 0.2, momentum. There are no second classifier and no paths dropped, the momentum is
 not Nesterov's, and both inputs of a cell are brought to its width by 1x1 convolutions, as in NASNet.
 
 Names, from the outside in:
 
-- `stem/conv`; `cell_0`, `cell_1`, ... are the normal cells, `reduction_cell_0` and `reduction_cell_1` the others; what
-  is in them says `convolution_cells.py`; `classifier`;
+- `stem/conv`; `cell_0`, `cell_1`, ... are the normal cells, `reduction_cell_0` and `reduction_cell_1` the others;
+  `convolution_cells.py` lists the names in them; `classifier`;
 - gradients, `weight_decay/...` and updates are named as NASNet's (`nasnet.py`).
 """
 
@@ -40,7 +40,7 @@ LEARNING_RATE = 0.05
 
 
 def build(settings: Cifar10Settings) -> Any:
-    """The GraphDef."""
+    """Build the GraphDef."""
     graph = tf.Graph()
     with graph.as_default():
         for_inference(settings.inference)

@@ -1,9 +1,9 @@
 """Convolutional cells of searched networks (NASNet, ENAS) in TensorFlow. Imported in a child alone.
 
 Names: in a cell, `squeeze/current` and `squeeze/previous` bring its two inputs to the cell's width; `branch_0`, ... are
-its blocks, each the sum (`add`) of a `left` and a `right` operation; `concat` joins them. In an operation,
-`separable_0` and `separable_1`, each `relu`, `depthwise/conv`, `pointwise/conv`, `batch_norm`; or `pool`; what is
-passed on as it is has no op, unless it is halved. `joined_0` and `joined_1` halve an input that no block takes.
+its blocks, each the sum (`add`) of a `left` and a `right` operation; `concat` joins them. An operation has
+`separable_0` and `separable_1`, each `relu`, `depthwise/conv`, `pointwise/conv`, `batch_norm`; or `pool`; the identity
+has no op, unless it halves its input. `joined_0` and `joined_1` halve an input that no block takes.
 """
 
 import tensorflow as tf
@@ -25,7 +25,7 @@ from engine.zoo.layers import (
 
 
 def searched_cell(cell: Cell, current: Tensor, previous: Tensor, filters: int, *, stride: int = 1, name: str) -> Tensor:
-    """[batch, height, width, channels] → as large, or half as large for stride 2; joined outputs of so many filters."""
+    """[batch, height, width, channels] → joined outputs of `filters` each, of the same size, or half for stride 2."""
     with v1.variable_scope(name):
         with v1.variable_scope("squeeze"):
             states = [_squeezed(current, filters, name="current"), _fitted(previous, current, filters)]
@@ -45,7 +45,7 @@ def classifier(net: Tensor, classes: int, dropped: float) -> Tensor:
 
 
 def _fitted(previous: Tensor, current: Tensor, filters: int) -> Tensor:
-    """The previous output, as large as the current one."""
+    """The previous output, reduced to the size of the current one."""
     if previous.shape[1] != current.shape[1]:
         return _halved(previous, filters, name="previous")
     return _squeezed(previous, filters, name="previous")
@@ -57,7 +57,7 @@ def _joined(states: list[Tensor], state: int, filters: int, stride: int) -> Tens
 
 
 def _squeezed(inputs: Tensor, filters: int, *, name: str) -> Tensor:
-    """A 1x1 convolution to so many filters."""
+    """A 1x1 convolution to `filters` channels."""
     with v1.variable_scope(name):
         return batch_norm(plain_convolution(tf.nn.relu(inputs, name="relu"), filters, (1, 1)))
 

@@ -1,4 +1,4 @@
-"""What can be set of the networks of ENAS's search spaces. The defaults are the cells that it published.
+"""Settings of the networks of ENAS's search spaces. The defaults are the cells that it published.
 
 Source: Pham et al. 2018 (arXiv 1802.03268), figures 6 and 8, and the published code's scripts (melodyguan/enas,
 `ptb_final.sh` and `cifar10_micro_final.sh`).
@@ -33,14 +33,14 @@ class PtbSettings(ModelSettings):
         RECURRENT_CELL,
         recurrent_cell,
     )
-    steps: int = whole(35, 1, 256, "words of every sequence: so many steps are unrolled")
+    steps: int = whole(35, 1, 256, "words of every sequence: the number of unrolled steps")
     units: int = whole(748, 1, 16_384, "width of the embedding and of each node")
     vocabulary: int = whole(10_000, 2, 1_000_000, "words")
 
 
 @dataclass(frozen=True, slots=True)
 class Cifar10Settings(ModelSettings):
-    """A network of convolutional cells, for CIFAR-10: as ENAS's, smaller by layers."""
+    """A network of convolutional cells, for CIFAR-10, like ENAS's."""
 
     batch: int = whole(144, 1, 65_536, "images in one step")
     normal: str = text(

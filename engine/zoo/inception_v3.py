@@ -39,7 +39,7 @@ LEARNING_RATE = 0.045
 
 
 def build(settings: InceptionSettings) -> Any:
-    """The GraphDef."""
+    """Build the GraphDef."""
     graph = tf.Graph()
     with graph.as_default():
         for_inference(settings.inference)

@@ -11,22 +11,22 @@ Tensor: TypeAlias = Any
 BATCH_NORM_EPSILON = 0.001
 MOVING_AVERAGE_DECAY = 0.9997
 UPDATES = "updates"
-"""collection of ops that belong to a training step beside the optimizer's"""
+"""collection of the ops of a training step other than the optimizer's"""
 WEIGHTS = "weights"
-"""collection of the variables that weight decay holds for"""
+"""collection of the variables under weight decay"""
 INFERENCE = "inference"
-"""collection that is not empty in a graph for inference: no dropout there, and batch norm with the moving averages"""
+"""collection that marks a graph for inference if not empty: no dropout, batch norm with the moving averages"""
 
 v1 = tf.compat.v1
 
 
 def variable(name: str, shape: Sequence[int], initial: Any, *, trainable: bool = True) -> Any:
-    """A resource variable of the current scope."""
+    """A new resource variable in the current scope."""
     return v1.get_variable(name, shape, tf.float32, initializer=initial, trainable=trainable, use_resource=True)
 
 
 def for_inference(inference: bool) -> None:
-    """Say, before the first layer, what the current graph is for."""
+    """Mark the current graph as one for inference if `inference`; call it before the first layer."""
     if inference:
         v1.add_to_collection(INFERENCE, inference)
 
@@ -37,7 +37,7 @@ def is_for_inference() -> bool:
 
 
 def weights(shape: Sequence[int], *, inputs: int | None = None) -> Any:
-    """Weights with He's initial values for so many `inputs` of an output, if not all dimensions but the last."""
+    """Weights with He's initial values for `inputs` of an output; None: the product of all dimensions but the last."""
     deviation = (2.0 / float(np.prod(shape[:-1]) if inputs is None else inputs)) ** 0.5
     kernel = variable("weights", shape, v1.truncated_normal_initializer(stddev=deviation, seed=1))
     v1.add_to_collection(WEIGHTS, kernel)
@@ -70,7 +70,7 @@ def depthwise_convolution(inputs: Tensor, window: int, *, stride: int = 1) -> Te
 def batch_norm(inputs: Tensor) -> Tensor:
     """Batch norm with the batch's own mean and variance; the moving averages' updates go to `UPDATES`.
 
-    In inference with the moving averages.
+    In inference it uses the moving averages.
     """
     with v1.variable_scope("batch_norm"):
         channels = [int(inputs.shape[3])]
@@ -87,7 +87,7 @@ def batch_norm(inputs: Tensor) -> Tensor:
 
 
 def _normalized(inputs: Tensor, scale: Any, offset: Any, channels: list[int]) -> Tensor:
-    """With the moving averages of training."""
+    """Batch norm with the moving averages from training."""
     mean = variable("moving_mean", channels, v1.zeros_initializer(), trainable=False)
     variance = variable("moving_variance", channels, v1.ones_initializer(), trainable=False)
     outputs, _, _ = v1.nn.fused_batch_norm(
@@ -97,7 +97,7 @@ def _normalized(inputs: Tensor, scale: Any, offset: Any, channels: list[int]) ->
 
 
 def _update_average(name: str, value: Tensor, initial: Any) -> None:
-    """A moving average of `value`."""
+    """Add a moving average of `value`, whose update goes to `UPDATES`."""
     average = variable(name, [int(value.shape[0])], initial, trainable=False)
     with tf.name_scope(f"update_{name}"):
         change = (average.read_value() - value) * (1.0 - MOVING_AVERAGE_DECAY)
@@ -122,7 +122,7 @@ def dense(inputs: Tensor, outputs: int, *, name: str) -> Tensor:
 
 
 def dropout(inputs: Tensor, rate: float, *, name: str) -> Tensor:
-    """Some of the inputs set to zero; all of them kept in inference."""
+    """`inputs` with a share `rate` of them set to zero; unchanged in inference."""
     return inputs if is_for_inference() or rate == 0 else tf.nn.dropout(inputs, rate=rate, seed=1, name=name)
 
 

@@ -8,25 +8,25 @@ import tensorflow as tf
 from engine.zoo.layers import Tensor, dropout, v1, variable
 
 LARGEST_START = 0.04
-"""weights start uniformly between minus this and this (GNMT)"""
+"""weights start uniformly distributed between minus this and this (GNMT)"""
 FORGET_BIAS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What an LSTM layer keeps between two steps, both [batch, units]."""
+    """The state of an LSTM layer between two steps, both [batch, units]."""
 
     memory: Tensor
     output: Tensor
 
 
 def started_weights(name: str, rows: int, columns: int) -> Any:
-    """A trained matrix of the current scope."""
+    """A new trained matrix [rows, columns] in the current scope."""
     return variable(name, [rows, columns], v1.random_uniform_initializer(-LARGEST_START, LARGEST_START, seed=1))
 
 
 def inside(path: str) -> Any:
-    """The name scope `path`, entered again as often as it takes."""
+    """The name scope `path` itself, also if it was entered before."""
     return tf.name_scope(f"{path}/")
 
 
@@ -43,7 +43,7 @@ class LstmLayer:
             self._kernel, self._bias = kernel.read_value(), bias.read_value()
 
     def step(self, index: int, inputs: Tensor, state: State) -> State:
-        """The state after the step on `inputs` [batch, features]."""
+        """The state after step `index` on `inputs` [batch, features]."""
         with inside(f"{self._path}/step_{index}"):
             kept = dropout(inputs, self._dropped, name="dropout")
             gates = tf.matmul(tf.concat([kept, state.output], axis=1, name="concat"), self._kernel, name="matmul")
@@ -57,7 +57,7 @@ class LstmLayer:
             return State(memory, output)
 
     def zero_state(self, batch: int, units: int) -> State:
-        """The state before the first step of a layer that nobody hands one."""
+        """The state before the first step of a layer that gets none."""
         with inside(f"{self._path}/zero_state"):
             return State(tf.zeros([batch, units], name="memory"), tf.zeros([batch, units], name="output"))
 
@@ -85,7 +85,7 @@ class Attention:
             self._of_query, self._of_energy = of_query.read_value(), of_energy.read_value()
 
     def step(self, index: int, query: Tensor) -> Tensor:
-        """What is looked at for `query` [batch, units]: [batch, units]."""
+        """The context for `query` [batch, units]: the weighted mean of the encoder's outputs [batch, units]."""
         with inside(f"{self.PATH}/step_{index}"):
             asked = tf.expand_dims(tf.matmul(query, self._of_query, name="query"), 1, name="of_every_step")
             energy = tf.tanh(tf.add(self._keys, asked, name="compared"), name="energy")
@@ -95,6 +95,6 @@ class Attention:
             return tf.squeeze(tf.matmul(looked_at, self._memory, name="weighted"), [1], name="context")
 
     def nothing(self) -> Tensor:
-        """What is looked at before the first step."""
+        """The context before the first step: zeros [batch, units]."""
         with inside(f"{self.PATH}/zero_state"):
             return tf.zeros([self._batch, self._units], name="context")

@@ -3,18 +3,18 @@
 Source: Zoph et al. 2017, "Learning Transferable Architectures for Scalable Image Recognition" (arXiv 1707.07012),
 figures 2 and 4 and appendix A. The defaults are its mobile form, 4 @ 1056: 12 normal cells, images of 224. Placeto's
 paper names no form; of the published ones this is nearest to its 12,942 ops, and it fits one K80 at batch 64, where the
-paper ran it. The large form, 6 @ 4032, is `cells=6, filters=168, stem_filters=96, image_size=331`, but for the paths
-that it drops in training and the mobile form does not. RMSProp as in the paper; the labels are not smoothed and the
+paper ran it. The large form, 6 @ 4032, is `cells=6, filters=168, stem_filters=96, image_size=331`, without the paths
+that it, unlike the mobile form, drops in training. RMSProp as in the paper; the labels are not smoothed and the
 gradients not clipped.
 
 Names, from the outside in:
 
 - `stem/conv`, then `stem/reduction_cell_0` and `_1`; `cell_0`, `cell_1`, ... are the normal cells; `reduction_cell_0`
   and `reduction_cell_1` stand between the three stages;
-- in a cell, `branch_0` to `branch_4` are its five blocks; what is in them says `convolution_cells.py`;
+- in a cell, `branch_0` to `branch_4` are its five blocks; `convolution_cells.py` lists the names in them;
 - `classifier` and `auxiliary`;
-- gradients carry the name of what they are the gradient of (`gradients/cell_3/branch_2/left/pool_grad/...`), but for
-  the sums of several (`gradients/AddN_7`), which TensorFlow only counts; `weight_decay/...` and updates
+- gradients carry the name of their forward op (`gradients/cell_3/branch_2/left/pool_grad/...`), except the sums of
+  several (`gradients/AddN_7`), which TensorFlow only numbers; `weight_decay/...` and updates
   (`optimizer/update_...`) carry the name of their variable (`cell_3/branch_2/left/separable_0/depthwise/weights`).
 """
 
@@ -66,7 +66,7 @@ REDUCTION = Cell(
 
 
 def build(settings: NasnetSettings) -> Any:
-    """The GraphDef."""
+    """Build the GraphDef."""
     graph = tf.Graph()
     with graph.as_default():
         for_inference(settings.inference)

@@ -2,12 +2,12 @@
 
 Source: Wu et al. 2016, "Google's Neural Machine Translation System" (GNMT, arXiv 1609.08144), sections 3 to 5, and its
 published configuration (tensorflow/nmt, wmt16_gnmt_4_layer.json): 1,024 units, 32,000 word pieces, batch 128, dropout
-0.2, the encoder's first layer bidirectional, residual connections from the third layer on, attention asked by the
-decoder's lowest layer and given to all of them, each decoder layer started from the state of the encoder's layer of
+0.2, the encoder's first layer bidirectional, residual connections from the third layer on, attention queried by the
+decoder's lowest layer and passed to all of them, each decoder layer started from the state of the encoder's layer of
 the same number, gradients clipped at norm 5, stochastic gradient descent with learning rate 1. From Placeto's
 experiments: one layer a GPU (2 or 4) and 32 steps, unrolled statically, so that each step has its own softmax. Every
-sentence is as long as that, and the attention's scores are not normalised by the length of their weights. Inference
-translates greedily: each word is the likeliest after the one before.
+sentence has one word a step, and the attention's scores are not normalised by the length of their weights. Inference
+translates greedily: each word is the likeliest after the previous one.
 
 Names, from the outside in (i counts layers, t steps, both from 0):
 
@@ -15,10 +15,10 @@ Names, from the outside in (i counts layers, t steps, both from 0):
 - `encoder/layer_0/forward/step_t/...` and `encoder/layer_0/backward/step_t/...`: the bidirectional layer, where the
   backward half sees word t at its step t too, and joined in `encoder/layer_0/step_t`; `encoder/layer_i/step_t/...`
   above; `decoder/layer_i/step_t/...`;
-- `attention/...`: what is computed once; `attention/step_t/...`;
+- `attention/...`: ops that run once; `attention/step_t/...`;
 - `softmax/step_t/...`: the product with the vocabulary, its softmax and the loss of a word (or the likeliest one);
-- gradients carry the name of what they are the gradient of (`gradients/decoder/layer_1/step_5/...`), but for the sums
-  of several (`gradients/AddN_7`), which TensorFlow only counts; `clipping/...` and updates (`optimizer/update_...`)
+- gradients carry the name of their forward op (`gradients/decoder/layer_1/step_5/...`), except the sums of several
+  (`gradients/AddN_7`), which TensorFlow only numbers; `clipping/...` and updates (`optimizer/update_...`)
   carry the name of their variable (`decoder/layer_1/weights`).
 """
 
@@ -36,11 +36,11 @@ LARGEST_NORM = 5.0
 FIRST_RESIDUAL = 2
 """the third layer"""
 START_WORD = 1
-"""the word before the first, in inference"""
+"""in inference, the input word of the first step"""
 
 
 def build(settings: NmtSettings) -> Any:
-    """The GraphDef."""
+    """Build the GraphDef."""
     graph = tf.Graph()
     with graph.as_default():
         for_inference(settings.inference)
@@ -60,13 +60,13 @@ def build(settings: NmtSettings) -> Any:
 
 
 def _embedding(settings: NmtSettings, side: str) -> Any:
-    """The words' vectors of one language: [vocabulary, units]."""
+    """The word vectors of one language: [vocabulary, units]."""
     with v1.variable_scope(f"{side}/embedding"):
         return started_weights("weights", settings.vocabulary, settings.units)
 
 
 def _embedded(words: Tensor, settings: NmtSettings, side: str) -> list[Tensor]:
-    """`words` [steps, batch] → for each step [batch, units]"""
+    """The vectors of `words` [steps, batch] for each step, [batch, units]."""
     table = _embedding(settings, side)
     with inside(f"{side}/embedding"):
         return list(tf.unstack(tf.gather(table, words, name="lookup"), name="steps"))
@@ -106,7 +106,7 @@ def _layer(
 
 
 def _residual(path: str, index: int, added: tuple[Tensor, Tensor]) -> Tensor:
-    """A layer's output and its input, added."""
+    """The sum of a layer's output and its input."""
     with inside(f"{path}/step_{index}"):
         return tf.add(*added, name="residual")
 
@@ -115,7 +115,7 @@ class Decoder:
     """The decoder with its attention and its softmax; `losses` or `translation` unrolls it."""
 
     def __init__(self, encoded: list[Tensor], states: list[State], settings: NmtSettings) -> None:
-        """`encoded`: the encoder's output at each step [batch, units]; `states`: the last of each of its layers."""
+        """`encoded`: the encoder's output at each step [batch, units]; `states`: the last of each encoder layer."""
         self._settings, self._states = settings, list(states)
         self._attention = Attention(encoded)
         self._context = self._attention.nothing()
@@ -157,7 +157,7 @@ class Decoder:
         return words
 
     def _logits(self, index: int, inputs: Tensor) -> Tensor:
-        """[batch, vocabulary] after one more step on `inputs` [batch, units]."""
+        """The logits [batch, vocabulary] after one more step on `inputs` [batch, units]."""
         output, context = inputs, self._context
         for layer, lstm in enumerate(self._layers):
             with inside(f"decoder/layer_{layer}/step_{index}"):

@@ -2,9 +2,9 @@
 
 Source: Pham et al. 2018, "Efficient Neural Architecture Search via Parameter Sharing" (arXiv 1802.03268), section 2.1
 and appendix A.1: a cell is a small recurrent highway network. Node 0 takes the word and the cell's last output; each
-further node takes the state of an earlier one; each has one product, half of which passes the node's activation and
-half a sigmoid, the gate between the state taken and the new one. The mean of the states that no node takes is the
-cell's output. From the published code: 748 units, 35 steps, batch 64, 10,000 words, gradients clipped at norm 0.25,
+further node takes the state of an earlier one. Each node has one product: half of it passes the node's activation, half
+a sigmoid, the gate between the taken state and the new one. The mean of the states that no node takes is the cell's
+output. From the published code: 748 units, 35 steps, batch 64, 10,000 words, gradients clipped at norm 0.25,
 stochastic gradient descent with learning rate 20. Unrolled statically, each step with its own softmax, as the zoo's
 NMT. There is no dropout, no further penalty, and the softmax has its own weights, not the embedding's. Inference gives
 the likeliest word after each.
@@ -38,7 +38,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def build(settings: PtbSettings) -> Any:
-    """The GraphDef."""
+    """Build the GraphDef."""
     graph = tf.Graph()
     with graph.as_default():
         for_inference(settings.inference)
@@ -55,7 +55,7 @@ def build(settings: PtbSettings) -> Any:
 
 
 def _embedded(words: Tensor, settings: PtbSettings) -> list[Tensor]:
-    """`words` [steps, batch] → for each step [batch, units]"""
+    """The vectors of `words` [steps, batch] for each step, [batch, units]."""
     with v1.variable_scope("embedding"):
         table = started_weights("weights", settings.vocabulary, settings.units)
     with inside("embedding"):
@@ -80,7 +80,7 @@ class RecurrentCell:
                 self._kernels.append(kernel.read_value())
 
     def step(self, index: int, inputs: Tensor, last: Tensor) -> Tensor:
-        """The output [batch, units] after the word `inputs` and the output `last`, both as large."""
+        """The output [batch, units] after the word `inputs` and the output `last`, both [batch, units]."""
         path = f"{self.PATH}/step_{index}"
         states: list[Tensor] = []
         for number, (node, kernel) in enumerate(zip(self._nodes, self._kernels, strict=True)):
@@ -109,7 +109,7 @@ def _outputs(inputs: list[Tensor], settings: PtbSettings) -> list[Tensor]:
 
 
 def _logits(outputs: list[Tensor], settings: PtbSettings) -> list[Tensor]:
-    """For each step [batch, vocabulary]."""
+    """The logits of each step, [batch, vocabulary]."""
     with v1.variable_scope("softmax"):
         table = started_weights("weights", settings.units, settings.vocabulary)
     with inside("softmax"):

@@ -1,4 +1,4 @@
-"""What can be set of the zoo's models: one dataclass a model, a sentence a field. Free of TensorFlow."""
+"""The settings of the zoo's models: one dataclass a model, a sentence a field. Free of TensorFlow."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,10 @@ from engine.settings.fields import refused, require_allowed, share, switch, whol
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What every model has. Raises SettingsError for a value that is not allowed."""
+    """The settings of every model. Raises SettingsError for a value that is not allowed."""
 
     batch: int = whole(64, 1, 65_536, "examples in one step")
-    inference: bool = switch(
-        False, "the forward pass alone, as it is used after training, instead of a full training step"
-    )
+    inference: bool = switch(False, "only the forward pass, as used after training, instead of a full training step")
 
     def __post_init__(self) -> None:
         require_allowed(self)
@@ -31,7 +29,7 @@ class InceptionSettings(ModelSettings):
 
     image_size: int = whole(299, 75, 2048, "height and width of the images")
     classes: int = whole(1000, 2, 1_000_000, "number of classes")
-    auxiliary: bool = switch(True, "whether a second classifier half way learns too; never there in inference")
+    auxiliary: bool = switch(True, "whether a second classifier halfway learns too; always left out in inference")
 
     def __post_init__(self) -> None:
         ModelSettings.__post_init__(self)
@@ -55,7 +53,7 @@ class NasnetSettings(ModelSettings):
     )
     stem_filters: int = whole(32, 1, 4096, "filters of the first convolution (mobile: 32, large: 96)")
     auxiliary: bool = switch(
-        True, "whether a second classifier after two thirds of the cells learns too; never there in inference"
+        True, "whether a second classifier after two thirds of the cells learns too; always left out in inference"
     )
 
     def __post_init__(self) -> None:
@@ -73,7 +71,7 @@ class NmtSettings(ModelSettings):
         16,
         "LSTM layers of the encoder, and as many of the decoder (GNMT: 8); Placeto's experiments have one a GPU",
     )
-    steps: int = whole(32, 1, 256, "words of every sentence, of source and target alike: so many steps are unrolled")
+    steps: int = whole(32, 1, 256, "words of every sentence, source and target: the number of unrolled steps")
     units: int = whole(1024, 1, 16_384, "width of the LSTMs, the attention and the embeddings")
     vocabulary: int = whole(32_000, 2, 1_000_000, "words, or pieces of words, of each language")
     dropout: float = share(0.2, "share of an LSTM's inputs that is dropped in training")
@@ -81,6 +79,6 @@ class NmtSettings(ModelSettings):
 
 
 def _check_room(settings: InceptionSettings | NasnetSettings, lowest: int) -> None:
-    """The second classifier's windows need images of at least `lowest` pixels."""
+    """Raise SettingsError for images below `lowest` pixels, too small for the second classifier's windows."""
     if settings.auxiliary and not settings.inference and settings.image_size < lowest:
         raise refused("image_size", settings.image_size, f"at least {lowest} with the auxiliary classifier")

@@ -1,4 +1,4 @@
-"""A small convolutional network as one full training step: runs in a moment, for tests and first looks.
+"""A small convolutional network, a full training step or inference: it runs fast, for tests and first trials.
 
 Two parallel branches between a stem and a classifier, on images of 16 x 16. Imported in a child alone.
 """
@@ -24,7 +24,7 @@ LEARNING_RATE = 0.1
 
 
 def build(settings: TinySettings) -> Any:
-    """The GraphDef."""
+    """Build the GraphDef."""
     graph = tf.Graph()
     with graph.as_default():
         for_inference(settings.inference)

@@ -1,4 +1,4 @@
-"""From a model's outputs to what is run, a training step or a prediction, as a pruned GraphDef. In a child alone."""
+"""Adds a training step or a prediction to a model's outputs, and prunes the GraphDef to it. Only in a child."""
 
 from enum import StrEnum
 from typing import Any
@@ -10,13 +10,13 @@ from engine.zoo.layers import UPDATES, WEIGHTS, Tensor, v1
 STEP = "train_step"
 """name of the op that stands for the whole training step"""
 LOSS = "loss"
-"""name of the op that gives the loss"""
+"""name of the op that outputs the loss"""
 PREDICTION = "prediction"
-"""name of the op that gives the answer, in inference"""
+"""name of the op that outputs the answer, in inference"""
 
 
 class Optimizer(StrEnum):
-    """How the weights are updated."""
+    """The method that updates the weights."""
 
     GRADIENT_DESCENT = "gradient_descent"
     MOMENTUM = "momentum"
@@ -24,14 +24,14 @@ class Optimizer(StrEnum):
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, name: str = "cross_entropy") -> Tensor:
-    """Mean loss of `logits` [batch, classes] at `labels` [batch]."""
+    """The mean loss of `logits` [batch, classes] for `labels` [batch]."""
     with tf.name_scope(name):
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
         return tf.reduce_mean(losses)
 
 
 def decayed(loss: Tensor, factor: float) -> Tensor:
-    """`loss` and `factor` times half the squares of all weights; ops are named for the weights."""
+    """`loss` plus `factor` times half the sum of the squares of all weights; ops are named after the weights."""
     with tf.name_scope("weight_decay"):
         squares = [tf.nn.l2_loss(weights, name=weights.op.name) for weights in v1.get_collection(WEIGHTS)]
         decay = tf.multiply(factor, tf.add_n(squares, name="sum"), name="scaled")
@@ -40,7 +40,7 @@ def decayed(loss: Tensor, factor: float) -> Tensor:
 
 
 def with_auxiliary(loss: Tensor, extra: Tensor, factor: float) -> Tensor:
-    """`loss` and `factor` times the loss of a second classifier."""
+    """`loss` plus `factor` times the loss of a second classifier."""
     with tf.name_scope("total_loss/"):
         return tf.add(loss, tf.multiply(factor, extra, name="weighted"), name="with_auxiliary")
 
@@ -48,7 +48,7 @@ def with_auxiliary(loss: Tensor, extra: Tensor, factor: float) -> Tensor:
 def training_step(
     loss: Tensor, optimizer: Optimizer, learning_rate: float, *, largest_norm: float | None = None
 ) -> None:
-    """Add gradients, the optimizer's updates and the moving averages'; `STEP` and `LOSS` are then in the graph.
+    """Add gradients, updates of the optimizer and of the moving averages, and the ops `STEP` and `LOSS`.
 
     With `largest_norm` the gradients are scaled down together where their norm exceeds it.
     """
@@ -68,7 +68,7 @@ def training_step(
 
 
 def _clipped(gradients: list[tuple[Any, Any]], largest_norm: float) -> list[tuple[Any, Any]]:
-    """The (gradient, variable) pairs scaled down together to that norm; ops are named for the variables."""
+    """The (gradient, variable) pairs, scaled down together to that norm; ops are named after the variables."""
     clipped = []
     with tf.name_scope("clipping"):
         values = [each.values if isinstance(each, tf.IndexedSlices) else each for each, _ in gradients]
@@ -86,10 +86,10 @@ def _clipped(gradients: list[tuple[Any, Any]], largest_norm: float) -> list[tupl
 
 
 def pruned_step(graph: Any) -> Any:
-    """The GraphDef of what one training step runs: no initializers, no leftovers."""
+    """The GraphDef of the ops that one training step runs, without initializers."""
     return v1.graph_util.extract_sub_graph(graph.as_graph_def(), [STEP, LOSS])
 
 
 def pruned_prediction(graph: Any) -> Any:
-    """The GraphDef of what one prediction runs."""
+    """The GraphDef of the ops that one prediction runs."""
     return v1.graph_util.extract_sub_graph(graph.as_graph_def(), [PREDICTION])

@@ -1,8 +1,8 @@
-"""Prepared graphs of the families as files: each says what it holds, and whether it is whole.
+"""A cache of the families' prepared graphs as files, each with its identity and a checksum.
 
-A file is a line that names the format, the SHA-256 of what follows, a line of JSON that says which graph it is and from
-which version of the engine, and the graph (`PreparedGraph.to_bytes`). Its name holds a digest of that JSON, so that
-another seed, setting or version is another file.
+A file has a line that names the format, the SHA-256 of the rest, a line of JSON that identifies the graph and the
+version of the engine, and the graph (`PreparedGraph.to_bytes`). Its name holds a digest of that JSON, so that another
+seed, setting or version is another file.
 """
 
 import dataclasses
@@ -22,14 +22,14 @@ from engine.zoo.families.members import Member
 HEAD = b"Placeto Explorer: a graph of a family, prepared\n"
 DIGEST_BYTES = 32
 RECIPE = 2
-"""raised by whoever changes what is drawn, built, costed or grouped within one version of the engine"""
+"""increase it with every change within one version of the engine to what is drawn, built, costed or grouped"""
 MOST_BYTES = 256 * 1024**2
 NAMED_DIGITS = 12
-"""of the identity's digest in a file's name"""
+"""digits of the identity's digest in a file's name"""
 
 
 def identity(row: Family, member: Member, seed: int) -> dict[str, Json]:
-    """All that what is in a file depends on."""
+    """All data on which the content of a file depends."""
     return {
         "member": member.name,
         "seed": seed,
@@ -42,19 +42,19 @@ def identity(row: Family, member: Member, seed: int) -> dict[str, Json]:
 
 
 def cache_path(cache: Path, wanted: Mapping[str, Json]) -> Path:
-    """Where the graph of that identity is, or would be."""
+    """The path in the cache of the graph with the identity `wanted`, whether it exists or not."""
     digest = hashlib.sha256(_line(wanted)).hexdigest()[:NAMED_DIGITS]
     return cache / f"{wanted['member']}-seed{wanted['seed']}-{digest}.prepared"
 
 
 def framed(prepared: bytes, wanted: Mapping[str, Json]) -> bytes:
-    """The content of a file of the cache."""
+    """The content of the cache file for `prepared`, the bytes of a prepared graph, and its identity."""
     content = _line(wanted) + prepared
     return HEAD + hashlib.sha256(content).digest() + content
 
 
 def read_cached(path: Path, wanted: Mapping[str, Json]) -> PreparedGraph | None:
-    """The graph in `path`, None where there is no such file. Raises GraphError where it holds anything else."""
+    """The graph in `path`, None where there is no such file. Raises GraphError for any other content."""
     if not path.exists():
         return None
     if not path.is_file() or path.stat().st_size > MOST_BYTES:

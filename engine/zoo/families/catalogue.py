@@ -1,4 +1,4 @@
-"""The families of graphs that policies are trained on: name → what its members are."""
+"""The families of graphs on which policies are trained, a row each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ class Family:
 
     label: str
     model: str
-    """the zoo's model that its members are settings of"""
+    """name of the zoo's model; a member is the model with particular settings"""
     groups: int
-    """that a member's ops are grouped to"""
+    """number of groups into which a member's ops are grouped"""
     draw: Callable[[int, int], dict[str, Json]]
-    """(seed, index) → settings of that member, over the model's defaults"""
+    """(seed, index) → settings of that member that override the model's defaults"""
     most: int = MOST_MEMBERS
-    """members that can be had"""
+    """number of members that exist"""
 
 
 FAMILIES: dict[str, Family] = {

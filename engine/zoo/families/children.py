@@ -1,4 +1,4 @@
-"""Work on a family's members shared out among child processes: the parent's side."""
+"""Shares work on a family's members among child processes: the parent's side."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,7 +10,7 @@ from engine.child.parent import SECONDS_BETWEEN_PULSES, Limits, Pulse, ReportPro
 from engine.events import Json
 
 CHILDREN = 2
-"""at once: each holds TensorFlow, and a core"""
+"""children at once: each loads TensorFlow and takes a core"""
 SECONDS_OF_A_MEMBER = 120.0
 CHILD_MEMORY_BYTES = 12 * 1024**3
 
@@ -22,9 +22,9 @@ def in_children(
     report_progress: ReportProgress,
     pulse: Pulse = no_pulse,
 ) -> dict[str, Json]:
-    """Carry out the members' orders, shared out among children; what their texts say, together.
+    """Carry out the members' orders, shared among children, and return their joined texts.
 
-    `report_progress` and `pulse` are called in the caller's thread alone; what one of them raises ends the children.
+    `report_progress` and `pulse` are called only in the caller's thread; an exception from either ends the children.
     """
     shares = [share for share in (orders[first::CHILDREN] for first in range(CHILDREN)) if share]
     if not shares:
@@ -54,7 +54,7 @@ def _in_child(function: str, share: Sequence[dict[str, Json]], task: str, news: 
 def _follow(
     running: Sequence["Future[dict[str, Json]]"], news: "_News", report_done: Callable[[int], None], pulse: Pulse
 ) -> None:
-    """Report each member that is done until all children have ended. Raises the first child's error."""
+    """Report each finished member until all children have ended. Raises the first child's error."""
     done = ended = 0
     while ended < len(running):
         if news.wait(pulse):
@@ -68,7 +68,7 @@ def _follow(
 
 
 class _EndedError(Exception):
-    """Another child has failed, or the caller wants no more."""
+    """Another child has failed, or the caller has stopped."""
 
 
 class _News:
@@ -79,21 +79,21 @@ class _News:
         self._stopped = Event()
 
     def member_done(self, _name: str, _done: int, _total: int) -> None:
-        """In a thread."""
+        """Note a finished member. Runs in a child's thread."""
         self.end_if_stopped()
         self._is_member.put(True)
 
     def end_if_stopped(self) -> None:
-        """In a thread: ends its child where nobody waits any more."""
+        """Raise _EndedError, which ends the child, if the caller has stopped. Runs in a child's thread."""
         if self._stopped.is_set():
             raise _EndedError
 
     def child_ended(self, _future: "Future[dict[str, Json]]") -> None:
-        """In a thread: so that nobody waits for ever."""
+        """Note the end of a child, so that the caller does not wait for ever. Runs in a child's thread."""
         self._is_member.put(False)
 
     def wait(self, pulse: Pulse) -> bool:
-        """For the next news, with a pulse meanwhile; whether it is a member that is done."""
+        """Wait for the next news, calling `pulse` meanwhile; true for a finished member, false for an ended child."""
         while True:
             pulse()
             with suppress(Empty):

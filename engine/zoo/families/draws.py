@@ -1,4 +1,4 @@
-"""What each member of a family is, drawn from (family, seed, index) alone: the settings of one of the zoo's models."""
+"""Draws the settings of each member of a family, from (family, seed, index) alone."""
 
 import zlib
 from itertools import product
@@ -21,7 +21,7 @@ NMT_STEPS = range(8, 21)
 NMT_BATCHES = (16, 32, 48, 64, 96, 128, 192, 256)
 """sentences in one step"""
 NMT_SETTINGS = tuple(product(NMT_STEPS, NMT_BATCHES))
-"""all that the family holds: its members differ in these two alone"""
+"""all members of the family: they differ only in these two settings"""
 PTB_NODES = 12
 PTB_STEPS = 20
 """unrolled words: 390 ops each"""
@@ -33,14 +33,14 @@ CIFAR10_FILTERS = (20, 24, 28, 32, 36, 40, 48, 56, 64)
 
 
 def draw_nmt(seed: int, index: int) -> dict[str, Json]:
-    """Unrolled length and batch size, each pair once: `index` counts along a shuffled list of all of them."""
+    """Unrolled length and batch size: the pair at `index` of a shuffled list of all pairs, each once."""
     order = _rng("nmt", seed).permutation(len(NMT_SETTINGS))
     steps, batch = NMT_SETTINGS[order[index]]
     return {"steps": steps, "batch": batch}
 
 
 def draw_ptb(seed: int, index: int) -> dict[str, Json]:
-    """A recurrent cell out of ENAS's search space: each node takes any earlier one and has any activation."""
+    """A recurrent cell from ENAS's search space: each node takes a random earlier one and has a random activation."""
     rng = _rng("ptb", seed, index)
     first = CellNode(-1, _any(ACTIVATIONS, rng))
     rest = [CellNode(int(rng.integers(node)), _any(ACTIVATIONS, rng)) for node in range(1, PTB_NODES)]
@@ -48,7 +48,7 @@ def draw_ptb(seed: int, index: int) -> dict[str, Json]:
 
 
 def draw_cifar10(seed: int, index: int) -> dict[str, Json]:
-    """A normal and a reduction cell out of ENAS's search space, and the channels."""
+    """A normal and a reduction cell from ENAS's search space, and the number of channels."""
     rng = _rng("cifar10", seed, index)
     normal, reduction = _blocks(rng), _blocks(rng)
     filters = int(rng.choice(CIFAR10_FILTERS))
@@ -56,7 +56,7 @@ def draw_cifar10(seed: int, index: int) -> dict[str, Json]:
 
 
 def _blocks(rng: np.random.Generator) -> str:
-    """Each block takes any two states before it, the same twice too, and does anything to each."""
+    """Random blocks: each takes two earlier states, maybe the same twice, with a random operation on each."""
     blocks = []
     for states in range(INPUTS, INPUTS + CIFAR10_BLOCKS):
         left, right = rng.integers(states, size=2).tolist()
@@ -69,5 +69,5 @@ def _any(names: tuple[str, ...], rng: np.random.Generator) -> str:
 
 
 def _rng(family: str, seed: int, *index: int) -> np.random.Generator:
-    """Random numbers of their own for each member."""
+    """A separate random number generator for each member."""
     return np.random.default_rng([zlib.crc32(family.encode()), seed, *index])

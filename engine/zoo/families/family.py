@@ -1,4 +1,4 @@
-"""Whole families: built into a folder as GraphDefs, or ready to be placed, out of a cache where they are there."""
+"""Builds whole families of graphs: as GraphDefs in a folder, or ready to be placed, with a cache."""
 
 import json
 from collections.abc import Mapping
@@ -31,10 +31,10 @@ class PreparedFamily:
 def build_family(
     family: str, folder: Path, report_progress: ReportProgress, seed: int = 0, count: int = DEFAULT_COUNT
 ) -> int:
-    """Build the members into `folder` (`nmt-00.pb`, ... and `family.json`, which lists them); returns how many.
+    """Build the members into `folder` (`nmt-00.pb`, ... and `family.json`, which lists them); returns their number.
 
-    The same seed gives the same bytes. Raises SettingsError for an unknown family, a seed, a count or a folder that
-    cannot be.
+    The same seed gives the same bytes. Raises SettingsError for an unknown family, a bad seed or count, or a folder
+    that cannot be made.
     """
     row, chosen = family_named(family), members(family, seed, count)
     _make_folder(folder, "out")
@@ -69,11 +69,11 @@ def prepared_family(
     only: Split | None = None,
     pulse: Pulse = no_pulse,
 ) -> PreparedFamily:
-    """The members ready to be placed; what `cache` lacks is built, costed, grouped and put there.
+    """The members ready to be placed; those missing in `cache` are built, costed, grouped and put there.
 
-    A file of the cache that is damaged or holds something else is built again, which `report_progress` says.
-    `pulse` is called several times a second; what it raises ends the children and reaches the caller.
-    Raises SettingsError for an unknown family, a seed, a count or a cache that cannot be.
+    A cache file that is damaged or holds other content is built again, which `report_progress` reports. `pulse` is
+    called several times a second; an exception from it ends the children and reaches the caller. Raises SettingsError
+    for an unknown family, a bad seed or count, or a cache folder that cannot be made.
     """
     row = family_named(family)
     chosen = [each for each in members(family, seed, count) if only in (None, each.split)]
@@ -106,7 +106,7 @@ def member_order(row: Family, member: Member, *, destination: Path) -> dict[str,
 
 
 def _read(cache: Path, wanted: Mapping[str, Json], report_progress: ReportProgress) -> PreparedGraph | None:
-    """What the cache has; None, with a sentence for people, where its file is of no use."""
+    """The graph in the cache; None where there is none, or, with a report of progress, where its file is bad."""
     try:
         return read_cached(cache_path(cache, wanted), wanted)
     except GraphError as error:
@@ -115,11 +115,11 @@ def _read(cache: Path, wanted: Mapping[str, Json], report_progress: ReportProgre
 
 
 def _there(cache: Path, wanted: Mapping[str, Json]) -> PreparedGraph:
-    """What has just been put into the cache."""
+    """The graph that a child has just put into the cache. Raises GraphError if it is gone."""
     path = cache_path(cache, wanted)
     prepared = read_cached(path, wanted)
     if prepared is None:
-        raise GraphError("it has been taken away meanwhile", where=shortened(path.name), field="cache")
+        raise GraphError("it was deleted meanwhile", where=shortened(path.name), field="cache")
     return prepared
 
 

@@ -1,7 +1,7 @@
-"""Builds and prepares a family's members, several in one child. The child's side.
+"""Builds and prepares a family's members, several in one child: the child's side.
 
-TensorFlow is loaded once a child. What is done here is what `formats.prepare` does with a stranger's file, there in
-four children a graph: these graphs are our own.
+A child loads TensorFlow once and prepares many graphs. `formats.prepare` does the same with one untrusted file a child;
+these graphs are our own.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,10 @@ LOADING = "loading TensorFlow, once a child"
 
 
 def build_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """A GraphDef each; `order`: `members`, each with `name`, `model`, `settings` and `destination`. Texts: its ops."""
+    """Build a GraphDef file for each member; returns texts: name → number of ops.
+
+    `order` has `members`, each with `name`, `model`, `settings` and `destination`.
+    """
     ops: dict[str, Json] = {}
     members = cast(list[dict[str, Any]], order["members"])
     for index, member in enumerate(members):
@@ -39,7 +42,7 @@ def build_in_child(order: dict[str, Json], folder: Path, report_progress: Report
 
 
 def prepare_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """A file of the cache each; `order` as above, with `groups` and `identity` beside."""
+    """Make a cache file for each member; `order` as for `build_in_child`, each member with `groups` and `identity`."""
     members = cast(list[dict[str, Any]], order["members"])
     for index, member in enumerate(members):
         path = folder / member["name"]
@@ -51,7 +54,7 @@ def prepare_in_child(order: dict[str, Json], folder: Path, report_progress: Repo
 
 
 def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str], None] = lambda _: None) -> bytes:
-    """The prepared graph; `begin` is called with each stage when it begins."""
+    """The prepared graph of a member, packed; calls `begin` with the name of each stage at its start."""
     begin(LOADING)
     from engine.costs.estimating import estimate  # TensorFlow
 
@@ -72,7 +75,7 @@ def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str
 
 
 def _built(member: Mapping[str, Any], folder: Path) -> tuple[Path, int]:
-    """The GraphDef as a file in `folder`, and its ops."""
+    """Write the member's GraphDef into a file in `folder`; returns its path and its number of ops."""
     graph = definition(member["model"], member["settings"])
     path = folder / f"{member['name']}{SUFFIX}"
     path.write_bytes(graph.SerializeToString(deterministic=True))

@@ -1,4 +1,4 @@
-"""The members of a family: which graphs there are, and which of them a policy is never trained on."""
+"""The members of a family, and their split into graphs to train on and graphs to test with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from engine.zoo.families.catalogue import FAMILIES, Family
 Split: TypeAlias = Literal["train", "test"]
 DEFAULT_COUNT = 32
 HELD_OUT = frozenset({2, 5, 8, 11, 14})
-"""of each `SPLIT_PERIOD` members, those to test with: 10 of 32"""
+"""indices of the test members in each `SPLIT_PERIOD` members: 10 of 32"""
 SPLIT_PERIOD = 16
 
 
@@ -21,21 +21,21 @@ class Member:
     """One graph of a family."""
 
     name: str
-    """`nmt-07`: the family and the index"""
+    """the family and the index, such as `nmt-07`"""
     split: Split
     settings: Mapping[str, Json]
-    """of the zoo's model, over its defaults"""
+    """settings that override the defaults of the zoo's model"""
 
 
 def members(family: str, seed: int = 0, count: int = DEFAULT_COUNT) -> tuple[Member, ...]:
-    """The first `count` members; neither they nor the split depend on how many are asked for. Raises SettingsError."""
+    """The first `count` members; neither a member nor its split depends on `count`. Raises SettingsError."""
     row = family_named(family)
     _check(row, seed, count)
     return tuple(Member(f"{family}-{index:02d}", _split(index), row.draw(seed, index)) for index in range(count))
 
 
 def family_named(family: str) -> Family:
-    """A row of the catalogue. Raises SettingsError for a name that is not there."""
+    """The row of `family` in the catalogue. Raises SettingsError for an unknown name."""
     if family not in FAMILIES:
         raise SettingsError(f"no family {shortened(family)}", where="family", allowed=", ".join(FAMILIES), field="name")
     return FAMILIES[family]
