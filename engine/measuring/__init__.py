@@ -1,5 +1,5 @@
-"""Running graphs to measure them: op times for `costs.measured`, and step times of placements beside simulated ones.
+"""Runs graphs to measure them: op times for `costs.measured`, and step times of placements beside simulated ones.
 
-It executes what was uploaded, which nothing else in the engine does: only when asked to, in a child with limits, and
-only op types that `runnable.py` allows. The modules whose names end in `_in_child` are the child's side.
+Nothing else in the engine executes an uploaded graph. It happens only on request, in a child with limits, and only for
+op types that `runnable.py` allows. The modules whose names end in `_in_child` are the child's side.
 """

@@ -1,4 +1,4 @@
-"""Inputs that are handles of variables, as TF2 functions have them: variables take their place. In the child."""
+"""Puts variables in place of inputs that are handles of variables, as in TF2 functions. Runs in the child."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,9 +17,9 @@ def is_handle(node: Message) -> bool:
 
 
 def with_variables(graph: Message, shapes: Mapping[str, Message]) -> None:
-    """Make each placeholder of a handle in `graph` a variable of the shape that `shapes` (TensorShapeProto) gives it.
+    """Turn each placeholder of a handle in `graph` into a variable of its shape in `shapes` (TensorShapeProto).
 
-    Raises GraphError where it gives none.
+    Raises GraphError for a missing shape.
     """
     handles = [node for node in graph.node if is_handle(node)]
     consumers = _consumers(graph.node) if handles else {}
@@ -48,7 +48,7 @@ def _consumers(nodes: Sequence[Message]) -> dict[str, list[Message]]:
 
 
 def _type_read(name: str, consumers: Mapping[str, Sequence[Message]]) -> int:
-    """The DataType that is read from the handle `name`, through ops that pass it on; float where nobody says."""
+    """The DataType read from the handle `name`, also through ops that pass it on; float where no reader shows it."""
     waiting, seen = [name], {name}
     while waiting:
         for node in consumers.get(waiting.pop(), ()):

@@ -1,7 +1,7 @@
-"""Measures a placement: runs the placed graph on this machine's devices, beside what the simulator says of it.
+"""Measures a placement: runs the placed graph on this machine's devices, and compares with the simulated step time.
 
-The graph is executed, as for a profile. On a machine without the GPUs that the placement names, all its devices become
-virtual CPU devices of TensorFlow, which share the machine's processors; the report says so. Soft placement is off.
+The graph is executed, as for a profile. On a machine without the placement's GPUs, all its devices become virtual CPU
+devices of TensorFlow, which share the machine's processors; a note in the report says so. Soft placement is off.
 """
 
 import dataclasses
@@ -24,13 +24,13 @@ from engine.prepared import PreparedGraph
 
 MEASURING = "measuring the placement"
 WARM_UP_STEPS = 3
-MISMATCHES_TOLD = 200
+MISMATCHES_SHOWN = 200
 VIRTUAL = (
-    "This machine has not all the GPUs of the placement: its devices were virtual CPU devices of TensorFlow, which "
+    "This machine lacks GPUs of the placement: the devices were virtual CPU devices of TensorFlow, which "
     "share the machine's processors and pass tensors on without copying them."
 )
 PARALLEL = "TensorFlow may run two ops of one device at once; the simulator runs one after the other."
-ESTIMATED = "The simulated step time is of estimated costs; those of a profile on this machine are closer."
+ESTIMATED = "The simulated step time uses estimated costs; a profile on this machine gives closer ones."
 
 
 def measure(
@@ -46,18 +46,18 @@ def measure(
     threads: int | None = None,
     run_metadata: Path | None = None,
 ) -> dict[str, Json]:
-    """Run the graph in `path` under `placement`, JSON {op: device} of all its ops, and say how long a step took.
+    """Run the graph in `path` under `placement`, JSON {op: device} of all its ops, and report its step time.
 
-    Simulated beside it on `cluster`, whose devices are CPUs where CPUs stood in for them; None: the placement's own
+    The step is also simulated on `cluster`, with CPUs for devices that ran as virtual CPUs; None: the placement's own
     devices, with links that take no time. Costs are those of `run_metadata`, else estimates. `threads` of each op on a
     CPU; None: the machine's processors shared among the devices. Returns
 
-    - `step_time_us`, the median, `fastest_us`, `slowest_us`, `steps`; `processor_us` of all threads together, the
-      median too, by which a busy machine shows; `simulated_step_time_us` (None for real GPUs without a cluster) and
+    - `step_time_us`, the median, `fastest_us`, `slowest_us`, `steps`; `processor_us`, the median time of all threads
+      together, which shows a busy machine; `simulated_step_time_us` (None for real GPUs without a cluster) and
       `measured_over_simulated`; `sources` of the simulation's costs as in a graph's summary;
-    - `devices` {the placement's: the machine's}, `virtual` (CPUs stood in for other devices), `threads`;
-    - `executed_ops`, `mismatches` (how many ops ran elsewhere than they were put), the first `mismatched_ops`
-      [[op, put, ran], ...], `left_out` [[op, why], ...] and `notes`.
+    - `devices` {the placement's: the machine's}, `virtual` (virtual CPUs ran in place of other devices), `threads`;
+    - `executed_ops`, `mismatches` (number of ops that ran on another device than placed), the first `mismatched_ops`
+      [[op, placed, ran], ...], `left_out` [[op, why], ...] and `notes`.
 
     Raises GraphError, PlacementError, SettingsError, LimitError.
     """
@@ -109,7 +109,7 @@ def _run_placed(
     steps: int,
     threads: int | None,
 ) -> Results:
-    """What `measure_in_child` gives for a `placement` that belongs to the graph, on `devices` in their order."""
+    """The results of `measure_in_child` for a `placement` that fits the graph, on `devices` in their order."""
     assert isinstance(placement, dict)
     require_size(path, limits)
     order = order_of(path, suffix, options, limits)
@@ -126,7 +126,7 @@ def _run_placed(
 
 
 def _mismatches(mismatches: list[Json]) -> dict[str, Json]:
-    return {"mismatches": len(mismatches), "mismatched_ops": mismatches[:MISMATCHES_TOLD]}
+    return {"mismatches": len(mismatches), "mismatched_ops": mismatches[:MISMATCHES_SHOWN]}
 
 
 def _simulated_us(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> float:
@@ -162,7 +162,7 @@ def _own_cluster(placement: Json) -> Cluster:
 
 
 def _device_name(op: str, device: Json) -> str:
-    """`device`, if it names one CPU or GPU."""
+    """`device`, if it names one CPU or GPU. Raises PlacementError."""
     parts = _parts(device) if isinstance(device, str) else None
     if not isinstance(device, str) or parts is None or parts.type not in DEVICE_CLASSES or not parts.index:
         what = f"no device of one machine: {shortened(str(device))}"
@@ -178,6 +178,6 @@ def _parts(name: str) -> DeviceString | None:
 
 
 def _order(name: str) -> tuple[str, int, str]:
-    """GPUs first, as in clusters, each by its number."""
+    """The sort key of a device: GPUs first, as in clusters, then by number."""
     parts = parse_device_string(name, name)
     return ("" if parts.type == "GPU" else parts.type, int(parts.index), name)

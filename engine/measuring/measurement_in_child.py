@@ -1,4 +1,4 @@
-"""Runs a placed graph step by step and says where each op ran: the child's side of `measurement.py`."""
+"""Runs a placed graph step by step and reports each op's device: the child's side of `measurement.py`."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ STAGE = "running the placed graph"
 
 
 def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
-    """`wall_us` and `processor_us` [steps], and as texts where the ops were put and where they ran."""
+    """`wall_us` and `processor_us` [steps], and as texts the devices on which ops were placed and ran."""
     report_progress("loading TensorFlow", 0, 0)
     source = source_of(order)
     file = read_file(source, report_progress)
@@ -69,9 +69,9 @@ def measure_in_child(order: dict[str, Json], _folder: Path, report_progress: Rep
 
 
 def _real_devices(names: Sequence[str]) -> tuple[dict[str, str], bool]:
-    """By the placement's name for it, this machine's device; and whether they are virtual CPUs in place of others.
+    """Device in the placement → device of this machine; and whether these are virtual CPUs in place of others.
 
-    Where the machine has not all GPUs that the placement names, all its devices become virtual CPUs, in their order.
+    If the machine lacks a device that is no CPU, all devices become virtual CPUs, in their order.
     """
     gpus = len(tf.config.list_physical_devices("GPU"))
     parts = [_parts(name) for name in names]

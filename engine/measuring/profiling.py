@@ -1,6 +1,6 @@
 """Profiles a graph: runs it on this machine with random inputs and writes its op times as RunMetadata.
 
-The graph is executed, in a child with limits; `runnable.py` says which op types are, and what else is refused.
+The graph is executed, in a child with limits; `runnable.py` lists the allowed op types.
 """
 
 from pathlib import Path
@@ -18,9 +18,9 @@ METADATA_FILE = "run_metadata.pb"
 MOST_STEPS = 1000
 MOST_THREADS = 1024
 BUSY = 1.3
-"""times longer than its processor time a step on CPUs takes at most on an idle machine"""
+"""on an idle machine a step on CPUs takes at most this many times its processor time"""
 MEASURING_LIMITS = Limits(memory_bytes=16 * 1024**3, seconds=600.0)
-"""to run a graph takes more than to read it: its variables and activations are really there"""
+"""running a graph takes more memory than reading it: its variables and activations exist"""
 
 
 def profile(
@@ -35,10 +35,10 @@ def profile(
 ) -> dict[str, Json]:
     """Run the graph in `path` `steps` times on each device class of this machine; write `destination` (RunMetadata).
 
-    Each op's times there are those of the median step. `threads` of each op on a CPU; None: as many as processors.
-    Returns what was run: `ops`, `measured_ops`, `classes`, `step_time_us` {class: µs, ops one at a time} and
-    `processor_us` {class: µs of all threads together}, both the median of untraced steps, `targets`, `left_out`
-    [[op, why], ...], `steps`, `threads`, `notes`. Raises GraphError for what cannot be run, LimitError.
+    The file has each op's median time over the steps. `threads` of each op on a CPU; None: as many as processors.
+    Returns `ops`, `measured_ops`, `classes`, `step_time_us` {class: µs, ops one at a time} and `processor_us` {class:
+    µs of all threads together}, both the median of untraced steps, `targets`, `left_out` [[op, why], ...], `steps`,
+    `threads`, `notes`. Raises GraphError for a graph that cannot be run, SettingsError, LimitError.
     """
     require_steps(steps, threads)
     require_graphdef(suffix)
@@ -59,7 +59,7 @@ def profile(
 
 
 def busy_notes(wall_us: float, processor_us: float) -> list[str]:
-    """A sentence for people where a step on CPUs waited for processors that others had."""
+    """A sentence for people if a step on CPUs waited for processors that other work used."""
     if wall_us <= BUSY * processor_us:
         return []
     waited = f"a step took {wall_us / processor_us:.1f} times its processor time"
@@ -74,7 +74,7 @@ def require_graphdef(suffix: str) -> None:
 
 
 def require_steps(steps: int, threads: int | None) -> None:
-    """Raise SettingsError for numbers that make no sense."""
+    """Raise SettingsError for numbers out of range."""
     if not 1 <= steps <= MOST_STEPS:
         raise SettingsError(f"{steps}", where="steps", allowed=f"1 to {MOST_STEPS}", field="steps")
     if threads is not None and not 1 <= threads <= MOST_THREADS:

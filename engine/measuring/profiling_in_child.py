@@ -1,7 +1,7 @@
 """Runs a graph with full tracing and leaves its RunMetadata: the child's side of `profiling.py`.
 
-Each device class of the machine gets a pass of its own, with everything on it that has a kernel there: first the CPU,
-then a GPU where there is one. Ops run one at a time, so that none waits for another's processors.
+Each device class of the machine gets a separate pass, with all ops on it that have a kernel there: first the CPU, then
+a GPU if there is one. Ops run one at a time, so that none waits for another's processors.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ WARM_UP_STEPS = 2
 
 
 def profile_in_child(order: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """`METADATA_FILE`, and what was run as texts."""
+    """Write `METADATA_FILE`, and return as texts what was run and its step times."""
     steps, threads = cast(int, order["steps"]), cast(int, order["threads"])
     report_progress("loading TensorFlow", 0, 0)
     source = source_of(order)
@@ -80,7 +80,7 @@ def _pass(
     for node in placed.node:
         node.device = f"/device:{device_class}:0"
     settings = session_settings(threads, parallel_ops=1)
-    settings.allow_soft_placement = True  # what has no kernel on a GPU runs beside it, and is not counted for it
+    settings.allow_soft_placement = True  # an op without a kernel on a GPU runs on the CPU, and does not count here
     with tf.Graph().as_default() as graph:
         import_graph(placed)
         start = initializers(graph.get_operations())
@@ -106,23 +106,23 @@ def _traced(session: Any, targets: Sequence[Any], feeds: dict[Any, Any], progres
 
 
 def median_step(traced: Sequence[Message]) -> Message:
-    """The median of the `traced` steps, in which each op then takes its own median over them.
+    """The median of the `traced` steps, with each op's time replaced by its median over the steps.
 
-    An op that was interrupted in one step would otherwise stand out in all that is made of the profile.
+    Otherwise an op that was interrupted in one step would distort all uses of the profile.
     """
     medians = {key: median(times) for key, times in _times_of_ops(traced).items()}
     chosen = sorted(traced, key=lambda stats: sum(map(_nanoseconds, _records(stats))))[(len(traced) - 1) // 2]
-    own = {key: times[0] for key, times in _times_of_ops([chosen]).items()}
+    time_in_step = {key: times[0] for key, times in _times_of_ops([chosen]).items()}
     for device in chosen.dev_stats:
         for record in device.node_stats:
             key = (device.device, record.node_name)
-            if own[key] > 0:
-                _set_nanoseconds(record, _nanoseconds(record) * medians[key] / own[key])
+            if time_in_step[key] > 0:
+                _set_nanoseconds(record, _nanoseconds(record) * medians[key] / time_in_step[key])
     return chosen
 
 
 def _times_of_ops(traced: Sequence[Message]) -> dict[tuple[str, str], list[float]]:
-    """(device, op) → ns in each step that it was in; an op that is run several times in a step takes their sum."""
+    """(device, op) → ns in each step that ran it; several runs in a step count with their sum."""
     times: dict[tuple[str, str], list[float]] = {}
     for stats in traced:
         of_step: dict[tuple[str, str], float] = {}
@@ -136,7 +136,7 @@ def _times_of_ops(traced: Sequence[Message]) -> dict[tuple[str, str], list[float
 
 
 def _records(stats: Message) -> Iterator[Message]:
-    """All executions of ops."""
+    """The records of all executions of ops."""
     for device in stats.dev_stats:
         yield from device.node_stats
 
@@ -146,7 +146,7 @@ def _nanoseconds(record: Message) -> float:
 
 
 def _set_nanoseconds(record: Message, nanoseconds: float) -> None:
-    """Let the op take so long; what follows it moves along."""
+    """Set the op's duration, and move its later times along."""
     after = record.all_end_rel_nanos - record.op_end_rel_nanos
     record.op_end_rel_nanos = record.op_start_rel_nanos + round(nanoseconds)
     record.all_end_rel_nanos = record.op_end_rel_nanos + after

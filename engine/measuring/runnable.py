@@ -1,11 +1,11 @@
-"""Which ops may be run: those that work on numbers in memory and reach nothing else. Runs in the child.
+"""Lists the ops that may be run: those that work on numbers in memory and reach nothing else. Runs in the child.
 
-It is a list of what is allowed, by what TensorFlow registers of an op type:
+The rules use TensorFlow's registered definition of an op type. Allowed are
 
-- stateless types whose inputs and outputs are no texts (a file's name is one), and whose attributes of text or of
-  functions are all known to be harmless (some hold addresses, paths of files, or names of Python functions);
+- stateless types without inputs and outputs of text (such as a file's name), whose text attributes are all known to be
+  harmless (others may hold addresses, paths of files, or names of Python functions), without functions as attributes;
 - the stateful types below: variables, random numbers, stacks, tensor arrays, calls of functions in the graph's own
-  library, the bodies of which are checked too.
+  library, whose bodies are checked too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,14 +27,14 @@ HARMLESS_TEXTS = frozenset(
         *("rnn_mode", "input_mode", "direction", "row_partition_types", "reduction", "side"),
     }
 )
-"""attributes of text that name a way to compute, or a place inside of the step"""
+"""text attributes that name a way to compute, or a place inside the step"""
 TEXTS = frozenset(
     {
         *("AsString", "StringJoin", "StringFormat", "ScalarSummary", "HistogramSummary", "TensorSummary"),
         *("TensorSummaryV2", "MergeSummary"),
     }
 )
-"""ops that make texts of numbers and texts in memory"""
+"""ops that make texts from numbers and texts in memory"""
 STATEFUL = RUN_FUNCTIONS | {
     *("VarHandleOp", "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"),
     *("VarIsInitializedOp", "VariableShape", "Variable", "VariableV2", "TemporaryVariable", "DisableCopyOnRead"),
@@ -67,14 +67,14 @@ OUTSIDE = (
     (("Rpc", "Send", "Recv", "_Send", "_Recv", "Collective"), "reaches other processes"),
     (("HashTable", "LookupTable", "MutableHashTable", "InitializeTable"), "works on a table"),
 )
-"""(beginnings of op types, what such an op does), for the message alone"""
+"""(prefixes of op types, what such an op does), for the error alone"""
 ALLOWED = "ops that work on numbers in memory"
 
 
 def require_runnable(nodes: Iterable[Message], messages: GraphMessages) -> bool:
-    """Raise GraphError with the first op of `nodes`, and of what they call, that is not run.
+    """Raise GraphError for the first op of `nodes`, or of functions that they call, that may not run.
 
-    Returns whether they call functions of the library at all; all of it has been looked at then.
+    Returns whether they call any function of the library; if so, the whole library was checked.
     """
     functions = {function.signature.name: function for function in messages.rest.library.function}
     calls = False
@@ -96,7 +96,7 @@ def _require(node: Message, functions: Mapping[str, Message], of_function: str) 
 
 
 def reason_not_to_run(op_type: str, is_function: bool = False) -> str:
-    """Why ops of this type are not run, as the end of a sentence; empty where they are."""
+    """Why ops of this type may not run, as the end of a sentence; empty if they may."""
     if is_function:
         return ""
     definition = _definitions().get(op_type)
@@ -110,7 +110,7 @@ def reason_not_to_run(op_type: str, is_function: bool = False) -> str:
 
 
 def _outside(op_type: str) -> str:
-    """What ops of this type are known to reach; empty where nothing is known."""
+    """What ops of this type reach outside the step, as the end of a sentence; empty where nothing is known."""
     if op_type in FILES:
         return "touches files"
     if "Dataset" in op_type:
@@ -122,7 +122,7 @@ def _outside(op_type: str) -> str:
 
 
 def _reason_of_arguments(definition: Message) -> str:
-    """Why a stateless type is not run for what it takes and gives."""
+    """Why a stateless type may not run, by its inputs, outputs and attributes; empty if it may."""
     if any(each.type == types_pb2.DT_STRING for each in (*definition.input_arg, *definition.output_arg)):
         return "works on texts"
     if any(each.type in ("string", "list(string)") and each.name not in HARMLESS_TEXTS for each in definition.attr):

@@ -1,4 +1,4 @@
-"""What one step runs: the ops that it is run for, and all that those need. Runs in the child."""
+"""Selects the ops that one step runs: its targets and all ops that these need. Runs in the child."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ SAVES, INITIALISES, UNUSED = "it saves or restores variables", "it sets variable
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Names of ops; the graph itself is not changed."""
+    """The ops that one step runs, as names; the graph itself stays unchanged."""
 
     targets: tuple[str, ...]
-    """that the step is run for"""
+    """the ops that the step fetches"""
     needed: frozenset[str]
-    """the targets, and all that they need"""
+    """the targets, and all ops that they need"""
     left_out: tuple[tuple[str, str], ...]
-    """(name, why) of ops that nobody consumes and that are not run"""
+    """(name, why) of ops that nobody consumes and the step does not run"""
 
 
 def select(nodes: Sequence[Message], fetches: Sequence[str]) -> Selection:
-    """What to run: `fetches`, or where there are none, what nobody consumes.
+    """Select the ops to run for `fetches`, or without any, for the ops that nobody consumes.
 
-    Of those, what only saves, restores or initialises variables is left out, unless nothing else is there. Raises
-    GraphError for a fetch that is not in the graph.
+    Of the latter, unused inputs and ops that only save, restore or initialise variables are left out, unless there are
+    no others. Raises GraphError for a fetch that is not in the graph.
     """
     node_of_name = {node.name: node for node in nodes}
     for name in fetches:
@@ -49,7 +49,7 @@ def select(nodes: Sequence[Message], fetches: Sequence[str]) -> Selection:
 
 
 def producer_of(text: str) -> str:
-    """The op that the input `text` (`x`, `x:1`, `^x`) is of."""
+    """The op that the input `text` (`x`, `x:1`, `^x`) names."""
     return text.lstrip("^").partition(":")[0]
 
 
@@ -71,7 +71,7 @@ def _needed(targets: Iterable[str], node_of_name: Mapping[str, Message]) -> set[
 
 
 def _reasons_to_leave_out(nodes: Sequence[Message]) -> dict[str, str]:
-    """By name, why an op is not part of a step."""
+    """Name of an op → why it is not part of a step."""
     saves = _reached(nodes, (node.name for node in nodes if node.op in SAVING))
     varies = _reached(nodes, (node.name for node in nodes if node.op in VARYING))
     reasons: dict[str, str] = {}
@@ -90,12 +90,12 @@ def _reasons_to_leave_out(nodes: Sequence[Message]) -> dict[str, str]:
 
 
 def _groups(nodes: Sequence[Message]) -> list[Message]:
-    """NoOps that wait for others: TensorFlow writes groups of groups behind their parts."""
+    """The NoOps that wait for others; TensorFlow writes groups of groups after their parts."""
     return [node for node in nodes if node.op == "NoOp" and node.input]
 
 
 def _reached(nodes: Sequence[Message], starts: Iterable[str]) -> set[str]:
-    """All that depends on `starts`, themselves included; what an assignment assigns to is no dependency."""
+    """`starts` and all ops that depend on them; an assignment does not depend on its variable."""
     consumers: dict[str, list[str]] = {}
     for node in nodes:
         for position, text in enumerate(node.input):

@@ -1,7 +1,7 @@
-"""An uploaded graph made ready to run in a session: checked, imported, its inputs and variables filled. In the child.
+"""Makes an uploaded graph ready to run in a session: checks, imports and fills inputs and variables. In the child.
 
-Values are random, the same in every run: labels and indices are 0 or 1, weights are small, what has no width (biases,
-scales, variances) is positive, counters start at 0. Times of kernels hardly depend on them.
+Values are random, the same in every run: labels and indices are 0 or 1, weights are small, vectors (biases, scales,
+variances) are positive, counters start at 0. Times of kernels hardly depend on them.
 """
 
 import math
@@ -31,22 +31,22 @@ v1 = tf.compat.v1
 COLOCATION = "_class"
 MOST_ELEMENTS = 2**40
 _NODE = re.compile(r"\{\{node ([^}]*)\}\}")
-"""how TensorFlow names an op in its messages"""
+"""how TensorFlow's errors name an op"""
 
 
 @dataclass(frozen=True, slots=True)
 class RunnableGraph:
-    """What a session runs."""
+    """A graph that a session can run."""
 
     graph: Message
-    """GraphDef of what is needed, without devices"""
+    """GraphDef of the needed ops, without devices"""
     selection: Selection
     feeds: Mapping[str, Any]
     """name of a placeholder → its value"""
 
 
 def runnable_graph(messages: GraphMessages, options: ReadingOptions, fetches: Sequence[str]) -> RunnableGraph:
-    """The part of the graph that a step runs, with values for its inputs. Raises GraphError, SettingsError."""
+    """The ops of the graph that a step runs, with values for its inputs. Raises GraphError, SettingsError."""
     selection = select(messages.nodes, fetches)
     needed = [node for node in messages.nodes if node.name in selection.needed]
     calls = require_runnable(needed, messages)
@@ -55,7 +55,7 @@ def runnable_graph(messages: GraphMessages, options: ReadingOptions, fetches: Se
     graph.CopyFrom(messages.rest)
     graph.node.extend(needed)
     if not calls:
-        graph.ClearField("library")  # which nobody has looked at
+        graph.ClearField("library")  # which was not checked
     for node in graph.node:
         _keep_colocation(node, selection.needed)
     for function in graph.library.function:
@@ -68,7 +68,7 @@ def runnable_graph(messages: GraphMessages, options: ReadingOptions, fetches: Se
 
 
 def _keep_colocation(node: Message, names: frozenset[str]) -> None:
-    """Take the node's device and private attributes away, but for what it shall stay with, as far as that is there."""
+    """Remove the node's device and private attributes, except co-location with ops in `names`."""
     labels = [
         label for label in node.attr[COLOCATION].list.s if label[len(b"loc:@") :].decode("utf-8", "replace") in names
     ]
@@ -79,13 +79,13 @@ def _keep_colocation(node: Message, names: frozenset[str]) -> None:
 
 
 def _clear_private(message: Message) -> None:
-    """Take the attributes away that begin with `_`, of a node or a function: they switch on compilers and the like."""
+    """Remove attributes that begin with `_` from a node or function: they switch on compilers and the like."""
     for key in [key for key in message.attr if key.startswith("_")]:
         del message.attr[key]
 
 
 def _shapes_of_inputs(messages: GraphMessages, needed: frozenset[str], options: ReadingOptions) -> dict[str, Message]:
-    """TensorShapeProto by name of each input that is needed and gets a value; None for a handle of unknown content."""
+    """Name → TensorShapeProto of each needed input that gets a value; a handle of unknown content is left out."""
     given = given_shapes(messages, options)
     shapes: dict[str, Message] = {}
     for index, node in enumerate(messages.nodes):
@@ -99,7 +99,7 @@ def _shapes_of_inputs(messages: GraphMessages, needed: frozenset[str], options: 
 
 
 def _feeds(graph: Message, shapes: Mapping[str, Message]) -> dict[str, Any]:
-    """Random values of the inputs."""
+    """Name → random value of each input. Raises GraphError."""
     rng = np.random.default_rng(0)
     feeds: dict[str, Any] = {}
     for node in graph.node:
@@ -119,7 +119,7 @@ def _feeds(graph: Message, shapes: Mapping[str, Message]) -> dict[str, Any]:
 
 
 def _require_numbers(node: Message) -> None:
-    """Raise GraphError for a placeholder of what cannot be made up."""
+    """Raise GraphError for a placeholder of a type without random values."""
     number = node.attr["dtype"].type
     known = number in types_pb2.DataType.values() and number != types_pb2.DT_INVALID
     if not known or number in HANDLES or number == types_pb2.DT_STRING:
@@ -129,7 +129,7 @@ def _require_numbers(node: Message) -> None:
 
 
 def _value(node: Message, lengths: list[int], rng: np.random.Generator) -> Any:
-    """A random value of a placeholder."""
+    """A random value for a placeholder. Raises GraphError for too large a one."""
     if math.prod(lengths) > MOST_ELEMENTS:
         what = f"this input has {math.prod(lengths)} elements"
         raise GraphError(what, where=shortened(node.name), allowed=f"at most {MOST_ELEMENTS}")
@@ -140,7 +140,7 @@ def _value(node: Message, lengths: list[int], rng: np.random.Generator) -> Any:
 
 
 def initializers(operations: Sequence[Any]) -> list[Any]:
-    """Ops that set all variables among a graph's `operations`; they are added to the default graph."""
+    """Add to the default graph ops that set all variables among `operations`. Raises GraphError."""
     return [_initializer(seed, op) for seed, op in enumerate(operations) if op.type in VARIABLES]
 
 
@@ -163,9 +163,9 @@ def _initializer(seed: int, op: Any) -> Any:
 
 
 def session_settings(threads: int, parallel_ops: int, cpu_devices: int = 1) -> Message:
-    """ConfigProto: nothing is rewritten, so that what is measured has the graph's names.
+    """A ConfigProto without graph rewriting, so that measured ops have the graph's names.
 
-    `threads` of each op (0: as many as there are processors), `parallel_ops` at once.
+    `threads` of each op (0: as many as there are processors), `parallel_ops` ops at once, `cpu_devices` virtual CPUs.
     """
     settings = config_pb2.ConfigProto(
         device_count={"CPU": cpu_devices},
@@ -195,7 +195,7 @@ class Steps:
 
 
 def import_graph(graph: Message) -> None:
-    """Into the default graph. Raises GraphError for what TensorFlow refuses."""
+    """Import `graph` into the default graph. Raises GraphError if TensorFlow refuses it."""
     try:
         v1.import_graph_def(graph, name="")
     except (tf.errors.OpError, ValueError, TypeError) as refusal:
@@ -203,7 +203,7 @@ def import_graph(graph: Message) -> None:
 
 
 def run(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], **tracing: Any) -> None:
-    """Run `fetches`, for their own sake. Raises GraphError with TensorFlow's own words."""
+    """Run `fetches` and drop their values. Raises GraphError with TensorFlow's own words."""
     try:
         session.run(list(fetches), feeds, **tracing)
     except (tf.errors.OpError, ValueError, TypeError) as refusal:
@@ -212,15 +212,15 @@ def run(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], **tracin
 
 @dataclass(frozen=True, slots=True)
 class StepTimes:
-    """µs of some steps, [steps] each."""
+    """The times of some steps in µs, [steps] each."""
 
     wall_us: tuple[float, ...]
     processor_us: tuple[float, ...]
-    """of all threads together: what a step takes when nothing else keeps the processors busy, if it has one thread"""
+    """time of all threads together; with one thread, the step time on an otherwise idle machine"""
 
 
 def timed(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], steps: int, progress: Steps) -> StepTimes:
-    """Run so many steps."""
+    """Run `steps` steps and take their times. Raises GraphError."""
     wall_us, processor_us = [], []
     for _ in range(steps):
         progress.next()
@@ -232,7 +232,7 @@ def timed(session: Any, fetches: Sequence[Any], feeds: Mapping[Any, Any], steps:
 
 
 def _refused(refusal: Exception) -> GraphError:
-    """TensorFlow's first sentence, and its op where it names one."""
+    """The error with TensorFlow's first sentence, and the op that it names, if any."""
     lines = str(getattr(refusal, "message", "") or refusal).strip().splitlines() or [type(refusal).__name__]
     named = _NODE.search(lines[0])
     sentence = _NODE.sub(r"\1", lines[0].partition(" for '{{node ")[0])
