@@ -20,7 +20,7 @@ _C_LIBRARY = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else N
 
 
 def _process_control(option: int, value: int) -> None:
-    """prctl(2) on Linux; elsewhere there is none, and the process groups must suffice."""
+    """prctl(2) on Linux; on other systems the process groups must suffice."""
     if _C_LIBRARY is not None and _C_LIBRARY.prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl failed")
 

@@ -106,12 +106,12 @@ async def messages(source: Source, seq: int) -> AsyncIterator[str]:
                 yield f"event: status\ndata: {to_text(sent)}\n\n"
             if look.ended and not more:
                 return
-            if not more and not await _rang(news):
+            if not more and not await _notified(news):
                 yield ": still here\n\n"
             await asyncio.sleep(source.rest_seconds)
 
 
-async def _rang(news: asyncio.Event) -> bool:
+async def _notified(news: asyncio.Event) -> bool:
     """Whether a notice came, rather than `LOOK_EVERY_SECONDS` passing."""
     try:
         async with asyncio.timeout(LOOK_EVERY_SECONDS):

@@ -25,8 +25,8 @@ def offered_policies() -> OfferedPolicies:
     """The policies that can be used now."""
     default_fault = default_policy.bring_up_to_date()
     usable = Policy.objects.defer(*Policy.LARGE).exclude(digest="").filter(file_version=api.POLICY_VERSION)
-    release_s = usable.filter(source=Policy.DEFAULT)
-    return OfferedPolicies([*release_s, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]], default_fault)
+    default_policies = usable.filter(source=Policy.DEFAULT)
+    return OfferedPolicies([*default_policies, *usable.exclude(source=Policy.DEFAULT)[:MOST_OFFERED]], default_fault)
 
 
 def words_on_a_cut(policies: Sequence[Policy]) -> str:

@@ -19,7 +19,7 @@ LEAST_SECONDS_BETWEEN_EVENTS = 0.5
 """between events of one stage: a training may report faster than anybody can see"""
 MOST_SECONDS_BETWEEN_EVENTS = 10.0
 EVENTS_OF_A_STAGE = 3600
-"""at most, approximately: a day of half seconds would be 170,000 events for the page to load"""
+"""at most, approximately, so that the page of a long training need not load 170,000 events"""
 BEGUN_AGAIN = (
     "The training was interrupted and has started again, because its graphs or the version of the engine have changed."
 )

@@ -195,8 +195,8 @@ class RunForm(ProblemForm):
         self._attributes("method", {method.name: _method_attributes(method) for method in methods})
         presets = dict.fromkeys(preset for method in methods for preset in method.presets)
         self.fields["preset"].widget = forms.Select(choices=[("", "default"), *((name, name) for name in presets)])
-        release_s = next((policy for policy in self.policies if policy.source == Policy.DEFAULT), None)
-        self.fields["policy"].initial = str(release_s.id) if release_s else ""
+        default_policy = next((policy for policy in self.policies if policy.source == Policy.DEFAULT), None)
+        self.fields["policy"].initial = str(default_policy.id) if default_policy else ""
         if self.is_bound and self.data.get("zero_shot"):
             self.fields["evaluations"].required = False
 

@@ -10,7 +10,7 @@ FORM_AROUND_FILE_BYTES = 64 * 1024
 
 
 async def upload_limit_bytes(path: str) -> int | None:
-    """The limit for a body sent to `path`, or None for the usual one."""
+    """The limit for a body sent to `path`, or None for the default one."""
     # These need Django's apps, which the ASGI module loads after importing this one.
     from webapp.graphs.models import Graph
     from webapp.projects.models import Project
