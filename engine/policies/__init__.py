@@ -1,1 +1,1 @@
-"""Trained policies as things of their own: learned on many problems, kept as one file, used on graphs never seen."""
+"""Trained policies: trained on many problems, stored as one file, and used on graphs that they have not seen."""

@@ -1,4 +1,4 @@
-"""A policy's card: what it was trained on and how well it did on graphs it had not seen. Told to people."""
+"""A policy's card: its training graphs and clusters, and its results on held-out graphs. Pages show it."""
 
 import dataclasses
 import math
@@ -11,97 +11,97 @@ from engine.events import Json
 from engine.files.json_text import shown
 
 MOST_TEXT = 200
-"""characters of a name"""
+"""most characters of a name"""
 MOST_ITEMS = 4096
-"""names in a list, or held-out rows"""
+"""most names in a list, or held-out rows"""
 MOST_CLUSTERS = 64
-"""each is read when a policy is chosen for a graph and a cluster"""
+"""most clusters; each is parsed when a policy is chosen for a graph and a cluster"""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What the policy did on one graph and cluster that it was not trained on, beside a search."""
+    """The policy's results on one graph and cluster that it was not trained on, and a search's for comparison."""
 
     graph: str
     cluster: str
     greedy_us: float | None
-    """step time of the greedy pass; None where that does not fit the devices' memory"""
+    """step time of the greedy pass; None if it does not fit the devices' memory"""
     best_of_us: float | None
-    """the best that fits of the greedy pass and of the sampled ones; None where none does"""
+    """step time of the best of the greedy and the sampled passes that fits; None if none does"""
     samples: int
-    """how many passes were sampled"""
+    """number of sampled passes"""
     search_us: float
-    """step time that the search found"""
+    """best step time that the search found"""
     search_seconds: float
-    """what the search was given; 0 where it was given evaluations instead"""
+    """the search's budget; 0 if its budget was in evaluations"""
     search_evaluations: int
     """the search's step time; 0 where the file has none"""
 
     @property
     def gap(self) -> float | None:
-        """Relative gap of the greedy pass to the search; below 0 where it is ahead."""
+        """Relative gap of the greedy pass to the search; below 0 if the pass is faster."""
         return None if self.greedy_us is None else self.greedy_us / self.search_us - 1
 
     @property
     def best_of_gap(self) -> float | None:
-        """The same for the best of all passes."""
+        """Relative gap of the best of all passes to the search."""
         return None if self.best_of_us is None else self.best_of_us / self.search_us - 1
 
     def to_json(self) -> dict[str, Json]:
-        """All fields by their names, and the two gaps."""
+        """The fields and the two gaps as JSON."""
         fields: dict[str, Json] = dataclasses.asdict(self)
         return fields | {"gap": self.gap, "best_of_gap": self.best_of_gap}
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyCard:
-    """What the page shows of a policy. `to_json` has the gaps too."""
+    """The facts that a page shows about a policy. `to_json` adds the gaps."""
 
     name: str
     engine_version: str
-    """that trained it"""
+    """version of the engine that trained it"""
     seed: int
     families: tuple[str, ...]
     """names of the families among its training graphs"""
     graphs: tuple[str, ...]
     """names of its training graphs"""
     clusters: tuple[str, ...]
-    """shorthands or names of the clusters that it was trained on"""
+    """shorthands or names of its training clusters"""
     imitation_steps: int
     episodes: int
     evaluations: int
     """simulated placements, those of the teacher included"""
     seconds: float
-    """of training"""
+    """duration of the training"""
     held_out: tuple[HeldOut, ...] = ()
 
     @property
     def has_learned(self) -> bool:
-        """Whether its weights are more than drawn."""
+        """Whether its weights have been trained at all."""
         return self.imitation_steps > 0 or self.episodes > 0
 
     @property
     def mean_gap(self) -> float | None:
-        """Relative gap of the greedy pass to the search, on average of those that fit; None where none does."""
+        """Mean relative gap of the greedy passes that fit to the search; None if none fits."""
         return _mean([row.gap for row in self.held_out])
 
     @property
     def worst_gap(self) -> float | None:
-        """The same on the worst held-out graph."""
+        """The largest relative gap of a greedy pass to the search; None if none fits."""
         return max((row.gap for row in self.held_out if row.gap is not None), default=None)
 
     @property
     def mean_best_of_gap(self) -> float | None:
-        """The same for the best of all passes, on average."""
+        """Mean relative gap of the best of all passes to the search; None if none fits."""
         return _mean([row.best_of_gap for row in self.held_out])
 
     @property
     def misfits(self) -> int:
-        """On how many held-out graphs and clusters the greedy pass does not fit; no gap is of them."""
+        """The number of held-out graphs and clusters where the greedy pass does not fit; the gaps leave these out."""
         return sum(row.greedy_us is None for row in self.held_out)
 
     def to_json(self) -> dict[str, Json]:
-        """All fields by their names, and what follows from them: `mean_gap` and its like, `misfits`."""
+        """The fields as JSON, and the values computed from them: the mean and worst gaps and `misfits`."""
         values: dict[str, Json] = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         lists: dict[str, Json] = {name: list(getattr(self, name)) for name in ("families", "graphs", "clusters")}
         follows: dict[str, Json] = {name: getattr(self, name) for name in FOLLOWS}
@@ -109,7 +109,7 @@ class PolicyCard:
 
     @staticmethod
     def from_json(value: Json, where: str) -> "PolicyCard":
-        """The inverse; what follows is computed anew. Raises SettingsError, naming `where`, for what is no card."""
+        """The inverse of `to_json`; ignores computed values. Raises SettingsError, naming `where`, if it is no card."""
         read = _Reader(where, _object(value, "the card", where))
         return PolicyCard(
             name=read.text("name"),
@@ -160,7 +160,7 @@ def _object(value: Json, what: str, where: str) -> Mapping[str, Json]:
 
 
 class _Reader:
-    """Takes checked values out of an object that came from a file."""
+    """Reads and checks the values of an object from a file."""
 
     def __init__(self, where: str, values: Mapping[str, Json]) -> None:
         self._where, self._values = where, values
@@ -212,5 +212,5 @@ class _Reader:
 
 
 def is_text(value: Json) -> bool:
-    """Whether it may stand on a card: one printable line that is not too long."""
+    """Whether `value` may stand on a card: one printable line of at most `MOST_TEXT` characters."""
     return isinstance(value, str) and len(value) <= MOST_TEXT and value.isprintable()

@@ -1,4 +1,4 @@
-"""Training of one policy on many problems: a teacher, imitation, then reinforcement, on each of them in turn."""
+"""Trains one policy on many problems in turn: a teacher first, then imitation, then reinforcement."""
 
 import dataclasses
 import time
@@ -26,10 +26,10 @@ def train_policy(
     checkpoint: bytes | None = None,
     keep: Callable[[bytes], None] | None = None,
 ) -> TrainedPolicy:
-    """A policy that has learned on `problems`; its card says what it did on `held_out`.
+    """Train a policy on `problems`; its card has its results on `held_out`.
 
-    Where `should_stop` ends it, the policy is what was learned until then, and nothing is held out. `keep` gets states
-    to go on from with `checkpoint`; where the settings count steps, the answer is as if it had never stopped.
+    If `should_stop` ends the training, the policy has learned until then and has no held-out results. `keep` gets
+    states to continue from with `checkpoint`; if the settings count steps, the result is the same as without a stop.
     """
     from engine.policies.learner import Learner  # torch takes seconds to load
 
@@ -45,7 +45,7 @@ def train_policy(
         if now - reported >= SECONDS_BETWEEN_SIGNS and learner.stage != "done":
             reported = now
             report_training(TrainingProgress(learner.stage, learner.done, learner.seconds, learner.mean_gap))
-        interrupted = should_stop()  # perhaps in the middle of a teacher's search: nothing to go on from
+        interrupted = should_stop()  # perhaps in the middle of a teacher's search, whose state is not worth saving
         if keep is not None and not interrupted and now - kept >= settings.checkpoint_seconds:
             kept = now
             keep(learner.state(_learned(problems, seed, learner).texts()))
@@ -69,9 +69,9 @@ def _counts_steps(settings: PolicyTrainingSettings) -> bool:
 
 
 def _rehearse(problems: Sequence[TrainingProblem], settings: PolicyTrainingSettings, should_stop: ShouldStop) -> None:
-    """Every stage once, of a learner that is thrown away, before seconds count.
+    """Run every stage once with a learner that is thrown away, before the training's seconds count.
 
-    What is compiled on first use would take all of a short training's, a minute in a new checkout.
+    Compiling on first use takes a minute in a new checkout, which could be all of a short training.
     """
     from engine.policies.learner import Learner
 
@@ -88,7 +88,7 @@ def _learned(problems: Sequence[TrainingProblem], seed: int, learner: "Learner")
 def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") -> PolicyCard:
     from engine import VERSION
 
-    def each(names: Sequence[str]) -> tuple[str, ...]:
+    def distinct(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for name in names if name))
 
     return PolicyCard(
@@ -96,8 +96,8 @@ def _card(problems: Sequence[TrainingProblem], seed: int, learner: "Learner") ->
         engine_version=VERSION,
         seed=seed,
         families=(),
-        graphs=each([problem.name for problem in problems]),
-        clusters=each([problem.cluster_name for problem in problems]),
+        graphs=distinct([problem.name for problem in problems]),
+        clusters=distinct([problem.cluster_name for problem in problems]),
         imitation_steps=learner.imitation_steps,
         episodes=learner.episodes,
         evaluations=learner.evaluations,

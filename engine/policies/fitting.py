@@ -1,8 +1,8 @@
-"""How near a policy's training is to a graph and a cluster: it fits any, but was trained on some.
+"""Compares a policy's training with a graph and a cluster: the policy fits any, but was trained on some.
 
-The shared head scores device by device and group by group, so a policy that could be read can place any graph on any
-cluster. The sentence says how far that is from its training, no more precisely than its card knows: the names of its
-training graphs, and of its clusters the kinds and numbers of devices and whether links and memory are the usual ones.
+The shared head scores device by device and group by group, so a policy can place any graph on any cluster. The sentence
+states how far these are from its training, as far as its card shows: the names of its training graphs, and its
+clusters' kinds and numbers of devices and whether their links and memory are the usual ones.
 """
 
 from collections import Counter
@@ -17,11 +17,11 @@ from engine.formats.registry import without_suffix
 from engine.policies.card import PolicyCard
 
 MOST_NAMED = 6
-"""graphs and clusters that are named, each"""
+"""most graphs, and most clusters, that the sentence names"""
 
 
 class GraphFit(Enum):
-    """What the card knows of a graph: its name."""
+    """How a graph's name relates to the names on the card."""
 
     NAMED = "One of its training graphs has this graph's name; whether it is the same graph, the card does not say."
     HELD_OUT = "A graph of this name was held out of its training."
@@ -29,7 +29,7 @@ class GraphFit(Enum):
 
 
 class ClusterFit(Enum):
-    """How near the nearest training cluster is, the nearest first; in which order devices stand does not count."""
+    """How similar the nearest training cluster is, the most similar first; the order of devices does not count."""
 
     SAME = "It was trained on this cluster."
     UNKNOWN_LINKS = (
@@ -43,20 +43,20 @@ class ClusterFit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PolicyFit:
-    """How near a policy's training is to a graph on a cluster."""
+    """How a policy's training relates to a graph on a cluster."""
 
     graph: GraphFit
     cluster: ClusterFit
     unseen_kinds: tuple[str, ...]
-    """kinds of the cluster's devices that no training cluster had, by name"""
+    """kinds of the cluster's devices that no training cluster had, sorted"""
     all_read: bool
     """whether all training clusters on the card could be read; one with another name than ours could be this one"""
     trained_on: str
-    """families or graphs, and clusters, for people"""
+    """names of families or graphs, and of clusters, as a text"""
 
     @property
     def sentences(self) -> str:
-        """For people."""
+        """The comparison as sentences."""
         cluster = self.cluster.value.format(kinds=", ".join(self.unseen_kinds))
         if self.cluster is not ClusterFit.SAME and not self.all_read:
             cluster = f"As far as its card can be read, {cluster[0].lower()}{cluster[1:]}"
@@ -65,16 +65,16 @@ class PolicyFit:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a cluster's name says."""
+    """The facts in a cluster's name."""
 
     kinds: Counter[str]
-    """kind → how many devices"""
+    """kind → number of devices"""
     usual: bool
     """whether links and memory are those of the shorthand"""
 
 
 def policy_fit(card: PolicyCard, graph_name: str, cluster: Cluster) -> PolicyFit:
-    """How near the training of `card` is to a graph of this name on `cluster`."""
+    """Compare the training of `card` with a graph of this name on `cluster`."""
     read = [_known(name) for name in card.clusters]
     trained = [known for known in read if known is not None]
     kinds = Counter(device.kind for device in cluster.devices)
@@ -89,7 +89,7 @@ def policy_fit(card: PolicyCard, graph_name: str, cluster: Cluster) -> PolicyFit
 
 
 def _graph_fit(card: PolicyCard, name: str) -> GraphFit:
-    """A graph may be called as its file is, or as that without its suffix."""
+    """Look up the graph's name on the card; a file's suffix does not count."""
     name = without_suffix(name)
     if name in set(map(without_suffix, card.graphs)):
         return GraphFit.NAMED
@@ -97,7 +97,7 @@ def _graph_fit(card: PolicyCard, name: str) -> GraphFit:
 
 
 def _cluster_fit(trained: list[_Known], kinds: Counter[str], cluster: Cluster) -> ClusterFit:
-    """Of a cluster of known kinds."""
+    """Compare `cluster`, whose kinds are all known, with the clusters in `trained`."""
     links = {known.usual for known in trained if known.kinds == kinds}
     usual = not name_of_cluster(cluster).endswith(OTHERWISE)
     if not links:
@@ -108,7 +108,7 @@ def _cluster_fit(trained: list[_Known], kinds: Counter[str], cluster: Cluster) -
 
 
 def _known(name: str) -> _Known | None:
-    """None for a name that is no shorthand: a cluster's name was too long, or the card is somebody else's."""
+    """The facts in `name`; None if it is no shorthand, because it was too long or the card is not ours."""
     shorthand = name.removesuffix(OTHERWISE)
     try:
         cluster = parse_cluster(shorthand)

@@ -1,4 +1,4 @@
-"""How well a policy does on graphs that it was not trained on: its passes beside a search with a budget."""
+"""Measures a policy on graphs that it was not trained on, by comparing its passes with a search."""
 
 from collections.abc import Sequence
 
@@ -23,9 +23,9 @@ def measure_held_out(
     seconds: float,
     should_stop: ShouldStop,
 ) -> tuple[HeldOut, ...]:
-    """A row for each problem of which the search has found a feasible placement.
+    """A row for each problem where the search found a feasible placement.
 
-    Where `should_stop` ends a search before its budget, there is no row: a gap to it would flatter.
+    A search that `should_stop` ended before its budget gives no row: the gap to it would flatter the policy.
     """
     rows: list[HeldOut] = []
     for index, problem in enumerate(held_out):
@@ -71,7 +71,7 @@ def _searched(
     rng: np.random.Generator,
     should_stop: ShouldStop,
 ) -> tuple[float | None, int]:
-    """(step time of the best feasible placement that the search finds, its evaluations)."""
+    """(step time in µs of the search's best placement, None if infeasible; number of evaluations)."""
     by_count = settings.search_evaluations
     budget = Budget(by_count or MOST_EVALUATIONS, None if by_count else settings.search_seconds)
     placement, used = taught_placement(problem, budget, rng, should_stop)

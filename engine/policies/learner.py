@@ -2,10 +2,10 @@
 
     teacher ──(every problem is taught)──▶ imitation ──(its steps or its share)──▶ reinforcement ──▶ done
 
-Each stage ends by its count where the settings give one, else by the clock. Problems take turns, in rounds of a random
+Each stage ends by its count if the settings give one, else by the clock. Problems take turns, in rounds of a random
 order. In reinforcement all advantages are relative to the batch, which is of one graph and cluster; some batches have
-varied costs, drawn anew each time. Where a batch is far behind the best placement that is known, the teacher's or a
-sampled one, that is imitated again, as Post's elite.
+varied costs, drawn anew each time. If a batch is far behind the best placement known, the teacher's or a sampled one,
+that placement is imitated again, as Post's elite.
 
 Source: DOPPLER (2026) imitates a scheduler before it learns by reinforcement; here a search is imitated.
 """
@@ -40,7 +40,7 @@ USUAL_ORDER, OTHER_ORDER = "topological", "random_topological"
 
 
 class Learner:
-    """One training: made, perhaps given an earlier state by `restore`, then step after step until `done` is 1."""
+    """One training, from the start or from a saved state (`restore`): call `step` until `done` is 1."""
 
     def __init__(
         self, problems: Sequence[TrainingProblem], settings: PolicyTrainingSettings, seed: int, should_stop: ShouldStop
@@ -55,17 +55,17 @@ class Learner:
             for training in problems
         ]
         self._turns: list[int] = []
-        """which problems are left of this round, the next one last"""
+        """the problems left in this round, the next one last"""
         self.taught = self.imitation_steps = self.batches = self.evaluations = 0
         self._clock = problems[0].problem.ledger.clock
         self._earlier_seconds, self._began = 0.0, self._clock()
         self._stage_began = 0.0
-        """seconds of the training when its present stage began"""
+        """seconds into the training when the present stage began"""
         self.stage = "teacher"
 
     @property
     def seconds(self) -> float:
-        """Since the training began, earlier calls included."""
+        """The seconds since the training began, earlier calls included."""
         return self._earlier_seconds + self._clock() - self._began
 
     @property
@@ -74,7 +74,7 @@ class Learner:
 
     @property
     def done(self) -> float:
-        """Share of the training, from 0 to 1; each stage has the share of it that the settings say."""
+        """The share of the training that is done, from 0 to 1; the settings give each stage its share."""
         settings = self._settings
         share = {"teacher": settings.teacher_share, "imitation": settings.imitation_share}
         before = {"teacher": 0.0, "imitation": share["teacher"], "reinforcement": sum(share.values())}
@@ -85,16 +85,16 @@ class Learner:
 
     @property
     def mean_gap(self) -> float | None:
-        """Relative gap of the latest batches to the best known, on average, each with its problem's own costs.
+        """Mean relative gap of each problem's latest batch with its own costs to the best placement known.
 
-        None until half of the problems have had one: with varied costs the best is not known.
+        None until half of the problems have had such a batch: with varied costs the best is not known.
         """
         gaps = [bound.gap for bound in self._bound if bound.gap is not None]
         return fmean(gaps) if 2 * len(gaps) >= len(self._bound) else None
 
     @property
     def _stage_done(self) -> float:
-        """Share of the present stage, from 0 to 1."""
+        """The share of the present stage that is done, from 0 to 1."""
         settings = self._settings
         counts = {
             "teacher": (self.taught, len(self._bound)),
@@ -143,7 +143,7 @@ class Learner:
         settings, usual, progress = self._settings, self._next(), self._stage_done
         bound = usual
         if self._rng.random() < settings.varied_share:
-            with suppress(CostError):  # costs as large as can be simulated are not varied
+            with suppress(CostError):  # costs near the largest that can be simulated are not varied
                 bound = usual.varied(settings.varied_spread, self._rng)
                 self.evaluations += 1
         order = USUAL_ORDER if self._rng.random() < settings.usual_order_share else OTHER_ORDER
@@ -158,13 +158,13 @@ class Learner:
         return self._bound[self._turns.pop()]
 
     def weights(self) -> dict[str, NDArray[np.generic]]:
-        """A copy."""
+        """A copy of the network's weights."""
         return weights_of(self._network)
 
     def state(self, beside: Mapping[str, Json] | None = None) -> bytes:
-        """Everything that the next step depends on, but for the problems and the settings.
+        """Everything that the next step depends on, except the problems and the settings, as bytes.
 
-        `beside`: what else it is to say, under other names (`kept_state` reads it).
+        `beside` adds other values under their own names, which `checkpoint.learned_in` reads.
         """
         arrays = {f"{WEIGHTS}{name}": array for name, array in self.weights().items()}
         arrays |= {f"optimiser.{name}": array for name, array in self._optimiser.arrays().items()}
@@ -182,7 +182,7 @@ class Learner:
         return pack_tensors(arrays, {**(beside or {}), **texts})
 
     def restore(self, state: bytes) -> None:
-        """Go on from `state`."""
+        """Continue from `state`."""
         arrays, texts = unpack_tensors(state, STATE)
         set_weights(self._network, under(WEIGHTS, arrays), STATE)
         self._optimiser.restore(under("optimiser.", arrays))
@@ -200,7 +200,7 @@ class Learner:
 
 
 def _placeto_settings(settings: PolicyTrainingSettings) -> PlacetoSettings:
-    """How the network learns here and, if a run on one graph goes on from it, there."""
+    """Placeto's settings for the network in this training, and in a run on one graph that continues from it."""
     return make_settings(
         {
             "embedding_width": settings.embedding_width,

@@ -1,9 +1,8 @@
 """One training problem with the network that is trained on it and on others. Loads torch.
 
-Imitation of placements: cross-entropy over all decisions at once, equal unused devices taken as one choice.
-
-A teacher's numbering of equal devices means nothing: the first group on a device of which there are several alike and
-empty could have gone to any of them. What counts is the probability of the set.
+Imitation uses the cross-entropy over all decisions at once, with equal unused devices as one choice: how a teacher
+numbers equal devices means nothing. The first group on one of several equal, empty devices could have gone to any of
+them, so the probability of the whole set counts.
 """
 
 import dataclasses
@@ -29,10 +28,10 @@ from engine.simulator.compiled import compiled
 
 
 def varied_problem(problem: PlacementProblem, spread: float, rng: np.random.Generator) -> PlacementProblem:
-    """`problem` with the time of each op type, and the speed of all links, times a log-normal factor of its own.
+    """`problem` with the times of each op type and the speed of all links multiplied by random log-normal factors.
 
-    `spread` is the deviation of the factors' logarithms. Bytes, groups and where they may go stay. Raises CostError
-    where a step could become too long to be simulated.
+    `spread` is the deviation of the factors' logarithms. Bytes, groups and allowed devices stay. Raises CostError if a
+    step could become too long to be simulated.
     """
     type_of_op = np.unique(np.array(problem.graph.op_types), return_inverse=True)[1]
     factors = np.exp(spread * rng.standard_normal(int(type_of_op.max()) + 2))
@@ -50,10 +49,10 @@ def varied_problem(problem: PlacementProblem, spread: float, rng: np.random.Gene
 def equal_choices(
     classes: NDArray[np.int32], allowed: NDArray[np.bool_], orders: NDArray[np.int32], actions: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
-    """[batch, steps, devices] the devices that are as good as the one that was taken.
+    """[batch, steps, devices] whether a device is as good as the one taken.
 
-    `classes` [devices] says which are alike, `allowed` is [groups, devices]; episodes start nowhere. It is the device
-    itself once a group was put there, before that all of its class that are still empty.
+    `classes` [devices] has equal devices in one class; `allowed` is [groups, devices]; episodes start nowhere. While
+    the taken device is empty, all empty devices of its class are as good; later only the device itself is.
     """
     batch, steps = orders.shape
     devices = len(classes)
@@ -77,12 +76,12 @@ def imitation_loss(log_probabilities: Tensor, choices: Tensor) -> Tensor:
 
 
 SPREAD_FLOOR = 0.01
-"""added to the deviation of a batch, in which advantages are counted: a batch of equals teaches little"""
+"""added to a batch's deviation, by which advantages are divided, so that a batch of near equals teaches little"""
 MOST_ADVANTAGE = 4.0
 
 
 class ProblemLearner:
-    """Imitates and explores on its problem. All episodes start nowhere."""
+    """Trains the network on one problem, by imitation and reinforcement. All episodes start nowhere."""
 
     def __init__(
         self, problem: PlacementProblem, settings: PlacetoSettings, network: SharedHead, optimiser: Optimiser
@@ -93,7 +92,7 @@ class ProblemLearner:
         self.best_value = np.inf
         """ρ' of `best`"""
         self.gap: float | None = None
-        """relative gap of the last batch to the best, on average; None before the first"""
+        """mean relative gap of the last batch to the best; None before the first batch"""
         self._graph = group_graph(self.problem)
         self._settings, self._optimiser = settings, optimiser
         self._actor = SharedHeadActor(settings, self._graph, network, chosen_device(settings.torch_device))
@@ -102,7 +101,7 @@ class ProblemLearner:
         self._classes = interchangeable_devices(self.problem)
 
     def varied(self, spread: float, rng: np.random.Generator) -> "ProblemLearner":
-        """The same graph on the same cluster with varied costs; the best known placement is what it begins with."""
+        """A learner of the same graph and cluster with varied costs, which begins with the best known placement."""
         assert self.best is not None, "nothing was taught"
         problem = varied_problem(self.problem, spread, rng)
         varied = ProblemLearner(problem, self._settings, self._actor.network, self._optimiser)
@@ -110,11 +109,11 @@ class ProblemLearner:
         return varied
 
     def teach(self, placement: NDArray[np.int32]) -> None:
-        """Take `placement` [groups] as the best known."""
+        """Set `placement` [groups] as the best known."""
         self.best, self.best_value = placement, float(self._values(placement[None, :])[0])
 
     def imitate(self, traversals: tuple[str, ...], learning_rate: float, rng: np.random.Generator) -> float:
-        """One step of imitation of the best known placement, in an order of each of `traversals`; the loss."""
+        """Imitate the best known placement for one step, in one order of each of `traversals`; returns the loss."""
         assert self.best is not None, "nothing was taught"
         orders = np.concatenate([self._plan(traversal, 1, rng).orders for traversal in traversals])
         plan = dataclasses.replace(self._plan(traversals[0], len(orders), rng), orders=orders)
@@ -132,7 +131,7 @@ class ProblemLearner:
         return total
 
     def explore(self, traversal: str, progress: float, rng: np.random.Generator) -> int:
-        """One batch of reinforcement, all episodes in one kind of order; how many evaluations it took."""
+        """Learn from one batch by reinforcement, in orders of the kind `traversal`; returns its evaluations."""
         plan = self._plan(traversal, self._settings.batch_episodes, rng)
         episodes = self._actor.sample(plan, _never)
         ends = episodes.ends()
@@ -147,7 +146,7 @@ class ProblemLearner:
         return len(ends)
 
     def _values(self, placements: NDArray[np.int32]) -> NDArray[np.float64]:
-        """[batch] ρ' of `placements`; who asks counts them, no budget does."""
+        """[batch] ρ' of `placements`; these evaluations are charged to no budget, the caller counts them."""
         evaluations = self.problem.simulator.evaluate(placements)
         return self._penalty.penalised(evaluations.step_time_us, evaluations.peak_bytes, self.problem.memory_bytes)
 
@@ -157,13 +156,13 @@ class ProblemLearner:
 
 
 def batch_advantages(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[batch] how much better than its batch each of `values` [batch] (ρ', above 0) is, in the batch's deviations.
+    """[batch] the advantage of each of `values` [batch] (ρ', above 0) over the batch's mean, in its deviations.
 
-    Logarithms, so that all graphs count alike, however fast they are.
+    It uses logarithms, so that all graphs count alike, however fast they are.
     """
     gains = -np.log(values)
     return np.asarray(((gains - gains.mean()) / (gains.std() + SPREAD_FLOOR)).clip(-MOST_ADVANTAGE, MOST_ADVANTAGE))
 
 
 def _never() -> None:
-    """Nothing interrupts a batch."""
+    """Do nothing: a batch of this training is never interrupted."""

@@ -1,4 +1,4 @@
-"""What a policy proposes for a problem that it need not have seen: a greedy pass and sampled ones."""
+"""A policy's placements of any problem: a greedy pass and sampled ones."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ from engine.problem import PlacementProblem
 def proposals(
     policy: TrainedPolicy, problem: PlacementProblem, rng: np.random.Generator, samples: int
 ) -> NDArray[np.int32]:
-    """[1 + samples, groups] placements, the greedy pass first; nothing is evaluated."""
+    """[1 + samples, groups] placements of `policy`, the greedy pass first; none is evaluated."""
     from engine.placeto.episodes import make_episode_plan  # torch takes seconds to load
     from engine.placeto.features import group_graph
     from engine.placeto.torch_threads import torch_threads

@@ -1,4 +1,4 @@
-"""How a policy is trained on many problems: one dataclass, a sentence a field. Free of torch."""
+"""Settings of a policy's training on many problems, with a sentence a field. Does not load torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,25 +9,27 @@ from engine.settings.fields import number, require_allowed, whole
 from engine.settings.making import make_settings
 
 MOST_BATCH_EPISODES = 1024
-"""what is seen before each decision of a batch is held in memory"""
+"""bounds the memory for the views of all decisions of a batch"""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyTrainingSettings:
-    """Everything that can be set of the training over a family."""
+    """Settings of the training of a policy over many graphs."""
 
     seconds: float = number(
         3600.0,
         1e-3,
         1e7,
-        "wall time of the training as a whole: teacher, imitation, reinforcement; what is held out comes on top",
+        "wall time of the whole training: teacher, imitation and reinforcement; held-out graphs come on top",
     )
-    teacher_share: float = number(0.15, 0.0, 0.5, "at most so much of the seconds is the teacher's")
+    teacher_share: float = number(0.15, 0.0, 0.5, "largest share of the seconds for the teacher")
     teacher_seconds: float = number(
-        2.0, 1e-3, 1e5, "of the search that finds the placement to be imitated, each graph on each cluster"
+        2.0, 1e-3, 1e5, "seconds of the teacher's search for a placement to imitate, for each graph on each cluster"
     )
-    teacher_evaluations: int = whole(0, 0, 100_000_000, "of the same search; 0: as many as its seconds allow")
-    imitation_share: float = number(0.1, 0.0, 0.5, "of the seconds, for imitation; the rest is reinforcement")
+    teacher_evaluations: int = whole(
+        0, 0, 100_000_000, "evaluations of the teacher's search; 0: as many as its seconds allow"
+    )
+    imitation_share: float = number(0.1, 0.0, 0.5, "share of the seconds for imitation; reinforcement gets the rest")
     imitation_steps: int = whole(
         0, 0, 10_000_000, "updates of imitation; 0: as many as `imitation_share` of the seconds allow"
     )
@@ -35,14 +37,16 @@ class PolicyTrainingSettings:
         0,
         0,
         10_000_000,
-        "batches of reinforcement; 0: as many as the seconds allow. With these two and the teacher's evaluations "
-        "the answer depends on no clock",
+        "batches of reinforcement; 0: as many as the seconds allow. If this, imitation_steps and teacher_evaluations "
+        "are all above 0, the result depends on no clock",
     )
     imitation_learning_rate: float = number(
-        2e-3, 1e-9, 1.0, "Adam's, when imitation begins; falls linearly to `learning_rate_end`"
+        2e-3, 1e-9, 1.0, "learning rate of Adam when imitation begins; falls linearly to `learning_rate_end`"
     )
-    learning_rate: float = number(1e-3, 1e-9, 1.0, "Adam's, when reinforcement begins")
-    learning_rate_end: float = number(2e-5, 0.0, 1.0, "Adam's, when the training ends; falls linearly")
+    learning_rate: float = number(1e-3, 1e-9, 1.0, "learning rate of Adam when reinforcement begins")
+    learning_rate_end: float = number(
+        2e-5, 0.0, 1.0, "learning rate of Adam when the training ends; falls linearly to this"
+    )
     gradient_norm: float = number(0.5, 1e-6, 1e6, "the gradient's global norm is clipped to this")
     batch_episodes: int = whole(
         16, 2, MOST_BATCH_EPISODES, "episodes sampled on one graph and cluster with the same weights"
@@ -55,19 +59,20 @@ class PolicyTrainingSettings:
         0.05,
         0.0,
         1e6,
-        "where a batch is on average further behind the best known placement than this share, that is imitated once",
+        "mean relative gap of a batch to the best known placement above which that placement is imitated once",
     )
     usual_order_share: float = number(
         0.7,
         0.0,
         1.0,
-        "of the batches that visit the groups in their own order; the others draw a topological order an episode",
+        "share of batches that visit the groups in their own order; in the others each episode draws a topological "
+        "order",
     )
     varied_share: float = number(
         0.5,
         0.0,
         1.0,
-        "of the batches of reinforcement whose problem has varied costs: what is learned then hangs less on the "
+        "share of the batches of reinforcement whose problem has varied costs, so that the policy depends less on the "
         "exact times of a few graphs",
     )
     varied_spread: float = number(
@@ -81,8 +86,10 @@ class PolicyTrainingSettings:
     hidden_width: int = whole(64, 1, 512, "width of the hidden layers of the shared head")
     message_rounds: int = whole(2, 0, 64, "rounds of message passing in each direction")
     samples: int = whole(16, 0, 4096, "passes sampled on a held-out graph beside the greedy one")
-    search_seconds: float = number(10.0, 1e-3, 1e5, "of the search that the held-out graphs are compared with, each")
-    search_evaluations: int = whole(0, 0, 100_000_000, "of the same search; 0: as many as its seconds allow")
+    search_seconds: float = number(
+        10.0, 1e-3, 1e5, "seconds of the search with which the policy is compared, for each held-out graph"
+    )
+    search_evaluations: int = whole(0, 0, 100_000_000, "evaluations of that search; 0: as many as its seconds allow")
     checkpoint_seconds: float = machine.checkpoint_seconds(30.0)
     torch_device: str = machine.torch_device("auto")
     torch_threads: int = machine.torch_threads()
@@ -92,5 +99,5 @@ class PolicyTrainingSettings:
 
 
 def make_training_settings(settings: Mapping[str, Json]) -> PolicyTrainingSettings:
-    """`settings` over the defaults. Raises SettingsError."""
+    """Make settings from `settings`, with defaults for the rest. Raises SettingsError."""
     return make_settings("training", PolicyTrainingSettings, settings)

@@ -14,22 +14,22 @@ from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ran
 def taught_placement(
     problem: PlacementProblem, budget: Budget, rng: np.random.Generator, should_stop: ShouldStop
 ) -> tuple[NDArray[np.int32], int]:
-    """([groups] the best placement that a search with `budget` finds, how many evaluations it took).
+    """([groups] the best placement that a search with `budget` finds, its number of evaluations).
 
-    It starts from the best of one device and two list schedules. Where nothing fits the memory, the answer is what
-    misses the least.
+    It starts from the best of one device and two list schedules. If nothing fits the memory, the placement is the one
+    that misses the least.
     """
     starts = _starts(problem)
-    own = problem.with_budget(budget)
-    for start in starts[: own.ledger.remaining]:
-        own.evaluate(start[None, :])
-    if not own.ledger.spent:
-        LocalSearch(own, LocalSearchSettings(), rng, should_stop).run()
-    return own.ledger.answer().copy(), own.ledger.used
+    search_problem = problem.with_budget(budget)
+    for start in starts[: search_problem.ledger.remaining]:
+        search_problem.evaluate(start[None, :])
+    if not search_problem.ledger.spent:
+        LocalSearch(search_problem, LocalSearchSettings(), rng, should_stop).run()
+    return search_problem.ledger.answer().copy(), search_problem.ledger.used
 
 
 def _starts(problem: PlacementProblem) -> list[NDArray[np.int32]]:
-    """All on the fastest device; then the lists', where they keep to what is allowed."""
+    """The placement on the fastest device, then the list schedules that use only allowed devices."""
     first = fastest_device_placement(group_graph(problem))
     lists = [_list_schedule(problem, tasks) for tasks in (tasks_of_groups(problem), tasks_of_ops(problem))]
     return [first, *(placement for placement in lists if problem.respects(placement[None, :])[0])]

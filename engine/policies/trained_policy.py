@@ -1,4 +1,4 @@
-"""A trained policy as one file: weights as safetensors, with settings, version, and its card. Loads no torch."""
+"""A trained policy as one safetensors file: weights, settings, version and card. Does not load torch."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ from engine.policies.card import PolicyCard
 from engine.policies.settings import MOST_BATCH_EPISODES
 
 POLICY_VERSION = 2
-"""grows when an older file's weights can no longer be used: other features, another network"""
+"""incremented when older files' weights can no longer be used, as after a change of features or network"""
 NETWORK = "shared_head"
-"""the one whose weights fit any graph and any cluster"""
+"""the network whose weights fit any graph and any cluster"""
 OF_A_TRAINING: dict[str, Json] = {"network": NETWORK, "preset": "fast", "reward": "terminal", "passes": 1}
-"""settings that every training has; with others its passes could not be made"""
+"""settings of every training; a policy with others could make no passes"""
 MOST_POLICY_BYTES = 64 * 1024**2
-"""of a file; the default network needs a thousandth of it"""
+"""most bytes of a file; the default network needs a thousandth of it"""
 LARGEST_WEIGHT = 1e6
-"""A training never comes near: the largest weights that settings can begin with are 1e3, most begin below 1, and a step
+"""No training comes near: the largest weights that settings can begin with are 1e3, most begin below 1, and a step
 moves none by more than about the learning rate. Far beyond it the network's sums overflow."""
 
 
@@ -36,7 +36,7 @@ class TrainedPolicy:
     weights: Mapping[str, NDArray[np.generic]]
     """by parameter name of `engine.placeto.shared_head.SharedHead`"""
     settings: PlacetoSettings
-    """sizes of its network, and how it goes on learning on one problem"""
+    """sizes of its network, and settings with which it continues to learn on one problem"""
     card: PolicyCard
 
     def to_bytes(self) -> bytes:
@@ -44,7 +44,7 @@ class TrainedPolicy:
         return pack_tensors(self.weights, self.texts())
 
     def texts(self) -> dict[str, Json]:
-        """What the file says beside the weights."""
+        """The file's JSON beside the weights."""
         return {
             "version": POLICY_VERSION,
             "settings": dataclasses.asdict(self.settings),
@@ -53,7 +53,7 @@ class TrainedPolicy:
 
     @staticmethod
     def from_bytes(blob: bytes, where: str) -> "TrainedPolicy":
-        """The inverse; `where` names the file in errors. Raises SettingsError for a file that is no policy."""
+        """The inverse of `to_bytes`; `where` names the file in errors. Raises SettingsError if it is no policy."""
         if len(blob) > MOST_POLICY_BYTES:
             raise _refused("the file is too large", where, f"at most {MOST_POLICY_BYTES} bytes")
         return TrainedPolicy.from_parts(*unpack_tensors(blob, where), where)
@@ -62,7 +62,7 @@ class TrainedPolicy:
     def from_parts(
         weights: Mapping[str, NDArray[np.generic]], texts: Mapping[str, Json], where: str
     ) -> "TrainedPolicy":
-        """Of weights and `texts()`, checked as a file's. Raises SettingsError."""
+        """The policy of `weights` and `texts`, both checked like a file's. Raises SettingsError."""
         if texts.get("version") != POLICY_VERSION:
             raise _refused(f"its version is {shown(texts.get('version'))}", where, f"version {POLICY_VERSION}")
         settings = _settings(texts.get("settings"), where)
@@ -86,7 +86,7 @@ def _settings(value: Json, where: str) -> PlacetoSettings:
 
 
 def _check_weights(weights: Mapping[str, NDArray[np.generic]], settings: PlacetoSettings, where: str) -> None:
-    """Raise SettingsError unless they are such numbers as a training gives, for the network that `settings` name."""
+    """Raise SettingsError unless `weights` fit the network of `settings` and are numbers that a training can give."""
     wanted = weight_shapes(settings)
     for name in sorted(wanted.keys() | weights.keys()):
         called = f"the weights {shortened(name)!r}"

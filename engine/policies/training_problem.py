@@ -1,4 +1,4 @@
-"""What a policy is trained on, and what its training reports."""
+"""A problem that a policy is trained on, and the progress that a training reports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from engine.policies.card import HeldOut
 from engine.problem import PlacementProblem
 
 STAGES = ("teacher", "imitation", "reinforcement", "held_out")
-"""in their order"""
+"""the stages of a training, in order"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,30 +17,30 @@ class TrainingProblem:
     """One graph on one cluster; the budget of its problem does not count."""
 
     name: str
-    """the graph's"""
+    """the graph's name"""
     cluster_name: str
-    """a shorthand, or what else the cluster is called"""
+    """the cluster's shorthand or another name"""
     problem: PlacementProblem
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """How far a training is."""
+    """The progress of a training."""
 
     stage: str
     """one of `STAGES`"""
     done: float
-    """of the training as a whole, from 0 to 1"""
+    """share of the whole training, from 0 to 1"""
     seconds: float
     """since it began, earlier calls included"""
     mean_gap: float | None = None
-    """relative gap of the latest samples on the training graphs to the best placements known, on average; None
-    until half of them have had a turn of reinforcement with their own costs"""
+    """mean relative gap of the latest samples on the training graphs to the best placements known; None until half of
+    the graphs have had a batch of reinforcement with their own costs"""
     held_out: tuple[HeldOut, ...] = ()
-    """those that are known"""
+    """the rows measured so far"""
 
     def to_json(self) -> dict[str, Json]:
-        """All fields by their names."""
+        """The fields as JSON."""
         return {
             "stage": self.stage,
             "done": self.done,

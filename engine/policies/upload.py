@@ -1,4 +1,4 @@
-"""An uploaded policy, looked at in a child with limits: nobody knows what is in the file."""
+"""Checks an uploaded policy in a child process with limits, since the file may hold anything."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +13,9 @@ CHECKING_LIMITS = Limits(file_bytes=MOST_POLICY_BYTES, memory_bytes=2 * 1024**3,
 
 
 def check_policy(path: Path, where: str, limits: Limits = CHECKING_LIMITS) -> dict[str, Json]:
-    """The card of the policy in `path`, `PolicyCard.to_json`; `where` is the file's name in errors.
+    """The card of the policy in `path`, as `PolicyCard.to_json`; `where` is the file's name in errors.
 
-    Raises SettingsError for a file that is no policy, LimitError for one that takes too much.
+    Raises SettingsError for a file that is no policy, LimitError for one that exceeds the limits.
     """
     if path.is_file() and path.stat().st_size == 0:
         allowed = "a policy written by Placeto"
@@ -29,6 +29,6 @@ def check_policy(path: Path, where: str, limits: Limits = CHECKING_LIMITS) -> di
 
 
 def check_in_child(arguments: Mapping[str, Any], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """The child's side."""
+    """Read the policy in the child process and return its card."""
     policy = TrainedPolicy.from_bytes(Path(arguments["path"]).read_bytes(), arguments["where"])
     return {}, {"card": policy.card.to_json()}

@@ -1,4 +1,4 @@
-"""What a policy means for the settings of the placer that goes on from it."""
+"""The settings of a placer that begins from a policy."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.policies.trained_policy import TrainedPolicy
 
 OF_THE_NETWORK = ("network", "message_rounds", "embedding_width", "hidden_width", "most_reachable_groups")
-"""settings that the weights were trained for: they come from the policy"""
+"""settings that belong to the weights and so come from the policy"""
 OF_THE_MACHINE = ("torch_device", "torch_threads", "checkpoint_seconds")
-"""settings that a policy from elsewhere does not decide"""
+"""settings of this machine, which a policy does not decide"""
 
 
 def settings_with_policy(policy: TrainedPolicy, given: Mapping[str, Json]) -> PlacetoSettings:
-    """The user's `given` settings over those of `policy`. Raises SettingsError where the two cannot go together."""
+    """The user's `given` settings, and those of `policy` for the rest. Raises SettingsError if the two conflict."""
     asked = make_settings(given)
     if asked.preset != policy.settings.preset:
         raise _refused("preset", asked.preset, f"{policy.settings.preset}, as in the policy, or no policy")
@@ -27,7 +27,7 @@ def settings_with_policy(policy: TrainedPolicy, given: Mapping[str, Json]) -> Pl
         raise SettingsError(
             f"{asked.reward!r} with a policy whose episodes start from nowhere",
             where="reward",
-            allowed="terminal, or a start too: best, fastest_device, random",
+            allowed="terminal, or one of the starts best, fastest_device, random",
             field="reward",
         )
     values: dict[str, Json] = dataclasses.asdict(policy.settings)
@@ -35,7 +35,7 @@ def settings_with_policy(policy: TrainedPolicy, given: Mapping[str, Json]) -> Pl
 
 
 def on_this_machine(policy: TrainedPolicy, settings: PlacetoSettings) -> TrainedPolicy:
-    """`policy` with those of `settings` that say where and with how many threads its network runs."""
+    """`policy` with the settings of this machine from `settings`: torch's device and threads, and checkpoints."""
     values = {name: getattr(settings, name) for name in OF_THE_MACHINE}
     return dataclasses.replace(policy, settings=dataclasses.replace(policy.settings, **values))
 

@@ -189,7 +189,7 @@ def test_a_reward_of_every_step_needs_a_start_where_the_policy_has_none() -> Non
         dataclasses.replace(asked, settings={**ON_CPU, "reward": "intermediate"})
     assert (str(caught.value), caught.value.field) == (
         "reward: 'intermediate' with a policy whose episodes start from nowhere; "
-        "allowed: terminal, or a start too: best, fastest_device, random",
+        "allowed: terminal, or one of the starts best, fastest_device, random",
         "reward",
     )
     both: dict[str, Json] = {**ON_CPU, "reward": "intermediate", "start": "best"}
