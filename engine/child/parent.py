@@ -78,7 +78,7 @@ class Limits:
 
 
 BUDGETED_LIMITS = Limits(memory_bytes=64 * 1024**3, seconds=14 * 24 * 3600.0)
-"""for a child that works on trusted data and ends by a budget of its own"""
+"""for a child that works on trusted data and ends by its own budget"""
 
 
 def no_progress(stage: str, done: int, total: int) -> None:

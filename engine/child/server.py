@@ -72,7 +72,7 @@ class _Server:
         if child == 0:
             try:
                 _become_child(Path(os.fsdecode(message)), progress, log)
-            finally:  # whatever happens, this is no server
+            finally:  # a child never returns to the server's loop
                 os._exit(1)
         os.close(progress)
         os.close(log)

@@ -165,5 +165,5 @@ def end_warm() -> None:
 
 
 def warm_server() -> WarmServer | None:
-    """The server that forks children, if there is one."""
+    """The server that forks children; None where there is none."""
     return _Holder.server

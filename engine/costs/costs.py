@@ -50,11 +50,11 @@ class Costs:
 
     kinds: tuple[str, ...]
     time_us: NDArray[np.float64]
-    """[kinds, ops]"""
+    """[kinds, ops] time of one execution"""
     output_offset: NDArray[np.int64]
     """[ops + 1] output j of op i is `output_bytes[output_offset[i] + j]`"""
     output_bytes: NDArray[np.int64]
-    """[all outputs]"""
+    """[all outputs] bytes of each output"""
     persistent_bytes: NDArray[np.int64]
     """[ops] variables and the like: held during the whole step on the op's device"""
     temporary_bytes: NDArray[np.int64]

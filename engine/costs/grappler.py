@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 NODE_IN_REFUSAL = re.compile(r"\{\{node ([^}]*)\}\}")
 """how TensorFlow's errors name the op that it refuses"""
 NANOSECONDS = 1000
-"""in a µs"""
+"""nanoseconds in a µs"""
 BOUNDLESS_BYTES = 2**60
 """memory of the virtual device: the estimator refuses a graph that does not fit, and memory does not matter here"""
 MOST_OPERATIONS = 2**63 // NANOSECONDS
@@ -57,7 +57,7 @@ class Work:
     moved_bytes: NDArray[np.int64]
     """[ops] bytes read and written"""
     temporary_bytes: NDArray[np.int64]
-    """[ops]"""
+    """[ops] bytes held while the op runs"""
     unknown: NDArray[np.uint8]
     """[ops] why the estimator gives no answer, or `Unknown.NOT_SAID`; without one the other numbers are 0"""
 

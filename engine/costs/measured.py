@@ -35,7 +35,7 @@ class StepStats:
     time_us: NDArray[np.float64]
     """[rows] time of all executions in the step"""
     temporary_bytes: NDArray[np.int64]
-    """[rows]"""
+    """[rows] bytes held while the op runs"""
     is_kernel: NDArray[np.bool_]
     """[rows] whether the time is that of the op's kernels on a GPU, not of their launch"""
     output: NDArray[np.int64]

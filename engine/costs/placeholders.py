@@ -39,9 +39,9 @@ class GraphToCost:
     meta_graph: Message
     """MetaGraphDef with the graph for the estimator"""
     nodes: Sequence[Message]
-    """[ops] as uploaded"""
+    """[ops] the uploaded nodes"""
     names_of_outputs: dict[int, list[str]]
-    """for ops that TensorFlow does not know: the placeholder of each output"""
+    """op that TensorFlow does not know → names of its outputs' placeholders"""
     unknown: NDArray[np.uint8]
     """[ops] why the estimator does not know the op's work, or `Unknown.NOT_SAID`"""
 

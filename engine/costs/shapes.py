@@ -15,7 +15,7 @@ from engine.graphs.tensorflow.messages import Message
 from engine.graphs.tensorflow.op_types import HANDLES, REFS_FROM
 
 MOST_BYTES = 2**50
-"""of one output"""
+"""largest size of one output"""
 RESERVED_OUTPUTS = {"FusedBatchNormV3": 5}
 """op type → an output that a GPU library alone uses: its shape is never known, and it is small"""
 

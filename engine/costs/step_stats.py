@@ -25,7 +25,7 @@ FIELD = "run_metadata"
 ALLOWED = "RunMetadata (.pb) of a run with full tracing"
 MOST_STATS = 1_000_000
 LONGEST_US = 1e12
-"""of one op: eleven days"""
+"""longest time of one op: eleven days"""
 MOST_BYTES = 2**50
 STEP_STATS, DEVICE_STATS, DEVICE_NAME, NODE_STATS = 1, 1, 1, 2
 """numbers of RunMetadata.step_stats, StepStats.dev_stats, DeviceStepStats.device and .node_stats"""
@@ -63,9 +63,9 @@ class DeviceStats:
     device_class: str
     executor: dict[str, OpStats] = field(default_factory=dict)
     kernels: dict[str, OpStats] = field(default_factory=dict)
-    """of `/stream:all`"""
+    """stats of `/stream:all`"""
     streams: dict[str, OpStats] = field(default_factory=dict)
-    """of the numbered streams, which count only where there is no `/stream:all`"""
+    """stats of the numbered streams, which count only without `/stream:all`"""
 
 
 def devices_of(content: bytes) -> list[DeviceStats]:

@@ -63,7 +63,7 @@ class Placing:
 
     device_of_op: Mapping[str, str]
     suffix: str
-    """of the file to write"""
+    """suffix of the file to write"""
     short: bool
     """device strings say `/device:TYPE:N` alone, without job and task"""
     keep_pins: bool

@@ -25,7 +25,7 @@ class ComputationGraph:
 
     name: str
     op_names: tuple[str, ...]
-    """[ops]"""
+    """[ops] unique names"""
     op_types: tuple[str, ...]
     """[ops] the op's type, such as `Conv2D`; empty where the format has none"""
     edge_source: NDArray[np.int32]

@@ -41,9 +41,9 @@ class Layout:
     """The centre of each group in pixels, from the top left corner, and the size of the whole. Arrays are read-only."""
 
     x: NDArray[np.float64]
-    """[groups]"""
+    """[groups] from the left"""
     y: NDArray[np.float64]
-    """[groups]"""
+    """[groups] from the top"""
     width: float
     height: float
 

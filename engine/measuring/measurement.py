@@ -1,7 +1,7 @@
 """Measures a placement: runs the placed graph on this machine's devices, and compares with the simulated step time.
 
 The graph is executed, as for a profile. On a machine without the placement's GPUs, all its devices become virtual CPU
-devices of TensorFlow, which share the machine's processors; a note in the report says so. Soft placement is off.
+devices of TensorFlow, which share the machine's processors, and the report has a note. Soft placement is off.
 """
 
 import dataclasses

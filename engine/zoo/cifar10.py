@@ -1,4 +1,4 @@
-"""A network of searched convolutional cells for CIFAR-10, a full training step or inference. Imported in a child alone.
+"""A network of searched convolutional cells for CIFAR-10, a full training step or inference. Imported only in a child.
 
 Source: Pham et al. 2018, "Efficient Neural Architecture Search via Parameter Sharing" (arXiv 1802.03268), section 2.4
 and appendix A: a cell has two inputs and five blocks; a block adds the results of two operations, each on one state;

@@ -1,4 +1,4 @@
-"""Convolutional cells of searched networks (NASNet, ENAS) in TensorFlow. Imported in a child alone.
+"""Convolutional cells of searched networks (NASNet, ENAS) in TensorFlow. Imported only in a child.
 
 Names: in a cell, `squeeze/current` and `squeeze/previous` bring its two inputs to the cell's width; `branch_0`, ... are
 its blocks, each the sum (`add`) of a `left` and a `right` operation; `concat` joins them. An operation has

@@ -1,4 +1,4 @@
-"""Inception-V3, a full training step or inference. Imported in a child alone.
+"""Inception-V3, a full training step or inference. Imported only in a child.
 
 Source: Szegedy et al. 2015, "Rethinking the Inception Architecture for Computer Vision" (arXiv 1512.00567), sections 6
 and 8 and figures 5 to 10; RMSProp with decay 0.9, epsilon 1 and learning rate 0.045 there.

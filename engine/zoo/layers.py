@@ -1,4 +1,4 @@
-"""Layers of the zoo, from plain TensorFlow ops with resource variables and known shapes. Imported in a child alone."""
+"""Layers of the zoo, from plain TensorFlow ops with resource variables and known shapes. Imported only in a child."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""LSTM layers and attention, unrolled step by step, from plain TensorFlow ops. Imported in a child alone."""
+"""LSTM layers and attention, unrolled step by step, from plain TensorFlow ops. Imported only in a child."""
 
 from dataclasses import dataclass
 from typing import Any

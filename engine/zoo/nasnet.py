@@ -1,4 +1,4 @@
-"""NASNet-A, a full training step or inference. Imported in a child alone.
+"""NASNet-A, a full training step or inference. Imported only in a child.
 
 Source: Zoph et al. 2017, "Learning Transferable Architectures for Scalable Image Recognition" (arXiv 1707.07012),
 figures 2 and 4 and appendix A. The defaults are its mobile form, 4 @ 1056: 12 normal cells, images of 224. Placeto's

@@ -1,4 +1,4 @@
-"""Neural machine translation with attention, a full training step or inference. Imported in a child alone.
+"""Neural machine translation with attention, a full training step or inference. Imported only in a child.
 
 Source: Wu et al. 2016, "Google's Neural Machine Translation System" (GNMT, arXiv 1609.08144), sections 3 to 5, and its
 published configuration (tensorflow/nmt, wmt16_gnmt_4_layer.json): 1,024 units, 32,000 word pieces, batch 128, dropout

@@ -1,4 +1,4 @@
-"""A language model of one searched recurrent cell for Penn Treebank, a training step or inference. In a child alone.
+"""A language model of one searched recurrent cell for Penn Treebank, a training step or inference. Only in a child.
 
 Source: Pham et al. 2018, "Efficient Neural Architecture Search via Parameter Sharing" (arXiv 1802.03268), section 2.1
 and appendix A.1: a cell is a small recurrent highway network. Node 0 takes the word and the cell's last output; each

@@ -1,6 +1,6 @@
 """A small convolutional network, a full training step or inference: it runs fast, for tests and first trials.
 
-Two parallel branches between a stem and a classifier, on images of 16 x 16. Imported in a child alone.
+Two parallel branches between a stem and a classifier, on images of 16 x 16. Imported only in a child.
 """
 
 from typing import Any

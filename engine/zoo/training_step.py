@@ -1,4 +1,4 @@
-"""Adds a training step or a prediction to a model's outputs, and prunes the GraphDef to it. Only in a child."""
+"""Adds a training step or a prediction to a model's outputs, and prunes the GraphDef. Imported only in a child."""
 
 from enum import StrEnum
 from typing import Any

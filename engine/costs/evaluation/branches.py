@@ -21,7 +21,7 @@ MANY_WAYS = "_SwitchN"
 HANDED_ON = frozenset({"Identity", "StopGradient", "Snapshot"})
 NO_SIDES: Sides = frozenset()
 DEEPEST = 64
-"""levels of nested conditions that are told apart"""
+"""levels of nested conditions that are distinguished"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ VARIANT, INT32 = types_pb2.DT_VARIANT, types_pb2.DT_INT32
 
 
 def outputs_of(node: Message, inputs: Sequence[Known]) -> Outputs | None:
-    """[outputs] of an op on a list or a handle; None for any other op, or one whose inputs do not fit."""
+    """[outputs] the outputs of an op on a list or a handle; None for any other op, or one whose inputs do not fit."""
     evaluate = EVALUATED.get(node.op)
     if evaluate is None:
         return None

@@ -31,7 +31,7 @@ class Items:
     number: int
     """DataType"""
     shape: KnownShape
-    """of one element"""
+    """shape of one element"""
     count: int = 1
     """elements, or `OPEN`"""
     value: tuple[int, ...] | None = None
@@ -54,9 +54,9 @@ class Known:
     """DataType, for a ref that of its base type; `INVALID` where unknown"""
     shape: KnownShape = None
     value: KnownValue | None = None
-    """of a small tensor whose value does not depend on fed data; its shape is then `shape`"""
+    """value of a small tensor that does not depend on fed data; it has the shape `shape`"""
     items: Items | None = None
-    """of a handle or list: its variable or elements"""
+    """variable of a handle, or elements of a list"""
     bounded: bool = False
     """whether its shape is an upper bound, since it depends on data"""
 

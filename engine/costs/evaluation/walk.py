@@ -76,7 +76,7 @@ class Evaluation:
     frames: list[Path]
     """[ops] the loops around it"""
     loops: dict[str, Loop]
-    """by frame"""
+    """frame → loop"""
     sizes: list[Size] = field(default_factory=list)
 
     def inputs_of(self, op: int) -> list[Known]:
@@ -186,7 +186,7 @@ class GraphWalk:
     def _grows_by(
         self, merge: int, before: Sequence[int], after: Sequence[int], give_up: bool
     ) -> tuple[int, ...] | None:
-        """[dimensions] by how much a loop's variable grows in a trip, 0 where it shrinks; None if its rank changes."""
+        """[dimensions] growth of a loop's variable in a trip, 0 where it shrinks; None if its rank changes."""
         if len(before) != len(after):
             return None
         known = self._growth.get(merge) or (0,) * len(before)

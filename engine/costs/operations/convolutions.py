@@ -24,7 +24,7 @@ QUANTIZED_DEPTHWISE = ("", "WithBias", "WithBiasAndRelu", "WithBiasAndReluAndReq
 
 
 def channel_axis(execution: Execution, rank: int) -> int:
-    """The axis of the channels, as the attribute `data_format` says."""
+    """The axis of the channels, from the attribute `data_format`. Raises MisfitError."""
     data_format = execution.content("data_format")
     require(rank >= 2 and data_format in CHANNELS_FIRST | CHANNELS_LAST | {b""})
     batch_axes = execution.number("batch_dims", 1)
@@ -45,7 +45,7 @@ def of_convolution(execution: Execution, image: Shape | None, weights: Shape, re
 
 
 def of_depthwise(execution: Execution, image: Shape | None, weights: Shape, result: Shape) -> int:
-    """The count for a filter `[height, width, channels, multiplier]`: each channel has filters of its own."""
+    """The count for a filter `[height, width, channels, multiplier]`: each channel has separate filters."""
     axis = channel_axis(execution, len(result))
     require(len(result) == len(weights) == 4 and result[axis] == weights[2] * weights[3])
     require(image is None or (len(image) == 4 and image[axis] == weights[2]))

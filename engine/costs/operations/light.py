@@ -1,4 +1,4 @@
-"""Operations of ops without products: a few for each element of one of their tensors.
+"""Operations of ops without matrix products: a few for each element of one tensor.
 
 TensorFlow's estimator has its own figures for these; ours stand in where it gives none.
 """

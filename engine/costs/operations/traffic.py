@@ -21,12 +21,12 @@ def nothing(_: Execution, _inputs: Sequence[int], _outputs: Sequence[int]) -> in
 
 
 def gathered(_: Execution, inputs: Sequence[int], outputs: Sequence[int]) -> int:
-    """The first input is read only as far as it is output; the others are read whole."""
+    """Only the part of the first input that is output is read; the other inputs are read whole."""
     return sum(inputs[1:]) + 2 * sum(outputs)
 
 
 def scattered(_: Execution, inputs: Sequence[int], _outputs: Sequence[int]) -> int:
-    """As much of a variable is read and written as the last input, its change, holds."""
+    """The changed part of a variable is read and written: as many bytes as the last input, the change, has."""
     return sum(inputs[1:]) + 2 * sum(inputs[2:3])
 
 

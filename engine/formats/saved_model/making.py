@@ -31,7 +31,7 @@ INIT_COLLECTIONS = (MAIN_OP, "legacy_init_op")
 ASSET_COLLECTION = "saved_model_assets"
 SCHEMA_VERSION = 1
 PACKING_LEVEL = 1
-"""of 9: weights hardly pack at any level"""
+"""lowest of 9 levels: weights hardly pack at any level"""
 
 
 def write_placed_saved_model(

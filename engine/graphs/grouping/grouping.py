@@ -39,7 +39,7 @@ class Grouping:
     names: tuple[str, ...]
     """[groups] the name of the group's most representative op; unique"""
     group_of_op: NDArray[np.int32]
-    """[ops]"""
+    """[ops] the group of each op"""
     edge_source: NDArray[np.int32]
     """[group edges] each pair once; always edge_source < edge_target"""
     edge_target: NDArray[np.int32]
@@ -48,7 +48,7 @@ class Grouping:
     """[group edges] bytes sent in a step if the two groups are on two devices: an output counts once, in a loop once a
     trip"""
     feedback_edges: NDArray[np.int32]
-    """[feedback edges, 2]"""
+    """[feedback edges, 2] (source, target)"""
 
     def __post_init__(self) -> None:
         assert np.all(self.edge_source < self.edge_target)
@@ -69,7 +69,7 @@ class OpCosts(Protocol):
 
     @property
     def output_bytes(self) -> NDArray[np.int64]:
-        """[all outputs]"""
+        """[all outputs] bytes of each output"""
 
     def time_on(self, device_kinds: Sequence[str]) -> NDArray[np.float64]:
         """[kinds, ops] times in a step; NaN where an op has no time on a kind"""

@@ -125,13 +125,13 @@ def table_of_installed_tensorflow() -> str:
 
     found: dict[str, dict[str, set[tuple[tuple[str, tuple[str, ...]], ...]]]] = {}
     for kernel in kernels.get_all_registered_kernels().kernel:
-        if not kernel.label:  # others run only where a node asks for them
+        if not kernel.label:  # labelled kernels run only where a node names the label
             of_type = found.setdefault(kernel.op, {"CPU": set(), "GPU": set()})
             side = "GPU" if kernel.device_type in GPU_DEVICES else kernel.device_type
             allowed = (
                 (each.name, tuple(sorted(types_pb2.DataType.Name(number) for number in each.allowed_values.list.type)))
                 for each in kernel.constraint
-                if each.allowed_values.list.type  # a few kernels ask for a value of another attribute
+                if each.allowed_values.list.type  # a few kernels need a value of another attribute
             )
             of_type.setdefault(side, set()).add(tuple(sorted(allowed)))
             if kernel.device_type == "DEFAULT":

@@ -77,7 +77,7 @@ def _optimized(graph: Message, fetches: Sequence[str]) -> Message:
     rewriting.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
     rewriting.min_graph_nodes = -1  # also small graphs
     rewriting.fail_on_optimizer_errors = True
-    rewriting.meta_optimizer_timeout_ms = -1  # the child has a limit of its own
+    rewriting.meta_optimizer_timeout_ms = -1  # the child has its own limit
     try:
         return tf_optimizer.OptimizeGraph(config, meta_graph, verbose=False)
     except (errors_impl.OpError, ValueError, TypeError) as refusal:

@@ -2,7 +2,7 @@
 
 `python -m engine.graphs.tensorflow.op_table` writes `tensorflow_ops.json` from the installed TensorFlow; a test keeps
 them equal. In that file an argument is `T` (an attribute that holds the type) or `DT_FLOAT`, with `&` before a ref,
-`N*` before a repeated one (attribute N holds how often), `[]` after an attribute that holds a list of types.
+`N*` before a repeated one (attribute N holds the number), `[]` after an attribute that holds a list of types.
 """
 
 import json

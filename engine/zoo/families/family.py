@@ -106,7 +106,7 @@ def member_order(row: Family, member: Member, *, destination: Path) -> dict[str,
 
 
 def _read(cache: Path, wanted: Mapping[str, Json], report_progress: ReportProgress) -> PreparedGraph | None:
-    """The graph in the cache; None where there is none, or, with a report of progress, where its file is bad."""
+    """The graph in the cache; None where there is none, or where its file is bad, which `report_progress` reports."""
     try:
         return read_cached(cache_path(cache, wanted), wanted)
     except GraphError as error:
