@@ -133,7 +133,7 @@ def _require_profiled(suffix: str, run_metadata: Path | None, profile_kind: str 
         raise GraphError(what, where=run_metadata.name, allowed="no RunMetadata", field="run_metadata")
     if run_metadata is None and profile_kind is not None:
         what = f"{shortened(profile_kind)} is given without measured times"
-        raise SettingsError(what, where="profile kind", allowed="it beside RunMetadata", field="profile_kind")
+        raise SettingsError(what, where="profile kind", allowed="only beside RunMetadata", field="profile_kind")
     if profile_kind is not None and profile_kind not in CATALOGUE:
         allowed = ", ".join(CATALOGUE)
         raise CostError("no such device kind", where=shortened(profile_kind), allowed=allowed, field="profile_kind")

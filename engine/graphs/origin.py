@@ -24,7 +24,7 @@ SIZES_FROM: Mapping[str, str] = {
 """source of a size that depends on data → words for people; the sources: none; its bound; a person"""
 
 NO_VARIABLES = (
-    "the upload has no files of variables (variables/variables.index and those beside it), so that a placed GraphDef "
+    "the upload lacks the files of variables (variables/variables.index and the files beside it), so a placed GraphDef "
     "can be written, but no placed SavedModel"
 )
 """the reason where `variables_stored` is false"""

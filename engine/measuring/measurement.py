@@ -165,7 +165,7 @@ def _device_name(op: str, device: Json) -> str:
     """`device`, if it names one CPU or GPU. Raises PlacementError."""
     parts = _parts(device) if isinstance(device, str) else None
     if not isinstance(device, str) or parts is None or parts.type not in DEVICE_CLASSES or not parts.index:
-        what = f"no device of one machine: {shortened(str(device))}"
+        what = f"not a device of one machine: {shortened(str(device))}"
         raise PlacementError(what, where=shortened(op), allowed="/device:CPU:N or /device:GPU:N")
     return device
 

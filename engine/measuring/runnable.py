@@ -128,7 +128,7 @@ def _reason_of_arguments(definition: Message) -> str:
     if any(each.type in ("string", "list(string)") and each.name not in HARMLESS_TEXTS for each in definition.attr):
         return "has a text that may name something outside"
     if any(each.type in ("func", "list(func)") for each in definition.attr):
-        return "calls a function in a way that is not followed"
+        return "calls a function in a way that is not checked"
     return ""
 
 

@@ -50,7 +50,7 @@ class Cifar10Settings(ModelSettings):
         convolution_cell,
     )
     reduction: str = text(
-        PUBLISHED_REDUCTION, "blocks of the cells that halve them", CONVOLUTION_CELL, convolution_cell
+        PUBLISHED_REDUCTION, "blocks of the cells that halve height and width", CONVOLUTION_CELL, convolution_cell
     )
     cells: int = whole(5, 1, 32, "normal cells in each of the three stages (ENAS: 2 to search with, 5 to train)")
     filters: int = whole(

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 
 JSON = {"accept": "application/json"}
 LACKS = (
-    "There is no placed SavedModel: the upload has no files of variables (variables/variables.index and those beside "
-    "it), so that a placed GraphDef can be written, but no placed SavedModel."
+    "There is no placed SavedModel: the upload lacks the files of variables (variables/variables.index and the files "
+    "beside it), so a placed GraphDef can be written, but no placed SavedModel."
 )
 
 
@@ -67,7 +67,7 @@ def test_a_saved_model_comes_back_placed_with_its_assets(client: Client, graph: 
     run = placed(graph)
     page = client.get(f"/runs/{run.id}/").content.decode()
     assert f'href="/runs/{run.id}/placed.zip"' in page
-    assert "no files of variables" not in page
+    assert "lacks the files of variables" not in page
     with zipfile.ZipFile(io.BytesIO(pieces_of(client, f"/runs/{run.id}/placed.zip"))) as archive_:
         assert archive_.namelist() == ["model/saved_model.pb", "model/assets/words.txt"]
         assert archive_.read("model/assets/words.txt") == b"a b c"

@@ -167,7 +167,7 @@ def _times_on_its_devices(node: NodeJson, where: str) -> dict[str, float]:
         if wider is not None:
             times[kind] = wider
         elif not any(class_of_kind(narrow) == kind for narrow in times):
-            what = f"no time on {kind}, where the op can run by its devices"
+            what = f"no time on {kind}, which is among its devices"
             raise CostError(what, where=where, allowed="a time for each of its devices", field="file")
     return times
 

@@ -203,7 +203,7 @@ def _require_filled(placed: GraphMessages, filled: set[Resource]) -> None:
     """Raise GraphError for a resource that no op fills."""
     for node in placed.nodes:
         if node.op in MUST_BE_FILLED and _resource(node) not in filled:
-            what = f"the SavedModel does not say how to fill this {node.op}, so there is only a placed GraphDef"
+            what = f"the SavedModel has no op that fills this {node.op}, so only a placed GraphDef can be written"
             raise GraphError(what, where=shortened(node.name), allowed=ALLOWED, field="file")
 
 

@@ -141,8 +141,8 @@ class _Making:
         fed |= {op_of(asset.tensor_info.name) for asset in made.asset_file_def}
         for node in made.graph_def.node:
             if node.op == "Placeholder" and node.name not in fed:
-                what = f"signature {shortened(self._name)} needs it, and does not take it"
-                raise GraphError(what, where=shortened(node.name), allowed="placeholders that it takes", field="file")
+                what = f"signature {shortened(self._name)} needs it, but does not feed it"
+                raise GraphError(what, where=shortened(node.name), allowed="placeholders that it feeds", field="file")
 
 
 def _add_barrier(graph: Message, name: str, waits_for: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from engine.graphs.tensorflow.messages import Message
 VARIABLES_PREFIX = VARIABLES_INDEX.removesuffix(".index")
 """prefix of the files' names"""
 MOST_INDEX_BYTES = 64 * 1024**2
-ALLOWED = "the files of variables that TensorFlow wrote, all of them"
+ALLOWED = "all files of variables that TensorFlow wrote"
 _DATA = re.compile(rf"{VARIABLES_PREFIX}\.data-(\d{{5}})-of-(\d{{5}})")
 
 
@@ -89,7 +89,7 @@ def require_stored(nodes: Iterable[Message], archive: SavedModelArchive, folder:
             what = f"it has no tensor {shortened(key)}, which the SavedModel restores"
             raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file")
         if types[key].as_datatype_enum != number:
-            what = f"the tensor {shortened(key)} is of type {types[key].name}, and another is restored"
+            what = f"the tensor {shortened(key)} is of type {types[key].name}, but another type is restored"
             raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file")
 
 
@@ -111,5 +111,5 @@ def _require_files(archive: SavedModelArchive) -> None:
     there = {(int(match[1]), int(match[2])) for match in found}
     counts = {count for _, count in there}
     if len(counts) != 1 or there != {(number, count) for count in counts for number in range(count)}:
-        what = "the files of variables that belong to it are not all there"
+        what = "some of its files of variables are missing"
         raise GraphError(what, where=VARIABLES_INDEX, allowed=ALLOWED, field="file")

@@ -17,7 +17,7 @@ def pruned(messages: GraphMessages, fetches: Sequence[str]) -> GraphMessages:
     node_of_name = {node.name: node for node in messages.nodes}
     for name in fetches:
         if name not in node_of_name:
-            what = f"the step is run for {shortened(name)}, which is not in the graph"
+            what = f"the step fetches {shortened(name)}, which is not in the graph"
             raise GraphError(what, allowed="the name of an op", field="file")
     needed: set[str] = set()
     waiting = list(fetches)

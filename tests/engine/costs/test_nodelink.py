@@ -229,8 +229,8 @@ NODES: list[tuple[list[Json], str]] = [
     ([node("a", devices="GPU")], "node 0 (a), devices: 'GPU'; allowed: a list of device kinds"),
     ([node("a", devices=["k80"])], f"node 0 (a), devices: 'k80' is not a device kind; {KINDS}"),
     ([node("a", devices=[["K80"]])], f"node 0 (a), devices: a list is not a device kind; {KINDS}"),
-    ([node("a", time_us={"K80": 1}, devices=["CPU"])], "node 0 (a): no time on CPU, where the op can run by its "
-     "devices; allowed: a time for each of its devices"),
+    ([node("a", time_us={"K80": 1}, devices=["CPU"])], "node 0 (a): no time on CPU, which is among its devices; "
+     "allowed: a time for each of its devices"),
     ([node("a", device="foo")], "a: foo is not a device; "
      "allowed: /device:TYPE:N, with /job:, /replica: and /task: where there are any"),
 ]  # fmt: skip

@@ -199,7 +199,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "signature of nothing": (
         ".zip",
         archive((MODEL, saved_model(meta_graph(more=signature("serve", "absent:0"))))),
-        "the step is run for absent, which is not in the graph; allowed: the name of an op",
+        "the step fetches absent, which is not in the graph; allowed: the name of an op",
     ),
     "broken signature": (
         ".zip",
@@ -241,7 +241,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "training op that is not there": (
         ".meta",
         meta_graph(more=collection("train_op", "absent")),
-        "the step is run for absent, which is not in the graph; allowed: the name of an op",
+        "the step fetches absent, which is not in the graph; allowed: the name of an op",
     ),
     # functions
     "a function that calls itself": (

@@ -66,9 +66,9 @@ def simulated_on_three_cpus(prepared: api.PreparedGraph, profiled: Profiled, pla
 @pytest.mark.parametrize(
     ("change", "error", "line"),
     [
-        ({"loss": "/device:TPU:0"}, PlacementError, "loss: no device of one machine: /device:TPU:0"),
-        ({"loss": 3}, PlacementError, "loss: no device of one machine: 3; allowed: /device:CPU:N or /device:GPU:N"),
-        ({"loss": "/device:GPU:*"}, PlacementError, "loss: no device of one machine: /device:GPU:*"),
+        ({"loss": "/device:TPU:0"}, PlacementError, "loss: not a device of one machine: /device:TPU:0"),
+        ({"loss": 3}, PlacementError, "loss: not a device of one machine: 3; allowed: /device:CPU:N or /device:GPU:N"),
+        ({"loss": "/device:GPU:*"}, PlacementError, "loss: not a device of one machine: /device:GPU:*"),
     ],
 )
 def test_a_placement_that_cannot_be_run_is_refused_before_anything_runs(

@@ -7,9 +7,9 @@ import pytest
 from engine.child.parent import Limits, run_in_child
 
 LIMITS = Limits(memory_bytes=8 * 1024**3, seconds=300.0)
-FILES = "; allowed: the files of variables that TensorFlow wrote, all of them"
+FILES = "; allowed: all files of variables that TensorFlow wrote"
 NONE = (
-    "the upload has no files of variables (variables/variables.index and those beside it), so that a placed GraphDef "
+    "the upload lacks the files of variables (variables/variables.index and the files beside it), so a placed GraphDef "
     "can be written, but no placed SavedModel"
 )
 FILL = "; allowed: a SavedModel that restores its variables and initialises its tables"
@@ -18,8 +18,8 @@ SENTENCES = {
     "nothing": "",
     "no variables": NONE,
     "no index": NONE,
-    "no data": f"{INDEX}: the files of variables that belong to it are not all there{FILES}",
-    "a part of the data": f"{INDEX}: the files of variables that belong to it are not all there{FILES}",
+    "no data": f"{INDEX}: some of its files of variables are missing{FILES}",
+    "a part of the data": f"{INDEX}: some of its files of variables are missing{FILES}",
     "an empty index": f"{INDEX}: TensorFlow cannot read it: file is too short to be an sstable{FILES}",
     "an index of zeros": f"{INDEX}: TensorFlow cannot read it: not an sstable (bad magic number){FILES}",
     "a bomb among the variables": f"{DATA}: the entry's 67108864 bytes are packed into 65232; "
@@ -31,10 +31,10 @@ SENTENCES = {
     f"restores{FILES}",
     "another type": "TensorFlow cannot inline the functions: input values[0] expected type float != int32, the type of "
     "RestoreV2:tensors:1[0]",
-    "no saver, no objects": "embedding: the SavedModel does not say how to fill this VarHandleOp, so there is only a "
-    f"placed GraphDef{FILL}",
-    "no initializer": "hash_table: the SavedModel does not say how to fill this HashTableV2, so there is only a "
-    f"placed GraphDef{FILL}",
+    "no saver, no objects": "embedding: the SavedModel has no op that fills this VarHandleOp, so only a placed "
+    f"GraphDef can be written{FILL}",
+    "no initializer": "hash_table: the SavedModel has no op that fills this HashTableV2, so only a placed "
+    f"GraphDef can be written{FILL}",
     "a restoring op that is not there": "saved_model.pb: its variables or tables are filled by absent, which is not in "
     f"the graph{FILL}",
 }
