@@ -1,4 +1,4 @@
-"""A graph with its costs and groups on a cluster, and the ledger of what is evaluated on it."""
+"""The placement problem: a graph with its costs and groups on a cluster, and the ledger of its evaluations."""
 
 from engine.problem.ledger import MOST_EVALUATIONS, Budget, BudgetSpentError, ChunkBest, Clock, Ledger, LedgerState
 from engine.problem.problem import PlacementProblem

@@ -1,4 +1,4 @@
-"""The ledger in which every evaluation of a run is counted, and what a run may spend."""
+"""The ledger, which counts every evaluation of a run, and the run's budget."""
 
 import math
 import time
@@ -18,7 +18,7 @@ Clock: TypeAlias = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may spend."""
+    """The evaluations and seconds that a run may spend."""
 
     evaluations: int
     """simulated (or measured) placements, the unit in which all methods are compared"""
@@ -44,23 +44,24 @@ class BudgetSpentError(AssertionError):
 class Ledger:
     """Counts a run's evaluations and its seconds, and keeps the best placement among them.
 
-    A ledger may be part of another one, `parent`: what it counts and keeps, that counts and keeps too.
+    A ledger may be part of another one, its `parent`, which then counts the same evaluations and compares the same
+    placements.
     """
 
     def __init__(self, budget: Budget, clock: Clock | None = None, parent: "Ledger | None" = None) -> None:
-        """`clock`: `time.monotonic` where none is given."""
+        """`clock` is `time.monotonic` by default."""
         self.budget, self._parent = budget, parent
         self.clock: Clock = clock or time.monotonic
         self.used = 0
         self.best_step_time_us: float | None = None
-        """of the best feasible placement; None while there is none"""
+        """step time of the best feasible placement; None before one is found"""
         self.best_placement: NDArray[np.int32] | None = None
-        """[groups] the best feasible placement; while there is none, the one that misses the least memory"""
+        """[groups] the best feasible placement; before one is found, the placement that misses the least memory"""
         self.missing_bytes: int | None = None
-        """by how much `best_placement` is over the memory of its fullest device; 0 if it is feasible"""
+        """bytes by which `best_placement` exceeds the memory of its fullest device; 0 if it is feasible"""
         self._sum_us = 0.0
         self.earlier_seconds = 0.0
-        """spent before the checkpoint that the run went on from"""
+        """seconds spent before the checkpoint from which the run continued"""
         self._best_time_us = math.inf
         self._started = self.clock()
 
@@ -70,12 +71,12 @@ class Ledger:
 
     @property
     def mean_step_time_us(self) -> float:
-        """Over all that was evaluated since the ledger was made."""
+        """The mean step time in µs of all evaluations since the ledger was made."""
         return self._sum_us / self.used
 
     @property
     def best_time_us(self) -> float:
-        """Step time of `best_placement`, feasible or not; infinite while there is none."""
+        """Step time in µs of `best_placement`, feasible or not; infinite before the first evaluation."""
         return self._best_time_us
 
     @property
@@ -90,14 +91,14 @@ class Ledger:
 
     @property
     def share_spent(self) -> float:
-        """[0, 1] of the evaluations or, where more of them is gone, of the seconds: how far what falls has fallen."""
+        """The spent share of the evaluations or of the seconds, the larger of the two, from 0 to 1."""
         share = self.used / self.budget.evaluations
         if self.budget.seconds is not None:
             share = max(share, min(1.0, self.elapsed_seconds / self.budget.seconds))
         return share
 
     def begin(self) -> None:
-        """Start the clock anew: what came before this is not the run's."""
+        """Restart the clock: the time before this does not count for the run."""
         self._started = self.clock()
 
     def charge(self, count: int) -> None:
@@ -111,7 +112,7 @@ class Ledger:
     def note(
         self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], missing_bytes: NDArray[np.int64]
     ) -> None:
-        """Keep the best of `placements` [batch, groups] if it is better than the best so far; the first of equals."""
+        """Keep the best of `placements` [batch, groups], the first of equals, if it is better than the best so far."""
         if len(placements) == 0:
             return
         index = int(np.lexsort((step_time_us, missing_bytes))[0])
@@ -119,11 +120,11 @@ class Ledger:
         self._keep(placements[index], float(step_time_us[index]), int(missing_bytes[index]), sum_us)
 
     def note_chunk(self, best: "ChunkBest") -> None:
-        """The same for evaluations by compiled code, which reports the best one alone."""
+        """Note the evaluations of compiled code, which reports only the best one."""
         self._keep(best.placement, best.step_time_us, best.missing_bytes, best.sum_us)
 
     def _keep(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int, sum_us: float) -> None:
-        """The best of several, and the sum of all their step times."""
+        """Keep `placement`, the best of several, if it is better than the best so far; add the sum of their times."""
         if self._parent is not None:
             self._parent._keep(placement, step_time_us, missing_bytes, sum_us)
         self._sum_us += sum_us
@@ -134,17 +135,17 @@ class Ledger:
             self.best_step_time_us = step_time_us if missing_bytes == 0 else None
 
     def answer(self) -> NDArray[np.int32]:
-        """[groups] `best_placement`, of a ledger in which something was evaluated."""
+        """[groups] `best_placement`; the ledger must have at least one evaluation."""
         assert self.best_placement is not None, "nothing was evaluated"
         return self.best_placement
 
     def state(self) -> "LedgerState":
-        """For a checkpoint."""
+        """The state of the ledger, for a checkpoint."""
         placement = None if self.best_placement is None else self.best_placement.tolist()
         return LedgerState(self.used, self._best_time_us, self.missing_bytes, placement, self.elapsed_seconds)
 
     def restore(self, state: "LedgerState") -> None:
-        """Go on from `state`."""
+        """Continue from `state`."""
         self.used, self.earlier_seconds = state.used, state.elapsed_seconds
         self._started = self.clock()
         if state.placement is not None:
@@ -155,7 +156,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class LedgerState:
-    """What a ledger knows, without its budget."""
+    """The state of a ledger, without its budget."""
 
     used: int
     best_time_us: float
@@ -166,16 +167,16 @@ class LedgerState:
 
 @dataclass(frozen=True, slots=True)
 class ChunkBest:
-    """What compiled code reports of a chunk of its evaluations: the first of its best, and the sum."""
+    """The report of compiled code on a chunk of evaluations: the first of the best placements, and sums."""
 
     placement: NDArray[np.int32]
     """[groups]"""
     step_time_us: float
     missing_bytes: int
-    """on the fullest device; 0 if it is feasible"""
+    """missing on the fullest device; 0 if it is feasible"""
     sum_us: float
-    """of all step times"""
+    """sum of all step times"""
     evaluations: int
-    """how many were made"""
+    """number of evaluations made"""
     at: int
-    """which of them was the best, from 1"""
+    """number of the best one in the chunk, from 1"""

@@ -1,4 +1,4 @@
-"""Where each group may go: devices that the file fixes, kinds on which all its ops have a time, CPUs for some ops."""
+"""The devices where each group may go, by the file's fixed devices, the kinds its ops have times on, and CPU ops."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,12 @@ from engine.graphs.grouping.grouping import Grouping
 def allowed_devices(
     graph: ComputationGraph, costs: Costs, grouping: Grouping, cluster: Cluster, *, drop_pins: bool = False
 ) -> NDArray[np.bool_]:
-    """[groups, devices] where each group may go; every group may go somewhere.
+    """[groups, devices] whether each group may go to each device; every group has at least one.
 
-    A fixed device string stands for the devices of its type and number, on whatever job and task: a cluster is one
-    machine. With `drop_pins` such strings are not looked at. A group with an op that no GPU can run goes to a CPU,
-    unless the cluster has none or the file fixes the group elsewhere. Raises GraphError where the cluster has no such
-    device, or where the ops of a group leave no device for all of them.
+    A fixed device string stands for the devices of its type and number; its job and task do not count, since a cluster
+    is one machine. `drop_pins` ignores such strings. A group with an op that no GPU can run goes to a CPU, unless the
+    cluster has none or the file fixes the group elsewhere. Raises GraphError if a fixed device is not in the cluster,
+    or if no device can take all ops of a group.
     """
     allowed_of_op = _runnable(costs, cluster)
     if not drop_pins:
@@ -39,7 +39,7 @@ def allowed_devices(
 def _on_cpus_where_needed(
     allowed: NDArray[np.bool_], graph: ComputationGraph, grouping: Grouping, cluster: Cluster
 ) -> NDArray[np.bool_]:
-    """[groups, devices] `allowed`, GPUs closed to groups with an op that no GPU can run, where a CPU is left."""
+    """[groups, devices] `allowed`, but groups with an op that no GPU can run keep only CPUs, if they may go to one."""
     for_cpu = np.zeros(grouping.group_count, dtype=bool)
     for_cpu[grouping.group_of_op[np.array([bool(reason) for reason in graph.cpu_reason])]] = True
     on_cpus = allowed & np.array([class_of_kind(device.kind) == "CPU" for device in cluster.devices])
@@ -52,35 +52,35 @@ def _runnable(costs: Costs, cluster: Cluster) -> NDArray[np.bool_]:
 
 
 def _apply_pins(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster) -> None:
-    """Close to each op with a fixed device all other devices."""
-    meant: dict[str, NDArray[np.bool_]] = {}
+    """Forbid each op with a fixed device all other devices."""
+    matches: dict[str, NDArray[np.bool_]] = {}
     for op, text in enumerate(graph.devices):
         if not text:
             continue
-        if text not in meant:
-            meant[text] = _meant(parse_device_string(text, graph.op_names[op]), cluster)
-        if not meant[text].any():
+        if text not in matches:
+            matches[text] = _matching(parse_device_string(text, graph.op_names[op]), cluster)
+        if not matches[text].any():
             raise GraphError(
                 f"it is fixed to {shortened(text)}, which is not in the cluster",
                 where=shortened(graph.op_names[op]),
                 allowed=_names(np.ones(cluster.device_count, dtype=bool), cluster),
                 field="cluster",
             )
-        allowed_of_op[op] &= meant[text]
+        allowed_of_op[op] &= matches[text]
 
 
-def _meant(fixed: DeviceString, cluster: Cluster) -> NDArray[np.bool_]:
-    """[devices] the devices of the cluster that `fixed` may stand for."""
+def _matching(fixed: DeviceString, cluster: Cluster) -> NDArray[np.bool_]:
+    """[devices] whether `fixed` may stand for each device of the cluster."""
     return np.array(
         [
-            DeviceString(type=own.type, index=own.index).agrees_with(DeviceString(type=fixed.type, index=fixed.index))
-            for own in (parse_device_string(device.name, device.name) for device in cluster.devices)
+            DeviceString(type=name.type, index=name.index).agrees_with(DeviceString(type=fixed.type, index=fixed.index))
+            for name in (parse_device_string(device.name, device.name) for device in cluster.devices)
         ]
     )
 
 
 def _require_somewhere(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster) -> None:
-    """Every op by itself has a device."""
+    """Raise GraphError unless each op by itself has a device."""
     lost = np.flatnonzero(~allowed_of_op.any(axis=1))
     if len(lost):
         op = int(lost[0])
@@ -98,9 +98,9 @@ def _require_somewhere(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph
 def _nowhere(
     ops: NDArray[np.intp], allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster, pins_alone: bool
 ) -> GraphError:
-    """Names the first of a group's `ops` that leaves no device, and one that has closed some before it.
+    """The error for a group without a device; it names the first of its `ops` that leaves none, and an earlier one.
 
-    `pins_alone`: without the devices that the file fixes the group could go somewhere.
+    `pins_alone`: whether the group could go somewhere without the file's fixed devices.
     """
     left = np.ones(cluster.device_count, dtype=bool)
     for op in ops.tolist():

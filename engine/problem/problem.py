@@ -1,4 +1,4 @@
-"""The placement problem that every placer gets: the only way to evaluate placements, and to report them."""
+"""The placement problem that every placer gets: its only way to evaluate placements and to report them."""
 
 import copy
 import dataclasses
@@ -21,7 +21,7 @@ from engine.simulator import Evaluations, Simulator
 class PlacementProblem:
     """One graph with its costs and groups on one cluster, and the only way to evaluate placements of it.
 
-    What is evaluated is charged to its ledger, which keeps the best; what a method does goes to its reporter.
+    Evaluations are charged to its ledger, which keeps the best placement; its reporter emits the method's events.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class PlacementProblem:
         """`allowed` [groups, devices]: where each group may go (pins, kinds it has times for); every row has a True.
 
         A `simulator` made for the same graph, costs, cluster and groups may be shared. `clock` counts the budget's
-        seconds, on the wall where none is given. `parent`: a ledger of which this problem's is a part.
+        seconds, by default wall time. `parent` is a ledger that also counts this problem's evaluations.
         """
         self.graph, self.costs, self.grouping, self.cluster = graph, costs, grouping, cluster
         self.allowed = allowed
@@ -52,14 +52,14 @@ class PlacementProblem:
         self._wrap_state: Callable[[bytes], bytes] = bytes
 
     def with_budget(self, budget: Budget, *, clock: Clock | None = None) -> "PlacementProblem":
-        """The same problem with a fresh ledger, for a placer that runs beside another; it reports to nobody."""
+        """The same problem with a new ledger, for a placer that runs beside another; it emits no events."""
         return self._with_ledger(budget, ignore, clock or self.ledger.clock, None)
 
     def sub_problem(self) -> "PlacementProblem":
-        """What is left of this problem, for a method that the one at work calls.
+        """This problem with the rest of its budget, for a method that the running method calls.
 
-        What it evaluates is charged and kept here too. Its episodes are emitted as this problem's, numbered by their
-        evaluation; its states are nobody's.
+        Its evaluations are charged and kept here too. Its episodes are emitted as this problem's, numbered by their
+        evaluation; its states are dropped.
         """
         used, best_us, seconds = self.ledger.used, self.ledger.best_step_time_us, self.ledger.budget.seconds
 
@@ -81,7 +81,7 @@ class PlacementProblem:
         return self._with_ledger(Budget(self.ledger.remaining, left), forward, self.ledger.clock, self.ledger)
 
     def with_states(self, wrap: Callable[[bytes], bytes]) -> "PlacementProblem":
-        """This very problem, for a method that the one at work calls: the states that it saves go through `wrap`."""
+        """The same problem and ledger, for a method that the running method calls; `wrap` converts its saved states."""
         wrapped = copy.copy(self)
         wrapped._wrap_state = lambda state: self._wrap_state(wrap(state))
         return wrapped
@@ -103,11 +103,11 @@ class PlacementProblem:
         )
 
     def report_to(self, emit: EmitFromPlacer) -> None:
-        """From now on a method's events go to `emit`."""
+        """Send a method's later events to `emit`."""
         self.reporter = Reporter(self.ledger, emit)
 
     def begin(self) -> None:
-        """The method begins now: what came before is no part of its seconds."""
+        """Begin the method's time: the seconds before do not count."""
         self.ledger.begin()
         self.reporter.begin()
 
@@ -125,7 +125,7 @@ class PlacementProblem:
         return self.costs.time_on([device.kind for device in self.cluster.devices])
 
     def evaluate(self, placements: NDArray[np.int32]) -> Evaluations:
-        """Evaluate and charge `placements` [batch, groups]; the best one is kept in the ledger.
+        """Evaluate and charge `placements` [batch, groups]; the ledger keeps the best one.
 
         Raises BudgetSpentError before anything is evaluated if the budget has fewer evaluations left than the batch.
         """
@@ -136,7 +136,7 @@ class PlacementProblem:
         return evaluations
 
     def evaluate_episodes(self, placements: NDArray[np.int32], *, emit_all: bool = False) -> Evaluations:
-        """The same, where each placement is an episode of the method: reported, as far as not left out."""
+        """Evaluate `placements` as `evaluate` does and report each as an episode, except those that are left out."""
         best_before_us = self.ledger.best_step_time_us
         evaluations = self.evaluate(placements)
         feasible = self.feasible(evaluations)
@@ -144,7 +144,7 @@ class PlacementProblem:
         return evaluations
 
     def evaluate_compiled(self, count: int, chunk: Callable[[int], ChunkBest]) -> ChunkBest:
-        """Charge `count` evaluations, then let compiled code make them: `chunk(count)`; its best is kept and reported.
+        """Charge `count` evaluations and let compiled code make them, `chunk(count)`; keep and report its best.
 
         Raises BudgetSpentError before anything is evaluated if the budget has fewer evaluations left.
         """
@@ -160,7 +160,7 @@ class PlacementProblem:
         return best
 
     def is_over(self, should_stop: ShouldStop) -> bool:
-        """Whether the budget is spent or a stop is asked for; never before something was evaluated."""
+        """Whether the budget is spent or a stop is requested; a stop counts only after the first evaluation."""
         return self.ledger.spent or (self.ledger.best_placement is not None and should_stop())
 
     def episode(
@@ -170,15 +170,15 @@ class PlacementProblem:
         self.reporter.episode(placement, step_time_us, feasible=feasible, number=number)
 
     def progress(self, stage: str, done: int = 0, total: int = 0) -> None:
-        """Report a step that is no episode; `total` 0 where it is not known."""
+        """Report progress that is no episode; `total` is 0 if it is not known."""
         self.reporter.emit(Progress(stage, done, total))
 
     def save(self, state: Callable[[], bytes], every_seconds: float) -> None:
-        """Report the method's state, to go on from after an interruption, but not more often than `every_seconds`."""
+        """Emit the method's state, from which it can continue after an interruption, at most every `every_seconds`."""
         self.reporter.save(lambda: self._wrap_state(state()), every_seconds)
 
     def missing_bytes(self, evaluations: Evaluations) -> NDArray[np.int64]:
-        """[batch] by how much the worst device's peak is over its memory; 0 where all fit."""
+        """[batch] bytes by which the worst device's peak exceeds its memory; 0 if all fit."""
         return np.asarray(np.maximum(evaluations.peak_bytes - self.memory_bytes, 0).max(axis=1))
 
     def feasible(self, evaluations: Evaluations) -> NDArray[np.bool_]:
@@ -186,6 +186,6 @@ class PlacementProblem:
         return np.asarray(self.missing_bytes(evaluations) == 0)
 
     def respects(self, placements: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """[batch] whether every group is on a device where it may be."""
+        """[batch] whether every group is on an allowed device."""
         groups = np.arange(self.group_count)
         return np.asarray(np.all(self.allowed[groups, placements], axis=1))

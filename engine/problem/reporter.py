@@ -1,4 +1,4 @@
-"""What a method reports while it places: episodes, progress, states; and which episodes are left out."""
+"""Reports a method's episodes, progress and states, and decides which episodes are left out."""
 
 from collections.abc import Callable
 
@@ -10,13 +10,13 @@ from engine.problem.ledger import ChunkBest, Ledger
 from engine.simulator import Evaluations
 
 MOST_EPISODES = 2000
-"""that a run emits beside its improvements: a hundred million would fill any disk"""
+"""most episodes that a run emits beside its improvements: a hundred million would fill any disk"""
 SECONDS_BETWEEN_SIGNS = 2.0
-"""between two episodes of compiled code, at most: after that the next chunk is emitted whatever came of it"""
+"""longest time between two episodes of compiled code: after it the next chunk is emitted, improved or not"""
 
 
 def ignore(_event: Episode | Progress | PlacerState) -> None:
-    """For whoever wants no events."""
+    """Ignore an event: the `emit` of a caller that wants none."""
 
 
 class Reporter:
@@ -26,22 +26,22 @@ class Reporter:
         self._ledger, self._emit = ledger, emit
         self._every = -(-ledger.budget.evaluations // MOST_EPISODES)
         self.episodes = 0
-        """the number of the last one, whether it was emitted or not"""
+        """the number of the last episode, emitted or not"""
         self._sign_seconds = self._state_seconds = ledger.clock()
 
     def begin(self) -> None:
-        """The method begins now."""
+        """Begin the method's time."""
         self._sign_seconds = self._state_seconds = self._ledger.clock()
 
     def emit(self, event: Episode | Progress) -> None:
-        """As it is."""
+        """Emit `event` unchanged."""
         self._sign_seconds = self._ledger.clock()
         self._emit(event)
 
     def episode(
         self, placement: NDArray[np.int32], step_time_us: float, *, feasible: bool, number: int | None = None
     ) -> None:
-        """Emit one that has been evaluated last; `number` where the method does not count its episodes."""
+        """Emit the episode that was evaluated last; `number` is given if the method does not count its episodes."""
         self.episodes = self.episodes + 1 if number is None else number
         self._emit_episode(self.episodes, placement, step_time_us, feasible, self._ledger.best_step_time_us)
 
@@ -54,9 +54,9 @@ class Reporter:
         *,
         all_of_them: bool,
     ) -> None:
-        """Each of `placements` [batch, groups], evaluated last, is an episode.
+        """Emit `placements` [batch, groups], which were evaluated last, as episodes.
 
-        Without `all_of_them` those are emitted that improve on the best, and every n-th.
+        Without `all_of_them` it emits only those that improve on the best, and every n-th.
         """
         best = np.inf if best_before_us is None else best_before_us
         used_before = self._ledger.used - len(placements)
@@ -77,8 +77,8 @@ class Reporter:
                 )
 
     def chunk(self, best: ChunkBest, *, improved: bool) -> None:
-        """The `best` of a chunk of evaluations made last, numbered by its evaluation, if it `improved` on all before,
-        once in n evaluations, or where nothing was emitted for long."""
+        """Emit the `best` of the chunk evaluated last, numbered by its evaluation, if it `improved` on all before, once
+        in n evaluations, or if nothing was emitted for long."""
         used_before = self._ledger.used - best.evaluations
         turn = self._ledger.used // self._every != used_before // self._every
         if improved or turn or self._ledger.clock() - self._sign_seconds >= SECONDS_BETWEEN_SIGNS:
@@ -109,7 +109,7 @@ class Reporter:
         )
 
     def save(self, state: Callable[[], bytes], every_seconds: float) -> None:
-        """Emit the method's state, but not more often than `every_seconds`."""
+        """Emit the method's state, at most every `every_seconds`."""
         now = self._ledger.clock()
         if now - self._state_seconds >= every_seconds:
             self._state_seconds = now

@@ -1,1 +1,1 @@
-"""Settings of methods: ranges, lists, sentences."""
+"""Settings of methods: their declaration, their lists and how they are made."""

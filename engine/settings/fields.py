@@ -7,8 +7,8 @@
         def __post_init__(self) -> None:
             require_allowed(self, "oven")
 
-Errors, `--set`, `settings`, forms and JSON schemas come from there. A keyword behind the sentence is the value in the
-preset of that name, where it is not the default; the presets are what the setting `preset` can be.
+Errors, `--set`, `settings`, forms and JSON schemas read these declarations. A keyword after the sentence gives the
+value in the preset of that name, if it is not the default; the presets are the choices of the setting `preset`.
 """
 
 import dataclasses
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 KEY = "setting"
-"""of a field's metadata: where its declaration stands"""
+"""key of the declaration in a field's metadata"""
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a field declares."""
+    """The declaration of a setting in its field."""
 
     sentence: str
     allowed: str
-    """in words, as errors say it"""
+    """the allowed values in words, as in errors"""
     not_allowed: Callable[[object], str | None]
-    """for a value: what is allowed instead, None where the value is"""
+    """takes a value; returns the allowed values in words, or None if the value is allowed"""
     schema: Mapping[str, Json]
-    """what is allowed as JSON Schema"""
+    """the allowed values as JSON Schema"""
     presets: Mapping[str, Json]
-    """preset → the value in it, where that is not the default"""
+    """preset → value in it, if that is not the default"""
     choices: tuple[str, ...] = ()
-    """all that is allowed, where these are a few texts"""
+    """the allowed texts, if there are only a few"""
     read: Callable[[str, str], object] | None = None
-    """of a text: takes the setting's name and the text, and raises SettingsError where it cannot be read"""
+    """for a text: takes the setting's name and the text, and raises SettingsError if it cannot be read"""
 
 
 def whole(default: int, lowest: int, highest: int, sentence: str, *, multiple_of: int = 1, **presets: int) -> int:
@@ -105,7 +105,7 @@ def choice(known: Sequence[str], sentence: str, **presets: str) -> str:
 
 
 def text(default: str, sentence: str, allowed: str = "a text", read: Callable[[str, str], object] | None = None) -> str:
-    """A setting that is a text, one that `read` can read where it is given: see `Declaration`."""
+    """A setting that is a text; if `read` is given, one that `read` accepts: see `Declaration`."""
 
     def not_allowed(value: object) -> str | None:
         return None if isinstance(value, str) else allowed
@@ -114,7 +114,7 @@ def text(default: str, sentence: str, allowed: str = "a text", read: Callable[[s
 
 
 def mapping(allowed: str, sentence: str) -> dict[str, Any]:
-    """A setting that is a JSON object, empty by default; its dataclass checks what is in it, `allowed` says it."""
+    """A setting that is a JSON object, empty by default; its dataclass checks the content, `allowed` describes it."""
 
     def not_allowed(value: object) -> str | None:
         return None if isinstance(value, dict) else allowed
@@ -124,14 +124,14 @@ def mapping(allowed: str, sentence: str) -> dict[str, Any]:
 
 
 def declarations(settings: "DataclassInstance | type[DataclassInstance]") -> dict[str, Declaration]:
-    """Setting → what its field declares, in the order of the fields."""
+    """Setting → its declaration, in the order of the fields."""
     return {field.name: field.metadata[KEY] for field in dataclasses.fields(settings)}
 
 
 def require_allowed(settings: "DataclassInstance", method: str = "") -> None:
     """Raise SettingsError unless each setting has an allowed value.
 
-    With a `method` the error names it and stands at its settings as a whole, not at a field of a form.
+    With a `method` the error names it and belongs to the form's field for all its settings, not to a setting's field.
     """
     for name, declaration in declarations(settings).items():
         value = getattr(settings, name)
@@ -143,7 +143,7 @@ def require_allowed(settings: "DataclassInstance", method: str = "") -> None:
 
 
 def refused(name: str, value: object, allowed: str, method: str = "") -> SettingsError:
-    """The error for setting `name`."""
+    """The error for a `value` of setting `name` that is not allowed."""
     where = f"{method} {name}" if method else name
     return SettingsError(shortened(repr(value)), where=where, allowed=allowed, field="settings" if method else name)
 

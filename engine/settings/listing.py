@@ -1,4 +1,4 @@
-"""All that can be set of something: for people a line each, for a programme JSON and a JSON Schema."""
+"""Lists of settings: one line each for people, JSON and a JSON Schema for programs."""
 
 import dataclasses
 import json
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 MakeSettings = Callable[[Mapping[str, Json]], "DataclassInstance"]
-"""from names and values as users give them; raises SettingsError"""
+"""makes settings of names and values from a user; raises SettingsError"""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One of them."""
+    """One setting as a list shows it."""
 
     name: str
     default: Json
     allowed: str
-    """in the words of the error that any other value gets"""
+    """the allowed values, in the words of the error for any other value"""
     sentence: str
 
     def line(self) -> str:
-        """For a console; it begins as `--set` takes it."""
+        """The setting as one line for a console, which begins in the form that `--set` takes."""
         default = json.dumps(self.default, ensure_ascii=False)
         return f"{self.name}={default}; allowed: {self.allowed}; {self.sentence}"
 
     def to_json(self) -> dict[str, Json]:
-        """The same for a programme."""
+        """The fields as JSON."""
         return dataclasses.asdict(self)
 
 
 def list_settings(make: MakeSettings, given: Mapping[str, Json]) -> list[Setting]:
-    """The fields of what `make` makes, in their order; the defaults are those beside `given`. Raises SettingsError."""
+    """The settings that `make` makes, in order; defaults are those that hold with `given`. Raises SettingsError."""
     made = make(given)
     return [
         Setting(name, getattr(made, name), declaration.allowed, declaration.sentence)
@@ -47,14 +47,14 @@ def list_settings(make: MakeSettings, given: Mapping[str, Json]) -> list[Setting
 
 
 def settings_schema(title: str, make: MakeSettings, given: Mapping[str, Json]) -> dict[str, Json]:
-    """The same as a JSON Schema of the object that `make` takes, draft 2020-12. Raises SettingsError.
+    """The settings as a JSON Schema (draft 2020-12) of the object that `make` takes. Raises SettingsError.
 
-    It holds each setting alone: what two of them may not be together is refused when they are made.
+    It checks each setting alone; combinations that are not allowed are refused when the settings are made.
     """
     made = make(given)
     properties: dict[str, Json] = {
-        name: {"description": each.sentence, **each.schema, "default": getattr(made, name)}
-        for name, each in declarations(made).items()
+        name: {"description": declaration.sentence, **declaration.schema, "default": getattr(made, name)}
+        for name, declaration in declarations(made).items()
     }
     return {
         "$schema": DIALECT,

@@ -1,4 +1,4 @@
-"""Settings made of names and values as users give them."""
+"""Makes settings from names and values that users give."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 Settings = TypeVar("Settings", bound="DataclassInstance")
 PRESET = "preset"
-"""the setting that names one, where there are some"""
+"""name of the setting that selects a preset, in dataclasses that have presets"""
 
 
 def make_settings(owner: str, kind: type[Settings], given: Mapping[str, Json]) -> Settings:
-    """`given` over the preset that it names, over the defaults of `kind`, which errors call the `owner`'s.
+    """Make a `kind` from the `given` values; the rest come from the preset that these name, else from the defaults.
 
-    Raises SettingsError.
+    Errors call the settings those of `owner`. Raises SettingsError.
     """
     require_known(owner, kind, given)
     return kind(**(_preset_values(kind, given) | dict(given)))
 
 
 def presets_of(kind: "type[DataclassInstance]") -> tuple[str, ...]:
-    """Names for the setting `preset`, the default first; none where there is no such setting."""
+    """The choices of the setting `preset`, the default first; empty if `kind` has no such setting."""
     preset = declarations(kind).get(PRESET)
     return () if preset is None else preset.choices
 
@@ -40,7 +40,7 @@ def require_known(owner: str, kind: "type[DataclassInstance]", given: Iterable[s
 
 
 def _preset_values(kind: "type[DataclassInstance]", given: Mapping[str, Json]) -> dict[str, Json]:
-    """What the preset that `given` names changes. Raises SettingsError where there is none of that name."""
+    """The values of the preset that `given` names. Raises SettingsError if it does not exist."""
     known = declarations(kind)
     if PRESET not in given or PRESET not in known:
         return {}
@@ -48,4 +48,4 @@ def _preset_values(kind: "type[DataclassInstance]", given: Mapping[str, Json]) -
     allowed = known[PRESET].not_allowed(preset)
     if allowed is not None or not isinstance(preset, str):
         raise refused(PRESET, preset, allowed or "")
-    return {name: each.presets[preset] for name, each in known.items() if preset in each.presets}
+    return {name: declaration.presets[preset] for name, declaration in known.items() if preset in declaration.presets}

@@ -1,4 +1,4 @@
-"""Seeds of random numbers, of whatever is drawn."""
+"""The range of seeds for random numbers."""
 
 from engine.errors import SettingsError
 
@@ -7,6 +7,6 @@ MOST_SEED = 2**63 - 1
 
 
 def require_seed(seed: int) -> None:
-    """Raise SettingsError unless `seed` is one that is taken."""
+    """Raise SettingsError unless `seed` is in the allowed range."""
     if not 0 <= seed <= MOST_SEED:
         raise SettingsError(f"{seed}", where="seed", allowed=f"an integer from 0 to {MOST_SEED}", field="seed")
