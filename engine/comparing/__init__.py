@@ -1,1 +1,1 @@
-"""Methods × seeds on one graph and cluster, on one scale: carried out on all cores, summed up, drawn."""
+"""Comparisons of methods × seeds on one graph and cluster: they run on all cores, and are summarised and drawn."""

@@ -1,4 +1,4 @@
-"""One method with one seed in a child process: `carry_out` is what the child does."""
+"""Runs one method with one seed in a child process: `carry_out` is the child's function."""
 
 import threading
 import time
@@ -16,9 +16,9 @@ from engine.problem import Budget
 from engine.run import Run, RunRequest
 
 CLOSE = 0.01
-"""a run is there when its best is within this share of its own last best"""
+"""a run counts as arrived when the relative gap of its best to its final best is at most this"""
 SECONDS_BETWEEN_SIGNS = 0.5
-"""between two signs of a child to its parent, which can then end it"""
+"""seconds between two reports of a child to its parent, which can then end it"""
 
 
 def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: ReportProgress) -> Results:
@@ -46,7 +46,10 @@ def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: Report
 
 
 def outcome_of(prepared: PreparedGraph, request: RunRequest, listener: Listener) -> Outcome:
-    """Run it to its end. What the method cannot do is a reason; what no method could do is raised."""
+    """Run the method to its end. A method's own failure becomes the outcome's reason.
+
+    An error that any method would meet is raised.
+    """
     run = Run(prepared, request, listener.add, lambda: False)
     began = time.monotonic()
     reason = ""
@@ -94,6 +97,6 @@ def _outcome(
 def _give_signs(
     listener: Listener, request: RunRequest, report_progress: ReportProgress, ended: threading.Event
 ) -> None:
-    """Report to the parent how far the run is, again and again."""
+    """Report the run's progress to the parent at regular intervals until it has ended."""
     while not ended.wait(SECONDS_BETWEEN_SIGNS):
         report_progress(request.method, listener.curve.evaluations, request.budget.evaluations)

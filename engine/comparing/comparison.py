@@ -1,4 +1,4 @@
-"""Methods × seeds in child processes on all cores; what has ended is kept, and a second call goes on."""
+"""Runs methods × seeds in child processes on all cores; it stores finished runs, and a second call continues."""
 
 import json
 import os
@@ -27,18 +27,18 @@ MOST_SEEDS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """What is to be compared."""
+    """The methods, seeds, cluster and budget of a comparison."""
 
     cluster: Cluster
     methods: tuple[str, ...]
     budget: Budget
-    """of each method and seed"""
+    """budget of each method and seed"""
     seeds: int
-    """each method runs with the seeds 0, 1, ... of so many, one that draws nothing at random with seed 0 alone"""
+    """each method runs with the seeds 0 to `seeds` − 1, a deterministic one with seed 0 only"""
     settings: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
-    """of each method, over its defaults"""
+    """settings of each method, over its defaults"""
     drop_devices: bool = False
-    """whether the devices that the file fixes count for nothing"""
+    """whether to ignore the devices that the file fixes"""
     policy: bytes | None = None
     """the file of a trained policy, given to the methods that take one"""
 
@@ -46,14 +46,14 @@ class ComparisonRequest:
         if not 1 <= self.seeds <= MOST_SEEDS:
             raise SettingsError(f"{self.seeds}", where="seeds", allowed=f"1 to {MOST_SEEDS}", field="seeds")
         if not self.methods:
-            raise SettingsError("there is none", where="methods", allowed="at least one method", field="methods")
+            raise SettingsError("no method is given", where="methods", allowed="at least one method", field="methods")
         policy = self.trained_policy()
         for method in self.methods:
             if self.methods.count(method) > 1:
-                what = f"{method} is there twice"
+                what = f"{method} is listed twice"
                 raise SettingsError(what, where="methods", allowed="each method once", field="methods")
-            own = policy if self.takes_policy(method) else None
-            make_placer(method, self.settings.get(method, {}), own)  # refuses what it does not know, before any work
+            taken = policy if self.takes_policy(method) else None
+            make_placer(method, self.settings.get(method, {}), taken)  # refuses wrong settings before any work
         for method in self.settings:
             if method not in self.methods:
                 allowed = ", ".join(self.methods)
@@ -64,7 +64,7 @@ class ComparisonRequest:
             raise SettingsError("no method takes it", where="policy", allowed=allowed, field="policy")
 
     def trained_policy(self) -> TrainedPolicy | None:
-        """`policy`, read. Raises SettingsError for a file that is none."""
+        """Read `policy`. Raises SettingsError if it is not a policy's file."""
         return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
 
     def takes_policy(self, method: str) -> bool:
@@ -72,7 +72,7 @@ class ComparisonRequest:
         return self.policy is not None and PLACERS[method].takes_policy
 
     def members(self) -> list[tuple[str, int]]:
-        """Method and seed, the methods in their order; one seed of a method that draws nothing at random."""
+        """The pairs of method and seed, the methods in their order; a deterministic method has one seed."""
         return [
             (method, seed)
             for method in self.methods
@@ -82,24 +82,24 @@ class ComparisonRequest:
 
 @dataclass(slots=True)
 class Standing:
-    """How far a comparison is."""
+    """The progress of a comparison."""
 
     done: int
     total: int
     running: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
-    """method and seed → evaluations used, evaluations in all"""
+    """method and seed → evaluations used, evaluations in the budget"""
 
 
 ReportStanding: TypeAlias = Callable[[Standing], None]
-"""called at each end and now and then between, never twice at once"""
+"""called when a run ends and from time to time before, never twice at once"""
 
 
 class _EndedError(Exception):
-    """The comparison ends, and so must this child."""
+    """The comparison is ending, so its children must end too."""
 
 
 class Comparison:
-    """Carries out one `ComparisonRequest`. Made, started once by `execute`, then thrown away."""
+    """Carries out one `ComparisonRequest`; `execute` may be called once."""
 
     def __init__(
         self,
@@ -109,22 +109,22 @@ class Comparison:
         report_standing: ReportStanding,
         processes: int = 0,
     ) -> None:
-        """`processes` at once; 0: as many as there are cores. Raises GraphError for what no method could place."""
+        """`processes` run at once; 0: one a core. Raises GraphError for a graph that no method could place."""
         self._request, self._report_standing = request, report_standing
         allowed_devices(
             prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
-        )  # refuses what no method could place, before any work
+        )  # refuses a graph that no method could place, before any work
         self._processes = processes or os.cpu_count() or 1
         self._work: WorkFolder = made_work_folder(folder)
         self._graph = self._work.keep_graph(prepared.to_bytes())
         self._policy = None if request.policy is None else self._work.keep_policy(request.policy)
         self._standing = Standing(0, len(request.members()))
         self._guard = threading.Lock()
-        """of `_standing` and `_report_standing`"""
+        """guards `_standing` and `_report_standing`"""
         self._ends = threading.Event()
 
     def execute(self) -> list[Outcome]:
-        """All outcomes, in the order of `ComparisonRequest.members`."""
+        """Run what is missing and return all outcomes, in the order of `ComparisonRequest.members`."""
         outcomes = {member: self._work.read(self._arguments(*member)) for member in self._request.members()}
         missing = [member for member, outcome in outcomes.items() if outcome is None]
         self._standing.done = len(outcomes) - len(missing)
@@ -174,7 +174,7 @@ class Comparison:
                 task=f"{method} with seed {seed}",
                 report_progress=report_progress,
             )
-        except (ChildError, LimitError) as error:  # not kept, so tried again
+        except (ChildError, LimitError) as error:  # not stored, so the next call tries it again
             outcome = Outcome(method, seed, reason=str(error))
         else:
             stored: Any = texts["outcome"]

@@ -1,4 +1,4 @@
-"""The best step time so far against the evaluations: of one run, and over the seeds of a method."""
+"""Curves of the best step time so far against evaluations, for one run and over the seeds of a method."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -10,19 +10,19 @@ Point: TypeAlias = tuple[int, float]
 """evaluations used, best feasible step time in µs from there on"""
 
 MOST_POINTS = 200
-"""kept of a curve: more than a figure can show"""
+"""most points kept of a curve, more than a figure can show"""
 
 
 @dataclass(slots=True)
 class BestSoFar:
-    """A curve while it grows: it gets every episode and keeps the improvements."""
+    """A growing curve: it gets every episode and keeps the improvements."""
 
     improvements: list[Point] = field(default_factory=list)
     evaluations: int = 0
     """used so far"""
 
     def note(self, evaluations: int, best_step_time_us: float | None) -> None:
-        """After so many evaluations the best feasible placement takes so long; None while there is none."""
+        """Note the best feasible step time after `evaluations`; None if there is no feasible placement yet."""
         self.evaluations = max(self.evaluations, evaluations)
         if best_step_time_us is None:
             return
@@ -30,11 +30,11 @@ class BestSoFar:
             self.improvements.append((evaluations, best_step_time_us))
 
     def evaluations_to_reach(self, step_time_us: float) -> int | None:
-        """The evaluations after which the best was at most so long; None if it never was."""
+        """The evaluations after which the best was at most `step_time_us`; None if it never was."""
         return next((evaluations for evaluations, best_us in self.improvements if best_us <= step_time_us), None)
 
     def points(self) -> list[Point]:
-        """At most `MOST_POINTS` + 2 points: the first, some between, the last, and how far the run has got."""
+        """At most `MOST_POINTS` + 2 points: the first, some between, the last, and one at the run's present end."""
         every = -(-len(self.improvements) // MOST_POINTS) or 1
         kept = self.improvements[:1] + self.improvements[every:-1:every] + self.improvements[1:][-1:]
         if kept and kept[-1][0] < self.evaluations:
@@ -44,7 +44,7 @@ class BestSoFar:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """What a method's seeds had reached after so many evaluations. All fields are [points]."""
+    """Median and range of the best step times of a method's seeds against evaluations. All fields are [points]."""
 
     evaluations: tuple[int, ...]
     median_us: tuple[float, ...]
@@ -53,7 +53,7 @@ class Band:
 
 
 def band_of(curves: Sequence[Sequence[Point]]) -> Band:
-    """The median and the range over `curves`, from where each has something; a curve that has ended keeps its last."""
+    """The median and range over `curves`, from where each has a point; a curve that has ended keeps its last value."""
     known = [curve for curve in curves if curve]
     if not known:
         return Band((), (), (), ())
@@ -73,7 +73,7 @@ def _value_at(curve: Sequence[Point], evaluations: int) -> float:
 
 
 def _thinned(positions: list[int]) -> list[int]:
-    """At most `MOST_POINTS` + 1 of them, the first and the last among these."""
+    """At most `MOST_POINTS` + 1 of `positions`, with the first and the last."""
     every = -(-len(positions) // MOST_POINTS)
     kept = positions[::every]
     return kept if kept[-1] == positions[-1] else [*kept, positions[-1]]

@@ -1,4 +1,4 @@
-"""The figure of a comparison: best step time against evaluations, a line and a band over the seeds each method."""
+"""The figure of a comparison: best step time against evaluations, with a line and a band over seeds a method."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FAR = 2.5
-"""slower than so many times the best lies beyond the figure: the rest would be one flat line"""
+"""the figure ends at this multiple of the best time: beyond it the curves below would look flat"""
 SUFFIXES = (".svg", ".png")
 
 
 def draw(summaries: Sequence[MethodSummary], title: str, one_device_us: float | None, folder: Path, name: str) -> None:
     """Write `folder`/`name`.svg and .png."""
-    import matplotlib as mpl  # here, since a server never draws
+    import matplotlib as mpl  # imported here, since a server never draws
 
     mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "placeto"  # the same figure is the same file
+    mpl.rcParams["svg.hashsalt"] = "placeto"  # equal figures give equal files
     from matplotlib import pyplot
 
     divisor, unit = unit_of(summaries)
@@ -39,7 +39,7 @@ def draw(summaries: Sequence[MethodSummary], title: str, one_device_us: float | 
         axes.axhline(one_device_us / divisor, color="black", linestyle=":", label="one device")
     _bound(axes, [value / divisor for summary in summaries for value in (*summary.band.low_us, *summary.band.high_us)])
     axes.set(xlabel="evaluations", ylabel=f"best step time ({unit})", xscale="log")
-    axes.set_title(title, parse_math=False)  # a graph's name may be any text, such as what looks like a formula
+    axes.set_title(title, parse_math=False)  # a graph's name may be any text, even one that looks like a formula
     axes.grid(alpha=0.25)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
@@ -50,7 +50,7 @@ def draw(summaries: Sequence[MethodSummary], title: str, one_device_us: float | 
 
 
 def _bound(axes: "Axes", times: Sequence[float]) -> None:
-    """Show what is within `FAR` of the best."""
+    """Limit the y axis to times within `FAR` times the best."""
     if times and max(times) > FAR * min(times):
         near = max(time for time in times if time <= FAR * min(times))
         margin = 0.07 * (near - min(times)) or 0.05 * near

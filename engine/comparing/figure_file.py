@@ -1,4 +1,4 @@
-"""The figure of a comparison as one file, drawn in a child: a server neither loads what draws nor grows by it."""
+"""Draws the figure of a comparison to one file in a child, so that a server need not load matplotlib."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ NAME = "figure"
 
 
 def figure_file(graph_name: str, request: ComparisonRequest, outcomes: Sequence[Outcome], suffix: str) -> bytes:
-    """The figure as a file that ends in `suffix`, one of `SUFFIXES`. Raises LimitError where it takes too much."""
+    """The bytes of the figure as a file with `suffix`, one of `SUFFIXES`. Raises LimitError if it takes too much."""
     if suffix not in SUFFIXES:
         raise SettingsError(f"a figure ending in {suffix[:20]}", where="figure", allowed=", ".join(SUFFIXES))
     arguments: dict[str, Json] = {
@@ -31,7 +31,7 @@ def figure_file(graph_name: str, request: ComparisonRequest, outcomes: Sequence[
 
 
 def draw_in_child(arguments: Mapping[str, Any], folder: Path, _report_progress: ReportProgress) -> Results:
-    """The child's side: leaves the figure in `folder`, once with each suffix."""
+    """Draw the figure in the child process, into `folder` with each suffix."""
     outcomes = [outcome_from_json(values) for values in arguments["outcomes"]]
     draw(summaries_of(outcomes, LABELS), arguments["title"], one_device_us(outcomes), folder, NAME)
     return {}, {}

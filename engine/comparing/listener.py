@@ -1,4 +1,4 @@
-"""Hears a run's events, live or from a store, and keeps what the table and the figure of a comparison need."""
+"""Reads a run's events, live or stored, and keeps the facts for the table and the figure of a comparison."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ SINGLE_DEVICE = "single_device"
 
 @dataclass(slots=True)
 class Listener:
-    """What one run has emitted so far."""
+    """The facts from one run's events so far."""
 
     curve: BestSoFar = field(default_factory=BestSoFar)
     method: str = ""
@@ -22,32 +22,32 @@ class Listener:
     """the budget"""
     lower_bound_us: float | None = None
     one_device_us: float | None = None
-    """what the best single device gives; None where none has room, or while that is not known"""
+    """step time of the best single device; None if none has room, or before it is known"""
     own_best_us: float | None = None
-    """the best feasible placement that the method itself found, the trivial ones at the beginning left out"""
+    """step time of the best feasible placement that the method found, without the trivial ones at the beginning"""
     elapsed_seconds: float = 0.0
     settings: dict[str, Json] = field(default_factory=dict)
     engine_version: str = ""
 
     def to_json(self) -> dict[str, Json]:
-        """All fields by their names."""
+        """The fields as JSON."""
         fields: dict[str, Json] = dataclasses.asdict(self)
         return fields
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> "Listener":
-        """The inverse."""
+        """The inverse of `to_json`."""
         curve = values["curve"]
         improvements = [(int(evaluations), float(best_us)) for evaluations, best_us in curve["improvements"]]
         return Listener(**{**values, "curve": BestSoFar(improvements, curve["evaluations"])})
 
     def add(self, item: NumberedEvent | Checkpoint) -> None:
-        """For `Run` as its `emit`."""
+        """Add an event or ignore a checkpoint: the `emit` of a `Run`."""
         if isinstance(item, NumberedEvent):
             self.add_json(item.to_json())
 
     def add_json(self, event: Mapping[str, Any]) -> None:
-        """An event as JSON, as `NumberedEvent.to_json` gives it."""
+        """Add an event in the form of `NumberedEvent.to_json`."""
         kind = event["type"]
         if kind == Started.type:
             self.method, self.evaluations = event["method"], event["evaluations"]
@@ -55,7 +55,7 @@ class Listener:
             self.settings, self.engine_version = event["settings"], event["engine_version"]
         elif kind == Baseline.type and event["method"] == SINGLE_DEVICE:
             self.one_device_us = event["step_time_us"]
-            if self.method not in TRIVIAL_BASELINES:  # all others evaluate these themselves, at their beginning
+            if self.method not in TRIVIAL_BASELINES:  # all other methods evaluate these at their beginning
                 self.curve.note(min(event["evaluations"], self.evaluations), self.one_device_us)
         elif kind == Episode.type:
             self.curve.note(event["evaluations"], event["best_step_time_us"])

@@ -1,4 +1,4 @@
-"""What one method gave with one seed: a row of the report of `compare`."""
+"""The outcome of one method with one seed: a row of the report of `compare`."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,27 +11,27 @@ from engine.events import Json
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One method with one seed, ended or on its way."""
+    """The outcome of one method with one seed, ended or still running."""
 
     method: str
     seed: int
     step_time_us: float | None = None
-    """of its best feasible placement; where nothing fits, of the one that misses the least; None without a placement"""
+    """of its best feasible placement, or if none fits of the one that misses the least; None without a placement"""
     feasible: bool = False
     reason: str = ""
-    """why there is no feasible placement: which device is short of how many bytes, or what the method cannot do"""
+    """why there is no feasible placement: the device that lacks memory and by how much, or the method's failure"""
     peak_bytes: tuple[int, ...] = ()
     """[devices]"""
     evaluations: int = 0
-    """used"""
+    """evaluations used"""
     wall_seconds: float = 0.0
     lower_bound_us: float | None = None
     one_device_us: float | None = None
-    """the best that one device alone gives; None where the graph fits none"""
+    """step time of the best single device; None if the graph fits none"""
     own_best_us: float | None = None
-    """the best that the method found by itself, where one device alone may be better"""
+    """best step time that the method itself found; a single device may be better"""
     evaluations_to_best: int | None = None
-    """used until its best was within `CLOSE` of its own last best"""
+    """evaluations until the relative gap of its best to its final best was at most `CLOSE`"""
     curve: tuple[Point, ...] = ()
     """[points] the best so far"""
     ended: bool = True
@@ -41,13 +41,13 @@ class Outcome:
     """[groups]"""
 
     def to_json(self) -> dict[str, Json]:
-        """All fields by their names."""
+        """The fields as JSON."""
         fields: dict[str, Json] = dataclasses.asdict(self)
         return {name: _as_list(value) for name, value in fields.items()}
 
 
 def outcome_from_json(values: Mapping[str, Any]) -> Outcome:
-    """The inverse of `Outcome.to_json`. Raises TypeError, KeyError or ValueError for what it has not written."""
+    """The inverse of `Outcome.to_json`. Raises TypeError, KeyError or ValueError for values that it did not write."""
     curve = tuple((int(evaluations), float(best_us)) for evaluations, best_us in values["curve"])
     lists = {"peak_bytes": tuple(values["peak_bytes"]), "device_of_group": tuple(values["device_of_group"])}
     return Outcome(**{**values, **lists, "curve": curve})

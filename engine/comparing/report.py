@@ -1,4 +1,4 @@
-"""The report of a comparison."""
+"""The report of a comparison, and its figure."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ LABELS: Mapping[str, str] = {name: method.label for name, method in PLACERS.item
 
 
 def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Sequence[Outcome]) -> dict[str, Json]:
-    """What was compared, `methods` (a summary each) and `rows` (a report each, with its curve): docs/formats.md."""
+    """The report of docs/formats.md: the comparison, `methods` (a summary each), `rows` (a report each, with curve)."""
     policy = request.trained_policy()
     name = None if policy is None else policy.card.name
     return {
@@ -47,7 +47,7 @@ def _row(prepared: PreparedGraph, request: ComparisonRequest, outcome: Outcome, 
 
 
 def one_device_us(outcomes: Sequence[Outcome]) -> float | None:
-    """What the best single device gives, where one has room for the graph."""
+    """The step time of the best single device; None if none has room for the graph."""
     return next((outcome.one_device_us for outcome in outcomes if outcome.one_device_us is not None), None)
 
 

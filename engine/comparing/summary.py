@@ -1,4 +1,4 @@
-"""What each method reached over its seeds: rows, and the same as a Markdown table."""
+"""Summaries of each method over its seeds, as rows and as a Markdown table."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -17,44 +17,44 @@ NO_FIGURE = "–"
 
 @dataclass(frozen=True, slots=True)
 class MethodSummary:
-    """One method over its seeds. Times are of feasible placements alone; None where there is none."""
+    """The results of one method over its seeds. Times count only feasible placements; None if there is none."""
 
     method: str
     label: str
     seeds: int
-    """how many it has"""
+    """number of seeds"""
     ended: int
-    """how many have ended"""
+    """number of seeds that have ended"""
     feasible: int
-    """how many have a feasible placement"""
+    """number of seeds with a feasible placement"""
     mean_us: float | None
     least_us: float | None
     """the best of all seeds"""
     greatest_us: float | None
     own_mean_us: float | None
-    """the mean of what it found by itself, one device alone left out"""
+    """mean of the best that the method itself found, without the single devices"""
     of_one_device: float | None
-    """mean over the step time of the best single device"""
+    """mean step time divided by that of the best single device"""
     above_bound: float | None
-    """share by which the best lies above the lower bound"""
+    """relative gap of the best to the lower bound"""
     evaluations: float
-    """used, the mean"""
+    """mean of the evaluations used"""
     evaluations_to_best: float | None
-    """the mean of those used until a seed's best was within 1 % of its own last best"""
+    """mean of the evaluations until a seed's best was within 1 % of its final best"""
     wall_seconds: float
-    """the mean"""
+    """mean over the seeds"""
     reasons: tuple[str, ...]
     """why seeds have no feasible placement, each sentence once"""
     band: Band
 
     @property
     def above_bound_percent(self) -> float | None:
-        """The same share in percent."""
+        """The relative gap to the lower bound in percent."""
         return None if self.above_bound is None else 100 * self.above_bound
 
     @property
     def feasible_words(self) -> str:
-        """For people."""
+        """Whether the placements are feasible, in words for a table."""
         if self.feasible == self.ended == self.seeds:
             return "yes"
         if self.feasible and self.feasible >= self.ended:
@@ -64,14 +64,14 @@ class MethodSummary:
         return "no" if self.ended else "not yet"
 
     def to_json(self) -> dict[str, Json]:
-        """All fields by their names."""
+        """The fields as JSON."""
         fields: dict[str, Json] = dataclasses.asdict(self)
         band: dict[str, Json] = {name: list(values) for name, values in dataclasses.asdict(self.band).items()}
         return {**fields, "reasons": list(self.reasons), "band": band}
 
 
 def summaries_of(outcomes: Sequence[Outcome], labels: Mapping[str, str]) -> list[MethodSummary]:
-    """A row a method, in the order in which they come; `labels` are the methods' names for people."""
+    """One summary a method, in the order of the outcomes; `labels` are the methods' names for people."""
     methods = dict.fromkeys(outcome.method for outcome in outcomes)
     return [
         _summary([outcome for outcome in outcomes if outcome.method == method], labels.get(method, method))
@@ -107,7 +107,7 @@ def _summary(own: list[Outcome], label: str) -> MethodSummary:
 
 
 def _reason(outcome: Outcome) -> str:
-    """Without the method's name, which stands before it."""
+    """The outcome's reason without its leading method name, which the table already shows."""
     return outcome.reason.removeprefix(f"{outcome.method}: ")
 
 
@@ -117,13 +117,13 @@ def _mean_known(values: Sequence[float | None]) -> float | None:
 
 
 def unit_of(summaries: Sequence[MethodSummary]) -> tuple[float, str]:
-    """µs in the unit in which the greatest step time is best read, and its name."""
+    """(µs in the unit, name of the unit) for the largest unit that the greatest step time reaches."""
     greatest_us = max((summary.greatest_us or 0.0 for summary in summaries), default=0.0)
     return next((unit for unit in UNITS if greatest_us >= unit[0]), UNITS[-1])
 
 
 def markdown_of(summaries: Sequence[MethodSummary]) -> str:
-    """The table, and below it why a method has nothing."""
+    """The summaries as a Markdown table, followed by the reasons of methods without a feasible placement."""
     divisor, unit = unit_of(summaries)
     head = [
         "method",

@@ -1,4 +1,4 @@
-"""The folder of a comparison: the graph, and one file for each method and seed that has ended."""
+"""The folder of a comparison, with the graph and one file for each method and seed that has ended."""
 
 import hashlib
 import json
@@ -16,26 +16,26 @@ KEY_LENGTH = 24
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """Keeps outcomes by what they depend on, so that a second call goes on where the first has ended."""
+    """Stores outcomes under a digest of their inputs, so that a second call continues where the first ended."""
 
     folder: Path
 
     def keep_graph(self, blob: bytes) -> Path:
-        """The file of a prepared graph, for the children."""
+        """Store a prepared graph for the children; returns its file."""
         path = self.folder / f"graph-{hashlib.sha256(blob).hexdigest()[:KEY_LENGTH]}.npz"
         if not path.exists():
             write_whole(path, blob)
         return path
 
     def keep_policy(self, blob: bytes) -> Path:
-        """The file of a policy, for the children."""
+        """Store a policy for the children; returns its file."""
         path = self.folder / f"policy-{hashlib.sha256(blob).hexdigest()[:KEY_LENGTH]}.safetensors"
         if not path.exists():
             write_whole(path, blob)
         return path
 
     def path_of(self, arguments: dict[str, Json]) -> Path:
-        """Where the outcome of a child with these arguments is kept."""
+        """The file for the outcome of a child with these arguments."""
         files: dict[str, Json] = {
             name: Path(str(arguments[name])).name for name in ("graph", "policy") if name in arguments
         }
@@ -44,7 +44,7 @@ class WorkFolder:
         return self.folder / f"{arguments['method']}-{arguments['seed']}-{digest}.json"
 
     def read(self, arguments: dict[str, Json]) -> Outcome | None:
-        """The outcome that an earlier call has kept; None where there is none."""
+        """The outcome that an earlier call stored, or None. Raises SettingsError if the file holds no outcome."""
         path = self.path_of(arguments)
         if not path.exists():
             return None
@@ -59,12 +59,12 @@ class WorkFolder:
             ) from None
 
     def keep(self, arguments: dict[str, Json], outcome: Outcome) -> None:
-        """Keep it, whole or not at all."""
+        """Store the outcome, whole or not at all."""
         write_whole(self.path_of(arguments), json.dumps(outcome.to_json()).encode())
 
 
 def made_work_folder(folder: Path) -> WorkFolder:
-    """The folder, made where it is not there. Raises SettingsError where it cannot be."""
+    """The work folder, made if it is missing. Raises SettingsError if it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -227,7 +227,7 @@ def test_a_run_can_be_deleted_from_it(client: Client, comparison: Comparison) ->
 BAD_FIELDS = [
     ({"methods": []}, "methods", "required"),
     ({"methods": ["magic"]}, "methods", "magic is not one of the available choices"),
-    ({"methods": ["heft", "heft"]}, "methods", "heft is there twice; allowed: each method once"),
+    ({"methods": ["heft", "heft"]}, "methods", "heft is listed twice; allowed: each method once"),
     ({"seeds": "0"}, "seeds", "seeds: 0; allowed: 1 to 1000"),
     ({"seeds": "200"}, "seeds", "201 runs in all; allowed: at most 200"),
     ({"seeds": "x"}, "seeds", "whole number"),

@@ -166,8 +166,8 @@ def test_a_graph_that_no_method_could_place_is_refused_at_once(
     ("changes", "line"),
     [
         (["--seeds", "0"], "seeds: 0; allowed: 1 to 1000"),
-        (["--methods", ","], "methods: there is none; allowed: at least one method"),
-        (["--methods", "heft,heft"], "methods: heft is there twice; allowed: each method once"),
+        (["--methods", ","], "methods: no method is given; allowed: at least one method"),
+        (["--methods", "heft,heft"], "methods: heft is listed twice; allowed: each method once"),
         (["--methods", "heft,magic"], "method: there is no method 'magic'; allowed: auto, placeto"),
         (["--evaluations", "0"], "evaluations: 0 evaluations; allowed: 1 to 100000000"),
         (["--seconds", "0"], "seconds: 0.0 seconds; allowed: a number above 0"),
