@@ -1,3 +1,3 @@
-"""The engine: a library that places computation graphs on devices. It knows no web, no settings and no environment."""
+"""The engine: a library that places computation graphs on devices, with no web, environment or configuration."""
 
 VERSION = "0.2.0"

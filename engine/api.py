@@ -1,4 +1,4 @@
-"""The one door into the engine. Importing it loads neither torch nor tensorflow.
+"""The engine's public interface. Importing it loads neither torch nor tensorflow.
 
 Everything that touches an untrusted file or TensorFlow runs in a bounded child process (`Limits`).
 """
@@ -88,7 +88,7 @@ from engine.zoo.families.members import members as family_members
 
 @dataclass(frozen=True, slots=True)
 class KindInfo:
-    """A row of the catalogue: for forms."""
+    """A device kind of the catalogue, for forms."""
 
     name: str
     device_class: str
@@ -101,7 +101,7 @@ def methods() -> list[Method]:
 
 
 def what_has_settings() -> dict[str, MakeSettings]:
-    """Methods, `training` and samples: name → what `list_settings` asks. Methods without a setting are among them."""
+    """Method, `training` or sample → the function that makes its settings, for `list_settings`."""
     return {
         **{method: partial(make_method_settings, method) for method in PLACERS},
         "training": make_training_settings,
@@ -115,12 +115,12 @@ def device_kinds() -> list[KindInfo]:
 
 
 def samples() -> dict[str, str]:
-    """What `build` can make: name → label."""
+    """The graphs that `build` can make: name → label."""
     return {name: model.label for name, model in ZOO.items()}
 
 
 def families() -> dict[str, str]:
-    """What `build_family` and `prepared_family` can make, 32 graphs each: name → label."""
+    """The families that `build_family` and `prepared_family` can make, 32 graphs each: name → label."""
     return {name: family.label for name, family in FAMILIES.items()}
 
 
@@ -129,13 +129,13 @@ def build(
 ) -> int:
     """Build a graph of the zoo with TensorFlow, as a binary GraphDef, and return its number of ops.
 
-    `settings` are the model's own (`engine/zoo/settings.py`): `batch`, `inference`, and so on. Raises SettingsError.
+    `settings` are those of the model (`engine/zoo/settings.py`): `batch`, `inference`, and so on. Raises SettingsError.
     """
     return build_graph(name, destination, report_progress, settings or {})
 
 
 def check_training_counts(families: Sequence[str], graphs: int, held_out: int, clusters: int) -> None:
-    """Raise SettingsError where these families and so many graphs beside them are too many on so many clusters."""
+    """Raise SettingsError if `families` and the numbers of other graphs are too many for the number of clusters."""
     splits = [member.split for family in families for member in family_members(family)]
     check_counts(graphs + splits.count("train"), held_out + splits.count("test"), clusters)
 
@@ -145,8 +145,8 @@ def place(
 ) -> dict[str, Json]:
     """Run one placer and return its report (also emitted as `Finished`, unless `should_stop` ended it).
 
-    With `checkpoint` it goes on from there: events are numbered from the checkpoint's on. Without, from 1. Raises
-    InfeasibleError where nothing feasible was evaluated, after the events that show it.
+    With `checkpoint` the run continues from there, and so do the numbers of its events; without, they begin at 1.
+    Raises InfeasibleError if no feasible placement was evaluated, after the events that show this.
     """
     return Run(prepared, request, emit, should_stop).execute(checkpoint)
 
@@ -157,7 +157,7 @@ def read_policy(blob: bytes, where: str) -> TrainedPolicy:
 
 
 def zero_shot_evaluations(cluster: Cluster) -> int:
-    """The budget of a policy's greedy pass alone: the placements on one device that every run evaluates, and one."""
+    """The evaluations that a policy's greedy pass needs: one a device, which every run makes, and one for the pass."""
     return cluster.device_count + 1
 
 
@@ -168,16 +168,16 @@ def compare(
     report_standing: ReportStanding,
     processes: int = 0,
 ) -> list[Outcome]:
-    """Run methods × seeds in `processes` children at once (0: one a core); what has ended is kept in `folder`.
+    """Run methods × seeds in `processes` children at once (0: one a core); `folder` stores the finished runs.
 
-    A second call with the same folder goes on. Raises what no method could carry out, such as an op that no device of
-    the cluster can run; what one method cannot do is a reason in its outcome.
+    A second call with the same folder continues. A method's own failure becomes its outcome's reason; an error that any
+    method would meet is raised, such as an op that no device of the cluster can run.
     """
     return Comparison(prepared, request, folder, report_standing, processes).execute()
 
 
 def comparison_summaries(outcomes: Sequence[Outcome]) -> list[MethodSummary]:
-    """A row a method, over its seeds: the table and the figure's data."""
+    """One summary a method over its seeds, for the table and the figure."""
     return summaries_of(outcomes, LABELS)
 
 

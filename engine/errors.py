@@ -1,13 +1,13 @@
-"""Every mistake that a user can make, as a typed error of one clear line: what, where, what is allowed."""
+"""Typed errors for users' mistakes, each one line: what is wrong, where, and what is allowed."""
 
 
 class PlacetoError(Exception):
-    """A mistake of the user's. The web turns it into a 4xx answer at `field`, the command line into `exit_status`."""
+    """A user's mistake. The web turns it into a 4xx answer at `field`, the command line into `exit_status`."""
 
     exit_status = 2
 
     def __init__(self, what: str, *, where: str = "", allowed: str = "", field: str = "") -> None:
-        """`what` is wrong, `where` (op, device, file, position), what is `allowed`; `field`: the form's name for it."""
+        """`what` is wrong, `where` (op, device, file, position), what is `allowed`; `field` is the form's field."""
         self.what, self.where, self.allowed, self.field = what, where, allowed, field
         parts = [f"{where}: {what}" if where else what]
         if allowed:
@@ -16,7 +16,7 @@ class PlacetoError(Exception):
 
 
 class GraphError(PlacetoError):
-    """A file that is no graph, or a graph that cannot be placed."""
+    """A file that is not a graph, or a graph that cannot be placed."""
 
 
 class ClusterError(PlacetoError):
@@ -24,7 +24,7 @@ class ClusterError(PlacetoError):
 
 
 class CostError(PlacetoError):
-    """A time or a number of bytes that is invalid, or that cannot be had."""
+    """A time or a number of bytes that is invalid or not available."""
 
 
 class PlacementError(PlacetoError):
@@ -36,7 +36,7 @@ class SettingsError(PlacetoError):
 
 
 class InfeasibleError(PlacetoError):
-    """No placement that was evaluated fits the devices' memory."""
+    """No evaluated placement fits the devices' memory, or a method can make none."""
 
     exit_status = 3
 
@@ -50,6 +50,6 @@ class ChildError(PlacetoError):
 
 
 def shortened(text: str, length: int = 80) -> str:
-    """`text` (a name from a file, a user's word) for a message: printable, on one line and at most `length` long."""
+    """`text` (a name from a file or a user) made printable, on one line and at most `length` long, for a message."""
     head = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:length])
     return head if len(text) <= length else head[: length - 1] + "…"

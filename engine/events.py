@@ -1,4 +1,4 @@
-"""The events that a run emits: numbered from 1, typed, versioned, always as JSON. docs/formats.md describes them."""
+"""The events that a run emits: numbered from 1, typed, versioned, stored as JSON. docs/formats.md describes them."""
 
 import dataclasses
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The run begins: what will be done."""
+    """The run begins, with its method, settings and budget."""
 
     type: ClassVar[str] = "started"
     method: str
@@ -37,12 +37,12 @@ class Baseline:
     step_time_us: float | None
     """its best feasible placement; None where it has none"""
     mean_step_time_us: float | None
-    """over all that it evaluated"""
+    """mean of all its evaluations"""
     evaluations: int
     note: str
-    """why there is none, or an empty string"""
+    """why it has no feasible placement, or an empty string"""
     placement: list[int] | None = None
-    """[groups] its best feasible placement: what a run that is cut off gives if it has found nothing better"""
+    """[groups] its best feasible placement, the answer of a run that is cut off before it finds a better one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,18 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A long step that is no episode: building, reading, costing."""
+    """The progress of long work that is no episode: building, reading, costing."""
 
     type: ClassVar[str] = "progress"
     stage: str
     done: int
     total: int
-    """0 where it is not known"""
+    """0 if it is not known"""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The run has ended by itself; the report of docs/formats.md, its placement as the device of each group."""
+    """The run has ended by itself, with the report of docs/formats.md; its placement is the device of each group."""
 
     type: ClassVar[str] = "finished"
     report: dict[str, Json]
@@ -84,17 +84,17 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class PlacerState:
-    """A placer's own state between two episodes: enough to go on as if never stopped. Bytes without pickle."""
+    """A placer's state between two episodes, from which it can continue as if never stopped. Bytes without pickle."""
 
     state: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Not an event: a whole run's state right after event `seq`.
+    """The state of a whole run right after event `seq`. It is not an event.
 
-    A store keeps it in one transaction with the events up to `seq`, so that going on from it neither loses nor
-    doubles an event.
+    A store keeps it in one transaction with the events up to `seq`, so that continuing from it neither loses nor
+    repeats an event.
     """
 
     seq: int
@@ -112,13 +112,13 @@ class NumberedEvent:
     event: Event
 
     def to_json(self) -> dict[str, Json]:
-        """`{"seq", "type", "version", ...fields}`."""
+        """The event as `{"seq", "type", "version", ...fields}`."""
         fields: dict[str, Json] = dataclasses.asdict(self.event)
         return {"seq": self.seq, "type": self.event.type, "version": EVENT_VERSION, **fields}
 
 
 EmitFromPlacer: TypeAlias = Callable[[Episode | Progress | PlacerState], None]
-"""what a placer gets"""
+"""the function to which a placer emits events"""
 Emit: TypeAlias = Callable[[NumberedEvent | Checkpoint], None]
-"""what the engine's user gives"""
+"""the function to which a run emits events"""
 ShouldStop: TypeAlias = Callable[[], bool]

@@ -1,4 +1,4 @@
-"""Placements by name, {op: device}: of a run's answer, simulated, and applied to a graph's file."""
+"""Placements by name, {op: device}: made from a run's answer, simulated, and applied to a graph's file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ from engine.simulator.bound import lower_bound_us
 
 
 def device_of_group(report: Mapping[str, Json]) -> list[int]:
-    """[groups] the placement in a run's report."""
+    """[groups] the placement from a run's report."""
     devices = report["device_of_group"]
     assert isinstance(devices, list)
     return [device for device in devices if isinstance(device, int)]

@@ -1,4 +1,4 @@
-"""Training of a policy: prepared graphs on clusters → training problems → the policy's file."""
+"""Trains a policy: prepared graphs on clusters → training problems → the policy's file."""
 
 import dataclasses
 import hashlib
@@ -31,22 +31,22 @@ from engine.problem.pins import allowed_devices
 from engine.settings.seeds import require_seed
 
 MOST_PROBLEMS = 2048
-"""graphs × clusters: each is held in memory with its simulator"""
+"""most graphs × clusters: each is held in memory with its simulator"""
 SaveState: TypeAlias = Callable[[bytes], None]
-"""gets a state to go on from"""
+"""stores a state from which the training can continue"""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainRequest:
-    """One policy, learned on every graph on every cluster."""
+    """The training of one policy on every graph and every cluster."""
 
     graphs: tuple[PreparedGraph, ...]
-    """learned on"""
+    """training graphs"""
     held_out: tuple[PreparedGraph, ...]
-    """looked at once, after the training, on every cluster; none that is learned on too"""
+    """graphs to test on once, after the training, on every cluster; none may be a training graph"""
     clusters: tuple[Cluster, ...]
     name: str
-    """the policy's, for people"""
+    """name of the policy, for people"""
     seed: int = 0
     settings: Mapping[str, Json] = field(default_factory=dict)
     """as in `PolicyTrainingSettings`, over its defaults"""
@@ -63,7 +63,7 @@ class TrainRequest:
 
 
 def check_training(name: str, seed: int, settings: Mapping[str, Json]) -> PolicyTrainingSettings:
-    """The settings over their defaults. Raises SettingsError for what no graphs could make right."""
+    """Check the parts of a training that do not depend on its graphs; returns its settings. Raises SettingsError."""
     require_seed(seed)
     if not name.strip() or not is_text(name):
         raise _refused(repr(shortened(name)), "name", f"1 to {MOST_TEXT} printable characters")
@@ -71,7 +71,7 @@ def check_training(name: str, seed: int, settings: Mapping[str, Json]) -> Policy
 
 
 def check_counts(graphs: int, held_out: int, clusters: int) -> None:
-    """Raise SettingsError for more clusters than a card names, or more problems than are held in memory."""
+    """Raise SettingsError for more clusters than a card can name, or more problems than memory can hold."""
     if clusters > MOST_CLUSTERS:
         raise _refused(f"{clusters} clusters", "clusters", f"at most {MOST_CLUSTERS}")
     for count, field_name in ((graphs, "graphs"), (held_out, "held_out")):
@@ -81,7 +81,7 @@ def check_counts(graphs: int, held_out: int, clusters: int) -> None:
 
 
 def _check_unseen(held_out: Sequence[PreparedGraph], learned_on: Sequence[PreparedGraph]) -> None:
-    """Raise SettingsError for a graph that is held out and learned on, whatever its name and its groups."""
+    """Raise SettingsError for a graph that is both held out and trained on; its name and groups do not matter."""
     names = {_content(prepared): prepared.graph.name for prepared in learned_on} if held_out else {}
     for prepared in held_out:
         name, known = prepared.graph.name, names.get(_content(prepared))
@@ -99,10 +99,10 @@ def train(
     checkpoint: bytes | None = None,
     save_state: SaveState | None = None,
 ) -> bytes:
-    """Train a policy and return its file. With `checkpoint`, a state that `save_state` got, it goes on from there.
+    """Train a policy and return its file. With `checkpoint`, a state that `save_state` got, it continues from there.
 
-    Where `should_stop` ends it, the policy is what was learned until then. Raises GraphError where a graph cannot be
-    placed on one of the clusters.
+    If `should_stop` ends the training, the policy has learned until then. Raises GraphError if a graph cannot be placed
+    on one of the clusters.
     """
     policy = train_policy(
         problems_of(request.graphs, request.clusters),
@@ -118,7 +118,7 @@ def train(
 
 
 def training_identity(request: TrainRequest) -> str:
-    """What the training depends on, engine and network included, as a digest; a state is of use to no other one."""
+    """A digest of everything that the training depends on, engine and network included; a state fits only its own."""
     digest = hashlib.sha256(f"{VERSION} {POLICY_VERSION}".encode())
     for graphs in (request.graphs, request.held_out):
         for prepared in graphs:
@@ -139,7 +139,7 @@ def _content(prepared: PreparedGraph) -> bytes:
 
 
 def _add_part(digest: "hashlib._Hash", part: ComputationGraph | Costs | Grouping) -> None:
-    """Every field of `part`."""
+    """Add every field of `part` to `digest`."""
     arrays, texts = fields_of(part)
     for name, array in arrays.items():
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
@@ -152,9 +152,9 @@ def _encoded(value: Json) -> bytes:
 
 
 def learned_until(state: bytes, name: str, families: Sequence[str]) -> bytes | None:
-    """The file of the policy as it was when `save_state` got `state`, for a training that will not go on.
+    """The file of the policy as it was when `save_state` got `state`, for a training that will not continue.
 
-    None where it had learned nothing yet. Raises SettingsError for a state that is damaged.
+    None if the policy had learned nothing yet. Raises SettingsError for a damaged state.
     """
     policy = learned_in(state)
     return _file_of(policy, name, families) if policy.card.has_learned else None
@@ -166,7 +166,7 @@ def _file_of(policy: TrainedPolicy, name: str, families: Sequence[str]) -> bytes
 
 
 def problems_of(graphs: Sequence[PreparedGraph], clusters: Sequence[Cluster]) -> list[TrainingProblem]:
-    """Every graph on every cluster, the graphs in their order."""
+    """The training problems of every graph on every cluster, in the order of the graphs."""
     return [_problem(prepared, cluster) for prepared in graphs for cluster in clusters]
 
 
@@ -180,7 +180,7 @@ def _problem(prepared: PreparedGraph, cluster: Cluster) -> TrainingProblem:
         raise GraphError(error.what, where=where, allowed=error.allowed, field="clusters") from None
     problem = PlacementProblem(graph, costs, grouping, cluster, allowed, Budget(1))
     total_us = float(np.nanmin(problem.op_time_us, axis=0).sum())
-    if total_us < LEAST_US:  # a gap is a share of a step time
+    if total_us < LEAST_US:  # a relative gap needs a step time above 0
         where = f"{shortened(name)} on {shortened(cluster_name)}"
         what = f"its ops take {total_us:g} µs" if total_us else "its ops take no time"
         raise GraphError(what, where=where, allowed="a graph with work to place", field="graphs")

@@ -1,4 +1,4 @@
-"""A graph that is ready to be placed, its summary for people, and its form in the database."""
+"""A graph that is ready to be placed, with its summary for people and its form in the database."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class PreparedGraph:
     origin: Origin = field(default_factory=Origin)
 
     def to_bytes(self) -> bytes:
-        """For the database; no pickle."""
+        """The graph as bytes for the database, without pickle."""
         arrays: dict[str, NDArray[np.generic]] = {}
         texts: dict[str, Json] = {}
         for part in (self.graph, self.costs, self.grouping, self.origin):
@@ -55,7 +55,7 @@ class PreparedGraph:
         )
 
     def summary(self) -> dict[str, Json]:
-        """What was read, for people; docs/formats.md describes the keys."""
+        """A summary of the graph for people; docs/formats.md describes the keys."""
         graph, costs = self.graph, self.costs
         unknown = np.flatnonzero(costs.source == CostSource.UNKNOWN)
         sources = Counter(costs.source.tolist())
@@ -90,7 +90,7 @@ class PreparedGraph:
         }
 
     def _flops(self) -> dict[str, Json]:
-        """Floating-point operations of a step, all and by the source of the ops' costs; null where nobody counted."""
+        """Floating-point operations of a step, in all and by the source of the ops' costs; null if not counted."""
         costs = self.costs
         if not len(costs.flops):
             return {"flops": None, "flops_by_source": None}
@@ -108,7 +108,7 @@ class PreparedGraph:
         return [[graph.op_names[op], graph.op_types[op], costs.why_unknown(op)] for op in shown]
 
     def _cpu_ops(self) -> dict[str, Json]:
-        """How many ops no GPU can run, and for each reason, the most frequent first: how many, and the first names."""
+        """The number of ops that no GPU can run, and number and names by reason, the most frequent reason first."""
         names: dict[str, list[Json]] = {}
         for name, reason in zip(self.graph.op_names, self.graph.cpu_reason, strict=True):
             if reason:
@@ -160,7 +160,7 @@ class PreparedGraph:
 
 
 def _rows(rows: "tuple[Mapping[str, Json], ...] | None") -> Json:
-    """A list of objects; null where nobody has looked."""
+    """The rows as JSON objects; null if they were never collected."""
     return None if rows is None else [dict(row) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""One run: trivial placements, baselines, the method, its report; numbered events and checkpoints on the way."""
+"""One run: baselines, trivial placements, the method and its report, with numbered events and checkpoints."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -37,13 +37,13 @@ from engine.simulator.bound import lower_bound_us
 
 BASELINES = ("single_device", "cpu_only", "random")
 TRIVIAL_BASELINES = ("single_device", "cpu_only")
-"""who asks for these by name gets just these"""
+"""trivial methods: a run of one of them evaluates only its own placements"""
 MOST_RANDOM_EVALUATIONS = 10_000
-"""the random baseline has the run's evaluations, but no more than these: past them its best hardly moves"""
+"""most evaluations of the random baseline, beyond which its best hardly changes"""
 MOST_RANDOM_WORK = 10_000_000
-"""simulated ops and edges of the random baseline, a second or two: so large graphs do not keep the method waiting"""
+"""most simulated ops and edges of the random baseline, a second or two, so that large graphs do not delay the method"""
 BASELINE_SHARE = 0.05
-"""of a budget of seconds, for each baseline: nobody waits a second time for as long as was asked"""
+"""share of a budget of seconds that each baseline may spend in addition, so that users wait little longer"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +56,23 @@ class RunRequest:
     seed: int
     settings: Mapping[str, Json] = field(default_factory=dict)
     drop_devices: bool = False
-    """whether the devices that the file fixes count for nothing"""
+    """whether to ignore the devices that the file fixes"""
     baselines: tuple[str, ...] = BASELINES
-    """what is evaluated beside it, before it begins"""
+    """methods to evaluate for comparison before the run begins"""
     policy: bytes | None = None
     """the file of a trained policy to begin from, for a method that takes one"""
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
-        make_placer(self.method, self.settings, self.trained_policy())  # refuses what it does not know, before any work
+        make_placer(self.method, self.settings, self.trained_policy())  # refuses wrong settings before any work
 
     def trained_policy(self) -> TrainedPolicy | None:
-        """`policy`, read. Raises SettingsError for a file that is none."""
+        """Read `policy`. Raises SettingsError if it is not a policy's file."""
         return None if self.policy is None else TrainedPolicy.from_bytes(self.policy, "policy")
 
 
 class Run:
-    """Carries out one `RunRequest`. Made, started once by `execute`, then thrown away."""
+    """Carries out one `RunRequest`; `execute` may be called once."""
 
     def __init__(self, prepared: PreparedGraph, request: RunRequest, emit: Emit, should_stop: ShouldStop) -> None:
         self._request, self._emit, self._should_stop = request, emit, should_stop
@@ -95,14 +95,14 @@ class Run:
         self._stopped = False
 
     def execute(self, checkpoint: bytes | None) -> dict[str, Json]:
-        """Run to the end or until `should_stop`; the report. Raises InfeasibleError, see `engine.api.place`."""
+        """Run to the end or until `should_stop`; returns the report. Raises InfeasibleError, see `engine.api.place`."""
         rng = np.random.default_rng(self._request.seed)
         if self._policy is not None:
-            load_network()  # seconds that are no part of its budget
+            load_network()  # these seconds are no part of the run's budget
         if checkpoint is None:
             self._emit_event(self._started())
             self._emit_baselines()
-            self._problem.begin()  # they are outside its budget, in seconds too
+            self._problem.begin()  # the baselines do not count in the run's budget, in seconds either
             self._evaluate_one_device()
         else:
             self._restore(checkpoint)
@@ -135,7 +135,7 @@ class Run:
         }
 
     def closest(self) -> dict[str, Json] | None:
-        """The report of the placement that misses the least memory, where all that was evaluated misses some."""
+        """The report of the placement that misses the least memory; None unless all evaluated ones miss some."""
         ledger = self._problem.ledger
         return self.report() if ledger.best_placement is not None and ledger.best_step_time_us is None else None
 
@@ -153,11 +153,11 @@ class Run:
         )
 
     def _policy_name(self) -> str | None:
-        """As on the policy's card; None without one."""
+        """The name on the policy's card; None without a policy."""
         return None if self._policy is None else self._policy.card.name
 
     def _emit_baselines(self) -> None:
-        """Evaluate the baselines, each on a ledger of its own with what `_baseline_budget` gives it."""
+        """Evaluate the baselines, each on a ledger of its own with the budget of `_baseline_budget`."""
         for method in self._request.baselines:
             if self._looked_at_stop():
                 return
@@ -177,10 +177,10 @@ class Run:
         return Baseline(method, best_us, mean_us, problem.ledger.used, "", problem.ledger.answer().tolist())
 
     def _baseline_budget(self) -> Budget:
-        """The run's evaluations, but a small share of its seconds and no more work than takes a second or two.
+        """A baseline's budget: the run's evaluations, limited to a second or two of work, and a share of its seconds.
 
-        So the random baseline may have fewer evaluations than the method; the event says how many. It depends on a
-        clock only where the run has a budget of seconds.
+        So the random baseline may have fewer evaluations than the method; its event holds the number. It depends on a
+        clock only if the run has a budget of seconds.
         """
         graph, budget = self._problem.graph, self._request.budget
         for_work = max(1, MOST_RANDOM_WORK // (graph.op_count + graph.edge_count))
@@ -188,7 +188,7 @@ class Run:
         return Budget(evaluations, None if budget.seconds is None else BASELINE_SHARE * budget.seconds)
 
     def _evaluate_one_device(self) -> None:
-        """The trivial placements, charged to the run: its answer is never slower than one device."""
+        """Evaluate the single devices and charge them to the run: its answer is never slower than one device."""
         if self._request.method not in TRIVIAL_BASELINES:
             self._problem.evaluate(one_device_placements(self._problem)[: self._problem.ledger.remaining])
 
@@ -231,13 +231,13 @@ class Run:
 
 
 def resumable(placer: Placer) -> ResumablePlacer:
-    """`placer`, which has emitted a state and so can take it up."""
+    """`placer` as a ResumablePlacer, since it has emitted a state."""
     assert hasattr(placer, "resume"), "a placer emitted a state but has no resume"
     return placer  # type: ignore[return-value]  # checked above
 
 
 def _shortage(problem: PlacementProblem) -> str:
-    """How much is missing on which device in the placement that misses the least."""
+    """A sentence about the placement that misses the least memory: how much it misses, and on which device."""
     evaluation = problem.simulator.evaluate(problem.ledger.answer()[None, :])
     missing = evaluation.peak_bytes[0] - problem.memory_bytes
     worst = int(np.argmax(missing))
