@@ -1,7 +1,7 @@
-"""The commands of `python -m engine`, a file each, and the lines that say what was read."""
+"""The commands of `python -m engine`, one file each, and the lines that describe a graph as read."""
 
 import argparse
 from typing import TypeAlias
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""to which each command adds its parser"""
+"""the subparsers, to which each command adds its own"""

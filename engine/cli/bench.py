@@ -1,4 +1,4 @@
-"""The command `bench`, which measures the engine itself; `experiments`, which names the command that took its place."""
+"""The command `bench`, which measures the engine itself, and `experiments`, which names its new command."""
 
 import argparse
 import importlib
@@ -16,21 +16,21 @@ NAME_WIDTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """A row of a registry of measurements: what is called, imported on first use."""
+    """A row of a registry of measurements: a function, imported on first use, and its duration."""
 
     function: str
     """`module:name`"""
     takes: str
-    """on two cores with nothing else to do, roughly"""
+    """roughly, on two idle cores"""
 
     def call(self) -> Callable[..., str]:
-        """The function."""
+        """Import the function."""
         module, _, name = self.function.partition(":")
         function: Callable[..., str] = getattr(importlib.import_module(module), name)
         return function
 
     def words(self) -> str:
-        """What it does: the first line of its module, which is read and not imported."""
+        """The first line of its module's docstring, read without importing the module."""
         module = self.function.partition(":")[0]
         path = Path(__file__).parents[2].joinpath(*module.split(".")).with_suffix(".py")
         with path.open(encoding="utf-8") as source:
@@ -42,11 +42,11 @@ BENCHMARKS = {
     "training": Measuring("engine.bench.training:run_benchmark", "minutes"),
     "reading": Measuring("engine.bench.reading:run_benchmark", "minutes"),
 }
-"""each returns a text"""
+"""name → benchmark, which returns a text"""
 
 
 def add_bench(commands: Commands) -> None:
-    """`bench WHAT`"""
+    """Add the command `bench WHAT`."""
     parser = commands.add_parser(
         "bench",
         help="measure the engine against its yardsticks",
@@ -58,14 +58,14 @@ def add_bench(commands: Commands) -> None:
 
 
 def add_experiments(commands: Commands) -> None:
-    """`experiments`, which has moved"""
+    """Add the command `experiments`, which names the command that replaced it."""
     parser = commands.add_parser("experiments", help="now `python -m experiments`")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="as before")
     parser.set_defaults(command=_moved)
 
 
 def paragraphs(rows: Mapping[str, Measuring]) -> str:
-    """A paragraph a name, for the end of a help."""
+    """One paragraph for each of `rows`, for the end of a help text."""
     return "\n".join(("Each on two cores with nothing else to do, roughly:", *_paragraphs(rows)))
 
 

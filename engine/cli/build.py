@@ -13,7 +13,7 @@ GRAPH_SUFFIX = ".pb"
 
 
 def add_build(commands: Commands) -> None:
-    """`build NAME --out PATH`"""
+    """Add the command `build NAME --out PATH`."""
     families = ", ".join(api.families())
     parser = commands.add_parser("build", help="build a graph of the zoo, or a family of graphs, with TensorFlow")
     parser.add_argument("name", help=f"a graph: {', '.join(api.samples())}; a family: {families}")
@@ -24,10 +24,14 @@ def add_build(commands: Commands) -> None:
         help=f"where to write it; of {families} a name that ends in .pb asks for the one graph, any other for a folder "
         "with the family",
     )
-    parser.add_argument("--inference", action="store_true", help="of a graph: the forward pass alone, no training step")
+    parser.add_argument(
+        "--inference", action="store_true", help="build only the forward pass of a graph, no training step"
+    )
     add_settings(parser, "of a graph: a setting of the model, such as batch=32", "NAME")
-    parser.add_argument("--count", type=int, metavar="N", help=f"of a family: how many (default {api.FAMILY_COUNT})")
-    parser.add_argument("--seed", type=int, metavar="S", help="of a family: what is drawn (default 0)")
+    parser.add_argument(
+        "--count", type=int, metavar="N", help=f"number of graphs of a family (default {api.FAMILY_COUNT})"
+    )
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of a family (default 0)")
     parser.set_defaults(command=_build)
 
 

@@ -1,4 +1,4 @@
-"""The command `compare`: methods × seeds on one graph; a table, a report, a figure."""
+"""The command `compare`: runs methods × seeds on one graph and writes a table, a report and a figure."""
 
 import argparse
 import json
@@ -25,27 +25,27 @@ NAME = "comparison"
 
 
 def add_compare(commands: Commands) -> None:
-    """`compare GRAPH --cluster C --methods a,b,c --evaluations N --seeds K`"""
+    """Add the command `compare GRAPH --cluster C --methods a,b,c --evaluations N --seeds K`."""
     parser = commands.add_parser("compare", help="compare methods over seeds, with the same budget")
     add_graph(parser)
     parser.add_argument("--methods", required=True, metavar="A,B,C", help="see `methods`")
     parser.add_argument(
-        "--evaluations", type=int, default=DEFAULT_EVALUATIONS, help="the budget of each (default %(default)s)"
+        "--evaluations", type=int, default=DEFAULT_EVALUATIONS, help="evaluations of each run (default %(default)s)"
     )
-    parser.add_argument("--seconds", type=float, help="stop each after these seconds too")
+    parser.add_argument("--seconds", type=float, help="also stop each run after these seconds")
     parser.add_argument(
-        "--seeds", type=int, default=3, metavar="K", help="how many seeds each has (default %(default)s)"
+        "--seeds", type=int, default=3, metavar="K", help="number of seeds of each method (default %(default)s)"
     )
     add_settings(parser, "a setting of a method, such as placeto.preset=paper", "METHOD", "METHOD.NAME=JSON")
     add_policy(parser, f"a trained policy, for those of the methods that take one: {', '.join(_takers())}")
     parser.add_argument(
-        "--processes", type=int, default=0, metavar="N", help="at once; 0: one a core (default %(default)s)"
+        "--processes", type=int, default=0, metavar="N", help="runs at once; 0: one a core (default %(default)s)"
     )
     parser.add_argument(
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="for table and figure, and for what has ended: a second call goes on (default: GRAPH.comparison)",
+        help="folder for table, figure and finished runs; a second call continues there (default: GRAPH.comparison)",
     )
     parser.set_defaults(command=_compare)
 
@@ -83,7 +83,7 @@ def _compare(parsed: argparse.Namespace) -> int:
 
 
 def _settings(pairs: list[str]) -> dict[str, dict[str, api.Json]]:
-    """METHOD.NAME=JSON pairs. Raises SettingsError."""
+    """Read METHOD.NAME=JSON pairs into method → settings. Raises SettingsError."""
     settings: dict[str, dict[str, api.Json]] = {}
     for key, value in settings_of_pairs(pairs).items():
         method, dot, name = key.partition(".")
@@ -94,7 +94,7 @@ def _settings(pairs: list[str]) -> dict[str, dict[str, api.Json]]:
 
 
 class _Console:
-    """Prints how far a comparison is, in a line at each end and now and then."""
+    """Prints the progress of a comparison, a line when a run ends and from time to time."""
 
     SECONDS_BETWEEN_LINES = 5.0
 

@@ -1,4 +1,4 @@
-"""The command `compile`: every way through the engine once, on a small graph: no run then waits for compiled code."""
+"""The command `compile`: runs every method once on a small graph, so that no later run waits for compilation."""
 
 import argparse
 import sys
@@ -19,9 +19,9 @@ EVALUATIONS = 800
 
 
 def add_compile(commands: Commands) -> None:
-    """`compile`"""
+    """Add the command `compile`."""
     parser = commands.add_parser(
-        "compile", help="compile what is compiled on first use, so that no run's seconds go into it; kept on disk"
+        "compile", help="compile the engine's native code now and keep it on disk, so that no run spends time on it"
     )
     parser.set_defaults(command=_compile)
 
@@ -35,9 +35,9 @@ def _compile(_parsed: argparse.Namespace) -> int:
 
 
 def run_everything_once() -> Iterator[str]:
-    """Each method with each preset, a training, and what takes a policy with the trained one, for a moment.
+    """Run for a moment each method with each preset, a training, and each method that takes a policy with one.
 
-    A line for each method that cannot run: the Scotch library is not installed everywhere.
+    Yields a line for each method that cannot run: the Scotch library is not installed everywhere.
     """
     graph, cluster = random_graph("series-parallel", OPS, np.random.default_rng(0)), api.parse_cluster(CLUSTER)
     settings_of_training = {**REHEARSAL, "torch_device": "cpu"}

@@ -1,4 +1,4 @@
-"""Arguments of the command line that say which graph on which cluster, and what they mean."""
+"""Command-line arguments for a graph and a cluster, and functions that read them."""
 
 import argparse
 import json
@@ -13,11 +13,11 @@ from engine.errors import ClusterError, SettingsError, shortened
 
 NO_MERGING = "all"
 DEFAULT_EVALUATIONS = 2000
-"""the default budget of a method"""
+"""default budget of a method"""
 
 
 def add_graph(parser: argparse.ArgumentParser, *, groups: int | str = api.DEFAULT_GROUPS) -> None:
-    """The graph, its cluster, groups (this many by default) and costs; where the report goes."""
+    """Add the arguments for the graph, its cluster, `groups` (the default) and costs, and for the report."""
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     parser.add_argument("--cluster", required=True, help="2xK80, 4xV100+cpu, or a file of cluster JSON")
     add_groups(parser, "", groups)
@@ -28,13 +28,13 @@ def add_graph(parser: argparse.ArgumentParser, *, groups: int | str = api.DEFAUL
 
 
 def add_measured_times(parser: argparse.ArgumentParser) -> None:
-    """`--profile`, `--profile-kind`."""
+    """Add `--profile` and `--profile-kind`."""
     parser.add_argument("--profile", type=Path, metavar="RUN_METADATA", help="measured op times of a run of the graph")
     parser.add_argument("--profile-kind", metavar="KIND", help="the device kind on which they were measured")
 
 
 def add_groups(parser: argparse.ArgumentParser, of_what: str, default: int | str) -> None:
-    """`--groups`."""
+    """Add `--groups`."""
     parser.add_argument(
         "--groups",
         type=group_count,
@@ -45,14 +45,14 @@ def add_groups(parser: argparse.ArgumentParser, of_what: str, default: int | str
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
-    """`--seed`."""
+    """Add `--seed`."""
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="what is drawn at random follows from it (default %(default)s)"
+        "--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default %(default)s)"
     )
 
 
 def add_settings(parser: argparse.ArgumentParser, words: str, of_what: str, metavar: str = "NAME=JSON") -> None:
-    """`--set`."""
+    """Add `--set`."""
     parser.add_argument(
         "--set",
         action="append",
@@ -63,12 +63,12 @@ def add_settings(parser: argparse.ArgumentParser, words: str, of_what: str, meta
 
 
 def cluster_of(parsed: argparse.Namespace) -> api.Cluster:
-    """`--cluster`: a shorthand, or a file of JSON. Raises ClusterError."""
+    """The cluster of `--cluster`, a shorthand or a file of JSON. Raises ClusterError."""
     return cluster_named(parsed.cluster)
 
 
 def cluster_named(text: str) -> api.Cluster:
-    """The cluster of a shorthand, or of a file's name that ends in .json. Raises ClusterError, OSError."""
+    """The cluster of a shorthand, or of a file whose name ends in .json. Raises ClusterError, OSError."""
     path = Path(text)
     if path.suffix != ".json":
         return api.parse_cluster(text)
@@ -79,7 +79,7 @@ def cluster_named(text: str) -> api.Cluster:
 
 
 def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
-    """The graph, read, costed and grouped as the arguments say; prints what had to be done to it."""
+    """Read, cost and group the graph by the arguments, and print notes on it."""
     prepared = read_graph(parsed)
     for line in notes_on(prepared):
         print(line, file=sys.stderr)
@@ -87,7 +87,7 @@ def prepared_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
 
 
 def read_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
-    """The same; prints nothing but the progress."""
+    """Read, cost and group the graph by the arguments; prints only progress."""
     return api.prepare(
         parsed.graph,
         parsed.graph.suffix,
@@ -101,12 +101,12 @@ def read_graph(parsed: argparse.Namespace) -> api.PreparedGraph:
 
 
 def notes_on(prepared: api.PreparedGraph) -> list[str]:
-    """What had to be done to the graph, and what of it is not known."""
+    """Notes on changes that reading made to the graph, and on its unknown costs."""
     return [*prepared.origin.notes, *left_to_people(prepared.summary())]
 
 
 def write_report(path: Path | None, report: api.Json) -> None:
-    """To `path`, or to stdout without the long placement."""
+    """Write the report to `path`, or print it without the long placement."""
     if path is not None:
         path.write_text(json.dumps(report, indent=1) + "\n")
         return
@@ -115,7 +115,7 @@ def write_report(path: Path | None, report: api.Json) -> None:
 
 
 def settings_of_pairs(pairs: Sequence[str]) -> dict[str, api.Json]:
-    """NAME=JSON pairs of `--set`; what is no JSON is text. Raises SettingsError."""
+    """Read the NAME=JSON pairs of `--set`; a value that is not JSON is a text. Raises SettingsError."""
     settings: dict[str, api.Json] = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
@@ -129,12 +129,12 @@ def settings_of_pairs(pairs: Sequence[str]) -> dict[str, api.Json]:
 
 
 def print_progress(stage: str, done: int, total: int) -> None:
-    """A line on stderr."""
+    """Print the progress as a line on stderr."""
     print(f"{stage} {done}/{total}" if total else stage, file=sys.stderr)
 
 
 def group_count(text: str) -> int | None:
-    """The type of `--groups`: a number, or None for `all`."""
+    """Read the value of `--groups`: a number, or None for `all`."""
     if text == NO_MERGING:
         return None
     if not (text.isdecimal() and int(text) >= 1):

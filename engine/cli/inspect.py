@@ -1,4 +1,4 @@
-"""The command `inspect`: what was read of a graph, as its page in the browser says it."""
+"""The command `inspect`: prints the facts that a graph's page in the browser shows."""
 
 import argparse
 from pathlib import Path
@@ -12,7 +12,7 @@ from engine.files.destinations import require_writable
 
 
 def add_inspect(commands: Commands) -> None:
-    """`inspect GRAPH`"""
+    """Add the command `inspect GRAPH`."""
     parser = commands.add_parser("inspect", help="show what is read of a graph: ops, FLOPs, loops, unknown costs")
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     add_groups(parser, "", api.DEFAULT_GROUPS)

@@ -1,4 +1,4 @@
-"""The commands that say what there is to choose: `methods` and `settings`."""
+"""The commands that list choices: `methods` and `settings`."""
 
 import argparse
 import json
@@ -12,24 +12,24 @@ NAME_WIDTH = 18
 
 
 def add_methods(commands: Commands) -> None:
-    """`methods`"""
+    """Add the command `methods`."""
     parser = commands.add_parser("methods", help="list the methods")
     parser.set_defaults(command=_methods)
 
 
 def add_settings_list(commands: Commands) -> None:
-    """`settings [NAME]`"""
-    parser = commands.add_parser("settings", help="list what --set takes: defaults, what is allowed, what it means")
+    """Add the command `settings [NAME]`."""
+    parser = commands.add_parser("settings", help="list the settings for --set: defaults, allowed values, meaning")
     parser.add_argument(
         "name",
         nargs="?",
         metavar="NAME",
-        help="of a method, of training or a sample; none: the names",
+        help="a method, `training` or a sample; without it, the names",
     )
     parser.add_argument("--preset", help="with the defaults of this preset (see `methods`)")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="the same as JSON")
-    form.add_argument("--json-schema", action="store_true", help="the same as a JSON Schema of what --set takes")
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--json-schema", action="store_true", help="print a JSON Schema of the settings for --set")
     parser.set_defaults(command=_settings)
 
 
@@ -60,7 +60,7 @@ def _settings(parsed: argparse.Namespace) -> int:
 
 
 def print_settings(settings: Sequence[api.Setting], *, as_json: bool) -> None:
-    """A line each, or all as JSON."""
+    """Print one line a setting, or all as JSON."""
     if as_json:
         print(json.dumps([setting.to_json() for setting in settings], indent=1, ensure_ascii=False))
         return
@@ -69,7 +69,7 @@ def print_settings(settings: Sequence[api.Setting], *, as_json: bool) -> None:
 
 
 def _names(parsed: argparse.Namespace) -> int:
-    """What has any settings, and of what kind it is."""
+    """Print the names that have settings, and the kind of each."""
     if parsed.preset is not None:
         raise SettingsError("no name is given", where="--preset", allowed="it with the name of a method")
     if parsed.json_schema:

@@ -1,4 +1,4 @@
-"""The command line: arguments in, `engine.api` called, a report or one line of error out. Each command has its file."""
+"""The command line: reads arguments, calls `engine.api`, prints a report or a one-line error. One file a command."""
 
 import argparse
 import os
@@ -33,7 +33,7 @@ COMMANDS = (
     add_bench,
     add_experiments,
 )
-"""in the order of the help"""
+"""functions that add the commands, in the order of the help"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,14 +42,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run_parsed(parsed: argparse.Namespace) -> int:
-    """The same for arguments that are parsed, whose `command` is called."""
+    """Call the `command` of parsed arguments and return its exit status."""
     command: Callable[[argparse.Namespace], int] = parsed.command
     try:
         return command(parsed)
     except PlacetoError as error:
         print(error, file=sys.stderr)
         return error.exit_status
-    except BrokenPipeError:  # whoever reads stdout has seen enough; what is left in it has nowhere to go
+    except BrokenPipeError:  # the reader of stdout has closed it, so the rest of the output is dropped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -60,7 +60,7 @@ def run_parsed(parsed: argparse.Namespace) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Of all commands."""
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(prog="python -m engine", description="Places computation graphs on devices.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add in COMMANDS:

@@ -14,7 +14,7 @@ LEFT_OUT_SHOWN = 5
 
 
 def add_profile(commands: Commands) -> None:
-    """`profile GRAPH --out run_metadata.pb`"""
+    """Add the command `profile GRAPH --out run_metadata.pb`."""
     parser = commands.add_parser("profile", help="run a graph on this machine, and write how long each op takes")
     _add_run(parser, "as many as processors")
     parser.add_argument("--out", type=Path, required=True, help="write the RunMetadata here (.pb)")
@@ -22,7 +22,7 @@ def add_profile(commands: Commands) -> None:
 
 
 def add_measure(commands: Commands) -> None:
-    """`measure GRAPH --placement placement.json`"""
+    """Add the command `measure GRAPH --placement placement.json`."""
     parser = commands.add_parser("measure", help="run a placed graph on this machine, and compare with the simulator")
     _add_run(parser, "the processors, shared among the devices")
     parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}")

@@ -1,4 +1,4 @@
-"""The command `place`: one method on one graph; a report, a placement, the placed graph."""
+"""The command `place`: runs one method on one graph and writes a report, a placement or the placed graph."""
 
 import argparse
 import json
@@ -29,11 +29,11 @@ from engine.cli.reading_arguments import reading_options
 from engine.files.destinations import require_writable
 
 WITH_A_POLICY = "placeto"
-"""the method that a policy is for, unless another one is named"""
+"""the method for a policy, unless another one is named"""
 
 
 def add_place(commands: Commands) -> None:
-    """`place GRAPH --cluster C --method M`"""
+    """Add the command `place GRAPH --cluster C --method M`."""
     parser = commands.add_parser("place", help="place a graph")
     add_graph(parser)
     parser.add_argument("--method", help=f"see `methods` (default {_default_method()}; with a policy {WITH_A_POLICY})")
@@ -44,7 +44,7 @@ def add_place(commands: Commands) -> None:
         type=int,
         help=f"the budget (default {DEFAULT_EVALUATIONS}; with --policy and {WITH_A_POLICY} what its one pass takes)",
     )
-    parser.add_argument("--seconds", type=float, help="stop after these seconds too")
+    parser.add_argument("--seconds", type=float, help="also stop after these seconds")
     add_seed(parser)
     parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
@@ -52,7 +52,7 @@ def add_place(commands: Commands) -> None:
 
 
 def _default_method() -> str:
-    """The first in the registry."""
+    """The first method in the registry."""
     return api.methods()[0].name
 
 
@@ -93,7 +93,7 @@ def _place(parsed: argparse.Namespace) -> int:
 
 
 def _evaluations(parsed: argparse.Namespace, method: str, cluster: api.Cluster) -> int:
-    """What was asked; without that, of a policy its greedy pass alone."""
+    """The requested evaluations; by default, with a policy, those of its greedy pass."""
     if parsed.evaluations is not None:
         return int(parsed.evaluations)
     zero_shot = parsed.policy is not None and method == WITH_A_POLICY
@@ -101,14 +101,14 @@ def _evaluations(parsed: argparse.Namespace, method: str, cluster: api.Cluster) 
 
 
 def _check_destination(parsed: argparse.Namespace) -> None:
-    """Refuse what could not be written before hours of work, not after."""
+    """Refuse an `--out` that cannot be written before hours of work, not after."""
     if parsed.out is not None:
         require_placed_name(parsed.out, parsed.graph, (*PLACED_FORMATS, PLACEMENT_FORMAT))
     require_writable("--report", parsed.report)
 
 
 class _Console:
-    """Prints a run's events in a line now and then."""
+    """Prints a run's progress, a line from time to time."""
 
     SECONDS_BETWEEN_LINES = 2.0
 

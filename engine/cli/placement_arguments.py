@@ -1,4 +1,4 @@
-"""Placements on the command line: the file that `--placement` names, and the endings of those that are written."""
+"""Placements on the command line: reads the file of `--placement` and checks the names of files to write."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from engine.files.json_text import read_json
 PLACED_FORMATS = (".pb", ".pbtxt", ".zip")
 PLACEMENT_FORMAT = ".json"
 SAVED_MODEL_FORMAT = ".zip"
-"""of what is read and of what is written"""
+"""limits for reading and for writing"""
 PLACED_HELP = "write the placed graph here (.pb, .pbtxt; of a SavedModel also .zip: a SavedModel, with its variables)"
 MOST_PLACED = 20_000_000
-"""ops in a file of placements, all placements together"""
+"""most ops in a file of placements, all placements together"""
 
 
 def read_placements(path: Path) -> api.Json:
@@ -36,6 +36,6 @@ def require_placed_name(out: Path, graph: Path, allowed: tuple[str, ...]) -> Non
 
 
 def require_variables(out: Path | None, prepared: api.PreparedGraph) -> None:
-    """Raise GraphError where a placed SavedModel is asked for, and the upload has no variables."""
+    """Raise GraphError if `out` asks for a placed SavedModel but the upload has no variables."""
     if out is not None and out.suffix == SAVED_MODEL_FORMAT and prepared.origin.variables_stored is False:
         raise GraphError(api.NO_VARIABLES, where="--out", allowed="a name that ends in .pb or .pbtxt")

@@ -1,4 +1,4 @@
-"""The argument of the command line that names a trained policy."""
+"""The command-line argument for a trained policy."""
 
 import argparse
 import sys
@@ -11,12 +11,12 @@ SUFFIX = ".safetensors"
 
 
 def add_policy(parser: argparse.ArgumentParser, words: str) -> None:
-    """`--policy`."""
+    """Add `--policy`."""
     parser.add_argument("--policy", type=Path, metavar=f"POLICY{SUFFIX}", help=words)
 
 
 def policy_of(parsed: argparse.Namespace) -> bytes | None:
-    """The file that `--policy` names. Raises SettingsError for one that is no policy, OSError."""
+    """The bytes of the file that `--policy` names. Raises SettingsError if it is no policy, OSError."""
     if parsed.policy is None:
         return None
     blob = read_bounded(parsed.policy)
@@ -25,13 +25,13 @@ def policy_of(parsed: argparse.Namespace) -> bytes | None:
 
 
 def print_fit(policy: bytes | None, graph_name: str, cluster: api.Cluster) -> None:
-    """Say on stderr how near the training of `policy` is to what it is asked for."""
+    """Print on stderr how the training of `policy` relates to the graph and the cluster."""
     if policy is not None:
         print(api.policy_fit(api.read_policy(policy, "policy").card, graph_name, cluster).sentences, file=sys.stderr)
 
 
 def read_bounded(path: Path) -> bytes:
-    """At most a byte more than a policy may have: enough to be refused."""
+    """Read at most one byte more than a policy may have, which is enough to refuse the file."""
     if path.is_dir():
         raise SettingsError("this is a folder", where=shortened(str(path)), allowed=f"a file {SUFFIX}", field="policy")
     with path.open("rb") as source:

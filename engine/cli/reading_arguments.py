@@ -1,4 +1,4 @@
-"""Arguments of the command line that say how a graph's file is read: `ReadingOptions`."""
+"""Command-line arguments for the options of reading a graph's file (`ReadingOptions`)."""
 
 import argparse
 import re
@@ -15,7 +15,7 @@ _COUNT = re.compile(r"[0-9]{1,19}\Z", re.ASCII)
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """`--signature`, `--batch-size`, `--input-shape`, `--trips`, `--size`."""
+    """Add `--signature`, `--batch-size`, `--input-shape`, `--trips` and `--size`."""
     parser.add_argument(
         "--signature", default="", metavar="NAME", help="of a SavedModel (default serving_default, or the only one)"
     )
@@ -44,7 +44,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGr
 
 
 def reading_options(parsed: argparse.Namespace) -> ReadingOptions:
-    """What those arguments say. Raises SettingsError."""
+    """The reading options from these arguments. Raises SettingsError."""
     return ReadingOptions(
         parsed.signature,
         parsed.batch_size,

@@ -10,14 +10,14 @@ from engine import api
 from engine.errors import shortened
 
 Summary = Mapping[str, Any]
-"""our own engine's, so that its fields have the types that `PreparedGraph.summary` gives them"""
+"""a summary of our own engine, whose fields have the types that `PreparedGraph.summary` gives them"""
 
 UNKNOWN_SHOWN = 10
-"""ops of unknown cost that are named"""
+"""most ops of unknown cost to name"""
 ROWS_SHOWN = 20
 """loops, branches and sizes that are named, of each"""
 TYPES_SHOWN = 12
-"""types of ops of unknown cost that are named"""
+"""most types of ops of unknown cost to name"""
 TYPED_AGAIN = 1000
 """characters of a name that a person may have to type, after `--trips` or `--size`"""
 DECIMAL_UNITS = ("", " k", " M", " G", " T", " P", " E")
@@ -25,7 +25,7 @@ BYTE_UNITS = (" B", " KiB", " MiB", " GiB", " TiB", " PiB")
 
 
 def what_was_read(summary: Summary) -> Iterator[str]:
-    """Everything, in the order of the graph's page."""
+    """All lines, in the order of the graph's page."""
     yield f"Graph: {shortened(summary['name'])}"
     counts = {"op": summary["ops"], "type": len(summary["types"]), "edge": summary["edges"], "group": summary["groups"]}
     yield ", ".join(_counted(count, noun) for noun, count in counts.items())
@@ -48,7 +48,7 @@ def what_was_read(summary: Summary) -> Iterator[str]:
 
 
 def left_to_people(summary: Summary) -> Iterator[str]:
-    """What only a person can say, or should know before a run."""
+    """The lines on choices that only a person can make, or that a person should know before a run."""
     yield from _unknown_ops(summary)
     yield from _cpu_ops(summary)
 
@@ -63,7 +63,7 @@ def in_units(value: float, units: Sequence[str], base: int) -> str:
 
 
 def _flops(summary: Summary) -> Iterator[str]:
-    """FLOPs of a step, and which share of them is how well known."""
+    """The FLOPs of a step, and the shares of them that are estimated, bounded and so on."""
     if summary["flops"] is None:
         yield "FLOPs of a step: not counted"
         return
@@ -73,7 +73,7 @@ def _flops(summary: Summary) -> Iterator[str]:
 
 
 def _read_as(summary: Summary) -> Iterator[str]:
-    """The format, and the options that were other than usual."""
+    """The format, and the options that differ from the defaults."""
     options = summary["options"]
     given = [f"signature {shortened(options['signature'])}"] if options.get("signature") else []
     if options.get("batch_size") is not None:
@@ -133,14 +133,14 @@ def _shares(sums: Mapping[str, float], *, counts: bool = True) -> str:
 
 
 def _percent(share: float) -> str:
-    """Never 0 or 100 % for what is not quite."""
+    """`share` in percent, but never 0 % or 100 % if it is only near."""
     if 0 < share < 0.01:
         return "< 1 %"
     return "> 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
 
 
 def _unknown_ops(summary: Summary) -> Iterator[str]:
-    """The first of them with the reasons, and what a batch size would bring."""
+    """The first ops of unknown cost with the reasons, and whether a batch size would help."""
     if unknown := summary["unknown_ops"]:
         yield f"Ops without a known cost: {unknown}. Their times and bytes are lower bounds."
         for name, op_type, why in summary["unknown"][:UNKNOWN_SHOWN]:

@@ -1,4 +1,4 @@
-"""The commands that take a placement as it is: `simulate` and `apply`."""
+"""The commands that use a given placement: `simulate` and `apply`."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from engine.files.destinations import require_writable
 
 
 def add_simulate(commands: Commands) -> None:
-    """`simulate GRAPH --cluster C --placement placement.json`"""
+    """Add the command `simulate GRAPH --cluster C --placement placement.json`."""
     parser = commands.add_parser("simulate", help="simulate a placement, or a list of them")
     add_graph(parser, groups=NO_MERGING)
     parser.add_argument("--placement", type=Path, required=True, help="JSON {op: device}, or a list of them")
@@ -23,7 +23,7 @@ def add_simulate(commands: Commands) -> None:
 
 
 def add_apply(commands: Commands) -> None:
-    """`apply GRAPH --placement placement.json --out placed.pb`"""
+    """Add the command `apply GRAPH --placement placement.json --out placed.pb`."""
     parser = commands.add_parser("apply", help="write a graph with the devices of a placement")
     parser.add_argument("graph", type=Path, help=f"a graph: {', '.join(api.FORMATS)}")
     add_reading_arguments(parser)

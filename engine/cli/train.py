@@ -1,4 +1,4 @@
-"""The command `train`: families and graphs on clusters in, a policy's file out."""
+"""The command `train`: trains a policy on families and graphs on clusters, and writes its file."""
 
 import argparse
 import sys
@@ -28,18 +28,18 @@ from engine.files.destinations import require_writable
 from engine.files.whole_files import write_whole
 
 _DAMAGES = (AssertionError, EOFError, KeyError, NotImplementedError, ValueError, zipfile.BadZipFile, zlib.error)
-"""what reading a damaged archive raises"""
+"""errors that reading a damaged archive raises"""
 
 
 class TrainingState:
-    """The states of one training. A file that belongs to another is refused, not overwritten."""
+    """The file of one training's saved state. It refuses a file of another training and never overwrites it."""
 
     def __init__(self, path: Path, request: api.TrainRequest) -> None:
         self.path = path
         self._identity = api.training_identity(request)
 
     def read(self) -> bytes | None:
-        """The latest state; None where none was kept. Raises SettingsError for what is of another training."""
+        """The latest state, or None. Raises SettingsError if the file belongs to another training."""
         if not self.path.exists():
             return None
         try:
@@ -52,11 +52,11 @@ class TrainingState:
         return state
 
     def write(self, state: bytes) -> None:
-        """Keep `state`, whole or not at all."""
+        """Store `state`, whole or not at all."""
         write_whole(self.path, pack({"state": np.frombuffer(state, np.uint8)}, {"identity": self._identity}))
 
     def remove(self) -> None:
-        """The training has ended."""
+        """Remove the file after the training has ended."""
         self.path.unlink(missing_ok=True)
 
     def _refused(self, what: str) -> SettingsError:
@@ -68,7 +68,7 @@ INTERRUPTED = 130
 
 
 def add_train(commands: Commands) -> None:
-    """`train FAMILY_OR_GRAPH... --cluster C --out POLICY`"""
+    """Add the command `train FAMILY_OR_GRAPH... --cluster C --out POLICY`."""
     families = ", ".join(api.families())
     parser = commands.add_parser("train", help="train a policy that places graphs it has never seen")
     parser.add_argument("graphs", nargs="+", metavar="FAMILY_OR_GRAPH", help=f"{families}, or a graph's file")
@@ -81,7 +81,7 @@ def add_train(commands: Commands) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar=f"POLICY{SUFFIX}", help="write the policy here")
     parser.add_argument("--name", default="", help="the policy's name (default: that of the file)")
     usual_seconds = api.PolicyTrainingSettings().seconds
-    parser.add_argument("--seconds", type=float, help=f"of training (default {usual_seconds:g})")
+    parser.add_argument("--seconds", type=float, help=f"duration of the training (default {usual_seconds:g})")
     add_seed(parser)
     parser.add_argument(
         "--held-out",
@@ -99,14 +99,14 @@ def add_train(commands: Commands) -> None:
         type=int,
         default=api.FAMILY_COUNT,
         metavar="N",
-        help="of a family: how many graphs, those that it holds out included (default %(default)s)",
+        help="number of graphs of a family, with those that it holds out (default %(default)s)",
     )
     parser.add_argument(
         "--cache",
         type=Path,
         default=Path(".cache/families"),
         metavar="FOLDER",
-        help="of families (default %(default)s)",
+        help="folder that caches the families' graphs (default %(default)s)",
     )
     add_settings(parser, "a setting of the training, such as imitation_steps=2000", "training")
     parser.set_defaults(command=_train)
@@ -128,7 +128,7 @@ def _train(parsed: argparse.Namespace) -> int:
 
 
 def _carried_out(request: api.TrainRequest, out: Path) -> int:
-    """Train, going on from what an interrupted call of the same command has kept."""
+    """Train, continuing from the saved state of an interrupted call of the same command."""
     kept = TrainingState(out.with_name(f"{out.name}.state"), request)
     checkpoint = kept.read()
     if checkpoint is not None:
@@ -147,7 +147,7 @@ def _carried_out(request: api.TrainRequest, out: Path) -> int:
 
 
 def _families_and_files(words: list[str]) -> tuple[list[str], list[Path]]:
-    """Raises SettingsError for a word that is neither."""
+    """Split `words` into families and files. Raises SettingsError for a word that is neither."""
     families = [word for word in dict.fromkeys(words) if word in api.families()]
     files = [Path(word) for word in dict.fromkeys(words) if word not in families]
     for path in files:
@@ -158,7 +158,7 @@ def _families_and_files(words: list[str]) -> tuple[list[str], list[Path]]:
 
 
 def _options(parsed: argparse.Namespace, files: list[Path]) -> api.ReadingOptions:
-    """Raises SettingsError for options without a file that they are for."""
+    """The reading options. Raises SettingsError if options are given without a graph's file."""
     options = reading_options(parsed)
     if options != api.ReadingOptions() and not (files or parsed.held_out):
         where = "--signature, --batch-size, --input-shape"
@@ -180,7 +180,7 @@ def _prepared(
 
 
 def _read(path: Path, groups: int | None, options: api.ReadingOptions) -> api.PreparedGraph:
-    """What had to be done to the graph is parts."""
+    """Read, cost and group the graph in `path`, and print notes on it with the file's name."""
     prepared = api.prepare(path, path.suffix, print_progress, api.Limits(), groups, options=options)
     for line in notes_on(prepared):
         print(f"{shortened(path.name)}: {line}", file=sys.stderr)
@@ -188,14 +188,14 @@ def _read(path: Path, groups: int | None, options: api.ReadingOptions) -> api.Pr
 
 
 def _check_destination(path: Path) -> None:
-    """Refuse what could not be written before hours of work, not after."""
+    """Refuse an `--out` that cannot be written before hours of work, not after."""
     if path.suffix != SUFFIX:
         raise SettingsError(f"{path.name!r}", where="--out", allowed=f"a name that ends in {SUFFIX}", field="out")
     require_writable("--out", path)
 
 
 def _summary(card: api.PolicyCard, out: Path) -> str:
-    """What was trained, for people."""
+    """A summary of the trained policy for people."""
     trained = f"{out}: {len(card.graphs)} graphs on {', '.join(card.clusters)}, {card.evaluations} evaluations"
     if not card.held_out:
         return f"{trained}; nothing was held out"
@@ -209,7 +209,7 @@ def _summary(card: api.PolicyCard, out: Path) -> str:
 
 
 class _Console:
-    """Prints how far a training is, in a line now and then."""
+    """Prints a training's progress, a line from time to time."""
 
     SECONDS_BETWEEN_LINES = 5.0
 
