@@ -48,7 +48,7 @@ def _written(builder: "_Builder", path: str) -> Results:
 
 
 class _Builder:
-    """Collects nodes."""
+    """Collects the nodes of a GraphDef."""
 
     def __init__(self) -> None:
         self.graph: Message = load_messages("tensorflow.core.framework.graph_pb2").GraphDef()
@@ -83,17 +83,17 @@ def _set_shape(shape: Message, lengths: Sequence[int]) -> None:
 
 
 class _Layer(NamedTuple):
-    """What the way back has to know of a layer."""
+    """The facts about a layer that its gradient ops need."""
 
     name: str
     taken: str
-    """the op that gives its input"""
+    """the op that produces its input"""
     inner: int
-    """features between its two products"""
+    """number of features between its two matrix products"""
 
 
 def _build_training_step(builder: _Builder, ops: int) -> None:
-    """Dense layers in branches that are added up every so often; their gradients; momentum for every variable."""
+    """A training step: dense layers in branches that meet at intervals, their gradients, momentum for each variable."""
     rate = builder.op("rate", "Const", dtype=FLOAT, value=LEARNING_RATE)
     momentum = builder.op("momentum", "Const", dtype=FLOAT, value=MOMENTUM)
     count = builder.op("count", "Const", dtype=FLOAT, value=float(BATCH))
@@ -121,7 +121,7 @@ def _sum(builder: _Builder, name: str, inputs: Sequence[str]) -> str:
 
 
 def _add_layer(builder: _Builder, layer: _Layer) -> str:
-    """From `FEATURES` to `inner` and back: 8 ops."""
+    """Add a layer from `FEATURES` to `inner` features and back: 8 ops."""
     name = layer.name
     weights = builder.variable(f"{name}/weights", (FEATURES, layer.inner))
     bias = builder.variable(f"{name}/bias", (layer.inner,))
@@ -134,7 +134,7 @@ def _add_layer(builder: _Builder, layer: _Layer) -> str:
 
 
 def _add_gradient(builder: _Builder, layer: _Layer, gradient: str, rate: str, momentum: str) -> tuple[str, list[str]]:
-    """The way back through a layer and the updates of its variables: 12 ops."""
+    """Add a layer's gradient ops and the updates of its variables: 12 ops."""
     name, scope, product = layer.name, f"gradients/{layer.name}", f"gradients/{layer.name}/product_grad"
     read = f"{name}/read_weights"
     inner = builder.op(f"{scope}/back_grad/MatMul", "MatMul", [gradient, read], T=FLOAT)

@@ -1,4 +1,4 @@
-"""Prepared graphs on clusters, as benchmarks and experiments place them."""
+"""Placement problems of prepared graphs on clusters, for benchmarks and experiments."""
 
 import dataclasses
 import tempfile
@@ -16,7 +16,7 @@ CLUSTER = "2xK80"
 
 
 def prepared_graph(report: Callable[[str], None]) -> api.PreparedGraph:
-    """The zoo's graph, built, read, costed and grouped."""
+    """Build a graph of the zoo, then read, cost and group it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{GRAPH}.pb"
         report(f"building {GRAPH}")
@@ -28,7 +28,7 @@ def prepared_graph(report: Callable[[str], None]) -> api.PreparedGraph:
 def problem_on(
     prepared: api.PreparedGraph, cluster: str, evaluations: int = 1, clock: Clock | None = None
 ) -> PlacementProblem:
-    """The graph on the cluster of that shorthand."""
+    """The problem of placing the graph on the cluster of a shorthand."""
     (training,) = problems_of([prepared], [api.parse_cluster(cluster)])
     return training.problem.with_budget(Budget(evaluations), clock=clock)
 

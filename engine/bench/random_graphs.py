@@ -25,7 +25,7 @@ TRANSFER_RATIOS = (0.1, 0.3, 1.0, 2.0)
 
 
 def series_parallel(ops: int, rng: np.random.Generator) -> EdgeList:
-    """Grown from one edge: an edge becomes two in a row, or two side by side with an op on each."""
+    """Grow a series-parallel graph from one edge: split edges in series, or in parallel with an op on each."""
     edges, count = [(0, 1)], 2
     while count < ops:
         source, target = edges[int(rng.integers(len(edges)))]
@@ -37,7 +37,7 @@ def series_parallel(ops: int, rng: np.random.Generator) -> EdgeList:
 
 
 def layered(ops: int, rng: np.random.Generator) -> EdgeList:
-    """Layers of one width; each op takes from one to three ops of the layer before."""
+    """A graph of layers of equal width; each op consumes one to three ops of the layer before."""
     width = int(rng.integers(3, 9))
     edges = []
     for op in range(width, ops):
@@ -48,12 +48,12 @@ def layered(ops: int, rng: np.random.Generator) -> EdgeList:
 
 
 def tree(ops: int, rng: np.random.Generator) -> EdgeList:
-    """A reduction: every op but the last is taken by one that comes later, not far behind."""
+    """A tree, such as a reduction: each op but the last has one consumer, not far behind it."""
     return [(op, min(ops - 1, op + 1 + int(rng.integers(0, max(1, (ops - op) // 2))))) for op in range(ops - 1)]
 
 
 def butterfly(ops: int, rng: np.random.Generator) -> EdgeList:
-    """The flow of a fast Fourier transform, of as many lanes as make about so many ops."""
+    """A butterfly, as in a fast Fourier transform, with enough lanes for about `ops` ops."""
     del rng
     ranks = max(1, next(log for log in range(1, 20) if (log + 2) << (log + 1) > ops))
     lanes = 1 << ranks
@@ -74,7 +74,7 @@ SHAPES: dict[str, Callable[[int, np.random.Generator], EdgeList]] = {
 
 
 def random_graph(shape: str, ops: int, rng: np.random.Generator) -> PreparedGraph:
-    """About `ops` ops in one of `SHAPES`, each op a group of its own."""
+    """A random graph of about `ops` ops in one of `SHAPES`, with each op as a group."""
     pairs = np.array(sorted(set(SHAPES[shape](ops, rng)), key=lambda pair: (pair[1], pair[0])), dtype=np.int32)
     count = int(pairs.max()) + 1
     graph = ComputationGraph(

@@ -1,4 +1,4 @@
-"""From an upload to groups: `python -m engine bench reading` prints time and peak memory of each step as Markdown.
+"""Measures the steps from an upload to groups, in time and peak memory: `python -m engine bench reading`.
 
 The graphs are training steps of several sizes and one of constants as large as a file may be. Each goes the way of an
 upload: it is checked, read, costed and grouped (`engine/formats/`), packed for the database and laid out.
@@ -22,7 +22,7 @@ from engine.formats.reading import GROUPING, check_upload, prepare
 
 TRAINING_OPS = (1_000, 10_000, 20_000, 100_000)
 CONSTANT_BYTES = (4 * MEBIBYTE, 60 * 1024)
-"""of one constant in the files of constants"""
+"""bytes of one constant in the files of constants"""
 LIMITS = Limits()
 BUILD_LIMITS = Limits(memory_bytes=8 * 1024**3)
 SECONDS_BETWEEN_LOOKS = 0.01
@@ -32,16 +32,16 @@ Answer = TypeVar("Answer")
 
 @dataclass(slots=True)
 class ReadingStep:
-    """What one step took."""
+    """The time and memory of one step."""
 
     name: str
     seconds: float
     child_mebibytes: int
-    """the largest of its children, resident; 0 without any, or where the system does not say"""
+    """most resident memory of a child; 0 without children, or if the system does not report it"""
 
 
 class Watch:
-    """Times steps one after the other, and looks at the children's memory meanwhile."""
+    """Times steps one after the other and watches the children's memory."""
 
     def __init__(self) -> None:
         self.steps: list[ReadingStep] = []
@@ -49,7 +49,7 @@ class Watch:
         self._running: ReadingStep | None = None
 
     def begin(self, name: str) -> None:
-        """End the step that runs, if it is another one, and begin this one."""
+        """Begin this step and end the one before, if it is another."""
         if self._running is None or self._running.name != name:
             self.end()
             self._running, self._since = ReadingStep(name, 0.0, 0), time.perf_counter()
@@ -62,7 +62,7 @@ class Watch:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Look at the children until the context ends."""
+        """Watch the children's memory until the context ends."""
         done = threading.Event()
         thread = threading.Thread(target=self._look, args=(done,))
         thread.start()
@@ -80,7 +80,7 @@ class Watch:
 
 
 def run_benchmark() -> str:
-    """All figures as Markdown."""
+    """Measure all figures and return them as Markdown."""
     head = [
         "| graph | file | step | seconds | peak of the child, MiB |",
         "|---|---|---|---|---|",
@@ -94,7 +94,7 @@ def run_benchmark() -> str:
 
 
 def _built(path: Path) -> Iterator[str]:
-    """Each graph in turn, in `path`; its label."""
+    """Write each graph in turn to `path` and yield its label."""
     for ops in TRAINING_OPS:
         made = _made("build_training_graph_in_child", path, ops=ops)
         yield f"training step, {made:,} ops"
@@ -104,7 +104,7 @@ def _built(path: Path) -> Iterator[str]:
 
 
 def _made(function: str, path: Path, **settings: int) -> int:
-    """Build a graph; its number of ops."""
+    """Build a graph and return its number of ops."""
     order: dict[str, Json] = {"path": str(path), **settings}
     _, texts = run_in_child(f"engine.bench.large_graphs:{function}", order, BUILD_LIMITS, task="building")
     ops = texts["ops"]
@@ -138,7 +138,7 @@ def _take(watch: Watch, name: str, task: Callable[[], object]) -> None:
 
 
 def _children() -> list[Path]:
-    """The processes that this one has started, where the system lists them."""
+    """The child processes of this one, if the system lists them."""
     try:
         listed = [task.joinpath("children").read_text().split() for task in Path("/proc/self/task").iterdir()]
     except OSError:  # no such system, or a thread that has just ended
@@ -147,7 +147,7 @@ def _children() -> list[Path]:
 
 
 def _peak_mebibytes(process: Path) -> int:
-    """The most memory that a process has had, resident."""
+    """The most resident memory that a process has had."""
     try:
         lines = process.joinpath("status").read_text().splitlines()
     except OSError:  # it has ended

@@ -1,4 +1,4 @@
-"""What the simulator costs, measured, as Markdown with the machine: `python -m engine bench simulator`.
+"""Measures the simulator's speed as Markdown, with the machine: `python -m engine bench simulator`.
 
 The yardstick is the slow twin of tests/, plain Python and event by event as the published simulator is, on the same
 graph and placement in the same run. Times are the best of several, since other work on the machine only adds to them.
@@ -42,7 +42,7 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class BenchGraph:
-    """A graph to measure on."""
+    """A graph for the measurements."""
 
     name: str
     graph: ComputationGraph
@@ -52,14 +52,14 @@ class BenchGraph:
 
 
 def run_benchmark() -> str:
-    """All figures as Markdown, on synthetic training steps and Inception-V3."""
+    """Measure all figures on synthetic training steps and Inception-V3; returns them as Markdown."""
     prepared = prepared_graph(lambda _: None)
     name = f"{GRAPH}, {prepared.graph.op_count:,} ops"
     return figures_of([BenchGraph(name, prepared.graph, prepared.costs, prepared.grouping.group_of_op)])
 
 
 def figures_of(graphs: Sequence[BenchGraph]) -> str:
-    """The same; `graphs` are measured beside the synthetic training steps."""
+    """Measure all figures on synthetic training steps and `graphs`; returns them as Markdown."""
     synthetic = {ops: training_step(ops) for ops in sorted({*YARDSTICK_OPS, *LOOP_OPS})}
     parts = [
         _machine(),
@@ -80,7 +80,7 @@ def training_step(ops: int) -> BenchGraph:
 
 
 def published_cluster(devices: int, memory_model: MemoryModel) -> Cluster:
-    """K80s as the published simulator models them."""
+    """A cluster of K80s as the published simulator models them."""
     return Cluster(
         devices=tuple(Device(f"/device:GPU:{index}", "K80", 12 * 1024**3) for index in range(devices)),
         contention=Contention.BUS,
@@ -93,7 +93,7 @@ def published_cluster(devices: int, memory_model: MemoryModel) -> Cluster:
 
 
 def best_seconds(action: Callable[[], object]) -> float:
-    """The shortest of several turns, after one that does not count."""
+    """The shortest time of several turns, after one that does not count."""
     action()
     best, begin = float("inf"), time.perf_counter()
     for _ in range(MOST_TURNS):
@@ -125,7 +125,7 @@ def _random_placements(count: int, groups: int, devices: int) -> NDArray[np.int3
 
 
 def _yardstick(graphs: Sequence[BenchGraph]) -> str:
-    """The slow twin against one call of `Simulator.evaluate`, random placements."""
+    """Time random placements with the slow twin and with one call of `Simulator.evaluate`."""
     try:
         twin: Any = importlib.import_module("tests.engine.simulator.slow_twin")
     except ModuleNotFoundError:
@@ -153,7 +153,7 @@ def _unit(bench: BenchGraph, by_group: bool) -> str:
 
 
 def _loops(graphs: Sequence[BenchGraph]) -> str:
-    """Random placements of groups and of ops, from compiled code and through the Python API."""
+    """Time random placements of groups and of ops, from compiled code and through the Python API."""
     rows = []
     for bench, by_group in itertools.product(graphs, (True, False)):
         group_of_op = bench.group_of_op if by_group else None

@@ -1,4 +1,4 @@
-"""How fast Placeto trains and places: episodes a second, where the time goes, and the time of one greedy pass.
+"""Measures Placeto's training and placing: episodes a second, time by part, and the time of one greedy pass.
 
 `python -m engine bench training`
 """
@@ -31,7 +31,7 @@ GROUPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A training that is timed."""
+    """A training to time."""
 
     preset: str
     reward: str
@@ -60,13 +60,13 @@ PARTS: dict[str, tuple[tuple[type, str], ...]] = {
 
 @dataclass(slots=True)
 class TimeShares:
-    """Seconds by part, each without what is a part of its own inside it."""
+    """Seconds by part, each without the parts inside it."""
 
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
     _inner: list[float] = field(default_factory=list)
 
     def timed(self, part: str, function: Callable[..., object]) -> Callable[..., object]:
-        """`function`, its time counted for `part`."""
+        """Wrap `function` so that its time counts for `part`."""
 
         def call(*arguments: object, **named: object) -> object:
             self._inner.append(0.0)
@@ -124,7 +124,7 @@ def _row(problem: PlacementProblem, run: Measured) -> str:
 
 @contextmanager
 def _watched(shares: TimeShares) -> Iterator[None]:
-    """While it lasts, the parts' functions count their time for `shares`."""
+    """Within this context the parts' functions count their time for `shares`."""
     with ExitStack() as stack:
         for part, functions in PARTS.items():
             for owner, name in functions:
@@ -133,7 +133,7 @@ def _watched(shares: TimeShares) -> Iterator[None]:
 
 
 def _train(problem: PlacementProblem, settings: Mapping[str, Json]) -> int:
-    """Episodes of one run."""
+    """The episodes of one run."""
     emitted: list[object] = []
     rng = np.random.default_rng(0)
     problem.report_to(emitted.append)
@@ -142,7 +142,7 @@ def _train(problem: PlacementProblem, settings: Mapping[str, Json]) -> int:
 
 
 def _pass_row(problem: PlacementProblem) -> str:
-    """From a problem that is made, its simulator included, to a placement: a trained policy's pass over a new graph."""
+    """Time a trained policy's pass over a new graph, from the finished problem to the placement."""
     settings = make_settings({"torch_device": "cpu", "batch_episodes": 1, "start": "nowhere"})
     seconds = []
     with torch_threads(1):

@@ -70,7 +70,7 @@ def _add_layer(builder: _Builder, layer: int, tip: int, forward: list[tuple[int,
 
 
 def _add_gradient(builder: _Builder, layer: int, gradient: int, layer_ops: tuple[int, int, int]) -> tuple[int, int]:
-    """The gradient ops of a layer; returns what flows on and the update of its variable."""
+    """Add the gradient ops of a layer; returns the op of its input's gradient and the update of its variable."""
     weights, product, normal = layer_ops
     size = builder.outputs[product][0]
     relu = builder.op(f"gradients/layer{layer}/relu", [(gradient, 0), (normal, 0)], size=size)
