@@ -45,6 +45,10 @@ class LimitError(PlacetoError):
     """A file that needs more bytes, memory or time than the limits allow."""
 
 
+class TimeLimitError(LimitError):
+    """A file that needs more time than the limits allow."""
+
+
 class ChildError(PlacetoError):
     """A bounded process ended without an answer: it crashed."""
 

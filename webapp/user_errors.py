@@ -1,5 +1,6 @@
 """Turns users' mistakes into HTTP answers, here and nowhere else."""
 
+import errno
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -7,6 +8,7 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from django.contrib import messages
+from django.db import InterfaceError, OperationalError
 from django.db.models import Model, QuerySet
 from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -21,6 +23,16 @@ ModelType = TypeVar("ModelType", bound=Model)
 
 Errors = Mapping[str, Sequence[str]]
 """field → sentences; the empty field is for sentences without a field"""
+
+
+RETRY_AFTER_SECONDS = 5
+DATABASE_AWAY = "The database does not answer at the moment. Nothing was stored; try again in a few seconds."
+DISK_FULL = "The server's disk is full. Nothing was stored; try again once there is space."
+_DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT)
+
+
+class BusyError(Exception):
+    """The server has no capacity for a request at the moment. Its text is a sentence for people."""
 
 
 def status_of(error: api.PlacetoError) -> HTTPStatus:
@@ -87,13 +99,43 @@ def add_to_form(form: BaseForm, error: api.PlacetoError, field: str) -> None:
     form.add_error(error.field if error.field in form.fields else field, str(error))
 
 
+def unavailable_because(error: Exception) -> str | None:
+    """The sentence for an error that passes by itself; None for any other."""
+    if isinstance(error, BusyError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in _DISK_FAULTS:
+        return DISK_FULL
+    if isinstance(error, OperationalError | InterfaceError):
+        return DISK_FULL if "disk is full" in str(error) else DATABASE_AWAY
+    return None
+
+
+def unavailable(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    """503 with the time to wait, where a later try may succeed; None for any other error."""
+    sentence = unavailable_because(error)
+    if sentence is None:
+        return None
+    log.warning("unavailable: %s", error)
+    answer = error_answer(request, HTTPStatus.SERVICE_UNAVAILABLE, {"": [sentence]})
+    answer["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return answer
+
+
 class UserErrorMiddleware(MiddlewareMixin):
-    """Answers an error of the engine that no view has handled."""
+    """Answers an error of the engine that no view has handled, and a database or disk that fails for a while."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """An answer to a PlacetoError; None for any other exception."""
+        """An answer to a PlacetoError; 503 where a later try may succeed; None for any other exception."""
         if isinstance(exception, api.PlacetoError):
             return error_answer(request, status_of(exception), {exception.field: [str(exception)]})
+        return unavailable(request, exception)
+
+    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
+        """Receive the body, which other middleware would do: an answer where there is no space for its files."""
+        try:
+            request.POST  # noqa: B018 - reading it parses the body
+        except OSError as error:
+            return unavailable(request, error)
         return None
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from engine import errors
 from engine.child.warm import ServerLostError, WarmChild, WarmServer, warm_server
-from engine.errors import ChildError, GraphError, LimitError, PlacetoError, SettingsError, shortened
+from engine.errors import ChildError, GraphError, LimitError, PlacetoError, SettingsError, TimeLimitError, shortened
 from engine.events import Json
 from engine.files.archive import unpack
 
@@ -224,7 +224,7 @@ def _run(
             status = child.end()
     task = task or stage
     if not in_time:
-        raise LimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
+        raise TimeLimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
     _raise_its_error(status, folder, limits, task)
 
 
@@ -310,7 +310,7 @@ def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> No
         tail = log.read()
     _logger.warning("child failed while %s: status %d\n%s", task, status, tail.decode("utf-8", "replace"))
     if status == -signal.SIGXCPU:
-        raise LimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
+        raise TimeLimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
     killed_for_memory = status in (MEMORY_EXIT_STATUS, -signal.SIGKILL)
     if killed_for_memory or any(mark in tail for mark in OUT_OF_MEMORY_MARKS):
         allowed = f"at most {limits.memory_bytes // MEBIBYTE} MiB"

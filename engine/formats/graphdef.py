@@ -39,7 +39,8 @@ class OpenedGraph:
 def check(source: SourceFile, report_progress: ReportProgress) -> None:
     """Read the whole graph without its functions. Raises GraphError."""
     report_progress(READING, 0, 0)
-    check_messages(read_messages(source.path.read_bytes(), source.suffix), source)
+    messages = read_messages(source.path.read_bytes(), source.suffix, with_tensorflow=False)
+    check_messages(messages, source)
 
 
 def check_messages(messages: GraphMessages, source: SourceFile) -> None:

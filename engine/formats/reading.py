@@ -20,7 +20,7 @@ from engine.child.parent import (
 from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.costs import Costs
 from engine.costs.measured import MeasuredCosts, step_stats_of
-from engine.errors import CostError, GraphError, SettingsError, shortened
+from engine.errors import CostError, GraphError, SettingsError, TimeLimitError, shortened
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields
 from engine.formats.format import ReadFile, SourceFile
@@ -43,6 +43,8 @@ LOADED_FIRST = (
 """modules that a reading loads, and functions that it calls once a process"""
 READING_STATS = "reading the step stats"
 GROUPING = "grouping the ops"
+CHECK_SECONDS = 5.0
+"""for which a person waits before an upload is answered"""
 STEPS = 4
 """opening, inlining, reading, costing: one child does them all, in the time limit of all together"""
 
@@ -57,13 +59,19 @@ def keep_warm() -> None:
 
 
 def check_upload(path: Path, suffix: str, limits: Limits) -> None:
-    """Raise GraphError or LimitError unless `path` holds a graph that can be read.
+    """Refuse what is no graph: read the graph without its functions, for at most CHECK_SECONDS.
 
-    Fast: of TensorFlow only the messages are loaded, and its parser for a large text.
+    A larger graph passes: `prepare` finds the errors in the rest of it. Loads TensorFlow's messages alone. Raises
+    GraphError, LimitError.
     """
     format_of(suffix)
     require_size(path, limits)
-    run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, AS_IT_IS, limits), limits)
+    quick = dataclasses.replace(limits, seconds=min(limits.seconds, CHECK_SECONDS))
+    try:
+        run_in_child(f"{__name__}:check_in_child", order_of(path, suffix, AS_IT_IS, limits), quick)
+    except TimeLimitError:
+        if quick.seconds == limits.seconds:
+            raise
 
 
 def check_run_metadata(path: Path, limits: Limits) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -11,24 +10,13 @@ from django.test import Client
 from engine import api
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef, node_link
+from tests.webapp.uploads import nothing_left, upload
 from webapp.graphs.models import Graph
 from webapp.projects.models import Project
 
 JSON = {"accept": "application/json"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 ALLOWED = ", ".join(api.FORMATS)
-
-
-def upload(client: Client, project: Project, name: str, content: bytes, **headers: str) -> Any:
-    """Send the form."""
-    file = SimpleUploadedFile(name, content)
-    return client.post(f"/projects/{project.id}/graphs/", {"file": file}, headers=headers)
-
-
-def nothing_left(data_folder: Path) -> bool:
-    """No file and no row."""
-    files = [path for path in data_folder.rglob("*") if path.is_file()]
-    return not files and not Graph.objects.exists()
 
 
 def test_a_graph_is_kept_and_queued(client: Client, project: Project, broker: MemoryBroker, data_folder: Path) -> None:

@@ -3,6 +3,8 @@
 import hashlib
 import os
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -50,7 +52,8 @@ class IncomingFile(BytesFile):
 
     def close(self) -> None:
         """Delete it unless it has been moved."""
-        self._writer.close()
+        with suppress(OSError):  # on a full disk, of the last bytes
+            self._writer.close()
         self.path.unlink(missing_ok=True)
 
 
@@ -66,12 +69,23 @@ class IncomingFileHandler(FileUploadHandler):
 
     def receive_data_chunk(self, raw_data: bytes, _start: int) -> None:
         """Write its next bytes."""
-        self.file.append(raw_data)
+        with self._deleted_after_an_error():
+            self.file.append(raw_data)
 
     def file_complete(self, file_size: int) -> IncomingFile:
         """Return the complete file."""
-        self.file.complete(file_size)
+        with self._deleted_after_an_error():
+            self.file.complete(file_size)
         return self.file
+
+    @contextmanager
+    def _deleted_after_an_error(self) -> Iterator[None]:
+        """Django closes complete files after an error, but not the one that is being written."""
+        try:
+            yield
+        except OSError:
+            self.file.close()
+            raise
 
     def upload_interrupted(self) -> None:
         """Delete an interrupted file."""

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.http import Http404
 
 from engine import api
+from webapp.graphs.checks import place_for_a_check
 from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
@@ -36,7 +37,8 @@ def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, t
     if not size:
         raise api.GraphError("the file is empty", where=name, allowed="a graph with at least one op", field="file")
     _check_choices(suffix, options, size, times)
-    api.check_upload(file.path, suffix, limits())
+    with place_for_a_check():
+        api.check_upload(file.path, suffix, limits())
     _check_times(times)
     graph = Graph(project=project, name=name[:200], suffix=suffix, file_bytes=size, content_hash=file.content_hash)
     with _files_of(graph):
@@ -99,7 +101,8 @@ def _check_times(times: IncomingFile | Path | None) -> None:
     if not isinstance(times, IncomingFile):
         return
     try:
-        api.check_run_metadata(times.path, limits())
+        with place_for_a_check():
+            api.check_run_metadata(times.path, limits())
     except api.LimitError as error:
         raise api.LimitError(error.what, where=error.where, allowed=error.allowed, field="run_metadata") from None
 

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from engine import api
+from webapp.graphs.checks import place_for_a_check
 from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.publishing import publish
 from webapp.policies.models import Policy, PolicyFile
@@ -45,7 +46,8 @@ def accept_upload(file: IncomingFile) -> tuple[Policy, bool]:
         raise api.LimitError(
             f"the file has {file.size} bytes", allowed=f"at most {api.MOST_POLICY_BYTES} bytes", field="file"
         )
-    card = api.check_policy(file.path, name)
+    with place_for_a_check():
+        card = api.check_policy(file.path, name)
     known = card["name"] if isinstance(card["name"], str) else ""
     blob = file.path.read_bytes()
     digest = hashlib.sha256(blob).hexdigest()

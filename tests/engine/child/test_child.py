@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.child.parent import Limits, child_results, publish, require_size, run_in_child
-from engine.errors import ChildError, ClusterError, GraphError, LimitError, PlacetoError, SettingsError
+from engine.errors import ChildError, ClusterError, GraphError, LimitError, PlacetoError, SettingsError, TimeLimitError
 from engine.events import Json
 from tests.engine.child.processes import is_alive, wait_for
 
@@ -87,7 +87,7 @@ def test_a_bug_is_one_sentence_and_its_traceback_goes_to_the_log(
         ("SIGABRT", "check failed: x > 0", ChildError, "reading failed: the process ended with signal SIGABRT"),
         ("SIGABRT", "what():  std::bad_alloc", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
         ("SIGKILL", "", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
-        ("SIGXCPU", "", LimitError, "reading took too long; allowed: at most 30 seconds"),
+        ("SIGXCPU", "", TimeLimitError, "reading took too long; allowed: at most 30 seconds"),
     ],
 )
 def test_each_end_by_a_signal_is_one_sentence(

@@ -295,6 +295,26 @@ def test_a_text_that_takes_too_long_is_ended(tmp_path: Path) -> None:
         check_upload(path, ".pbtxt", Limits(seconds=1.0))
 
 
+def test_a_check_reads_for_some_seconds_and_leaves_the_rest_to_the_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.formats.reading.CHECK_SECONDS", 1.0)
+    path = tmp_path / "upload.pbtxt"
+    path.write_bytes(b"".join(b'node { name: "n%d" op: "NoOp" }\n' % index for index in range(400_000)))
+    check_upload(path, ".pbtxt", LIMITS)
+    path.write_bytes(b'node { name: "%s" op: "NoOp" }\n' % (b"a" * 2_000_000))
+    monkeypatch.setattr("engine.formats.reading.CHECK_SECONDS", 60.0)
+    with pytest.raises(GraphError, match=r"the op's name has 2000000 characters; allowed: at most 4096"):
+        check_upload(path, ".pbtxt", LIMITS)
+
+
+def test_a_check_of_a_large_text_loads_no_tensorflow(tmp_path: Path) -> None:
+    """A process with TensorFlow needs far more memory than this."""
+    path = tmp_path / "upload.pbtxt"
+    path.write_bytes(b'node { name: "a" op: "Const" attr { key: "k" value { s: "%s" } } }' % (b"a" * 2_000_000))
+    check_upload(path, ".pbtxt", Limits(memory_bytes=600 * 1024**2))
+
+
 def test_a_small_file_that_claims_much_memory_is_ended(tmp_path: Path) -> None:
     path = tmp_path / "upload.pb"
     functions = bytes_field(1, b"\x4a\x00" * 8_000_000)  # empty functions in a list, each far larger in memory

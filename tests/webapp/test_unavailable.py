@@ -1,0 +1,98 @@
+"""What a person is told while the server lacks something for a while: 503, when to come back, and nothing stored."""
+
+import errno
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+
+from engine import api
+from tests.webapp.graph_files import graphdef
+from tests.webapp.uploads import nothing_left, upload
+from webapp.graphs import checks
+from webapp.graphs.incoming import IncomingFile
+from webapp.graphs.models import Graph
+from webapp.projects.models import Project
+
+JSON = {"accept": "application/json"}
+
+
+def expect_unavailable(response: Any, words: str) -> None:
+    """503 with a sentence and the seconds to wait."""
+    assert response.status_code == 503
+    assert words in response.json()["errors"][""][0]
+    assert int(response["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OperationalError("database is locked"), "The database does not answer"),
+        (OperationalError("database or disk is full"), "disk is full"),
+        (OSError(errno.ENOSPC, "No space left on device"), "disk is full"),
+    ],
+)
+def test_a_lack_for_a_while_has_its_own_sentence(
+    client: Client, project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Graph, "save", fail)
+    expect_unavailable(upload(client, project, "a.pb", graphdef(), **JSON), words)
+    assert nothing_left(data_folder)
+
+
+def test_a_disk_that_is_full_when_a_file_comes_keeps_nothing_of_it(
+    client: Client, project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FullDisk:
+        """A file whose bytes find no space, the last ones neither."""
+
+        def write(self, _content: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def close(self) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    begin = IncomingFile.__init__
+
+    def begin_on_a_full_disk(self: IncomingFile, *arguments: Any) -> None:
+        begin(self, *arguments)
+        self._writer.close()
+        monkeypatch.setattr(self, "_writer", FullDisk())
+
+    monkeypatch.setattr(IncomingFile, "__init__", begin_on_a_full_disk)
+    expect_unavailable(upload(client, project, "a.pb", graphdef(), **JSON), "disk is full")
+    assert nothing_left(data_folder)
+
+
+def test_a_fault_of_ours_is_no_lack(project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Graph, "save", fail)
+    response = upload(Client(raise_request_exception=False), project, "a.pb", graphdef(), **JSON)
+    assert response.status_code == 500
+    assert nothing_left(data_folder)
+
+
+def test_one_upload_more_than_can_be_checked_is_asked_to_come_back(
+    client: Client, project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "_places", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(checks, "LONGEST_WAIT_SECONDS", 0.01)
+    answers: list[Any] = []
+
+    def check(*_: object) -> None:
+        if not answers:
+            answers.append(upload(client, project, "b.pb", graphdef(), **JSON))
+
+    monkeypatch.setattr(api, "check_upload", check)
+    assert upload(client, project, "a.pb", graphdef(), **JSON).status_code == 302
+    expect_unavailable(answers[0], "checks other uploads")
+    assert [graph.name for graph in Graph.objects.all()] == ["a.pb"]
+    assert upload(client, project, "c.pb", graphdef(), **JSON).status_code == 302, "its place is free again"
