@@ -59,7 +59,7 @@ def test_no_source_breaks_a_rule(rule: Callable[[PythonSource], Iterator[str]], 
 
 
 def test_no_two_types_have_one_name() -> None:
-    assert types_of_one_name(python_sources("engine")) == []
+    assert types_of_one_name(python_sources("engine", "experiments", "webapp")) == []
 
 
 def test_no_modules_import_each_other() -> None:
