@@ -11,7 +11,7 @@ from engine.policy_training import problems_of
 from engine.problem import Budget, Clock, PlacementProblem
 
 GRAPH = "inception_v3"
-"""of the zoo: a training step that everybody knows"""
+"""a well-known training step of the zoo"""
 CLUSTER = "2xK80"
 
 

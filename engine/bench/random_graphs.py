@@ -17,7 +17,7 @@ EdgeList = list[tuple[int, int]]
 
 MEDIAN_US = 300.0
 SPREAD = 0.8
-"""of the logarithm"""
+"""deviation of the logarithm"""
 BYTES_PER_US = 7600.0
 """of the published links: what a µs of transfer stands for"""
 TRANSFER_RATIOS = (0.1, 0.3, 1.0, 2.0)

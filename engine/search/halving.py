@@ -39,7 +39,7 @@ class Start:
     """[groups] the best so far"""
     step_time_us: float
     missing_bytes: int
-    """by which it exceeds its fullest device's memory; 0 if it is feasible"""
+    """bytes over the memory of its fullest device; 0 if it is feasible"""
 
     @property
     def rank(self) -> tuple[int, float]:
