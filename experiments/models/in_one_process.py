@@ -15,9 +15,43 @@ from experiments.children_here import children_here
 from experiments.exact_numbers import ask_for_exact_numbers
 from experiments.models.making import LIMITS, file_of, make_in_child
 from experiments.models.model import SAVED_MODEL, ModelRow
-from experiments.models.placing import counts_of
 from experiments.models.reading import figures
 from experiments.models.registry import MODELS
+
+DEVICES = (2, 3)
+"""numbers of devices, a placement for each"""
+TOLERANCE, HALF_TOLERANCE = 1e-5, 1e-2
+"""of numbers, and of numbers in half precision"""
+KEYS = (
+    "executed",
+    "placements",
+    "compared",
+    "mismatches",
+    "numbers",
+    "not_finite",
+    "unequal",
+    "moved",
+    "far",
+    "changed",
+)
+"""the counts of `placed.checks.PlacementChecks` that a row keeps"""
+
+
+def counts_of(name: str, path: Path, folder: Path) -> dict[str, Json]:
+    """The counts over the placements of one model; runs in this process, which is a child."""
+    from experiments.placed.checks import PlacedGraph, try_random_placements
+    from experiments.placed.samples import opened_here, unplaced
+    from experiments.placed.step import PlacedStep
+
+    model = MODELS[name]
+    source, fetches = opened_here(path, folder / "opened")
+    step = PlacedStep(fetches, feeds=model.fed())
+    tolerance = HALF_TOLERANCE if model.half else TOLERANCE
+    placed = PlacedGraph(source, step, max(DEVICES), folder, unplaced(path), tolerance)
+    for devices in DEVICES:
+        try_random_placements(placed, devices, [devices])
+    found = placed.found.to_json()
+    return {**{key: found[key] for key in KEYS}, "examples": found["examples"]}
 
 
 def rows_of(name: str, forms: Sequence[str], places: bool, folder: Path) -> dict[str, ModelRow]:

@@ -13,8 +13,7 @@ from engine import api
 from engine.errors import GraphError, SettingsError
 from engine.placeto.shared_head_actor import SampledEpisodes
 from engine.policies.card import HeldOut, PolicyCard
-from engine.policies.family_training import train_policy
-from engine.policies.held_out import measure_held_out
+from engine.policies.family_training import measure_held_out, train_policy
 from engine.policies.learner import Learner
 from engine.policies.problem_learner import ProblemLearner
 from engine.policies.settings import make_training_settings
@@ -176,7 +175,7 @@ def test_a_pass_that_does_not_fit_is_held_out_too(trained: Trained, monkeypatch:
     settings = make_training_settings({"search_evaluations": 200, "torch_device": "cpu"})
 
     def row(placements: NDArray[np.int32]) -> HeldOut:
-        monkeypatch.setattr("engine.policies.held_out.proposals", lambda *_: placements)
+        monkeypatch.setattr("engine.policies.family_training.proposals", lambda *_: placements)
         problem = TrainingProblem("tight", "2 small", tight)
         [found] = measure_held_out(trained[0], [problem], settings, 0, lambda _: None, 0.0, lambda: False)
         return found
