@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from engine.child import warm
 from engine.child.parent import (
     Limits,
+    Pulse,
     ReportProgress,
     Results,
     environment_of_children,
+    no_pulse,
     require_size,
     run_in_child,
 )
@@ -91,12 +93,14 @@ def prepare(
     options: ReadingOptions = AS_IT_IS,
     run_metadata: Path | None = None,
     profile_kind: str | None = None,
+    pulse: Pulse = no_pulse,
 ) -> PreparedGraph:
     """Read, cost and group the graph in `path`.
 
     `suffix` names its format, one of `FORMATS`; `name` is the graph's name, None: the file's name. `groups` None: no
     merging. The times and bytes in the step stats `run_metadata` replace estimates: on all kinds of the device class on
-    which they were measured, or on `profile_kind` alone of its class. Raises GraphError, CostError, LimitError, and
+    which they were measured, or on `profile_kind` alone of its class. `pulse` is called several times a second; what it
+    raises ends the child. Raises GraphError, CostError, LimitError, and
     SettingsError for options that the file cannot meet.
     """
     _require_options(path, suffix, options)
@@ -108,7 +112,7 @@ def prepare(
         order |= {"run_metadata": str(run_metadata.absolute()), "profile_kind": profile_kind}
     limits = dataclasses.replace(limits, seconds=STEPS * limits.seconds)
     arrays, texts = run_in_child(
-        f"{__name__}:read_in_child", order, limits, report_progress=report_progress, is_warm=True
+        f"{__name__}:read_in_child", order, limits, report_progress=report_progress, pulse=pulse, is_warm=True
     )
     graph, costs = from_fields(ComputationGraph, arrays, texts), from_fields(Costs, arrays, texts)
     report_progress(GROUPING, 0, 0)

@@ -6,7 +6,16 @@ The graph is executed, in a child with limits; `runnable.py` lists the allowed o
 from pathlib import Path
 from typing import cast
 
-from engine.child.parent import Limits, ReportProgress, child_results, no_progress, publish, require_size
+from engine.child.parent import (
+    Limits,
+    Pulse,
+    ReportProgress,
+    child_results,
+    no_progress,
+    no_pulse,
+    publish,
+    require_size,
+)
 from engine.errors import GraphError, SettingsError
 from engine.events import Json
 from engine.formats.reading import order_of
@@ -32,10 +41,12 @@ def profile(
     report_progress: ReportProgress = no_progress,
     steps: int = 5,
     threads: int | None = None,
+    pulse: Pulse = no_pulse,
 ) -> dict[str, Json]:
     """Run the graph in `path` `steps` times on each device class of this machine; write `destination` (RunMetadata).
 
     The file has each op's median time over the steps. `threads` of each op on a CPU; None: as many as processors.
+    `pulse` is called several times a second; what it raises ends the child.
     Returns `ops`, `measured_ops`, `classes`, `step_time_us` {class: µs, ops one at a time} and `processor_us` {class:
     µs of all threads together}, both the median of untraced steps, `targets`, `left_out` [[op, why], ...], `steps`,
     `threads`, `notes`. Raises GraphError for a graph that cannot be run, SettingsError, LimitError.
@@ -50,6 +61,7 @@ def profile(
         limits,
         task=PROFILING,
         report_progress=report_progress,
+        pulse=pulse,
         with_gpus=True,
     ) as ((_, texts), folder):
         publish(folder / METADATA_FILE, destination)

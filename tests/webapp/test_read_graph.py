@@ -1,6 +1,8 @@
 """A worker reads, costs and groups a graph, and reports its progress."""
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,23 @@ def test_a_graph_that_is_deleted_while_it_is_read_leaves_nothing(
     assert not Graph.objects.exists()
     assert not PreparedBlob.objects.exists()
     assert not graph.source_path.exists()
+
+
+def test_the_reading_of_a_graph_that_is_deleted_ends_although_it_reports_nothing(
+    client: Client, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeat, "LOOK_EVERY_SECONDS", 0.01)
+
+    def prepare(*_: object, pulse: Callable[[], None], **__: object) -> None:
+        assert client.post(f"/graphs/{graph.id}/delete/").status_code == 302
+        for _step in range(2000):
+            pulse()
+            time.sleep(0.01)
+        pytest.fail("the pulse ends the work")
+
+    monkeypatch.setattr(api, "prepare", prepare)
+    read_graph(graph.id)
+    assert not Graph.objects.exists()
 
 
 def test_a_sample_is_built_then_read(project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

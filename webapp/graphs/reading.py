@@ -2,6 +2,7 @@
 
 import hashlib
 import uuid
+from collections.abc import Callable
 
 from django.db import transaction
 
@@ -21,11 +22,11 @@ def read_graph(graph_id: uuid.UUID) -> None:
     if claim is None:
         return
     graph = Graph.objects.get(id=graph_id)
-    with attempt(claim), Heartbeat(claim, chore=lambda: None):
+    with attempt(claim), Heartbeat(claim, chore=lambda: None) as heartbeat:
         report_progress = ProgressReport(claim)
         if graph.sample:
             _build_sample(claim, graph, report_progress)
-        _store(claim, _prepared(graph, report_progress))
+        _store(claim, _prepared(graph, report_progress, heartbeat.raise_if_lost))
 
 
 def _build_sample(claim: Claim[Graph], graph: Graph, report_progress: api.ReportProgress) -> None:
@@ -41,7 +42,7 @@ def _build_sample(claim: Claim[Graph], graph: Graph, report_progress: api.Report
         draft.unlink(missing_ok=True)
 
 
-def _prepared(graph: Graph, report_progress: api.ReportProgress) -> api.PreparedGraph:
+def _prepared(graph: Graph, report_progress: api.ReportProgress, pulse: Callable[[], None]) -> api.PreparedGraph:
     options = graph.own_options
     return api.prepare(
         graph.source_path,
@@ -53,6 +54,7 @@ def _prepared(graph: Graph, report_progress: api.ReportProgress) -> api.Prepared
         options=options.reading,
         run_metadata=graph.times_path if graph.has_times else None,
         profile_kind=options.profile_kind,
+        pulse=pulse,
     )
 
 

@@ -35,6 +35,11 @@ class Heartbeat:
         """Whether the work should end now. Cheap: it does not ask the database."""
         return self.cancelled.is_set() or self.lost.is_set()
 
+    def raise_if_lost(self) -> None:
+        """Raise ClaimLostError if the job is no longer this worker's, or deleted."""
+        if self.lost.is_set():
+            raise ClaimLostError(f"{self._claim.job_id}")
+
     def __enter__(self) -> "Heartbeat":
         self._thread.start()
         return self

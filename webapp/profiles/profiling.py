@@ -15,7 +15,7 @@ from webapp.profiles.models import Profile
 
 
 class ProfilingCancelledError(Exception):
-    """Somebody has asked to stop; raised in `report_progress`, which ends the engine's child."""
+    """Somebody has asked to stop; raised in a pulse, which ends the engine's child."""
 
 
 def limits() -> api.Limits:
@@ -37,18 +37,20 @@ def profile_graph(profile_id: uuid.UUID) -> None:
 
 def _profile(claim: Claim[Profile], heartbeat: Heartbeat) -> None:
     profile = Profile.objects.select_related("graph").get(id=claim.job_id)
-    graph, report_stage = profile.graph, ProgressReport(claim)
+    graph = profile.graph
 
-    def report_progress(stage: str, done: int, total: int) -> None:
+    def end_if_asked() -> None:
+        heartbeat.raise_if_lost()
         if heartbeat.cancelled.is_set():
             raise ProfilingCancelledError
-        report_stage(stage, done, total)
 
     profile.times_path.parent.mkdir(mode=0o700, exist_ok=True)
     draft = profile.times_path.with_name(f"{profile.id}.{claim.token}.pb")
     try:
         reading = graph.own_options.reading
-        result = api.profile(graph.source_path, graph.suffix, draft, reading, limits(), report_progress)
+        result = api.profile(
+            graph.source_path, graph.suffix, draft, reading, limits(), ProgressReport(claim), pulse=end_if_asked
+        )
         with transaction.atomic():
             claim.end(Profile.DONE, result=result, stage="", stage_done=0, stage_total=0)
             draft.replace(profile.times_path)

@@ -38,3 +38,18 @@ def relu(name: str, source: str) -> str:
 def variable(name: str, *lengths: int) -> str:
     """A ref variable."""
     return node(name, "VariableV2", dtype=FLOAT, shape=shape(*lengths), container='s: ""', shared_name='s: ""')
+
+
+_TRUE = "tensor { dtype: DT_BOOL tensor_shape { } bool_val: true }"
+ENDLESS = (
+    number("zero", 0.0)
+    + node("enter", "Enter", "zero", T=FLOAT, frame_name='s: "loop"')
+    + node("merge", "Merge", "enter", "next", T=FLOAT, N="i: 2")
+    + node("true", "Const", "^merge", dtype="type: DT_BOOL", value=_TRUE)
+    + node("condition", "LoopCond", "true")
+    + node("switch", "Switch", "merge", "condition", T=FLOAT)
+    + node("body", "Identity", "switch:1", T=FLOAT)
+    + node("next", "NextIteration", "body", T=FLOAT)
+    + node("exit", "Exit", "switch", T=FLOAT)
+)
+"""a loop whose condition is always true"""

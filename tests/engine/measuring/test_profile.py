@@ -1,6 +1,10 @@
 """A profile: what was run is measured, what cannot be run or must not be is one clear line."""
 
+import time
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from engine import api
 from engine.child.parent import run_in_child
@@ -10,6 +14,7 @@ from engine.events import Json
 from engine.measuring.profiling import busy_notes
 from tests.engine.costs.in_child import read_step_stats
 from tests.engine.measuring.conftest import LIMITS, Profiled
+from tests.engine.measuring.graphs_to_run import ENDLESS
 
 RUNNING = "tests.engine.measuring.running"
 
@@ -60,6 +65,38 @@ def test_the_median_step_holds_each_ops_own_median() -> None:
     _, texts = run_in_child(f"{RUNNING}:median_in_child", {"steps": steps}, LIMITS, task="taking the median")
     times = [("a", 100), ("b", 30), ("loop", 30), ("loop", 10), ("idle", 0)]
     assert texts["ops"] == [[name, 5, 5 + time, 12 + time] for name, time in times]
+
+
+class StopError(Exception):
+    """Raised by a pulse."""
+
+
+def test_a_graph_that_loops_for_ever_ends_at_a_pulse(tmp_path: Path) -> None:
+    """Such a step reports nothing, so that only a pulse can end it before its time is over."""
+    path = tmp_path / "endless.pbtxt"
+    path.write_text(ENDLESS)
+    stages: list[str] = []
+    ending_at = 0.0
+
+    def stop_in_the_first_step() -> None:
+        nonlocal ending_at
+        if "running the graph" in stages:
+            ending_at = ending_at or time.monotonic() + 1.0
+            if time.monotonic() > ending_at:
+                raise StopError
+
+    with pytest.raises(StopError):
+        api.profile(
+            path,
+            ".pbtxt",
+            tmp_path / "times.pb",
+            api.ReadingOptions(),
+            LIMITS,
+            lambda stage, _done, _total: stages.append(stage),
+            pulse=stop_in_the_first_step,
+        )
+    assert stages.count("running the graph") == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["endless.pbtxt"]
 
 
 def test_a_busy_machine_is_told() -> None:
