@@ -2,11 +2,13 @@
 
 from django.urls import include, path
 
-from webapp.pages.health import health
+from webapp.pages.health import live, ready
 from webapp.pages.states import states
 
 urlpatterns = [
-    path("health/", health, name="health"),
+    path("health/", ready, name="health"),
+    path("health/ready", ready, name="ready"),
+    path("health/live", live, name="live"),
     path("states.json", states, name="states"),
     path("", include("webapp.pages.projects.urls")),
     path("", include("webapp.pages.graphs.urls")),

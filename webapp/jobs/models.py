@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django.db import models
+from django.db.models.functions import Now
 
 
 class Event(models.Model):
@@ -37,3 +38,18 @@ class SavedState(models.Model):
 
     def __str__(self) -> str:
         return f"state of {self.job_id} after event {self.seq}"
+
+
+class HealthMark(models.Model):
+    """The one row that shows whether the database takes what is written."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    written_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"written at {self.written_at}"
+
+    @classmethod
+    def write(cls) -> None:
+        """Write the row anew. Raises DatabaseError."""
+        cls.objects.update_or_create(id=1, defaults={"written_at": Now()})

@@ -2,6 +2,8 @@
 
 import logging
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 from celery import current_app as app
 from kombu.exceptions import OperationalError
@@ -11,6 +13,7 @@ from webapp.jobs.job import Job
 
 log = logging.getLogger(__name__)
 
+HEALTH_KEY = "placeto:health"
 BROKER_FAULTS = (OperationalError, OSError, RedisError)
 """errors of an unreachable broker: the transport does not wrap all of its client's errors"""
 
@@ -39,10 +42,19 @@ def waiting_messages(queue: str) -> int:
 
 def broker_fault() -> str:
     """Why the broker does not answer; an empty string if it does."""
+    return _fault_of(lambda client: client.ping())
+
+
+def broker_write_fault() -> str:
+    """Why the broker stores nothing, such as a full or a read-only one; an empty string if it does."""
+    return _fault_of(lambda client: client.set(HEALTH_KEY, "", ex=60))
+
+
+def _fault_of(ask: Callable[[Any], object]) -> str:
     try:
         with app.connection_for_read() as connection:
             connection.ensure_connection(max_retries=1, timeout=3)
-            connection.default_channel.client.ping()
+            ask(connection.default_channel.client)
     except Exception as error:  # any error of the client means that the broker does not answer
         return f"{type(error).__name__}: {error}"
     return ""
