@@ -54,9 +54,9 @@ MIDDLEWARE = [
     "webapp.security_headers.security_headers",
     "webapp.static_files.StaticFiles",
     "django.middleware.common.CommonMiddleware",
-    "webapp.user_errors.UserErrorMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "webapp.user_errors.UserErrorMiddleware",
 ]
 ROOT_URLCONF = "webapp.urls"
 ASGI_APPLICATION = "webapp.asgi.application"

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -130,14 +131,6 @@ class UserErrorMiddleware(MiddlewareMixin):
             return error_answer(request, status_of(exception), {exception.field: [str(exception)]})
         return unavailable(request, exception)
 
-    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
-        """Receive the body, which other middleware would do: an answer where there is no space for its files."""
-        try:
-            request.POST  # noqa: B018 - reading it parses the body
-        except OSError as error:
-            return unavailable(request, error)
-        return None
-
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's handler404."""
@@ -152,7 +145,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler500."""
+    """Django's handler500, called while the exception is handled: it may be one of middleware that reads the body."""
+    error = sys.exception()
+    if isinstance(error, Exception) and (answer := unavailable(request, error)) is not None:
+        return answer
     sentence = "Something went wrong on our side. The server's log has the details."
     return error_answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, {"": [sentence]})
 

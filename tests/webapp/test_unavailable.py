@@ -46,9 +46,12 @@ def test_a_lack_for_a_while_has_its_own_sentence(
     assert nothing_left(data_folder)
 
 
+@pytest.mark.parametrize("checks_tokens", [False, True], ids=["read by the view", "read by the check of the token"])
 def test_a_disk_that_is_full_when_a_file_comes_keeps_nothing_of_it(
-    client: Client, project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch, checks_tokens: bool
 ) -> None:
+    client = Client(enforce_csrf_checks=checks_tokens, raise_request_exception=False)
+
     class FullDisk:
         """A file whose bytes find no space, the last ones neither."""
 
@@ -65,8 +68,10 @@ def test_a_disk_that_is_full_when_a_file_comes_keeps_nothing_of_it(
         self._writer.close()
         monkeypatch.setattr(self, "_writer", FullDisk())
 
+    page = client.get(f"/projects/{project.id}/")
+    token = {"X-CSRFToken": str(page.context["csrf_token"])}
     monkeypatch.setattr(IncomingFile, "__init__", begin_on_a_full_disk)
-    expect_unavailable(upload(client, project, "a.pb", graphdef(), **JSON), "disk is full")
+    expect_unavailable(upload(client, project, "a.pb", graphdef(), **JSON, **token), "disk is full")
     assert nothing_left(data_folder)
 
 
