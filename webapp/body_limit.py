@@ -1,5 +1,6 @@
-"""Refuses a body that is too large before Django spools it to the disk, whatever its Content-Length says."""
+"""Refuses a body that is too large, whatever its Content-Length says, or for which the disk has no space."""
 
+import errno
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -14,12 +15,21 @@ LargerLimit = Callable[[str], Awaitable[int | None]]
 """path of a POST → the largest body it takes, in bytes; None: the usual limit"""
 
 
+RETRY_AFTER_SECONDS = 5
+DISK_FULL = "The server's disk is full. Nothing was stored; try again once there is space."
+DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT)
+
+
 class BodyTooLargeError(Exception):
     """The body grew over its limit while it was read."""
 
 
+class BodyWithoutSpaceError(Exception):
+    """The disk is too full to spool the body."""
+
+
 class BodyLimit:
-    """ASGI middleware: 413 and a closed connection for a body over the limit."""
+    """ASGI middleware: 413 and a closed connection for a body over the limit, 503 where the disk is full."""
 
     def __init__(self, application: Application, limit_bytes: int, larger_limit: LargerLimit) -> None:
         self._application = application
@@ -33,7 +43,7 @@ class BodyLimit:
             return
         limit_bytes = await self._limit_of(scope)
         if _content_length(scope) > limit_bytes:
-            await _refuse(scope, send, limit_bytes)
+            await _refuse(scope, send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(limit_bytes))
             return
         read_bytes = 0
 
@@ -48,7 +58,10 @@ class BodyLimit:
         try:
             await self._application(scope, receive_within_limit, send)
         except BodyTooLargeError:  # Django reads the whole body before it answers: nothing has been sent
-            await _refuse(scope, send, limit_bytes)
+            await _refuse(scope, send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(limit_bytes))
+        except BodyWithoutSpaceError:
+            retry = (b"retry-after", str(RETRY_AFTER_SECONDS).encode())
+            await _refuse(scope, send, HTTPStatus.SERVICE_UNAVAILABLE, DISK_FULL, retry)
 
     async def _limit_of(self, scope: Scope) -> int:
         if scope["method"] != "POST":
@@ -66,8 +79,13 @@ def _content_length(scope: Scope) -> int:
     return int(values[0]) if values and values[0].isdigit() else 0
 
 
-async def _refuse(scope: Scope, send: Send, limit_bytes: int) -> None:
-    sentence = f"The request is too large; allowed: at most {limit_bytes} bytes."
+def _too_large(limit_bytes: int) -> str:
+    return f"The request is too large; allowed: at most {limit_bytes} bytes."
+
+
+async def _refuse(
+    scope: Scope, send: Send, status: HTTPStatus, sentence: str, *more_headers: tuple[bytes, bytes]
+) -> None:
     if any(b"application/json" in value for value in _headers(scope, b"accept")):
         content_type, body = b"application/json", json.dumps({"errors": {"file": [sentence]}}).encode()
     else:
@@ -78,7 +96,7 @@ async def _refuse(scope: Scope, send: Send, limit_bytes: int) -> None:
         (b"connection", b"close"),
         (b"x-content-type-options", b"nosniff"),
         (b"cache-control", b"no-store"),
+        *more_headers,
     ]
-    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE.value
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.start", "status": status.value, "headers": headers})
     await send({"type": "http.response.body", "body": body})

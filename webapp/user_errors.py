@@ -1,6 +1,5 @@
 """Turns users' mistakes into HTTP answers, here and nowhere else."""
 
-import errno
 import logging
 import sys
 import uuid
@@ -17,6 +16,7 @@ from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
 from engine import api
+from webapp.body_limit import DISK_FAULTS, DISK_FULL, RETRY_AFTER_SECONDS
 
 log = logging.getLogger(__name__)
 
@@ -26,10 +26,7 @@ Errors = Mapping[str, Sequence[str]]
 """field → sentences; the empty field is for sentences without a field"""
 
 
-RETRY_AFTER_SECONDS = 5
 DATABASE_AWAY = "The database does not answer at the moment. Nothing was stored; try again in a few seconds."
-DISK_FULL = "The server's disk is full. Nothing was stored; try again once there is space."
-_DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT)
 
 
 class BusyError(Exception):
@@ -104,7 +101,7 @@ def unavailable_because(error: Exception) -> str | None:
     """The sentence for an error that passes by itself; None for any other."""
     if isinstance(error, BusyError):
         return str(error)
-    if isinstance(error, OSError) and error.errno in _DISK_FAULTS:
+    if isinstance(error, OSError) and error.errno in DISK_FAULTS:
         return DISK_FULL
     if isinstance(error, OperationalError | InterfaceError):
         return DISK_FULL if "disk is full" in str(error) else DATABASE_AWAY

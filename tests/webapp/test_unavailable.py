@@ -1,20 +1,25 @@
 """What a person is told while the server lacks something for a while: 503, when to come back, and nothing stored."""
 
+import asyncio
 import errno
+import io
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError
 from django.test import Client
 
 from engine import api
 from tests.webapp.graph_files import graphdef
 from tests.webapp.uploads import nothing_left, upload
+from webapp import asgi
 from webapp.graphs import checks
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
+from webapp.pages.graphs.upload_limits import upload_limit_bytes
 from webapp.projects.models import Project
 
 JSON = {"accept": "application/json"}
@@ -101,3 +106,47 @@ def test_one_upload_more_than_can_be_checked_is_asked_to_come_back(
     expect_unavailable(answers[0], "checks other uploads")
     assert [graph.name for graph in Graph.objects.all()] == ["a.pb"]
     assert upload(client, project, "c.pb", graphdef(), **JSON).status_code == 302, "its place is free again"
+
+
+class FullSpool(io.BytesIO):
+    """A spooled body for which the disk has no space."""
+
+    def __init__(self, _max_bytes: int, dir: str) -> None:
+        super().__init__()
+        self.folder = Path(dir)
+
+    def write(self, _content: object) -> int:
+        assert self.folder.name == "incoming" and self.folder.is_dir()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def sent_by(application: Any, path: str, body: bytes) -> tuple[int, dict[bytes, bytes], bytes]:
+    """Status, headers and body of the answer to a POST."""
+    scope = {"type": "http", "method": "POST", "path": path, "headers": [(b"accept", b"application/json")]}
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    asyncio.run(application(scope, receive, send))
+    return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"]
+
+
+def test_a_body_without_space_in_the_data_folder_is_503(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webapp.asgi.tempfile.SpooledTemporaryFile", FullSpool)
+    status, headers, body = sent_by(asgi.application, "/projects/", b"name=x")
+    assert (status, headers[b"retry-after"]) == (503, b"5")
+    assert b"disk is full" in body
+
+
+def test_a_database_that_is_away_leaves_the_answer_to_the_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_: object) -> bool:
+        raise OperationalError("disk I/O error")
+
+    monkeypatch.setattr("django.db.models.query.QuerySet.aexists", fail)
+    path = "/projects/00000000-0000-0000-0000-000000000000/graphs/"
+    limit_bytes = asyncio.run(upload_limit_bytes(path))
+    assert limit_bytes is not None and limit_bytes > settings.UPLOAD_LIMIT_BYTES

@@ -1,9 +1,16 @@
 """The addresses that take large bodies: forms with files, of a project or a graph that exists."""
 
+import logging
+from typing import Any
+
 from django.conf import settings
+from django.db import DatabaseError
+from django.db.models import QuerySet
 from django.urls import Resolver404, resolve
 
 from engine.api import MOST_POLICY_BYTES
+
+log = logging.getLogger(__name__)
 
 FORM_AROUND_FILE_BYTES = 64 * 1024
 """for the other fields and the boundaries of the multipart form"""
@@ -22,11 +29,14 @@ async def upload_limit_bytes(path: str) -> int | None:
     if match.view_name == "policies:upload":
         return MOST_POLICY_BYTES + FORM_AROUND_FILE_BYTES
     if match.view_name == "graphs:upload":
-        exists = await Project.objects.filter(id=match.kwargs["project_id"]).aexists()
+        rows: QuerySet[Any] = Project.objects.filter(id=match.kwargs["project_id"])
     elif match.view_name == "graphs:again":
-        exists = await Graph.objects.filter(id=match.kwargs["graph_id"]).aexists()
+        rows = Graph.objects.filter(id=match.kwargs["graph_id"])
     else:
-        exists = False
-    if not exists:
         return None
+    try:
+        if not await rows.aexists():
+            return None
+    except DatabaseError:
+        log.warning("the database does not answer; the view will say so", exc_info=True)
     return int(settings.UPLOAD_LIMIT_BYTES) + FORM_AROUND_FILE_BYTES
