@@ -16,7 +16,7 @@ from engine import api
 from tests.webapp.graph_files import graphdef
 from tests.webapp.uploads import nothing_left, upload
 from webapp import asgi
-from webapp.graphs import checks
+from webapp.graphs import upload_checks
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
 from webapp.pages.graphs.upload_limits import upload_limit_bytes
@@ -93,8 +93,8 @@ def test_a_fault_of_ours_is_no_lack(project: Project, data_folder: Path, monkeyp
 def test_one_upload_more_than_can_be_checked_is_asked_to_come_back(
     client: Client, project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "_places", threading.BoundedSemaphore(1))
-    monkeypatch.setattr(checks, "LONGEST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(upload_checks, "_places", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(upload_checks, "LONGEST_WAIT_SECONDS", 0.01)
     answers: list[Any] = []
 
     def check(*_: object) -> None:

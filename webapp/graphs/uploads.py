@@ -12,10 +12,10 @@ from django.db import transaction
 from django.http import Http404
 
 from engine import api
-from webapp.graphs.checks import place_for_a_check
 from webapp.graphs.graph_options import DEFAULT_READING, GraphOptions
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
+from webapp.graphs.upload_checks import place_for_a_check
 from webapp.jobs.publishing import publish
 from webapp.projects.models import Project
 

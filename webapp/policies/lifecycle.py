@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from engine import api
-from webapp.graphs.checks import place_for_a_check
 from webapp.graphs.incoming import IncomingFile
+from webapp.graphs.upload_checks import place_for_a_check
 from webapp.jobs.publishing import publish
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.summary import columns_of_file, summary_of_plan
