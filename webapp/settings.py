@@ -3,12 +3,15 @@
 DATABASE_URL and REDIS_URL replace the embedded database and Redis by others.
 """
 
+import os
 from pathlib import Path
 from urllib.parse import quote
 
 from webapp import environment
 from webapp.broker_address import broker_address, redis_address
 from webapp.database_address import database
+
+os.umask(0o077)  # what any process of the application writes is its owner's alone
 
 BASE_FOLDER = Path(__file__).resolve().parent.parent
 
@@ -38,6 +41,20 @@ ALLOWED_HOSTS = [*environment.names("ALLOWED_HOSTS", ()), "localhost", "127.0.0.
 """Host names that the application answers to; always this machine's own, which health checks use."""
 CSRF_TRUSTED_ORIGINS = environment.names("CSRF_TRUSTED_ORIGINS", ())
 
+BEHIND_TLS = environment.flag("PLACETO_BEHIND_TLS", default=False)
+"""Whether a proxy ends TLS: browsers then use HTTPS alone, and cookies go over nothing else."""
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+SECURE_SSL_REDIRECT = BEHIND_TLS
+SECURE_REDIRECT_EXEMPT = [r"^health/"]  # asked on this machine
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if BEHIND_TLS else 0
+CSRF_COOKIE_SECURE = BEHIND_TLS
+SESSION_COOKIE_SECURE = BEHIND_TLS  # also of the cookie with messages
+SILENCED_SYSTEM_CHECKS = [
+    "security.W002",  # `security_headers` sets X-Frame-Options
+    "security.W005",  # HSTS for other names of the domain is the operator's decision
+    "security.W021",
+]
+
 INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
@@ -51,6 +68,7 @@ INSTALLED_APPS = [
     "webapp.comparisons.apps.ComparisonsConfig",
 ]
 MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
     "webapp.security_headers.security_headers",
     "webapp.static_files.StaticFiles",
     "django.middleware.common.CommonMiddleware",
@@ -136,6 +154,11 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "filters": {"no_user_mistakes": {"()": "webapp.logs.NoUserMistakes"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {
+        "django.security": {"level": "CRITICAL"},  # `user_errors` logs the same in one line
+        "django.request": {"filters": ["no_user_mistakes"]},
+    },
     "root": {"handlers": ["stderr"], "level": environment.text("LOG_LEVEL", "INFO").upper()},
 }

@@ -19,7 +19,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.projects",),
     ("webapp.jobs",),
     ("webapp.processes", "webapp.user_errors", "webapp.security_headers", "webapp.static_files", "webapp.body_limit"),
-    ("webapp.broker_address", "webapp.database_address", "webapp.environment", "webapp.json_field"),
+    ("webapp.broker_address", "webapp.database_address", "webapp.environment", "webapp.json_field", "webapp.logs"),
     ("engine.__main__", "engine.cli", "experiments"),
     ("engine.bench",),
     ("engine.api",),

@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--end-with-parent", action="store_true", help="stop when the process that started this ends")
     if parser.parse_args().end_with_parent:
         die_with_parent(os.getppid(), signal.SIGTERM)
+    os.umask(0o077)  # logs and all that the parts write are their owner's alone
     console = Console()
     try:
         configuration = Configuration.from_environment()
@@ -55,6 +56,8 @@ def supervise(
         "REDIS_URL": redis_url,
         "PYTHONUNBUFFERED": "1",
     }
+    if data_folder.tightened:
+        console.say(f"{data_folder.tightened} files and folders of {data_folder.path} are now readable by you alone")
     web = web_part(configuration, partial(health_answers, configuration))
     stages = [[*redis, database_part()], [web, *worker_parts()]]
     supervisor = Supervisor(stages, ROOT, data_folder.logs, environment)

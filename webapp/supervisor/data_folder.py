@@ -7,6 +7,8 @@ from pathlib import Path
 
 from webapp.supervisor.failure import StartError
 
+OURS = ("placeto.sqlite3*", "secret_key", "graphs", "profiles", "incoming", "redis", "families", "logs", "logs/*.log*")
+
 
 class DataFolder:
     """A writable folder and the lock on it.
@@ -21,6 +23,8 @@ class DataFolder:
         self.logs = path / "logs"
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.tightened = _tighten(path)
+            """how many entries others could read before"""
             self._handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             self._lock()
             self.logs.mkdir(mode=0o700, exist_ok=True)
@@ -44,3 +48,15 @@ class DataFolder:
     def close(self) -> None:
         """Release the folder."""
         os.close(self._handle)
+
+
+def _tighten(folder: Path) -> int:
+    """Take the rights of others off the folder and our entries in it; returns how many had such rights.
+
+    Nobody else then reaches what lies deeper, which is made without such rights anyway.
+    """
+    ours = [entry for pattern in OURS for entry in folder.glob(pattern)]
+    open_ones = [entry for entry in (folder, *ours) if not entry.is_symlink() and entry.stat().st_mode & 0o077]
+    for entry in open_ones:
+        entry.chmod(entry.stat().st_mode & 0o700)
+    return len(open_ones)
