@@ -74,6 +74,7 @@ def test_options_are_kept_and_given_to_the_engine(
 
     monkeypatch.setattr(api, "prepare", prepare)
     read_graph(graph.id)
+    assert callable(asked.pop("pulse"))
     assert asked == {
         "groups": None,
         "name": "a.pb",
