@@ -33,7 +33,7 @@ HEARTBEAT_SECONDS = environment.seconds("PLACETO_HEARTBEAT_SECONDS", 10.0, lowes
 STALE_AFTER_SECONDS = 6 * HEARTBEAT_SECONDS
 """A job whose heartbeat is older than this is queued again."""
 MOST_ATTEMPTS = environment.integer("PLACETO_MOST_ATTEMPTS", 5, lowest=1, highest=100)
-"""A job fails when its worker has stopped unexpectedly this many times."""
+"""A job fails when its workers have stopped unexpectedly this many times without progress in between."""
 
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)

@@ -109,7 +109,7 @@ def test_one_upload_more_than_can_be_checked_is_asked_to_come_back(
 
     monkeypatch.setattr(api, "check_upload", check)
     assert upload(client, project, "a.pb", graphdef(), **JSON).status_code == 302
-    expect_unavailable(answers[0], "checks other uploads")
+    expect_unavailable(answers[0], "is checking other uploads")
     assert [graph.name for graph in Graph.objects.all()] == ["a.pb"]
     assert upload(client, project, "c.pb", graphdef(), **JSON).status_code == 302, "its place is free again"
 

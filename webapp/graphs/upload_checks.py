@@ -17,7 +17,7 @@ _places = threading.BoundedSemaphore(AT_ONCE)
 def place_for_a_check() -> Iterator[None]:
     """Wait for a place. Raises BusyError where there is none in time."""
     if not _places.acquire(timeout=LONGEST_WAIT_SECONDS):
-        raise BusyError("The server checks other uploads at the moment. Send the file again in a few seconds.")
+        raise BusyError("The server is checking other uploads. Send the file again in a few seconds.")
     try:
         yield
     finally:

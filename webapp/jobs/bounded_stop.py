@@ -1,4 +1,4 @@
-"""A worker that is asked to stop has stopped after some seconds, whatever its pool's processes are doing.
+"""Stops a worker within seconds of a stop signal, whatever its pool's processes are doing.
 
     signal ─▶ give the jobs back ─▶ Celery's cold shutdown ─┬▶ ended
                                                             └▶ kill the pool ─▶ end without Celery
@@ -51,7 +51,8 @@ class BoundedStop:
         self._cold_shutdown(number, frame)
 
     def _see_that_it_ends(self) -> None:
-        self._give_back()
+        # In a thread of its own: a locked database must not delay the end.
+        threading.Thread(target=self._give_back, name="give-back", daemon=True).start()
         time.sleep(KILL_POOL_AFTER_SECONDS)  # a worker that ends ends this thread, too
         for process_id in self._pool_processes():
             log.warning("process %d of the pool does not end; it is killed", process_id)
