@@ -1,0 +1,123 @@
+"""Prints how long the server takes for each page and for each round of a reaper, on a database that is there.
+
+    PLACETO_DATA=/somewhere python -m tests.load.page_times [--repeats 11]
+
+`tests.load.fill` makes such a database. The requests pass all middleware in this process, without a network.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+
+WARM_UP = 2
+STATES_AT_ONCE = 100
+
+
+def cases() -> dict[str, Callable[[], object]]:
+    """What is measured, by its name in the table."""
+    from django.db.models import Count
+    from django.test import Client
+
+    from webapp.comparisons.models import Comparison
+    from webapp.graphs.models import Graph
+    from webapp.graphs.orphan_files import remove_orphan_files
+    from webapp.policies.models import Policy
+    from webapp.projects.models import Project
+    from webapp.runs.models import Run
+
+    client = Client(headers={"host": "localhost"})
+
+    def get(address: str) -> Callable[[], object]:
+        def request() -> None:
+            response = client.get(address)
+            assert response.status_code == 200, (address, response.status_code)
+
+        return request
+
+    graphs = Graph.objects.annotate(run_count=Count("runs")).order_by("-run_count")
+    large = graphs.defer("summary")[0]
+    many = Project.objects.annotate(graph_count=Count("graphs")).order_by("-graph_count")[0]
+    runs = Run.objects.filter(graph=large).order_by("created_at")
+    project = Project.objects.annotate(run_count=Count("graphs__runs")).order_by("-run_count")[0]
+    runs_of_project = Run.objects.filter(graph__project=project).count()
+    last_page = max(1, runs_of_project // 100)
+    asked = ",".join(key.hex for key in runs.values_list("id", flat=True)[:STATES_AT_ONCE])
+    longest = Run.objects.order_by("-last_seq")[0]
+    found: dict[str, Callable[[], object]] = {
+        f"list of {Project.objects.count():,} projects": get("/"),
+        f"project of {runs_of_project:,} runs": get(f"/projects/{project.id}/"),
+        f"its page {last_page} of runs": get(f"/projects/{project.id}/?page={last_page}"),
+        f"project of {many.graph_count:,} graphs": get(f"/projects/{many.id}/"),
+        f"graph of {large.run_count:,} runs": get(f"/graphs/{large.id}/"),
+        f"train form, {Graph.objects.count():,} graphs": get("/policies/train/"),
+        f"train form of {many.graph_count:,} graphs": get(f"/policies/train/?project={many.id}"),
+        f"list of {Policy.objects.count():,} policies": get("/policies/"),
+        f"page of a run of {longest.last_seq:,} events": get(f"/runs/{longest.id}/"),
+        "its first 2,000 events": get(f"/runs/{longest.id}/events.json?limit=2000"),
+        f"states of {STATES_AT_ONCE} runs": get(f"/states.json?run={asked}"),
+    }
+    comparison = Comparison.objects.first()
+    if comparison is not None:
+        found["comparison of 12 runs"] = get(f"/comparisons/{comparison.id}/")
+        found["form of a comparison"] = get(f"/graphs/{large.id}/compare/")
+    found["round of a reaper, its queries"] = _reap_all
+    found["orphan files after a reading"] = remove_orphan_files
+    return found
+
+
+def _reap_all() -> None:
+    from webapp.jobs.reaper import job_models, publish_queued, reap
+
+    for model in job_models():
+        reap(model)
+        publish_queued(model)
+
+
+def measured(case: Callable[[], object], repeats: int) -> tuple[float, float, int, float]:
+    """Median and longest milliseconds; number of queries and their milliseconds, of one call."""
+    from django.db import connection
+
+    spent: list[float] = []
+
+    def timed(execute: Callable[..., Any], *arguments: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return execute(*arguments)
+        finally:
+            spent.append(1000 * (time.perf_counter() - began))
+
+    for _ in range(WARM_UP):
+        case()
+    milliseconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        case()
+        milliseconds.append(1000 * (time.perf_counter() - began))
+    with connection.execute_wrapper(timed):
+        case()
+    return statistics.median(milliseconds), max(milliseconds), len(spent), sum(spent)
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=11)
+    repeats = parser.parse_args().repeats
+    django.setup()
+    print("| what | median ms | longest ms | queries | of the median in queries, ms |\n|---|---|---|---|---|")
+    for name, case in cases().items():
+        median, longest, queries, in_queries = measured(case, repeats)
+        print(f"| {name} | {median:.1f} | {longest:.1f} | {queries} | {in_queries:.1f} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
