@@ -14,6 +14,7 @@ from webapp.supervisor.parts import QUEUES, database_part, web_command, worker_c
 from webapp.supervisor.web_address import HEALTH_PATH
 
 ROOT = Path(__file__).resolve().parent.parent
+WORKERS = tuple(f"worker-{queue}" for queue in QUEUES)
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -85,8 +86,8 @@ def test_compose_and_supervisor_prepare_the_database_in_the_same_way(services: d
 
 
 def test_compose_starts_everything_the_supervisor_does(services: dict[str, Any]) -> None:
-    assert set(services) == {"web", "postgres", "redis", "database", *(f"worker-{queue}" for queue in QUEUES)}
-    for name in ("web", "database", "worker-gpu", "worker-cpu"):
+    assert set(services) == {"web", "postgres", "redis", "database", *WORKERS}
+    for name in ("web", "database", *WORKERS):
         assert services[name]["image"] == "placeto-explorer"
         assert services[name]["environment"].keys() >= {"DATABASE_URL", "REDIS_URL"}
         assert "data:/data" in services[name]["volumes"]
@@ -96,7 +97,7 @@ def test_compose_passes_on_what_the_table_of_settings_lists(services: dict[str, 
     listed = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "operations.md").read_text(), flags=re.MULTILINE))
     of_the_image = {"HOST", "PORT", "PLACETO_DATA", "PLACETO_CHROMIUM"}
     of_compose = {"DATABASE_URL", "REDIS_URL"}
-    for name in ("web", "database", "worker-gpu", "worker-cpu"):
+    for name in ("web", "database", *WORKERS):
         passed = dict(services[name]["environment"])
         assert passed.keys() == listed - of_the_image
         assert {each: value for each, value in passed.items() if each not in of_compose} == {

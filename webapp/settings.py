@@ -137,6 +137,7 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_QUEUES = {
     "cpu": {"exchange": "cpu", "routing_key": "cpu"},
+    "execute": {"exchange": "execute", "routing_key": "execute"},
     "gpu": {"exchange": "gpu", "routing_key": "gpu"},
 }
 CELERY_TASK_DEFAULT_QUEUE = "cpu"

@@ -23,6 +23,7 @@ from webapp.graphs.models import Graph, PreparedBlob
 from webapp.jobs.heartbeat import Heartbeat
 from webapp.projects.models import Project
 from webapp.runs.models import Run
+from webapp.supervisor.parts import QUEUES
 
 
 @pytest.fixture(scope="session")
@@ -104,7 +105,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryBroker]:
     monkeypatch.setattr(app.conf, "broker_write_url", "memory://")
     memory = MemoryBroker()
     yield memory
-    for queue in ("cpu", "gpu"):
+    for queue in QUEUES:
         memory.messages(queue)
 
 

@@ -86,7 +86,7 @@ def test_it_is_queued_and_its_page_tells_of_it(client: Client, graph: Graph, bro
     response = start(client, graph)
     profile = Profile.objects.get()
     assert response.url == f"/graphs/{graph.id}/"
-    assert broker.messages("cpu") == [[str(profile.id)]]
+    assert broker.messages("execute") == [[str(profile.id)]]
     expected = {"status": "queued", "stage": "", "done": 0, "total": 0, "error": ""}
     assert state_of(client, "profile", profile.id) == expected
     assert f'data-job-id="{profile.id.hex}"' in client.get(response.url).content.decode()
@@ -102,7 +102,7 @@ def test_it_needs_consent(client: Client, graph: Graph, broker: MemoryBroker) ->
     assert page.status_code == 400
     assert "once you agree" in page.content.decode()
     assert not Profile.objects.exists()
-    assert broker.messages("cpu") == []
+    assert broker.messages("execute") == []
 
 
 NOT_TENSORFLOW = "This graph was uploaded as node-link JSON, which TensorFlow cannot run; there is nothing to measure."

@@ -28,7 +28,7 @@ class Profile(StagedJob):
     DONE: ClassVar[str] = "done"
     WORKING: ClassVar[str] = RUNNING
     TASK: ClassVar[str] = "profiles.measure"
-    QUEUE: ClassVar[str] = "cpu"
+    QUEUE: ClassVar[str] = "execute"
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="profiles")
     result = JsonTextField(null=True)

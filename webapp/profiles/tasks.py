@@ -1,4 +1,4 @@
-"""The task of the `cpu` queue that measures op times."""
+"""The task of the `execute` queue that measures op times."""
 
 import uuid
 

@@ -4,6 +4,6 @@ guardian (the process that was started; keeps the lock, forwards signals, clears
   └ supervisor (starts the parts, shows their output, ends them all together)
       ├ redis   (not with REDIS_URL)
       ├ web
-      ├ gpu, cpu   one worker a queue
+      ├ gpu, cpu, execute   one worker a queue
       └ database   migrates, and ends before web and workers start
 """

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from webapp.supervisor.configuration import Configuration
 from webapp.supervisor.worker_ready import READY_LINE
 
-QUEUES = ("gpu", "cpu")
-"""one worker each: `gpu` trains and searches, `cpu` reads graphs and does other short work"""
+QUEUES = ("gpu", "cpu", "execute")
+"""one worker each: `gpu` trains and searches, `cpu` reads graphs, `execute` runs users' graphs to measure them"""
 
 _NO_WARNING_OF_PICKLES = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser"}
 """Celery warns root about pickles in messages; ours are JSON only."""
