@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from engine import VERSION
 from engine.child.parent import Limits, ReportProgress
 from engine.child.warm import end_warm
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
@@ -197,6 +198,7 @@ __all__ = [
     "SIZES_FROM",
     "TRIPS_FROM",
     "TRIVIAL_BASELINES",
+    "VERSION",
     "Baseline",
     "Budget",
     "Checkpoint",

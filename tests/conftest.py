@@ -72,6 +72,7 @@ SLOW = (
     "webapp/test_upload_policy.py",
     "webapp/test_upload_with_options.py",
     "webapp/test_worker_ends.py",
+    "webapp/test_worker_versions.py",
 )
 """folders and files whose tests are all slow; a slow test in another file is marked there"""
 SLOW_FIXTURES = frozenset({"around", "prepared_blob", "inception_path", "tiny_cnn_path"})

@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "webapp.apps.WebappConfig",
+    "webapp.workers.apps.WorkersConfig",
     "webapp.jobs.apps.JobsConfig",
     "webapp.projects.apps.ProjectsConfig",
     "webapp.graphs.apps.GraphsConfig",

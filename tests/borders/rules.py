@@ -18,6 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.graphs",),
     ("webapp.projects",),
     ("webapp.jobs",),
+    ("webapp.workers",),
     (
         "webapp.disk_use",
         "webapp.processes",

@@ -5,11 +5,12 @@ import uuid
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from webapp.jobs.job import CHANGED, Job
 from webapp.jobs.notices import announce
+from webapp.workers.version import same_version
 
 JobType = TypeVar("JobType", bound=Job)
 
@@ -31,9 +32,12 @@ class Claim(Generic[JobType]):
 
     @classmethod
     def take(cls, model: type[JobType], job_id: uuid.UUID) -> "Claim[JobType] | None":
-        """queued → working; None if it cannot be claimed (the message came twice, or too late)."""
+        """queued → working; None if it cannot be claimed: the message came twice, or too late, or this code is another
+        version than the database's.
+        """
         claim = cls(model, job_id, uuid.uuid4())
-        taken = model._default_manager.filter(id=job_id, status=model.QUEUED, cancel_requested=False).update(
+        waiting = model._default_manager.filter(id=job_id, status=model.QUEUED, cancel_requested=False)
+        taken = waiting.filter(Exists(same_version())).update(
             status=model.WORKING,
             claim=claim.token,
             worker=os.environ.get(WORKER_VARIABLE, ""),

@@ -1,4 +1,4 @@
-"""Additions to every Celery worker: a name, a reaper, pool children that die with it.
+"""Additions to every Celery worker: a name, its row among the workers, a reaper, pool children that die with it.
 
 The worker that reads graphs also keeps a warm process, from which reading children are forked (`api.keep_warm`).
 """
@@ -17,8 +17,11 @@ from django.db import DatabaseError, connections
 from engine import api
 from webapp.jobs.bounded_stop import BoundedStop
 from webapp.jobs.claim import WORKER_VARIABLE
+from webapp.jobs.intake import NOT_ASKED_YET, IntakeStep, intake
 from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
 from webapp.processes import die_with_parent
+from webapp.workers.presence import OTHER_VERSION, Presence
+from webapp.workers.version import code_version
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +40,11 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
         os.environ[WORKER_VARIABLE] = str(uuid.uuid4())
+        queues = parent.app.amqp.queues.consume_from
+        self._presence = Presence.of_this_process(os.environ[WORKER_VARIABLE], queues)
+        code_version()  # of the code that is loaded now, before the pool's processes are forked
         self._ended = threading.Event()
-        self._reads_graphs = READING_QUEUE in parent.app.amqp.queues.consume_from
+        self._reads_graphs = READING_QUEUE in queues
         self._keep_warm()  # before the pool's processes are forked, so that they can use it
         os.register_at_fork(
             before=_no_connection.acquire,
@@ -49,13 +55,13 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
 
     def start(self, parent: Any) -> None:
         """Start the reaper; its first round is at once."""
-        BoundedStop(parent, give_back).install()
+        BoundedStop(parent, self._leave).install()
         self._thread.start()
 
     def stop(self, _parent: Any) -> None:
         """Stop after the current round, and give back this worker's jobs at once."""
         self._ended.set()
-        give_back()
+        self._leave()
         api.end_warm()
 
     def terminate(self, parent: Any) -> None:
@@ -65,11 +71,14 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
     def _run(self) -> None:
         while not self._ended.is_set():
             try:
-                do_round()
+                do_round(self._presence)
                 self._keep_warm()
             except Exception:  # without a reaper, jobs of lost workers would wait for ever
                 log.exception("a round of the reaper failed; it tries again")
             self._ended.wait(settings.HEARTBEAT_SECONDS)
+
+    def _leave(self) -> None:
+        leave(self._presence)
 
     def _keep_warm(self) -> None:
         """Start the warm process if it does not run."""
@@ -77,11 +86,17 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
             api.keep_warm()
 
 
-def do_round() -> None:
-    """Reap and publish once, and close the database connections before any other thread may fork."""
+def do_round(presence: Presence) -> None:
+    """Report this worker, reap and publish once, and close the database connections before any other thread may fork.
+
+    A worker of another version than the database's only reports itself.
+    """
     with _no_connection:
         try:
-            for model in job_models():
+            same_version = presence.has_version_of_database()
+            _open_or_close(same_version)
+            presence.report(intake.closed_because)
+            for model in job_models() if same_version else ():
                 reap(model)
                 publish_queued(model)
         except DatabaseError:
@@ -90,11 +105,20 @@ def do_round() -> None:
             connections.close_all()
 
 
-def give_back() -> None:
-    """Queue this worker's jobs again, so that nobody has to wait for a reaper."""
+def _open_or_close(same_version: bool) -> None:
+    if same_version:
+        intake.open(OTHER_VERSION)
+    else:
+        intake.close(OTHER_VERSION)
+    intake.open(NOT_ASKED_YET)
+
+
+def leave(presence: Presence) -> None:
+    """Queue this worker's jobs again, so that nobody has to wait for a reaper, and remove its row."""
     with _no_connection:
         try:
-            give_back_all_of(os.environ[WORKER_VARIABLE])
+            give_back_all_of(presence.identity)
+            presence.leave()
         except DatabaseError:
             log.warning("could not give back what this worker had; a reaper will", exc_info=True)
         finally:
@@ -109,4 +133,5 @@ def _die_with_parent(**_: Any) -> None:
 def install(app: Any) -> None:
     """Install the additions in `app`'s workers."""
     app.steps["worker"].add(ReaperStep)
+    app.steps["consumer"].add(IntakeStep)
     worker_process_init.connect(_die_with_parent, weak=False)

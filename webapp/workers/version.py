@@ -1,0 +1,81 @@
+"""The version of the code and of the database. A worker takes jobs only where they are the same."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from engine import api
+from webapp.workers.models import DatabaseVersion
+
+DIGEST_LENGTH = 8
+
+Migrations = Iterable[tuple[str, str]]
+"""(app, name)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A release, and the schema of its tables: two checkouts of one release may differ in their migrations."""
+
+    version: str
+    schema: str
+
+    def __str__(self) -> str:
+        return f"{self.version} (schema {self.schema})"
+
+
+@cache
+def code_version() -> Version:
+    """The version of the code that this process has loaded."""
+    return Version(api.VERSION, _digest(_own_migrations()))
+
+
+def database_version() -> Version | None:
+    """The version that migrated the database last; None before that. Raises DatabaseError."""
+    row = DatabaseVersion.objects.filter(id=1).first()
+    return None if row is None else Version(row.version, row.schema)
+
+
+def same_version() -> QuerySet[DatabaseVersion]:
+    """The database's row if it has the version of this code, else none."""
+    own = code_version()
+    return DatabaseVersion.objects.filter(id=1, version=own.version, schema=own.schema)
+
+
+def record_version(connection: BaseDatabaseWrapper) -> None:
+    """Store the version of this code with the schema that the database has."""
+    if DatabaseVersion._meta.db_table not in connection.introspection.table_names():
+        return  # migrated to a state before this table
+    columns = {"version": api.VERSION, "schema": _digest(_applied_migrations(connection)), "recorded_at": Now()}
+    DatabaseVersion.objects.using(connection.alias).update_or_create(id=1, defaults=columns)
+
+
+def unknown_migrations(connection: BaseDatabaseWrapper) -> list[str]:
+    """The migrations of the database that this code does not have; it is newer then."""
+    unknown = set(_applied_migrations(connection)).difference(_own_migrations())
+    return sorted(f"{app}.{name}" for app, name in unknown)
+
+
+@cache
+def _own_migrations() -> frozenset[tuple[str, str]]:
+    loader = MigrationLoader(None)
+    return frozenset(loader.disk_migrations)
+
+
+def _applied_migrations(connection: BaseDatabaseWrapper) -> Migrations:
+    """Those of the apps that this code has: a database may be shared with others."""
+    apps = {app for app, _ in _own_migrations()}
+    applied = MigrationRecorder(connection).applied_migrations()
+    return frozenset((app, name) for app, name in applied if app in apps)
+
+
+def _digest(migrations: Migrations) -> str:
+    names = "\n".join(sorted(f"{app}.{name}" for app, name in migrations))
+    return hashlib.sha256(names.encode()).hexdigest()[:DIGEST_LENGTH]
