@@ -1,8 +1,8 @@
-# One verb each: run, test, test-fast, fmt, lint, bench, policy, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
+# One verb each: run, test, test-fast, fmt, lint, bench, chaos, policy, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
 # make run PORT=8001 PLACETO_DATA=/somewhere: what is said here reaches the application as environment.
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-fast fmt lint bench policy constraints setup setup-tests
+.PHONY: run test test-fast fmt lint bench chaos policy constraints setup setup-tests
 SHELL := /bin/sh
 
 SOURCES := engine experiments webapp tests setup manage.py
@@ -37,6 +37,11 @@ bench: setup
 	@.venv/bin/python -m engine bench simulator
 	@.venv/bin/python -m engine bench training
 	@.venv/bin/python -m engine bench reading
+
+# Attacks on the running application: 100 kills at random moments, then 50 stops of workers. Some 40 minutes.
+chaos: setup-tests
+	@.venv/bin/python -m tests.chaos
+	@.venv/bin/python -m tests.chaos.stops
 
 # The policy that ships with a release, and what it is trained on: hours. After an interruption it goes on.
 POLICY_SECONDS := 10800

@@ -17,6 +17,7 @@ TESTS = Path(__file__).parent
 TOGETHER = ("e2e",)
 """folders whose tests share one application and one browser: one after the other, however many run at a time"""
 SLOW = (
+    "chaos",
     "contributing",
     "e2e",
     "engine/bench/test_reading.py",

@@ -76,6 +76,10 @@ class Started:
         """Send it a signal."""
         self._process.send_signal(number)
 
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+        return self._process.poll() is not None
+
     def exit_status(self) -> int:
         """Wait for its end."""
         return self._process.wait(PATIENCE_SECONDS)
@@ -87,7 +91,7 @@ class Started:
     def process_with(self, words: str) -> int:
         """The first process it has started whose command line holds `words`."""
         for process in descendants(self.pid):
-            if words in _command_line(process):
+            if words in command_line(process):
                 return process
         raise AssertionError(f"no process with {words!r}: {self.left()}")
 
@@ -102,7 +106,7 @@ class Started:
             except OSError:
                 continue
             if marked and alive:
-                found.append(f"{entry.name} {_command_line(int(entry.name))}")
+                found.append(f"{entry.name} {command_line(int(entry.name))}")
         return found
 
     def expect_nothing_left(self) -> None:
@@ -119,7 +123,8 @@ class Started:
         self._process.wait()
 
 
-def _command_line(process: int) -> str:
+def command_line(process: int) -> str:
+    """The command line of a process; empty if it has ended."""
     try:
         return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
     except OSError:
