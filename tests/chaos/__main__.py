@@ -9,12 +9,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from engine.zoo import build_graph
 from tests.chaos.jobs import Kind, NotWholeError, comparison_kind, run_kind, training_kind, upload_kind
 from tests.chaos.material import make_material
+from tests.chaos.services import services
 from tests.chaos.site import PARTS, Site
 from tests.chaos.storm import UPLOAD, Storm
 
@@ -40,33 +42,34 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the order of the kills and their moments")
     parser.add_argument("--folder", type=Path, help="for data and logs; a temporary one by default")
     parser.add_argument("--out", type=Path, help="a file for the result as JSON")
-    parser.add_argument("--database-url", default="", help="a PostgreSQL; SQLite by default")
-    parser.add_argument("--redis-url", default="", help="a Redis outside; the embedded one by default")
+    parser.add_argument("--services", action="store_true", help="use and kill a PostgreSQL and a Redis of the system")
     choices = parser.parse_args(words)
     random.seed(choices.seed)
     folder = choices.folder or Path(tempfile.mkdtemp(prefix="placeto-chaos-"))
     folder.mkdir(parents=True, exist_ok=True)
-    outside = {"DATABASE_URL": choices.database_url, "REDIS_URL": choices.redis_url}
-    site = Site(folder, SETTINGS | {name: value for name, value in outside.items() if value})
-    parts = [*PARTS, UPLOAD] if not choices.redis_url else [*(set(PARTS) - {"redis"}), UPLOAD]
-    began = time.monotonic()
-    try:
-        site.start()
-        storm = _storm(site, folder)
-        storm.kill(_order(sorted(parts), choices.kills))
-        storm.finish()
-        left = site.left_uploads()
-    finally:
-        site.end()
-    result = _result(storm, left, site.starts - 1, time.monotonic() - began, vars(choices))
+    with services(folder) if choices.services else nullcontext(({}, {})) as (outside, settings):
+        result = _attack(Site(folder, SETTINGS | settings, outside), choices)
     print(_table(result))
     if choices.out is not None:
         choices.out.write_text(json.dumps(result, indent=1, default=str) + "\n")
     return 0 if result["whole"] else 1
 
 
-def _storm(site: Site, folder: Path) -> Storm:
-    file = folder / "tiny_cnn.pb"
+def _attack(site: Site, choices: argparse.Namespace) -> dict[str, Any]:
+    began = time.monotonic()
+    try:
+        site.start()
+        storm = _storm(site)
+        storm.kill(_order(sorted({*PARTS, UPLOAD, *site.services}), choices.kills))
+        storm.finish()
+        left = site.left_uploads()
+    finally:
+        site.end()
+    return _result(storm, left, site.starts - 1, time.monotonic() - began, vars(choices))
+
+
+def _storm(site: Site) -> Storm:
+    file = site.folder / "tiny_cnn.pb"
     build_graph("tiny_cnn", file)
     material = make_material(site.visitor, file.name, file.read_bytes())
     storm = Storm(site, material, kinds(), lambda line: print(line, flush=True))

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.chaos.services import Service
 from tests.chaos.visitor import UnreachableError, Visitor
 from tests.supervisor.application import OTHER_SETTINGS
 from tests.supervisor.started import Started, command_line, free_port
@@ -30,9 +31,12 @@ PARTS = (
 class Site:
     """The application on a data folder of its own."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
-        """`settings` are environment variables of the application."""
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str], services: Mapping[str, Service] | None = None
+    ) -> None:
+        """`settings` are environment variables of the application; `services` can be killed by their names."""
         self.folder = folder
+        self.services = services or {}
         self.port = free_port()
         self.visitor = Visitor(self.port)
         self.starts = 0
@@ -73,7 +77,12 @@ class Site:
         return True
 
     def kill(self, part: str) -> bool:
-        """Kill a process of `part` without a word; False if there is none at the moment."""
+        """Kill a process of `part` without a word; False if there is none at the moment. A service starts again."""
+        if part in self.services:
+            self.services[part].kill()
+            time.sleep(RESTART_AFTER_SECONDS)
+            self.services[part].start()
+            return True
         process = self.find(part)
         if process is None:
             return False

@@ -17,9 +17,18 @@ Fields = Mapping[str, str | Sequence[str]]
 class UnreachableError(Exception):
     """The application did not answer, or answered that it cannot for now: try again."""
 
+    def __init__(self, sentence: str, status: int = 0) -> None:
+        """`status`: of the answer; 0 without one."""
+        super().__init__(sentence)
+        self.status = status
+
 
 class RefusedError(Exception):
     """An answer that no later try changes."""
+
+    def __init__(self, sentence: str, status: int) -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 class Visitor:
@@ -36,7 +45,7 @@ class Visitor:
         """The body of a GET. Raises RefusedError."""
         status, _, body = self._ask("GET", path, None, {})
         if status != http.client.OK:
-            raise RefusedError(f"{path}: {status} {body[:200]!r}")
+            raise RefusedError(f"{path}: {status} {body[:200]!r}", status)
         return body
 
     def send(self, path: str, fields: Fields) -> str:
@@ -86,7 +95,7 @@ class Visitor:
     def _post(self, path: str, body: bytes, content_type: str) -> str:
         status, headers, answer = self._ask("POST", path, body, _headers(content_type))
         if status != http.client.FOUND:
-            raise RefusedError(f"{path}: {status} {answer[:500]!r}")
+            raise RefusedError(f"{path}: {status} {answer[:500]!r}", status)
         return headers["Location"]
 
     def _ask(
@@ -102,7 +111,7 @@ class Visitor:
         finally:
             connection.close()
         if response.status == http.client.SERVICE_UNAVAILABLE:
-            raise UnreachableError(f"{path}: {answer[:200]!r}")
+            raise UnreachableError(f"{path}: {answer[:200]!r}", response.status)
         return response.status, response.headers, answer
 
     def _connection(self) -> http.client.HTTPConnection:
