@@ -9,14 +9,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from engine.zoo import build_graph
 from tests.chaos.jobs import Kind, NotWholeError, comparison_kind, run_kind, training_kind, upload_kind
 from tests.chaos.material import make_material
-from tests.chaos.services import services
+from tests.chaos.services import no_services, services
 from tests.chaos.site import PARTS, Site
 from tests.chaos.storm import UPLOAD, Storm
 
@@ -47,7 +46,7 @@ def main(words: Sequence[str]) -> int:
     random.seed(choices.seed)
     folder = choices.folder or Path(tempfile.mkdtemp(prefix="placeto-chaos-"))
     folder.mkdir(parents=True, exist_ok=True)
-    with services(folder) if choices.services else nullcontext(({}, {})) as (outside, settings):
+    with (services if choices.services else no_services)(folder) as (outside, settings):
         result = _attack(Site(folder, SETTINGS | settings, outside), choices)
     print(_table(result))
     if choices.out is not None:

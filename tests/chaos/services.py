@@ -158,6 +158,12 @@ class PostgreSQL(Service):
 
 
 @contextmanager
+def no_services(_folder: Path) -> Iterator[tuple[dict[str, Service], dict[str, str]]]:
+    """SQLite and the embedded Redis, in the form of `services`."""
+    yield {}, {}
+
+
+@contextmanager
 def services(folder: Path) -> Iterator[tuple[dict[str, Service], dict[str, str]]]:
     """A PostgreSQL and a Redis by their names, and the application's settings for them. Raises MissingServiceError."""
     redis_server, postgresql = Redis(folder), PostgreSQL(folder)
