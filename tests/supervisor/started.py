@@ -45,8 +45,10 @@ def hang_ups_end() -> Iterator[None]:
 class Started:
     """A running command with its output in a file."""
 
-    def __init__(self, command: Sequence[str], output: Path, environment: Mapping[str, str]) -> None:
-        """Start it in a process group of its own, as a shell does."""
+    def __init__(
+        self, command: Sequence[str], output: Path, environment: Mapping[str, str], folder: Path = ROOT
+    ) -> None:
+        """Start it in `folder`, in a process group of its own, as a shell does."""
         self._output = output
         # A mark in the environment is inherited by all that it starts, and stays when a parent ends.
         self._mark = f"PLACETO_TEST_MARK={output}-{time.monotonic_ns()}"
@@ -54,7 +56,7 @@ class Started:
         with output.open("w") as stream, hang_ups_end():
             self._process = subprocess.Popen(
                 command,
-                cwd=ROOT,
+                cwd=folder,
                 env={**environment, name: value},
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
