@@ -152,6 +152,13 @@ CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 1.0
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 
+CHORES = (
+    "webapp.jobs.purging.purge_step",
+    "webapp.graphs.orphan_files.remove_orphan_files_hourly",
+    "webapp.profiles.orphan_files.remove_orphan_files_hourly",
+)
+"""What a worker with the data folder does in small steps beside its jobs (`webapp.jobs.housekeeping`)."""
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -137,6 +137,7 @@ def _runs(counts: Counts, graphs: list[Any], rng: random.Random) -> list[Any]:
         row = Run(
             graph=graph, cluster=cluster, method=METHODS[number % 4], settings={}, evaluations=2000, seed=number % 12
         )
+        row.project_id = graph.project_id
         row.status, row.evaluations_used, row.best_step_time_us = Run.DONE, 2000, 1000.0 + number % 97
         row.created_at = row.started_at = row.finished_at = now - timedelta(seconds=60 * (counts.runs - number))
         row.last_seq = _event_count(counts, number)

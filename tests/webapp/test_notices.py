@@ -13,6 +13,7 @@ from webapp.broker_address import redis_address
 from webapp.jobs import notices
 from webapp.jobs.cancelling import cancel
 from webapp.jobs.claim import Claim
+from webapp.jobs.deletion import delete
 from webapp.jobs.reaper import give_back_all_of
 from webapp.runs.models import Run
 
@@ -58,7 +59,7 @@ CHANGES: dict[str, tuple[bool, Callable[[Run], object]]] = {
     "it is cancelled": (False, cancel),
     "its worker is asked to cancel it": (True, cancel),
     "it is given back": (True, _give_back),
-    "it is deleted": (False, lambda run: Run.objects.filter(id=run.id).delete()),
+    "it is deleted": (False, delete),
 }
 """what happens → whether a worker has it, and how it is done"""
 

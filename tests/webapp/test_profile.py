@@ -14,6 +14,7 @@ from django.test import Client
 from engine import api
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef
+from tests.webapp.purge import purge
 from tests.webapp.states import state_of
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
@@ -233,6 +234,7 @@ def test_one_whose_graph_is_deleted_leaves_nothing(
     monkeypatch.setattr(api, "profile", profiling, raising=False)
     profile_graph(profile.id)
     assert not Profile.objects.exists()
+    purge()
     assert files_in(data_folder) == []
 
 
@@ -246,6 +248,7 @@ def test_its_file_goes_with_the_graph_and_not_before(
     assert remove_orphan_files() == 1
     assert len(files_in(data_folder)) == 2
     client.post(f"/projects/{profile.graph.project_id}/delete/")
+    purge()
     assert files_in(data_folder) == []
 
 

@@ -19,7 +19,7 @@ from webapp.runs.models import Run
 def many_runs(graph: Graph) -> list[Run]:
     """As many as can be asked for at once."""
     request: dict[str, Any] = {"graph": graph, "cluster": CLUSTER, "method": "random", "settings": {}, "evaluations": 9}
-    return Run.objects.bulk_create([Run(**request, seed=seed) for seed in range(MOST_AT_ONCE)])
+    return Run.objects.bulk_create([Run(project=graph.project, **request, seed=seed) for seed in range(MOST_AT_ONCE)])
 
 
 def test_all_kinds_in_one_answer(client: Client, run: Run) -> None:

@@ -5,6 +5,7 @@ from django.db import transaction
 from engine import api
 from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
+from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.policies.models import Policy
 from webapp.runs import lifecycle as runs
@@ -48,8 +49,8 @@ def cancel(comparison: Comparison) -> int:
 def delete(comparison: Comparison) -> None:
     """Delete it and its runs; workers notice and stop."""
     with transaction.atomic():
-        Run.objects.filter(compared__comparison=comparison).delete()
-        comparison.delete()
+        deletion.delete(comparison)
+        deletion.delete_all(Run.objects.filter(compared__comparison=comparison))
 
 
 def runs_of(comparison: Comparison) -> list[Run]:

@@ -1,18 +1,21 @@
 """Comparisons and their runs."""
 
 import uuid
+from typing import Any, ClassVar
 
 from django.db import models
 
 from engine import api
 from webapp.graphs.models import Graph
+from webapp.jobs.deletion import DELETED, LIVING, Deletable
 from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
+from webapp.projects.models import Project
 from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
 
 
-class Comparison(models.Model):
+class Comparison(Deletable):
     """Several methods on one graph and cluster, each with the same seeds and budget.
 
     It stores no state of its own: its state is that of its runs, which are ordinary runs.
@@ -20,6 +23,8 @@ class Comparison(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="comparisons")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="comparisons")
+    """the graph's, which never changes"""
     cluster = JsonTextField()
     """cluster JSON of docs/formats.md"""
     methods = JsonTextField()
@@ -44,6 +49,18 @@ class Comparison(models.Model):
 
     class Meta:
         ordering = ("-created_at",)
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["graph", "-created_at", "id"], condition=LIVING, name="newest_comparisons_of_graph"),
+            models.Index(
+                fields=["project", "-created_at", "id"], condition=LIVING, name="newest_comparisons_of_project"
+            ),
+            models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_comparisons"),
+        ]
+
+    def save(self, *arguments: Any, **named: Any) -> None:
+        """Store it, with its graph's project."""
+        self.project_id = self.project_id or self.graph.project_id
+        super().save(*arguments, **named)
 
     def __str__(self) -> str:
         return f"comparison on {self.graph.name}"

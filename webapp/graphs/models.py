@@ -8,6 +8,7 @@ from django.db import models
 
 from engine import api
 from webapp.graphs.graph_options import GraphOptions
+from webapp.jobs.deletion import DELETED, LIVING
 from webapp.jobs.job import StagedJob
 from webapp.json_field import JsonTextField
 from webapp.projects.models import Project
@@ -54,6 +55,12 @@ class Graph(StagedJob):
 
     class Meta:
         ordering = ("-created_at",)
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["project", "-created_at"], condition=LIVING, name="newest_graphs_of_project"),
+            models.Index(fields=["status", "-created_at"], condition=LIVING, name="newest_graphs_by_status"),
+            models.Index(fields=["status", "heartbeat_at"], condition=LIVING, name="graph_heartbeats"),
+            models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_graphs"),
+        ]
 
     def __str__(self) -> str:
         return self.name

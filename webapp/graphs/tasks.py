@@ -5,12 +5,10 @@ import uuid
 from celery import shared_task
 
 from webapp.graphs.models import Graph
-from webapp.graphs.orphan_files import remove_orphan_files
 from webapp.graphs.reading import read_graph
 
 
 @shared_task(name=Graph.TASK)  # type: ignore[untyped-decorator]  # Celery is untyped
 def read(graph_id: str) -> None:
-    """Build, read, cost and group one graph; then tidy up."""
+    """Build, read, cost and group one graph."""
     read_graph(uuid.UUID(graph_id))
-    remove_orphan_files()

@@ -3,7 +3,7 @@
 import os
 import uuid
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from django.db.models import Exists, F, QuerySet
 from django.db.models.functions import Coalesce, Now
@@ -54,7 +54,8 @@ class Claim(Generic[JobType]):
 
     def rows(self) -> QuerySet[JobType]:
         """The job's row while this claim holds it, else none."""
-        return self.model._default_manager.filter(id=self.job_id, status=self.model.WORKING, claim=self.token)
+        rows = self.model._default_manager.filter(id=self.job_id, status=self.model.WORKING, claim=self.token)
+        return cast("QuerySet[JobType]", rows)
 
     def update(self, **changes: Any) -> None:
         """Renew the heartbeat and change columns of the row. Raises ClaimLostError."""

@@ -1,17 +1,18 @@
 """The base of graphs, profiles, policies and runs: a row that one worker at a time works on."""
 
 import uuid
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Exists, F, OuterRef, QuerySet
 
+from webapp.jobs.deletion import Deletable
 from webapp.jobs.models import Event, SavedState
 
 CHANGED = {"revision": F("revision") + 1}
 
 
-class Job(models.Model):
+class Job(Deletable):
     """A row that a worker claims, works on, and ends. The row is the truth; messages of the broker are only hints.
 
         queued ──claim──▶ working ──end──▶ one of the model's last states
@@ -32,7 +33,7 @@ class Job(models.Model):
     """the columns that `progress` reads"""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    status = models.CharField(max_length=16, default="queued", db_index=True)
+    status = models.CharField(max_length=16, default="queued")
     claim = models.UUIDField(null=True, editable=False)
     """a token, new for every attempt; a worker whose token is no longer in the row stores nothing"""
     worker = models.CharField(max_length=36, default="", editable=False)
@@ -64,6 +65,11 @@ class Job(models.Model):
 
         It may be called at any time.
         """
+
+    @classmethod
+    def watched(cls, rows: QuerySet[Any]) -> list[uuid.UUID]:
+        """The unfinished ones: the stream of an ended job is closed."""
+        return list(rows.filter(status__in=(cls.QUEUED, cls.WORKING)).values_list("id", flat=True))
 
     @property
     def has_ended(self) -> bool:

@@ -1,6 +1,7 @@
 """Additions to every Celery worker: a name, its row among the workers, a reaper, pool children that die with it.
 
-The worker that reads graphs also keeps a warm process, from which reading children are forked (`api.keep_warm`).
+The worker that reads graphs, which has the data folder, also keeps a warm process, from which reading children are
+forked (`api.keep_warm`), and does the chores of `housekeeping.py`.
 """
 
 import logging
@@ -17,6 +18,7 @@ from django.db import DatabaseError, connections
 from engine import api
 from webapp.jobs.bounded_stop import BoundedStop
 from webapp.jobs.claim import WORKER_VARIABLE
+from webapp.jobs.housekeeping import Chore, do_chores
 from webapp.jobs.intake import NOT_ASKED_YET, IntakeStep, intake
 from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
 from webapp.processes import die_with_parent
@@ -70,12 +72,15 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
 
     def _run(self) -> None:
         while not self._ended.is_set():
+            busy = False
             try:
                 do_round(self._presence)
                 self._keep_warm()
+                if self._reads_graphs and intake.is_open:
+                    busy = do_chores(do_step, self._ended, settings.HEARTBEAT_SECONDS)
             except Exception:  # without a reaper, jobs of lost workers would wait for ever
                 log.exception("a round of the reaper failed; it tries again")
-            self._ended.wait(settings.HEARTBEAT_SECONDS)
+            self._ended.wait(0 if busy else settings.HEARTBEAT_SECONDS)
 
     def _leave(self) -> None:
         leave(self._presence)
@@ -101,6 +106,18 @@ def do_round(presence: Presence) -> None:
                 publish_queued(model)
         except DatabaseError:
             log.warning("the reaper could not reach the database; it tries again", exc_info=True)
+        finally:
+            connections.close_all()
+
+
+def do_step(chore: Chore) -> bool:
+    """One step of a chore, which no fork interrupts; False if nothing was left, or the database does not answer."""
+    with _no_connection:
+        try:
+            return chore()
+        except DatabaseError:
+            log.warning("a chore could not reach the database; it tries again", exc_info=True)
+            return False
         finally:
             connections.close_all()
 

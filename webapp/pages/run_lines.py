@@ -13,10 +13,11 @@ from webapp.comparisons.models import Comparison
 from webapp.pages.pagination import page_of
 from webapp.runs.models import Run
 
-ENDED = Q(compared_runs__run__status__in=(Run.DONE, Run.FAILED, Run.CANCELLED))
+LIVING = Q(compared_runs__run__deleted_at=None, compared_runs__run__isnull=False)
+ENDED = LIVING & Q(compared_runs__run__status__in=(Run.DONE, Run.FAILED, Run.CANCELLED))
 LARGE = "graph__summary"
 """a large column of each row's graph, which no list shows"""
-BEGUN = Q(compared_runs__run__status=Run.RUNNING) | ENDED
+BEGUN = (LIVING & Q(compared_runs__run__status=Run.RUNNING)) | ENDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,9 @@ def page_of_lines(
     runs: QuerySet[Run], comparisons: QuerySet[Comparison], request: HttpRequest
 ) -> Page[RunLine | ComparisonLine]:
     """A page of lines, the newest first: `runs` that belong to no comparison, and `comparisons`. Raises Http404."""
-    keys = _keys(runs.filter(compared=None), "run").union(_keys(comparisons, "comparison"), all=True)
-    page = page_of(keys.order_by("-created_at", "id"), request)
+    alone = runs.filter(compared=None)
+    keys = _keys(alone, "run").union(_keys(comparisons, "comparison"), all=True)
+    page = page_of(keys.order_by("-created_at", "id"), request, count=alone.count() + comparisons.count())
     order = {key: place for place, (_, key, _) in enumerate(page.object_list)}
     own_runs = runs.filter(id__in=[key for _, key, kind in page.object_list if kind == "run"])
     own_comparisons = comparisons.filter(id__in=[key for _, key, kind in page.object_list if kind == "comparison"])
@@ -102,11 +104,11 @@ def _keys(rows: QuerySet[Any], kind: str) -> QuerySet[Any, Any]:
 def comparison_lines(comparisons: QuerySet[Comparison]) -> list[ComparisonLine]:
     """The line of each comparison."""
     rows = comparisons.annotate(
-        total=Count("compared_runs"),
+        total=Count("compared_runs", filter=LIVING),
         ended=Count("compared_runs", filter=ENDED),
         begun=Count("compared_runs", filter=BEGUN),
-        best_us=Min("compared_runs__run__best_step_time_us"),
-        used=Sum("compared_runs__run__evaluations_used", default=0),
-        budgets=Sum("compared_runs__run__evaluations", default=0),
+        best_us=Min("compared_runs__run__best_step_time_us", filter=LIVING),
+        used=Sum("compared_runs__run__evaluations_used", filter=LIVING, default=0),
+        budgets=Sum("compared_runs__run__evaluations", filter=LIVING, default=0),
     )
     return [ComparisonLine(row, row.total, row.ended, row.begun, row.best_us, row.used, row.budgets) for row in rows]

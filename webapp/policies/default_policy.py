@@ -67,7 +67,7 @@ def _look_at(path: Path, changed_ns: int) -> _CheckedFile:
         lasts = isinstance(error, api.SettingsError)
         return _CheckedFile(path, changed_ns, "", f"The default policy cannot be used: {error}", lasts)
     digest = hashlib.sha256(blob).hexdigest()
-    policy = lifecycle.keep_file(NAME, Policy.DEFAULT, blob, card, uuid.uuid5(_NAMESPACE, digest))
+    policy = lifecycle.keep_file(NAME, Policy.DEFAULT, blob, card, lifecycle.id_of_file(_NAMESPACE, digest))
     Policy.objects.filter(id=policy.id).update(
         source=Policy.DEFAULT
     )  # it may be the former default of an earlier release

@@ -2,6 +2,7 @@
 
 import hashlib
 from functools import partial
+from itertools import count
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID, uuid4, uuid5
@@ -12,6 +13,7 @@ from django.db.models.functions import Now
 from engine import api
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.upload_checks import place_for_a_check
+from webapp.jobs import deletion
 from webapp.jobs.publishing import publish
 from webapp.policies.models import Policy, PolicyFile
 from webapp.policies.summary import columns_of_file, summary_of_plan
@@ -56,9 +58,18 @@ def accept_upload(file: IncomingFile) -> tuple[Policy, bool]:
     existing = others.defer(*Policy.LARGE).filter(digest=digest).last()  # the oldest
     if existing is not None:
         return existing, False
-    # The id is derived from the file, so that of two uploads at once the second finds the first one's row.
-    policy_id = uuid5(_UPLOADS, digest)
+    policy_id = id_of_file(_UPLOADS, digest)
     return keep_file(known.strip() or PurePath(name).stem, Policy.UPLOADED, blob, card, policy_id), True
+
+
+def id_of_file(namespace: UUID, digest: str) -> UUID:
+    """The id of a file's policy: derived from the file, so that of two requests at once the second finds the row.
+
+    While a deleted policy with that id waits for its purge, the next one.
+    """
+    names = (digest if number == 0 else f"{digest} {number}" for number in count())
+    ids = (uuid5(namespace, name) for name in names)
+    return next(key for key in ids if not Policy.all_rows.filter(id=key, deleted_at__isnull=False).exists())
 
 
 def keep_file(name: str, source: str, blob: bytes, card: dict[str, api.Json], policy_id: UUID | None = None) -> Policy:
@@ -81,5 +92,5 @@ def delete(policy: Policy) -> bool:
         Policy.objects.select_for_update().filter(id=policy.id).first()
         if policy.runs.filter(status__in=(Policy.QUEUED, Policy.RUNNING)).exists():
             return False
-        Policy.objects.filter(id=policy.id).delete()
+        deletion.delete(policy)
     return True

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.db import models, transaction
 
 from engine import api
+from webapp.jobs.deletion import DELETED, LIVING
 from webapp.jobs.job import JobWithEvents, StagedJob
 from webapp.jobs.models import SavedState
 from webapp.json_field import JsonTextField
@@ -65,7 +66,12 @@ class Policy(JobWithEvents, StagedJob):
 
     class Meta:
         ordering = ("-created_at",)
-        indexes: ClassVar[list[models.Index]] = [models.Index(fields=["-created_at"], name="newest_policies_first")]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["-created_at"], condition=LIVING, name="newest_policies"),
+            models.Index(fields=["status", "-created_at"], condition=LIVING, name="newest_policies_by_status"),
+            models.Index(fields=["status", "heartbeat_at"], condition=LIVING, name="policy_heartbeats"),
+            models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_policies"),
+        ]
 
     def __str__(self) -> str:
         return self.name

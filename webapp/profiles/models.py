@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import models
 
 from webapp.graphs.models import Graph
+from webapp.jobs.deletion import DELETED, LIVING
 from webapp.jobs.job import StagedJob
 from webapp.json_field import JsonTextField
 
@@ -36,6 +37,12 @@ class Profile(StagedJob):
 
     class Meta:
         ordering = ("-created_at",)
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["graph", "-created_at"], condition=LIVING, name="newest_profiles_of_graph"),
+            models.Index(fields=["status", "-created_at"], condition=LIVING, name="newest_profiles_by_status"),
+            models.Index(fields=["status", "heartbeat_at"], condition=LIVING, name="profile_heartbeats"),
+            models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_profiles"),
+        ]
 
     def __str__(self) -> str:
         return f"profile of {self.graph.name}"
@@ -44,6 +51,11 @@ class Profile(StagedJob):
     def times_path(self) -> Path:
         """The RunMetadata on this machine, once it is done, named by the id."""
         return Path(settings.DATA_FOLDER) / "profiles" / f"{self.id}.pb"
+
+    @property
+    def paths(self) -> tuple[Path]:
+        """All files that may belong to this row."""
+        return (self.times_path,)
 
     @property
     def is_done(self) -> bool:

@@ -5,12 +5,10 @@ import uuid
 from celery import shared_task
 
 from webapp.profiles.models import Profile
-from webapp.profiles.orphan_files import remove_orphan_files
 from webapp.profiles.profiling import profile_graph
 
 
 @shared_task(name=Profile.TASK)  # type: ignore[untyped-decorator]  # Celery is untyped
 def profile(profile_id: str) -> None:
-    """Measure one graph's op times; then tidy up."""
+    """Measure one graph's op times."""
     profile_graph(uuid.UUID(profile_id))
-    remove_orphan_files()

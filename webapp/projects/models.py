@@ -1,11 +1,14 @@
 """Projects."""
 
 import uuid
+from typing import ClassVar
 
 from django.db import models
 
+from webapp.jobs.deletion import DELETED, LIVING, Deletable
 
-class Project(models.Model):
+
+class Project(Deletable):
     """Graphs that belong together, with their runs."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -14,6 +17,10 @@ class Project(models.Model):
 
     class Meta:
         ordering = ("-created_at",)
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["-created_at"], condition=LIVING, name="newest_projects"),
+            models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_projects"),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -1,13 +1,15 @@
 """Runs, their answers, and summaries of their events."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 
 from webapp.graphs.models import Graph
+from webapp.jobs.deletion import DELETED, LIVING
 from webapp.jobs.job import JobWithEvents
 from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
+from webapp.projects.models import Project
 from webapp.runs.method_labels import method_labels
 
 
@@ -31,6 +33,8 @@ class Run(JobWithEvents):
     QUEUE: ClassVar[str] = "gpu"
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="runs")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
+    """the graph's, which never changes: a project lists its runs without looking at its graphs"""
     cluster = JsonTextField()
     """cluster JSON of docs/formats.md"""
     method = models.CharField(max_length=64)
@@ -54,9 +58,22 @@ class Run(JobWithEvents):
 
     class Meta:
         ordering = ("-created_at",)
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["graph", "-created_at", "id"], condition=LIVING, name="newest_runs_of_graph"),
+            models.Index(fields=["project", "-created_at", "id"], condition=LIVING, name="newest_runs_of_project"),
+            models.Index(fields=["policy", "-created_at"], condition=LIVING, name="newest_runs_of_policy"),
+            models.Index(fields=["status", "-created_at"], condition=LIVING, name="newest_runs_by_status"),
+            models.Index(fields=["status", "heartbeat_at"], condition=LIVING, name="run_heartbeats"),
+            models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_runs"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.method} on {self.graph.name}"
+
+    def save(self, *arguments: Any, **named: Any) -> None:
+        """Store it, with its graph's project."""
+        self.project_id = self.project_id or self.graph.project_id
+        super().save(*arguments, **named)
 
     @classmethod
     def clean_up_ended(cls) -> None:

@@ -3,18 +3,17 @@
 import uuid
 from functools import partial
 
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
-from webapp.graphs.deletion import delete_graphs
 from webapp.graphs.forms import AgainForm, SampleForm, UploadForm
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.graphs.uploads import accept_sample, accept_upload, read_again
+from webapp.jobs import deletion
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.projects.page import project_or_404, project_page
 from webapp.user_errors import add_to_form, refused_form, status_of
@@ -98,6 +97,5 @@ def view_answer(graph: Graph) -> HttpResponse:
 def delete(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """Delete it, its file and its runs."""
     graph = graph_or_404(graph_id)
-    with transaction.atomic():
-        delete_graphs(Graph.objects.filter(id=graph_id))
+    deletion.delete(graph)
     return redirect("projects:detail", project_id=graph.project_id)

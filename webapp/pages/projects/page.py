@@ -6,13 +6,11 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from webapp.comparisons.models import Comparison
 from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.pages.pagination import page_of
 from webapp.pages.run_lines import page_of_lines
 from webapp.projects.forms import ProjectForm
 from webapp.projects.models import Project
-from webapp.runs.models import Run
 from webapp.user_errors import row_or_404
 
 
@@ -38,11 +36,11 @@ def project_page(
     """Context: project, graphs and lines (a page of each; lines are of runs), run_count, upload_limit_bytes, and the
     forms upload_form, sample_form, rename_form.
     """
-    runs = Run.objects.filter(graph__project=project)
+    runs = project.runs.all()
     context = {
         "project": project,
         "graphs": page_of(project.graphs.all(), request, "graphs"),
-        "lines": page_of_lines(runs, Comparison.objects.filter(graph__project=project), request),
+        "lines": page_of_lines(runs, project.comparisons.all(), request),
         "run_count": runs.count(),
         "upload_form": upload_form or UploadForm(),
         "sample_form": sample_form or SampleForm(),

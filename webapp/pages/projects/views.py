@@ -3,15 +3,13 @@
 import uuid
 from functools import partial
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from webapp.graphs.deletion import delete_graphs
+from webapp.jobs import deletion
 from webapp.pages.projects.page import project_list_page, project_or_404, project_page
 from webapp.projects.forms import ProjectForm
-from webapp.projects.models import Project
 from webapp.user_errors import refused_form
 
 
@@ -50,8 +48,5 @@ def rename(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 @require_POST
 def delete(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Delete it with its graphs, their files and their runs; workers notice and stop."""
-    project = project_or_404(project_id)
-    with transaction.atomic():
-        delete_graphs(project.graphs.all())
-        Project.objects.filter(id=project_id).delete()
+    deletion.delete(project_or_404(project_id))
     return redirect("projects:list")

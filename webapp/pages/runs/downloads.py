@@ -37,7 +37,7 @@ LACKS_VARIABLES = f"There is no placed SavedModel: {api.NO_VARIABLES}."
 @never_cache
 def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:
     """The file `name`, for the best placement so far."""
-    answer = Answer.objects.select_related("run__graph").filter(run_id=run_id).first()
+    answer = Answer.objects.select_related("run__graph").filter(run__in=Run.objects.filter(id=run_id)).first()
     if answer is None:
         if not Run.objects.filter(id=run_id).exists():
             raise Http404("This run does not exist, or it has been deleted.")

@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.graphs.views import view_answer
@@ -16,7 +17,6 @@ from webapp.pages.runs.page import policy_fit, run_or_404, run_to_json
 from webapp.runs import lifecycle
 from webapp.runs.forms import RunForm
 from webapp.runs.method_labels import method_labels
-from webapp.runs.models import Run
 from webapp.user_errors import conflict, refused_form
 
 
@@ -76,5 +76,5 @@ def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 def delete(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Delete it and its events; a worker notices and stops."""
     run = run_or_404(run_id)
-    Run.objects.filter(id=run_id).delete()
+    deletion.delete(run)
     return redirect("graphs:detail", graph_id=run.graph_id)
