@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from engine.zoo import build_graph
-from tests.chaos.jobs import Kind, NotWholeError, comparison_kind, run_kind, training_kind, upload_kind
+from tests.chaos.jobs import (
+    Kind,
+    NotWholeError,
+    comparison_kind,
+    measurement_kind,
+    run_kind,
+    training_kind,
+    upload_kind,
+)
 from tests.chaos.material import make_material
 from tests.chaos.services import no_services, services
 from tests.chaos.site import PARTS, Site
@@ -31,6 +39,7 @@ def kinds() -> list[Kind]:
         comparison_kind(["local_search", "heft", "placeto", "random"], evaluations=400, seeds=2),
         training_kind(seconds=20.0),
         upload_kind(),
+        measurement_kind(),
     ]
 
 

@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,7 @@ class State:
     status: str
     last_seq: int
     """number of its last event; 0 where it emits none"""
+    error: str
 
     @property
     def has_ended(self) -> bool:
@@ -42,15 +44,20 @@ class Kind:
     """returns the path of its page"""
     answer: Callable[[Visitor, str], Any]
     """from the path of its page, without times; the same for every job of the kind"""
+    queue: str = "gpu"
+    """the queue of its job"""
     has_events: bool = True
     """whether its events are stored, with numbers from 1"""
 
     def state(self, visitor: Visitor, path: str) -> State:
         """The state of the job at `path`."""
-        if path.startswith("/graphs/"):
-            return State(visitor.json(f"{path}status.json")["status"], 0)
-        page = visitor.json(f"{path}events.json?limit=1")
-        return State(page["status"], page["last_seq"])
+        if self.queue == "gpu":
+            page = visitor.json(f"{path}events.json?limit=1")
+            return State(page["status"], page["last_seq"], page["error"])
+        what, _, job_id = path.strip("/").partition("/")
+        key, kind = uuid.UUID(job_id).hex, what.removesuffix("s")
+        state = visitor.json(f"/states.json?{kind}={key}")[kind][key]
+        return State(state["status"], 0, state["error"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +123,22 @@ def upload_kind() -> Kind:
     def answer(visitor: Visitor, path: str) -> Any:
         return visitor.json(f"{path}view.json")
 
-    return Kind("upload", start_upload, answer, has_events=False)
+    return Kind("upload", start_upload, answer, queue="cpu", has_events=False)
+
+
+def measurement_kind() -> Kind:
+    """A measurement of the graph's op times, which executes it."""
+
+    def start(visitor: Visitor, material: Material) -> str:
+        visitor.send(f"{material.graph}profiles/", {"consent": "on"})
+        newest = re.search(r'data-job="profile" data-job-id="([0-9a-f]{32})"', visitor.read(material.graph).decode())
+        assert newest is not None, "the page lists its measurements"
+        return f"/profiles/{uuid.UUID(newest[1])}/"
+
+    def answer(visitor: Visitor, path: str) -> Any:
+        return {"has_times": len(visitor.read(f"{path}run_metadata.pb")) > 0}
+
+    return Kind("measurement", start, answer, queue="execute", has_events=False)
 
 
 def start_upload(visitor: Visitor, material: Material) -> str:
@@ -195,7 +217,7 @@ class Job:
         """Raise NotWholeError unless it ended with `expected`, every event once."""
         state = self.kind.state(visitor, self.path)
         if state.status not in ("done", "ready"):
-            raise NotWholeError(f"{self.kind.name} {self.path} ended as {state.status}: {self._error(visitor)}")
+            raise NotWholeError(f"{self.kind.name} {self.path} ended as {state.status}: {state.error}")
         if self.kind.has_events:
             check_numbers(self.path, [event["seq"] for event in events_of(visitor, self.path)], state.last_seq)
         if self.follower is not None:
@@ -210,10 +232,6 @@ class Job:
             time.sleep(0.1)
         follower.stop()
         check_numbers(f"the stream of {self.path}", follower.numbers, last_seq)
-
-    def _error(self, visitor: Visitor) -> str:
-        name = "status.json" if self.path.startswith("/graphs/") else "events.json?limit=1"
-        return str(visitor.json(f"{self.path}{name}")["error"])
 
 
 def difference(expected: Any, found: Any, where: str = "") -> str:

@@ -19,7 +19,7 @@ RESTART_AFTER_SECONDS = 1.0
 START_SECONDS = 120.0
 """longest time for the application to answer"""
 
-WORKERS = ("gpu", "cpu")
+WORKERS = ("gpu", "cpu", "execute")
 PARTS = (
     *(f"{queue} worker" for queue in WORKERS),
     *(f"{queue} pool child" for queue in WORKERS),

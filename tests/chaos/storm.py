@@ -17,6 +17,8 @@ LAST_JOBS_SECONDS = 1200.0
 """longest time for the jobs in progress to end after the last kill"""
 LONGEST_PAUSE_SECONDS = 6.0
 """between the moment when work goes on and the next kill"""
+LONGEST_MOMENT_SECONDS = 1.5
+"""between the start of a short job and the kill of its worker"""
 
 UPLOAD = "web in an upload"
 """a kill of the web server while it receives a file"""
@@ -82,7 +84,8 @@ class Storm:
         self._check_ended()
 
     def _kill(self, part: str) -> float | None:
-        watched = self._read_graph() if part.startswith("cpu") else None
+        queue = part.partition(" ")[0]
+        watched = self._begin(queue) if queue in ("cpu", "execute") else None
         began = time.monotonic()
         if not self._site.kill(part):
             return None
@@ -99,13 +102,16 @@ class Storm:
         began = time.monotonic()
         found = self._site.kill("web")
         connection.close()
-        self._read_graph()
+        self._begin("cpu")
         return time.monotonic() - began if found else None
 
-    def _read_graph(self) -> Job:
-        kind = next(kind for kind in self._kinds if kind.name == "upload")
-        job = self._start(kind, followed=False)
+    def _begin(self, queue: str) -> Job:
+        """Start the job whose worker listens to `queue`, and wait a moment. An earlier one has ended then."""
+        for job in [job for job in self._jobs if job.kind.queue == queue]:
+            self._wait_for_end(job)
+        job = self._start(next(kind for kind in self._kinds if kind.queue == queue), followed=False)
         self._jobs.append(job)
+        time.sleep(random.uniform(0.0, LONGEST_MOMENT_SECONDS))
         return job
 
     def _start(self, kind: Kind, *, followed: bool) -> Job:
@@ -116,7 +122,7 @@ class Storm:
         """Check the jobs that have ended, and start another of each kind that has none."""
         self._check_ended()
         for kind in self._kinds:
-            if not any(job.kind is kind for job in self._jobs):
+            if kind.queue == "gpu" and not any(job.kind is kind for job in self._jobs):
                 self._jobs.append(self._start(kind, followed=True))
 
     def _check_ended(self) -> None:
@@ -155,7 +161,7 @@ class Storm:
 
     def _with_numbers(self) -> list[Job]:
         """The jobs in progress that count their events or changes."""
-        return [job for job in self._jobs if job.kind.name != "upload"]
+        return [job for job in self._jobs if job.kind.queue == "gpu"]
 
     def _wait_for_end(self, job: Job) -> None:
         deadline = time.monotonic() + LAST_JOBS_SECONDS
