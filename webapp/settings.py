@@ -154,8 +154,8 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 
 CHORES = (
     "webapp.jobs.purging.purge_step",
-    "webapp.graphs.orphan_files.remove_orphan_files_hourly",
-    "webapp.profiles.orphan_files.remove_orphan_files_hourly",
+    "webapp.graphs.orphan_files.remove_orphan_files",
+    "webapp.profiles.orphan_files.remove_orphan_files",
 )
 """What a worker with the data folder does in small steps beside its jobs (`webapp.jobs.housekeeping`)."""
 

@@ -1,7 +1,5 @@
 """A person has a graph's file read again with other options."""
 
-import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from tests.webapp.graph_files import graphdef, measured_times
 from webapp.graphs import uploads
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.models import Graph
-from webapp.graphs.orphan_files import OLD_SECONDS, remove_orphan_files
+from webapp.graphs.orphan_files import SECONDS_BETWEEN_LOOKS, OrphanFiles, unknown_files
 from webapp.projects.models import Project
 
 JSON = {"accept": "application/json"}
@@ -23,15 +21,13 @@ JSON = {"accept": "application/json"}
 
 @pytest.fixture
 def first(project: Project, data_folder: Path) -> Graph:
-    """A graph with its file, an hour old, and measured times."""
+    """A graph with its file and measured times."""
     graph = Graph.objects.create(
         project=project, name="mine.pb", suffix=".pb", status=Graph.READY, sample="tiny_cnn", times_name="step.pb"
     )
     graph.source_path.parent.mkdir()
-    long_ago = time.time() - OLD_SECONDS - 60
     for path, content in zip(graph.paths, (graphdef(), b"times"), strict=True):
         path.write_bytes(content)
-        os.utime(path, (long_ago, long_ago))
     return graph
 
 
@@ -91,14 +87,20 @@ def test_new_times_take_the_place_of_the_old(client: Client, first: Graph) -> No
 def test_a_file_that_just_got_its_name_is_no_leftover(
     client: Client, first: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue = uploads._queue
+    queue, clock = uploads._queue, 0.0
+    chore = OrphanFiles(unknown_files, lambda: clock)
 
     def queue_late(*arguments: Any) -> None:
-        assert remove_orphan_files() == 0, "the row is not there yet"
+        chore()  # the row is not there yet
         queue(*arguments)
 
     monkeypatch.setattr(uploads, "_queue", queue_late)
     assert again(client, first, keep_times="on").status_code == 302
+    clock = SECONDS_BETWEEN_LOOKS
+    chore()
+    new = the_new_one(first)
+    assert new.source_path.exists()
+    assert new.times_path.exists()
 
 
 BAD = [

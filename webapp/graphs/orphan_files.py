@@ -8,45 +8,35 @@ from django.conf import settings
 
 from webapp.graphs.models import Graph
 
-OLD_SECONDS = 3600.0
-"""younger files may belong to an upload or a sample that is still being stored"""
+SECONDS_BETWEEN_LOOKS = 3600.0
+"""an upload or a sample is stored in less time"""
 
 
-class Hourly:
-    """A chore that looks for something to do once an hour: a step is a whole look."""
+class OrphanFiles:
+    """Removes files that have no row at two looks, an hour apart. The files' ages do not matter: clocks are set."""
 
-    def __init__(self, look: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
-        self._look, self._clock = look, clock
+    def __init__(self, unknown: Callable[[], Iterable[Path]], clock: Callable[[], float] = time.monotonic) -> None:
+        """`unknown`: the files that have no row now."""
+        self._unknown, self._clock = unknown, clock
+        self._seen: frozenset[Path] = frozenset()
         self._looked_at = float("-inf")
 
     def __call__(self) -> bool:
-        """Look if it is time; nothing is left after it."""
-        if self._clock() - self._looked_at >= OLD_SECONDS:
-            self._look()
-            self._looked_at = self._clock()
+        """Look if it is time; False: nothing is left to do after it."""
+        if self._clock() - self._looked_at >= SECONDS_BETWEEN_LOOKS:
+            unknown = frozenset(self._unknown())
+            for path in unknown & self._seen:
+                path.unlink(missing_ok=True)
+            self._seen, self._looked_at = unknown, self._clock()
         return False
 
 
-def remove_orphan_files() -> int:
-    """Remove old incoming files, and old files of graphs without a row; returns how many."""
-    return remove_old(_unknown_files())
-
-
-def remove_old(unknown: Iterable[Path]) -> int:
-    """Remove the old ones among files without a row; returns how many."""
-    removed = 0
-    for path in unknown:
-        if time.time() - path.stat().st_mtime > OLD_SECONDS:
-            path.unlink(missing_ok=True)
-            removed += 1
-    return removed
-
-
-def _unknown_files() -> Iterator[Path]:
+def unknown_files() -> Iterator[Path]:
+    """The incoming files, and the files of graphs without a row."""
     folder = Path(settings.DATA_FOLDER)
     yield from folder.glob("incoming/*")
     known = {str(key) for key in Graph.all_rows.order_by().values_list("id", flat=True)}
     yield from (path for path in folder.glob("graphs/*") if PurePath(path).stem not in known)
 
 
-remove_orphan_files_hourly = Hourly(remove_orphan_files)
+remove_orphan_files = OrphanFiles(unknown_files)
