@@ -1,8 +1,8 @@
-# One verb each: run, test, test-fast, fmt, lint, bench, chaos, policy, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
+# One verb each: run, test, test-fast, fmt, lint, bench, chaos, policy, backup, restore, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
 # make run PORT=8001 PLACETO_DATA=/somewhere: what is said here reaches the application as environment.
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-fast fmt lint bench chaos policy constraints setup setup-tests
+.PHONY: run test test-fast fmt lint bench chaos policy backup restore constraints setup setup-tests
 SHELL := /bin/sh
 
 SOURCES := engine experiments webapp tests setup manage.py
@@ -50,6 +50,10 @@ POLICY_CLUSTERS := 2xK80 4xK80 8xK80 2xK80+2xV100
 policy: setup
 	@.venv/bin/python -m engine train nmt ptb cifar10 $(addprefix --cluster ,$(POLICY_CLUSTERS)) \
 		--seconds $(POLICY_SECONDS) --name "all families" --out policies/default.safetensors
+
+# make backup FILE=/backups/monday.zip, while the application runs; make restore FILE=... into an empty data folder.
+backup restore: setup
+	@exec .venv/bin/python manage.py $@ "$${FILE:?name the archive: make $@ FILE=/backups/monday.zip}"
 
 # constraints.txt anew, after a change of the requirements.
 constraints:

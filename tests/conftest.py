@@ -66,6 +66,7 @@ SLOW = (
     "engine/zoo",
     "experiments",
     "supervisor",
+    "webapp/test_backup_between_databases.py",
     "webapp/test_default_policy.py",
     "webapp/test_download_saved_model.py",
     "webapp/test_read_graph.py",

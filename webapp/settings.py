@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "webapp.policies.apps.PoliciesConfig",
     "webapp.runs.apps.RunsConfig",
     "webapp.comparisons.apps.ComparisonsConfig",
+    "webapp.backups.apps.BackupsConfig",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -2,6 +2,7 @@
 
 import logging
 import time
+import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -65,8 +66,26 @@ def publish_queued(model: type[Job]) -> int:
     return sum(publish(model, job_id) for job_id in ids)
 
 
+def queue_all_again() -> int:
+    """Queue every job that is being worked on: nobody works after a restore. Not counted as an attempt.
+
+    A reaper publishes them once workers start.
+    """
+    return sum(len(_end_attempts(model, model._default_manager.all(), crashed=False)) for model in job_models())
+
+
 def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
-    """working → queued; cancelled if requested; failed after too many attempts without progress.
+    """End the attempts at `rows`, and publish those that are queued again; returns how many."""
+    ids = _end_attempts(model, rows, crashed=crashed)
+    if ids:
+        log.info("%s: %d given back", model.__name__, len(ids))
+        announce(*ids)
+        _publish_at_once(model, model._default_manager.filter(id__in=ids, status=model.QUEUED))
+    return len(ids)
+
+
+def _end_attempts(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> list[uuid.UUID]:
+    """working → queued; cancelled if requested; failed after too many attempts without progress. Returns their ids.
 
     One statement, so that a request to cancel comes before it or after it and is never lost.
     """
@@ -94,11 +113,7 @@ def _give_back(model: type[Job], rows: QuerySet[Any], *, crashed: bool) -> int:
         heartbeat_at=None,
         **CHANGED,
     )
-    if changed:
-        log.info("%s: %d given back", model.__name__, changed)
-        announce(*ids)
-        _publish_at_once(model, model._default_manager.filter(id__in=ids, status=model.QUEUED))
-    return changed
+    return ids if changed else []
 
 
 def _publish_at_once(model: type[Job], rows: QuerySet[Any]) -> None:

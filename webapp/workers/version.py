@@ -1,7 +1,7 @@
 """The version of the code and of the database. A worker takes jobs only where they are the same."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,7 +16,7 @@ from webapp.workers.models import DatabaseVersion
 
 DIGEST_LENGTH = 8
 
-Migrations = Iterable[tuple[str, str]]
+Migrations = Collection[tuple[str, str]]
 """(app, name)"""
 
 

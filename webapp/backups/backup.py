@@ -1,0 +1,182 @@
+"""Makes a backup while the application runs.
+
+    read snapshot ─▶ link the files ─▶ write the rows ─▶ end of the snapshot ─▶ write the files ─▶ rename
+
+A file is written before its row and deleted after it. So the files of all rows of the snapshot are there when it
+begins; links in a folder of our own keep those that are deleted during the backup. A file that vanishes between
+snapshot and link has lost its row too: then everything starts again with a new snapshot.
+"""
+
+import errno
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+
+from engine import api
+from webapp.backups.archive import FILE_FOLDERS, PIECE_BYTES, ArchiveWriter, Manifest
+from webapp.backups.failure import BackupError
+from webapp.backups.models import BackupRecord
+from webapp.backups.rows import lines_of
+from webapp.backups.schema import TableModel, applied_migrations, tables_at
+from webapp.graphs.models import Graph
+from webapp.profiles.models import Profile
+
+log = logging.getLogger(__name__)
+
+MOST_SNAPSHOTS = 10
+LINKS_PREFIX = ".backup-"
+OLD_LINKS_SECONDS = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReport:
+    """What a backup holds."""
+
+    rows: int
+    files: int
+    missing: list[Path]
+    """files that rows refer to and that are not on this machine"""
+    archive_bytes: int
+
+
+def back_up(path: Path) -> BackupReport:
+    """Write the archive `path`, and note in the database whether it worked. Raises BackupError."""
+    try:
+        report = _back_up(path)
+    except (BackupError, DatabaseError, OSError) as error:
+        fault = _sentence(error)
+        _note(lambda: BackupRecord.failed(fault))
+        raise BackupError(fault) from error
+    _note(lambda: BackupRecord.succeeded(report.archive_bytes))
+    return report
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return "the disk is full; nothing was written"
+        return f"{error.strerror}: {error.filename}"
+    return str(error) if isinstance(error, BackupError) else f"the database does not answer: {str(error).strip()}"
+
+
+def _note(write: Callable[[], None]) -> None:
+    try:
+        write()
+    except DatabaseError as error:  # it is away, or older than that table
+        log.warning("the database cannot note whether the backup worked: %s", error)
+
+
+def _back_up(path: Path) -> BackupReport:
+    if connection.in_atomic_block:
+        raise AssertionError("a snapshot is a transaction of its own")
+    with ArchiveWriter(path) as archive, _links_folder() as links:
+        migrations = applied_migrations()
+        if not migrations:
+            raise BackupError("the database has no tables yet: there is nothing to back up")
+        manifest = Manifest(api.VERSION, migrations, datetime.now(UTC).isoformat(timespec="seconds"))
+        tables = tables_at(migrations)
+        missing = _write_snapshot(archive, manifest, tables, links)
+        files = sorted(file for folder in FILE_FOLDERS for file in (links / folder).iterdir())
+        for file in files:
+            archive.write(f"files/{file.parent.name}/{file.name}", _pieces(file))
+        return BackupReport(sum(manifest.rows.values()), len(files), sorted(missing), archive.finish(manifest))
+
+
+def _write_snapshot(archive: ArchiveWriter, manifest: Manifest, tables: list[TableModel], links: Path) -> set[Path]:
+    """Write the rows of one snapshot, to whose files `links` then has links; returns the files that are missing."""
+    missing: set[Path] = set()
+    for _ in range(MOST_SNAPSHOTS):
+        with _snapshot():
+            found_missing = _link_files(tables, links)
+            if (
+                not found_missing <= missing
+            ):  # either their rows are gone in the next snapshot, or they never were there
+                missing = found_missing
+                continue
+            for table in tables:
+                archive.write(f"rows/{table._meta.label_lower}.jsonl", _counted(table, manifest))
+            return found_missing
+    raise BackupError("files are deleted all the time: try again when less is deleted")
+
+
+def _counted(table: TableModel, manifest: Manifest) -> Iterator[bytes]:
+    count = -1  # the line with the columns' names
+    for line in lines_of(table):
+        count += 1
+        yield line
+    manifest.rows[table._meta.label_lower] = count
+
+
+@contextmanager
+def _snapshot() -> Iterator[None]:
+    """One state of the database for all that is read in the block, while others write."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN DEFERRED")  # Django's own would be IMMEDIATE, and keep all others from writing
+            try:
+                cursor.execute("SELECT COUNT(*) FROM sqlite_master")  # the first read fixes the snapshot
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
+    else:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+
+
+@contextmanager
+def _links_folder() -> Iterator[Path]:
+    """A folder for links to files, on the same disk; removes what killed backups have left."""
+    data_folder = Path(settings.DATA_FOLDER)
+    for left in data_folder.glob(f"{LINKS_PREFIX}*"):
+        if time.time() - left.stat().st_mtime > OLD_LINKS_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=LINKS_PREFIX, dir=data_folder) as folder:
+        yield Path(folder)
+
+
+def _link_files(tables: list[TableModel], links: Path) -> set[Path]:
+    """Link the files of the snapshot's rows; returns those that are expected and missing."""
+    missing = set()
+    for folder in FILE_FOLDERS:
+        shutil.rmtree(links / folder, ignore_errors=True)
+        (links / folder).mkdir()
+    for path, expected in _files_of(tables):
+        try:
+            os.link(path, links / path.parent.name / path.name)
+        except FileNotFoundError:
+            if expected:
+                missing.add(path)
+    return missing
+
+
+def _files_of(tables: list[TableModel]) -> Iterator[tuple[Path, bool]]:
+    """Each path that a row may have a file at, and whether the row says that it has one."""
+    by_label = {table._meta.label_lower: table for table in tables}
+    graphs = by_label["graphs.graph"]._default_manager.order_by("pk")
+    for key, suffix, file_bytes, times_name in graphs.values_list(
+        "id", "suffix", "file_bytes", "times_name"
+    ).iterator():
+        source, times = Graph(id=key, suffix=suffix).paths
+        yield source, file_bytes > 0
+        yield times, bool(times_name)
+    if "profiles.profile" in by_label:
+        profiles = by_label["profiles.profile"]._default_manager.order_by("pk")
+        for key, status in profiles.values_list("id", "status").iterator():
+            yield Profile(id=key).times_path, status == Profile.DONE
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece

@@ -1,0 +1,166 @@
+"""Puts a backup into an empty data folder and an empty database, of whatever kind.
+
+    verify everything ─▶ migrate to the backup's schema ─▶ rows and files, in one transaction ─▶ migrate to this code's
+
+Until the rows are committed, a failure leaves the tables empty and no file.
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.models.functions import Now
+
+from webapp.backups.archive import FILE_FOLDERS, ArchiveReader, Manifest
+from webapp.backups.failure import BackupError
+from webapp.backups.rows import insert, reset_sequences
+from webapp.backups.schema import TableModel, applied_migrations, first_with_rows, migrate_to, require_known, tables_at
+from webapp.jobs.reaper import queue_all_again
+from webapp.workers.models import Worker
+
+STAGE_PREFIX = ".restore-"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """What was restored."""
+
+    rows: int
+    files: int
+    queued_again: int
+    """jobs that were being worked on"""
+
+
+def restore(path: Path, *, keep_schema: bool = False) -> RestoreReport:
+    """Restore the archive `path`. Raises BackupError.
+
+    With `keep_schema` the tables stay at the backup's schema, for older code, whose reaper then queues its jobs.
+    """
+    try:
+        with _locked(Path(settings.DATA_FOLDER)) as data_folder:
+            archive = ArchiveReader(path)
+            try:
+                return _restore(archive, data_folder, keep_schema=keep_schema)
+            finally:
+                archive.close()
+    except IntegrityError as error:
+        raise BackupError(f"{path} is damaged: its rows do not belong together ({str(error).strip()})") from error
+    except DatabaseError as error:
+        raise BackupError(f"the database does not answer: {str(error).strip()}") from error
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise BackupError("the disk is full; nothing was restored") from error
+        raise BackupError(f"{error.strerror}: {error.filename}") from error
+
+
+def _restore(archive: ArchiveReader, data_folder: Path, *, keep_schema: bool) -> RestoreReport:
+    manifest = archive.manifest
+    require_known(manifest.migrations, MigrationLoader(connection), "the backup")
+    _require_empty(data_folder)
+    if archive.files_bytes > shutil.disk_usage(data_folder).free:
+        raise BackupError(f"the files of the backup take {archive.files_bytes} bytes; {data_folder} has less space")
+    archive.verify()
+    migrate_to(manifest.migrations)
+    tables = tables_at(manifest.migrations)
+    with tempfile.TemporaryDirectory(prefix=STAGE_PREFIX, dir=data_folder) as folder:
+        stage = Path(folder)
+        _write_files(archive, stage)
+        with _removed_on_failure(stage, data_folder) as move_into_place, transaction.atomic():
+            _insert_rows(archive, tables)
+            move_into_place()  # before the commit: no row is without its file
+    queued_again = 0
+    if not keep_schema:
+        _migrate_forward(manifest)
+        queued_again = queue_all_again()
+    return RestoreReport(sum(manifest.rows.values()), len(archive.files()), queued_again)
+
+
+def _migrate_forward(manifest: Manifest) -> None:
+    try:
+        call_command("migrate", verbosity=0)
+    except Exception as error:
+        raise BackupError(
+            f"all is restored, but cannot be brought from version {manifest.version} to this one ({error}): "
+            "empty the database and the data folder, and restore with that version"
+        ) from error
+
+
+@contextmanager
+def _locked(data_folder: Path) -> Iterator[Path]:
+    """Keep the application from starting on the folder. Raises BackupError if it runs."""
+    handle = os.open(data_folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BackupError(f"the application runs on the data folder {data_folder}: stop it first") from None
+        yield data_folder
+    finally:
+        os.close(handle)
+
+
+def _require_empty(data_folder: Path) -> None:
+    for folder in FILE_FOLDERS:
+        if any((data_folder / folder).glob("*")):
+            raise BackupError(f"the data folder {data_folder} has files in {folder}/: a restore needs an empty one")
+    occupied = first_with_rows(tables_at(applied_migrations()))
+    if occupied:
+        raise BackupError(f"the database has rows ({occupied}): a restore needs an empty one")
+    if Worker._meta.db_table in connection.introspection.table_names():
+        alive = Worker.objects.filter(seen_at__gt=Now() - timedelta(seconds=settings.STALE_AFTER_SECONDS)).first()
+        if alive is not None:
+            raise BackupError(f"the application runs on this database (worker {alive}): stop it first")
+
+
+def _write_files(archive: ArchiveReader, stage: Path) -> None:
+    for folder in FILE_FOLDERS:
+        (stage / folder).mkdir(mode=0o700)
+    for name in archive.files():
+        _, folder, file_name = name.split("/")
+        with (stage / folder / file_name).open("xb") as file:
+            for piece in archive.pieces(name):
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def _removed_on_failure(stage: Path, data_folder: Path) -> Iterator[Callable[[], None]]:
+    """Yield a function that moves the files into place; they are removed if the block fails after all."""
+    moved: list[Path] = []
+
+    def move() -> None:
+        for folder in FILE_FOLDERS:
+            (stage / folder).replace(data_folder / folder)
+            moved.append(data_folder / folder)
+
+    try:
+        yield move
+    except BaseException:
+        for folder in moved:
+            shutil.rmtree(folder)
+        raise
+
+
+def _insert_rows(archive: ArchiveReader, tables: list[TableModel]) -> None:
+    """Insert all rows, in any order: references are checked at the end of the transaction."""
+    manifest: Manifest = archive.manifest
+    names = {table._meta.label_lower: table for table in tables}
+    if sorted(names) != sorted(manifest.rows):
+        raise BackupError("the backup is damaged: its tables are not those of its migrations")
+    for label, table in names.items():
+        entry = f"rows/{label}.jsonl"
+        if entry not in manifest.entries or insert(table, archive.lines(entry)) != manifest.rows[label]:
+            raise BackupError(f"the backup is damaged: its rows of {label} are not all there")
+    reset_sequences(tables)
