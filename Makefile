@@ -1,14 +1,18 @@
-# One verb each: run, test, test-fast, fmt, lint, bench, chaos, policy, backup, restore, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
+# One verb each: run, drain, test, test-fast, fmt, lint, bench, chaos, policy, backup, restore, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
 # make run PORT=8001 PLACETO_DATA=/somewhere: what is said here reaches the application as environment.
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-fast fmt lint bench chaos policy backup restore constraints setup setup-tests
+.PHONY: run drain test test-fast fmt lint bench chaos policy backup restore constraints setup setup-tests
 SHELL := /bin/sh
 
 SOURCES := engine experiments webapp tests setup manage.py
 
 run: setup
 	@exec .venv/bin/python -m webapp.supervisor --end-with-parent
+
+# The application that runs finishes what it does, takes nothing new, and ends. With the variables of its `make run`.
+drain:
+	@.venv/bin/python -m webapp.supervisor.drain
 
 # pytest comes last, so that its closing line is the last word. Its groups come in the order of the folders: sorted by
 # their numbers of tests, one test that takes a minute would be last and alone.

@@ -95,7 +95,7 @@ def test_compose_starts_everything_the_supervisor_does(services: dict[str, Any])
 
 def test_compose_passes_on_what_the_table_of_settings_lists(services: dict[str, Any]) -> None:
     listed = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "operations.md").read_text(), flags=re.MULTILINE))
-    of_the_image = {"HOST", "PORT", "PLACETO_DATA", "PLACETO_CHROMIUM"}
+    of_the_image = {"HOST", "PORT", "PLACETO_DATA", "PLACETO_CHROMIUM", "REDIS_SERVER"}
     of_compose = {"DATABASE_URL", "REDIS_URL"}
     for name in ("web", "database", *WORKERS):
         passed = dict(services[name]["environment"])

@@ -12,6 +12,8 @@ from pathlib import Path
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """sent by a user, by a system that shuts down and by a closing terminal"""
+DRAIN_SIGNAL = signal.SIGUSR2
+"""finish what is running, take nothing new, then end; Celery leaves it free"""
 
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
 """PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of prctl(2)"""
@@ -37,17 +39,17 @@ def adopt_orphans() -> None:
     _process_control(_SET_CHILD_SUBREAPER, 1)
 
 
-def hold_stop_signals() -> None:
-    """Hold stop signals back until `listen_to_stop_signals`."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+def hold_signals() -> None:
+    """Hold stop and drain signals back until `listen_to_signals`."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*STOP_SIGNALS, DRAIN_SIGNAL))
 
 
-def listen_to_stop_signals(handle: Callable[[signal.Signals], None]) -> None:
-    """Pass stop signals to `handle`, held ones too. An ignored hang-up (nohup) stays ignored."""
-    for number in STOP_SIGNALS:
+def listen_to_signals(handle: Callable[[signal.Signals], None]) -> None:
+    """Pass stop and drain signals to `handle`, held ones too. An ignored hang-up (nohup) stays ignored."""
+    for number in (*STOP_SIGNALS, DRAIN_SIGNAL):
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda received, _frame: handle(signal.Signals(received)))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*STOP_SIGNALS, DRAIN_SIGNAL))
 
 
 def descendants(ancestor: int) -> list[int]:

@@ -9,6 +9,7 @@ from tests.supervisor.started import Started, started
 
 OTHER_SETTINGS = (
     "REDIS_URL",
+    "REDIS_SERVER",
     "DATABASE_URL",
     "HOST",
     "PORT",

@@ -1,12 +1,14 @@
 """A supervisor over small stand-ins for the parts: `python -m tests.supervisor.stand_in FOLDER PART...`.
 
-Each PART is a shell command that is ready when it writes READY; a command `once ...` is ready when it has ended.
+Each PART is a shell command that is ready when it writes READY; a command `once ...` is ready when it has ended, and a
+command `work ...` can be drained. A part that dies is started again after 0.1 s at first.
 """
 
 import os
 import sys
 from pathlib import Path
 
+from webapp.supervisor import restarts
 from webapp.supervisor.guardian import guard
 from webapp.supervisor.parts import Part, WhenDone, WhenItSays
 from webapp.supervisor.supervisor import Supervisor
@@ -14,18 +16,16 @@ from webapp.supervisor.supervisor import Supervisor
 
 def main(folder: Path, commands: list[str]) -> int:
     """Each command is a stage of its own, named by its place."""
-    stages = [
-        [
-            Part(
-                f"part{index}",
-                ("/bin/sh", "-c", command.removeprefix("once ")),
-                WhenDone() if command.startswith("once ") else WhenItSays("READY"),
-            )
-        ]
-        for index, command in enumerate(commands, 1)
-    ]
+    restarts.FIRST_WAIT_SECONDS = 0.1
+    stages = [[_part(f"part{index}", command)] for index, command in enumerate(commands, 1)]
     supervisor = Supervisor(stages, folder, folder, os.environ)
     return guard(lambda: supervisor.run(lambda: print("all ready", flush=True)))
+
+
+def _part(name: str, command: str) -> Part:
+    once, work = command.startswith("once "), command.startswith("work ")
+    script = command.partition(" ")[2] if once or work else command
+    return Part(name, ("/bin/sh", "-c", script), WhenDone() if once else WhenItSays("READY"), drains=work)
 
 
 if __name__ == "__main__":

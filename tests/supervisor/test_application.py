@@ -5,6 +5,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from tests.supervisor.application import application
 from tests.supervisor.started import Started, eventually, free_port, started
 from webapp.supervisor.redis_server import find_redis_program
+from webapp.supervisor.worker_ready import READY_LINE
 
 
 def sockets_below(folder: Path) -> list[Path]:
@@ -22,6 +24,13 @@ def sockets_below(folder: Path) -> list[Path]:
 def answers(port: int, path: str) -> int:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
         return int(answer.status)
+
+
+def is_ready(port: int) -> bool:
+    try:
+        return answers(port, "/health/ready") == 200
+    except OSError:
+        return False
 
 
 def expect_one_line(running: Started, line: str) -> None:
@@ -47,10 +56,23 @@ def test_it_starts_answers_and_leaves_nothing_after_ctrl_c(tmp_path: Path) -> No
     assert [path for path in data.rglob("*") if path.suffix in (".pid", ".lock")] == []
     with application(data, port, tmp_path / "second") as running:  # and it starts again on what it left
         running.wait_for_line("ready at")
+        drained = drain(data)
+        assert (drained.returncode, drained.stderr) == (0, "")
+        assert running.exit_status() == 0
+        assert running.left() == []
     assert "Traceback" not in running.output()
+    drained = drain(data)
+    assert (drained.returncode, drained.stderr) == (1, f"placeto: no application runs on the data folder {data}\n")
 
 
-def test_a_second_supervisor_on_the_data_folder_is_refused_and_harms_nothing(tmp_path: Path) -> None:
+def drain(data: Path) -> "subprocess.CompletedProcess[str]":
+    """`make drain`, without make."""
+    command = [sys.executable, "-m", "webapp.supervisor.drain"]
+    environment = {**os.environ, "PLACETO_DATA": str(data)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_second_supervisor_is_refused_and_a_part_that_is_killed_comes_back(tmp_path: Path) -> None:
     port, data = free_port(), tmp_path / "data"
     with application(data, port, tmp_path / "output") as running:
         running.wait_for_line("ready at")
@@ -63,9 +85,15 @@ def test_a_second_supervisor_on_the_data_folder_is_refused_and_harms_nothing(tmp
         assert answers(port, "/health/") == 200
         for part in ("-Q gpu", "redis-server", "uvicorn"):  # and each part is there
             running.process_with(part)
-        os.kill(running.process_with("-Q gpu"), signal.SIGKILL)
-        assert running.exit_status() == 1
-        assert "gpu was ended by SIGKILL" in running.output()
+        for name, part in (("gpu", "-Q gpu"), ("redis", "redis-server"), ("web", "uvicorn")):
+            os.kill(running.process_with(part), signal.SIGKILL)
+            running.wait_for_line(f"placeto: {name} was ended by SIGKILL: ")
+        assert running.output().count("; it starts again in 1 s") == 3
+        eventually(lambda: is_ready(port), "the web server is there again, and Redis takes what it writes")
+        gpu_log = data / "logs" / "gpu.log"
+        eventually(lambda: gpu_log.read_text().count(READY_LINE) == 2, "the worker takes tasks again")
+        running.signal(signal.SIGTERM)
+        assert running.exit_status() == 0
         assert running.left() == []
     assert sockets_below(data) == []
 

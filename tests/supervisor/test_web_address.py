@@ -11,7 +11,7 @@ from webapp.supervisor.web_address import check_free, health_answers
 
 
 def configuration(host: str, port: int) -> Configuration:
-    return Configuration(host, port, Path("/nowhere"), None)
+    return Configuration(host, port, Path("/nowhere"), None, None)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from redis import Redis
 
 from tests.supervisor.started import Started, eventually, free_port
+from webapp.broker_address import redis_address
 from webapp.supervisor.parts import worker_command
 from webapp.supervisor.redis_server import EmbeddedRedis, find_redis_program
 from webapp.supervisor.worker_ready import READY_LINE
@@ -62,6 +64,11 @@ class Surroundings:
         self._redis_process.signal(signal.SIGKILL)
         self._redis_process.exit_status()
         self._redis.clean_up()
+
+    def ask_redis(self, *command: str) -> None:
+        """Send the broker a command."""
+        with Redis.from_url(redis_address(self._redis.url)) as client:
+            client.execute_command(*command)
 
     def forget_messages(self) -> None:
         """Lose all that the stopped broker has kept."""

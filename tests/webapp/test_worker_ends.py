@@ -13,7 +13,7 @@ from tests.webapp.processes import Surroundings, logs
 from tests.webapp.scripted_engine import CHECKPOINT_EVERY, EPISODES, rows
 from webapp.graphs.models import Graph
 from webapp.jobs.models import SavedState
-from webapp.processes import descendants
+from webapp.processes import DRAIN_SIGNAL, descendants
 from webapp.runs.lifecycle import start
 from webapp.runs.models import Run
 
@@ -162,3 +162,57 @@ def test_a_broker_that_loses_everything_loses_no_run(around: Surroundings, run: 
         wait_for_status(each, data_folder, Run.DONE, Run.FAILED)
         assert rows(each) == WHOLE
         assert each.attempts == 1
+
+
+def test_a_redis_that_is_read_only_for_a_while_ends_no_worker(
+    around: Surroundings, run: Run, data_folder: Path
+) -> None:
+    """As in a failover: it answers, with errors alone."""
+    around.start_redis()
+    busy, idle = around.start_worker("gpu", SCRIPTED), around.start_worker("cpu")
+    wait_for_events(run, 30)
+    around.ask_redis("REPLICAOF", "127.0.0.1", "1")
+    wait_for_status(run, data_folder, Run.DONE, Run.FAILED)
+    other = Run.objects.create(
+        graph=run.graph, cluster=run.cluster, method=run.method, settings={}, evaluations=100, seed=1
+    )
+    for worker in (busy, idle):
+        worker.wait_for_line("the broker stores nothing; this worker waits for it: ReadOnlyError")
+    around.ask_redis("REPLICAOF", "NO", "ONE")
+    wait_for_status(other, data_folder, Run.DONE, Run.FAILED)
+    for each in (run, other):
+        assert rows(each) == WHOLE
+        assert (each.status, each.attempts) == (Run.DONE, 1), logs(data_folder)
+    assert all("Traceback" not in worker.output() for worker in (busy, idle)), logs(data_folder)
+
+
+def test_a_drained_worker_finishes_its_run_and_takes_no_other(
+    around: Surroundings, run: Run, data_folder: Path
+) -> None:
+    other = Run.objects.create(
+        graph=run.graph, cluster=run.cluster, method=run.method, settings={}, evaluations=100, seed=1
+    )
+    around.start_redis()
+    worker = around.start_worker_as_documented("gpu", SCRIPTED)
+    wait_for_events(run, 30)
+    worker.signal(DRAIN_SIGNAL)
+    assert worker.exit_status() == 0
+    worker.expect_nothing_left()
+    run.refresh_from_db()
+    other.refresh_from_db()
+    assert (run.status, run.attempts) == (Run.DONE, 1), logs(data_folder)
+    assert rows(run) == WHOLE
+    assert (other.status, other.attempts) == (Run.QUEUED, 0), logs(data_folder)
+
+
+def test_a_stop_signal_ends_a_drain_and_gives_the_run_back(around: Surroundings, run: Run, data_folder: Path) -> None:
+    around.start_redis()
+    worker = around.start_worker_as_documented("gpu", "tests.webapp.deaf_worker")
+    wait_for_events(run, 3)
+    worker.signal(DRAIN_SIGNAL)
+    worker.wait_for_line("draining: this worker takes nothing new")
+    worker.signal(signal.SIGTERM)
+    worker.exit_status()
+    run.refresh_from_db()
+    assert (run.status, run.attempts) == (Run.QUEUED, 0), logs(data_folder)
+    worker.expect_nothing_left()

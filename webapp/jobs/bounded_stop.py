@@ -1,10 +1,13 @@
-"""Stops a worker within seconds of a stop signal, whatever its pool's processes are doing.
+"""Stops a worker within seconds of a stop signal, whatever its pool's processes are doing, and drains it.
 
     signal ─▶ give the jobs back ─▶ Celery's cold shutdown ─┬▶ ended
                                                             └▶ kill the pool ─▶ end without Celery
 
 Celery alone waits for a pool process that does not see its signal: one that is in compiled code, for example, where the
 exit becomes another error. A job that was given back is no longer that process's, so nothing that it does is stored.
+
+The drain signal is Celery's warm shutdown: the worker takes nothing new, and ends when its jobs are done, however long
+that takes. A stop signal ends that, too.
 """
 
 import logging
@@ -17,7 +20,9 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from webapp.processes import descendants
+from celery.worker import state as celery_state
+
+from webapp.processes import DRAIN_SIGNAL, descendants
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +35,13 @@ EXIT_STATUS = 1
 
 
 class BoundedStop:
-    """Makes every stop signal of a worker's main process a cold shutdown, and sees that it ends."""
+    """Makes every stop signal of a worker's main process a cold shutdown that ends, and the drain signal a warm one."""
 
     def __init__(self, worker: Any, give_back: Callable[[], None]) -> None:
         """`worker` is Celery's; `give_back` queues again what this worker has."""
         self._worker, self._give_back = worker, give_back
+        self.drains = False
+        """whether the worker ends when its jobs are done"""
         self._main_process = os.getpid()
         self._guard = threading.Thread(target=self._see_that_it_ends, name="bounded-stop", daemon=True)
 
@@ -43,10 +50,17 @@ class BoundedStop:
         self._cold_shutdown: Any = signal.getsignal(signal.SIGQUIT)
         for number in STOP_SIGNALS:
             signal.signal(number, self._stop)
+        signal.signal(DRAIN_SIGNAL, self._drain)
+
+    def _drain(self, _number: int, _frame: FrameType | None) -> None:
+        if os.getpid() == self._main_process:
+            self.drains = True
+            celery_state.should_stop = os.EX_OK
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if os.getpid() != self._main_process or self._guard.ident is not None:
             return
+        self.drains = False
         self._guard.start()
         self._cold_shutdown(number, frame)
 

@@ -11,7 +11,7 @@ import uuid
 from typing import Any
 
 from celery import bootsteps
-from celery.signals import worker_process_init
+from celery.signals import worker_process_init, worker_shutdown
 from django.conf import settings
 from django.db import DatabaseError, connections
 
@@ -19,7 +19,7 @@ from engine import api
 from webapp.jobs.bounded_stop import BoundedStop
 from webapp.jobs.claim import WORKER_VARIABLE
 from webapp.jobs.housekeeping import Chore, do_chores
-from webapp.jobs.intake import NOT_ASKED_YET, IntakeStep, intake
+from webapp.jobs.intake import DRAINING, NOT_ASKED_YET, IntakeStep, intake
 from webapp.jobs.reaper import give_back_all_of, job_models, publish_queued, reap
 from webapp.processes import die_with_parent
 from webapp.workers.presence import OTHER_VERSION, Presence
@@ -54,14 +54,23 @@ class ReaperStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
             after_in_child=_no_connection.release,
         )
         self._thread = threading.Thread(target=self._run, name="reaper", daemon=True)
+        self._bounded_stop = BoundedStop(parent, self._leave)
 
-    def start(self, parent: Any) -> None:
+    def start(self, _parent: Any) -> None:
         """Start the reaper; its first round is at once."""
-        BoundedStop(parent, self._leave).install()
+        self._bounded_stop.install()
         self._thread.start()
 
     def stop(self, _parent: Any) -> None:
-        """Stop after the current round, and give back this worker's jobs at once."""
+        """Stop after the current round, and give back this worker's jobs at once; a drained worker finishes them."""
+        if self._bounded_stop.drains:
+            log.info("draining: this worker takes nothing new, and ends when its jobs are done")
+            intake.close(DRAINING)
+            worker_shutdown.connect(self._end, weak=False)  # sent after the end of the pool
+        else:
+            self._end()
+
+    def _end(self, **_: Any) -> None:
         self._ended.set()
         self._leave()
         api.end_warm()

@@ -25,6 +25,8 @@ class Configuration:
     """PLACETO_DATA: database, uploads, Redis, logs"""
     redis_url: str | None
     """REDIS_URL in Celery's form: a Redis to use instead of the embedded one"""
+    redis_server: Path | None
+    """REDIS_SERVER: the program of the embedded Redis, instead of one that is found"""
 
     @property
     def near_host(self) -> str:
@@ -40,12 +42,13 @@ class Configuration:
     def from_environment() -> "Configuration":
         """Read the environment. Raises StartError for an invalid value."""
         try:
-            redis_url = environment.text("REDIS_URL", "")
+            redis_url, redis_server = environment.text("REDIS_URL", ""), environment.text("REDIS_SERVER", "")
             return Configuration(
                 host=environment.text("HOST", "127.0.0.1"),
                 port=environment.integer("PORT", 8000, lowest=1, highest=65535),
                 data_folder=Path(environment.text("PLACETO_DATA", str(ROOT / "data"))).expanduser().resolve(),
                 redis_url=broker_address(redis_url) if redis_url else None,
+                redis_server=Path(redis_server).expanduser() if redis_server else None,
             )
         except ImproperlyConfigured as error:
             raise StartError(str(error)) from None

@@ -3,24 +3,34 @@
 import fcntl
 import os
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from webapp.supervisor.failure import StartError
 
-OURS = ("placeto.sqlite3*", "secret_key", "graphs", "profiles", "incoming", "redis", "families", "logs", "logs/*.log*")
+OURS = (
+    *("placeto.sqlite3*", "placeto.pid", "secret_key", "graphs", "profiles", "incoming", "redis", "families"),
+    *("logs", "logs/*.log*"),
+)
+PID_FILE = "placeto.pid"
+LONGEST_WAIT_SECONDS = 30.0
+"""for an application that is ending: its parts take up to 10 s a stage"""
 
 
 class DataFolder:
     """A writable folder and the lock on it.
 
     The lock is on the folder itself: there is no lock file, and the kernel releases it when the last process that holds
-    it ends, however it ends.
+    it ends, however it ends. While the application runs, `placeto.pid` holds its process id.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Create the folder if it is missing, and lock it. Raises StartError."""
+    def __init__(self, path: Path, say: Callable[[str], None] = lambda _line: None) -> None:
+        """Create the folder if it is missing, and lock it, waiting for one that ends. Raises StartError."""
         self.path = path
         self.logs = path / "logs"
+        self._pid_file = path / PID_FILE
+        self._say = say
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.tightened = _tighten(path)
@@ -37,17 +47,61 @@ class DataFolder:
             ) from None
 
     def _lock(self) -> None:
+        deadline = None
+        while not self._try_to_lock():
+            if deadline is None:
+                deadline = time.monotonic() + LONGEST_WAIT_SECONDS
+                if not self._pid_file.exists():
+                    self._say(f"waiting for the end of the application on the data folder {self.path}")
+            if self._pid_file.exists() or time.monotonic() > deadline:
+                raise StartError(
+                    f"the application already runs on the data folder {self.path}: "
+                    "stop it first, or choose another with PLACETO_DATA"
+                )
+            time.sleep(0.1)
+        self.unmark()  # one that was killed has left it
+
+    def _try_to_lock(self) -> bool:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StartError(
-                f"the application already runs on the data folder {self.path}: "
-                "stop it first, or choose another with PLACETO_DATA"
-            ) from None
+            return False
+        return True
+
+    def mark(self, process_id: int) -> None:
+        """Note that the application runs, and which process takes its signals."""
+        self._pid_file.write_text(f"{process_id}\n", encoding="ascii")
+
+    def unmark(self) -> None:
+        """Note that the application is about to end."""
+        self._pid_file.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Release the folder."""
         os.close(self._handle)
+
+
+def is_used(path: Path) -> bool:
+    """Whether an application holds the folder `path`."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def marked_process(path: Path) -> int | None:
+    """The process that takes the signals of the application on `path`; None while it starts or ends."""
+    try:
+        return int((path / PID_FILE).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 def _tighten(folder: Path) -> int:

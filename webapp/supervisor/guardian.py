@@ -10,27 +10,27 @@ from webapp.processes import (
     adopt_orphans,
     die_with_parent,
     end_descendants,
-    hold_stop_signals,
-    listen_to_stop_signals,
+    hold_signals,
+    listen_to_signals,
     send,
 )
 from webapp.supervisor.output import Console
 
 
 def guard(work: Callable[[], int]) -> int:
-    """Run `work` in a child process, forward stop signals to it, then end all processes it left; returns its status.
+    """Run `work` in a child process, forward signals to it, then end all processes it left; returns its status.
 
-    Stop signals are held back until `work` listens to them. If this process is killed, the child gets SIGTERM.
+    Signals to stop and to drain are held back until `work` listens. If this process is killed, the child gets SIGTERM.
     """
     adopt_orphans()
     guardian = os.getpid()
-    hold_stop_signals()
+    hold_signals()
     child = os.fork()
     if child == 0:
         _work_as_child(work, guardian)
-    listen_to_stop_signals(lambda received: send(child, received))
+    listen_to_signals(lambda received: send(child, received))
     status = _wait_for(child)
-    hold_stop_signals()  # the rest takes a moment and must not be cut short
+    hold_signals()  # the rest takes a moment and must not be cut short
     end_descendants()
     if status < 0:
         Console().say(f"the supervisor was ended by {signal.Signals(-status).name}; all parts have been ended too")

