@@ -65,6 +65,7 @@ SLOW = (
     "engine/test_recorded.py",
     "engine/zoo",
     "experiments",
+    "fuzz/test_seeds.py",
     "supervisor",
     "webapp/test_backup_between_databases.py",
     "webapp/test_default_policy.py",

@@ -118,6 +118,10 @@ class Site:
         if self._running is not None:
             self._running.end()
 
+    def processes(self) -> list[str]:
+        """Id and command line of each of its living processes."""
+        return self._running.left() if self._running is not None else []
+
     def left_uploads(self) -> list[str]:
         """What lies in the folder of uploads in progress."""
         return sorted(path.name for path in (self.data_folder / "incoming").glob("*"))

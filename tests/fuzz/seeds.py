@@ -1,0 +1,109 @@
+"""The seeds: inputs of every format that the application accepts as they are."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.child.parent import Limits, run_in_child
+from engine.clusters.cluster_json import cluster_to_json
+from engine.clusters.parsing import parse_cluster
+from tests.engine.costs.step_stats_samples import CPU, GPU, device, output, run_metadata, stats, temporary
+from tests.engine.formats import container_samples
+from tests.engine.formats.graphdef_samples import CALL_IN_TEXT
+from tests.engine.policies.small_policies import card_with_a_misfit, small_policy
+from tests.fuzz.inputs import CLUSTER, GRAPH, POLICY, Input
+from tests.webapp.graph_files import graphdef, measured_times, node_link
+
+BUILDING = Limits(memory_bytes=16 * 1024**3, seconds=300.0)
+FORMATS_PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+SHORTHANDS = ("2xK80", "4xV100+cpu", "k80 + K80+2 x P100")
+
+
+def build_samples(folder: Path) -> None:
+    """Let TensorFlow build the seeds that it writes itself, into `folder`: some 20 seconds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    order = {"folder": str(folder)}
+    run_in_child("tests.fuzz.seed_graphs:build_in_child", order, BUILDING, task="building the seeds")
+
+
+def seeds_by_hand() -> list[Input]:
+    """The seeds for which no TensorFlow is needed."""
+    return [
+        Input(GRAPH, ".pb", graphdef(), made="hand"),
+        Input(GRAPH, ".pb", graphdef(), measured_times(), made="hand with times"),
+        Input(GRAPH, ".pb", graphdef(), _detailed_times(), {"profile_kind": "K80", "groups": "all"}, "hand on a kind"),
+        Input(GRAPH, ".pbtxt", CALL_IN_TEXT.encode(), fields={"input_shapes": "a=4,8"}, made="text with a call"),
+        Input(GRAPH, ".meta", _meta_graph(), made="hand MetaGraphDef"),
+        Input(GRAPH, ".zip", _saved_model(), made="hand zip"),
+        Input(GRAPH, ".json", node_link(), made="tree"),
+        Input(GRAPH, ".json", _documented("graph"), fields={"groups": "3"}, made="all keys"),
+        Input(POLICY, ".safetensors", small_policy().to_bytes(), made="policy"),
+        Input(POLICY, ".safetensors", _policy_with_a_misfit(), made="policy with a misfit"),
+        *(Input(CLUSTER, ".txt", text.encode(), made="shorthand") for text in SHORTHANDS),
+        Input(CLUSTER, ".txt", _documented("cluster"), made="cluster"),
+        Input(CLUSTER, ".txt", json.dumps(cluster_to_json(parse_cluster("3xK80+CPU"))).encode(), made="cluster"),
+    ]
+
+
+def seeds_of(folder: Path) -> list[Input]:
+    """All seeds; `folder` is that of `build_samples`."""
+    return [*seeds_by_hand(), *_built(folder)]
+
+
+def _built(folder: Path) -> Iterator[Input]:
+    read = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    for name in ("branches", "calls", "captured", "compiled", "dataset", "families", "training"):
+        yield Input(GRAPH, ".pb", read[f"{name}.pb"], made=name)
+    for name in ("calls", "branches"):
+        yield Input(GRAPH, ".pbtxt", read[f"{name}.pbtxt"], made=name)
+    yield Input(GRAPH, ".meta", read["training.meta"], made="training")
+    yield Input(GRAPH, ".pb", read["training.pb"], read["recorded.times"], made="recorded")
+    with_options = {"batch_size": "8", "trips": "loop/while_context=7", "sizes": "chosen/Where=5", "groups": "16"}
+    yield Input(GRAPH, ".pb", read["families.pb"], fields=with_options, made="families with options")
+    module = _zipped(folder / "module")
+    yield Input(GRAPH, ".zip", module, fields={"signature": "loop"}, made="module, loop")
+    options = {"signature": "train", "input_shapes": "train_x=16,8"}
+    yield Input(GRAPH, ".zip", module, fields=options, made="module, train")
+    yield Input(GRAPH, ".zip", _zipped(folder / "keras", "exported/"), fields={"batch_size": "32"}, made="keras")
+
+
+def _zipped(folder: Path, inside: str = "") -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                target.write(path, inside + str(path.relative_to(folder)))
+    return buffer.getvalue()
+
+
+def _meta_graph() -> bytes:
+    more = container_samples.signature("serving_default", "sum:0") + container_samples.collection("train_op", "sum")
+    return container_samples.meta_graph(graphdef(), more=more)
+
+
+def _saved_model() -> bytes:
+    return container_samples.archive(("saved_model.pb", container_samples.saved_model(_meta_graph())))
+
+
+def _detailed_times() -> bytes:
+    more = output(0, 1, 4, requested_bytes=16) + temporary(64)
+    return run_metadata(
+        device(CPU, stats("a", 3, 1), stats("sum", 9, 4, more)),
+        device(GPU, stats("sum", 5)),
+        device(f"{GPU}/stream:all", stats("sum:AddN", 7, 2), stats("left:Identity", 3)),
+    )
+
+
+def _policy_with_a_misfit() -> bytes:
+    policy = small_policy()
+    return type(policy)(policy.weights, policy.settings, card_with_a_misfit()).to_bytes()
+
+
+def _documented(kind: str) -> bytes:
+    """The first example of `kind` in docs/formats.md, which shows all keys."""
+    found = re.search(rf"```json {kind}\n(.*?)```", FORMATS_PAGE.read_text(), re.DOTALL)
+    assert found is not None
+    return found.group(1).encode()
