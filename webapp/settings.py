@@ -35,6 +35,9 @@ STALE_AFTER_SECONDS = 6 * HEARTBEAT_SECONDS
 MOST_ATTEMPTS = environment.integer("PLACETO_MOST_ATTEMPTS", 5, lowest=1, highest=100)
 """A job fails when its workers have stopped unexpectedly this many times without progress in between."""
 
+YIELD_AFTER_SECONDS = environment.seconds("PLACETO_YIELD_AFTER_SECONDS", 600.0, lowest=1.0, highest=7 * 86400.0)
+"""A run or a training that has worked this long goes back to its queue, at its next saved state, if others wait."""
+
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)
 ALLOWED_HOSTS = [*environment.names("ALLOWED_HOSTS", ()), "localhost", "127.0.0.1", "[::1]"]
@@ -150,6 +153,7 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_WORKER_CONSUMER = "webapp.jobs.patient_consumer:PatientConsumer"
 CELERY_WORKER_CONCURRENCY = 1
+CELERY_WORKER_POOL = "webapp.jobs.worker_pool:WorkerPool"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 1
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 1.0

@@ -103,7 +103,7 @@ test("while it is queued, again or for the first time, it shows no stage", () =>
   /** @type {(from: typeof state, jobStatus: typeof row) => string} */
   const words = (from, jobStatus) => progressWords(reduce(from, { type: "status", ...jobStatus }), WORDS);
   const building = { ...row, stage: "building ptb", done: 3, total: 32 };
-  assert.equal(words(state, row), waiting);
+  assert.match(words(state, row), /^Waiting for its turn.* goes on where it was\.$/);
   assert.equal(words(initialState(), building), waiting);
   assert.equal(words(state, { ...row, status: "running" }), "Reinforcement learning, 43 % of the training");
   assert.equal(words(state, { ...building, status: "running" }), "building ptb: 3 of 32");

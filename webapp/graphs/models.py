@@ -32,6 +32,8 @@ class Graph(StagedJob):
     WORKING: ClassVar[str] = READING
     TASK: ClassVar[str] = "graphs.read"
     QUEUE: ClassVar[str] = "cpu"
+    WORK: ClassVar[str] = "webapp.graphs.reading:read_graph"
+    OWNER: ClassVar[str] = "project_id"
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="graphs")
     name = models.CharField(max_length=200)

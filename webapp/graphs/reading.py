@@ -16,17 +16,18 @@ from webapp.jobs.progress_report import ProgressReport
 from webapp.json_field import to_text
 
 
-def read_graph(graph_id: uuid.UUID) -> None:
-    """Claim the graph and read it; do nothing if it cannot be claimed."""
+def read_graph(graph_id: uuid.UUID) -> bool:
+    """Claim the graph and read it; False if it cannot be claimed."""
     claim = Claim.take(Graph, graph_id)
     if claim is None:
-        return
+        return False
     graph = Graph.objects.get(id=graph_id)
     with attempt(claim), Heartbeat(claim, chore=lambda: None) as heartbeat:
         report_progress = ProgressReport(claim)
         if graph.sample:
             _build_sample(claim, graph, report_progress)
         _store(claim, _prepared(graph, report_progress, heartbeat.raise_if_lost))
+    return True
 
 
 def _build_sample(claim: Claim[Graph], graph: Graph, report_progress: api.ReportProgress) -> None:

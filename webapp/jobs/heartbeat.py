@@ -1,4 +1,4 @@
-"""A thread that renews a job's heartbeat and checks whether the job is cancelled."""
+"""A thread that renews a job's heartbeat and checks whether the job is cancelled or should yield."""
 
 import logging
 import threading
@@ -24,11 +24,20 @@ class Heartbeat:
     If the database does not answer for a while, the next round tries again.
     """
 
-    def __init__(self, claim: Claim[Any], chore: Callable[[], None], chore_every_seconds: float = 1.0) -> None:
+    def __init__(
+        self,
+        claim: Claim[Any],
+        chore: Callable[[], None],
+        chore_every_seconds: float = 1.0,
+        others_wait: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`others_wait` is asked with each heartbeat, once the job has worked for `settings.YIELD_AFTER_SECONDS`."""
         self._claim, self._chore, self._chore_every_seconds = claim, chore, chore_every_seconds
+        self._others_wait, self._began = others_wait, time.monotonic()
         self._ended = threading.Event()
         self.cancelled = threading.Event()
         self.lost = threading.Event()
+        self.should_yield = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"heartbeat-{claim.job_id}", daemon=True)
 
     def should_stop(self) -> bool:
@@ -71,6 +80,7 @@ class Heartbeat:
                 self.cancelled.set()
             if beat_due:
                 self._claim.update()
+                self._look_whether_others_wait()
             if chore_due:
                 self._chore()
         except ClaimLostError:
@@ -80,3 +90,10 @@ class Heartbeat:
             log.warning("%s: the database does not answer; trying again", self._claim.job_id, exc_info=True)
             connection.close()
         return True
+
+    def _look_whether_others_wait(self) -> None:
+        worked_long = time.monotonic() - self._began >= settings.YIELD_AFTER_SECONDS
+        if worked_long and self._others_wait():
+            self.should_yield.set()
+        else:
+            self.should_yield.clear()

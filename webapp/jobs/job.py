@@ -29,6 +29,10 @@ class Job(Deletable):
     """the name of the task that does it"""
     QUEUE: ClassVar[str]
     """the queue of that task"""
+    WORK: ClassVar[str]
+    """`module:function` that claims a job by its id and does it; it returns whether it could claim it"""
+    OWNER: ClassVar[str]
+    """the column with the id that takes turns with others in the queue, such as the project's"""
     PROGRESS: ClassVar[tuple[str, ...]] = ("status", "error")
     """the columns that `progress` reads"""
 

@@ -40,6 +40,23 @@ class SavedState(models.Model):
         return f"state of {self.job_id} after event {self.seq}"
 
 
+class Turn(models.Model):
+    """The last turn of an owner of jobs in a queue."""
+
+    queue = models.CharField(max_length=16)
+    owner_id = models.UUIDField()
+    """the id in the column `Job.OWNER`; the owner may be deleted since"""
+    taken_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["queue", "owner_id"], name="turn_once_an_owner")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.owner_id} in {self.queue} at {self.taken_at}"
+
+
 class HealthMark(models.Model):
     """The one row that shows whether the database takes what is written."""
 

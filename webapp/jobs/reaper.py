@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import Case, CharField, DateTimeField, F, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Now
 
+from webapp.jobs.claim import Claim
 from webapp.jobs.job import CHANGED, Job
 from webapp.jobs.notices import announce
 from webapp.jobs.publishing import BROKER_FAULTS, publish, waiting_messages
@@ -51,6 +52,14 @@ def give_back_all_of(worker: str) -> int:
         given_back += _give_back(model, model._default_manager.filter(worker=worker), crashed=False)
         model.clean_up_ended()
     return given_back
+
+
+def give_back(claim: Claim[Any]) -> bool:
+    """Queue the job of `claim` again, behind those that wait; False if it is no longer this worker's.
+
+    Not counted as an attempt.
+    """
+    return _give_back(claim.model, claim.rows(), crashed=False) == 1
 
 
 def publish_queued(model: type[Job]) -> int:

@@ -38,6 +38,9 @@ class Policy(JobWithEvents, StagedJob):
     WORKING: ClassVar[str] = RUNNING
     TASK: ClassVar[str] = "policies.train"
     QUEUE: ClassVar[str] = "gpu"
+    WORK: ClassVar[str] = "webapp.policies.training:train_policy"
+    OWNER: ClassVar[str] = "id"
+    """a training belongs to no project: each takes its own turns"""
 
     TRAINED: ClassVar[str] = "trained"
     UPLOADED: ClassVar[str] = "uploaded"

@@ -1,14 +1,12 @@
-"""The task of the `gpu` queue that trains policies."""
-
-import uuid
+"""The task of the `gpu` queue that trainings send."""
 
 from celery import shared_task
 
+from webapp.jobs.turns import do_next
 from webapp.policies.models import Policy
-from webapp.policies.training import train_policy
 
 
 @shared_task(name=Policy.TASK)  # type: ignore[untyped-decorator]  # Celery is untyped
-def train(policy_id: str) -> None:
-    """Train one policy."""
-    train_policy(uuid.UUID(policy_id))
+def train(_policy_id: str) -> None:
+    """Do the job of the queue whose turn it is."""
+    do_next(Policy.QUEUE)

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -11,6 +12,8 @@ from webapp.graphs.models import Graph
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.heartbeat import Heartbeat
+from webapp.jobs.turns import others_wait
+from webapp.jobs.yielding import Yielding, wait_behind_others
 from webapp.policies.models import Policy
 from webapp.policies.training_plan import PlannedGraph, TrainingPlan
 from webapp.policies.training_store import TrainingStore
@@ -20,24 +23,26 @@ class PreparingCancelledError(Exception):
     """Somebody has asked to stop; raised in `stop_if_asked`, which ends the engine's children."""
 
 
-def train_policy(policy_id: uuid.UUID) -> None:
-    """Claim the policy and train it, from its last state if it has one; do nothing if it cannot be claimed."""
+def train_policy(policy_id: uuid.UUID) -> bool:
+    """Claim the policy and train it, from its last state if it has one; False if it cannot be claimed."""
     claim = Claim.take(Policy, policy_id)
     if claim is None:
-        return
+        return False
     with attempt(claim):
         policy = claim.rows().first()
         if policy is None:
             raise ClaimLostError(str(policy_id))
         store = TrainingStore(claim, policy)
-        with Heartbeat(claim, chore=store.write) as heartbeat:
-            _train(policy, store, heartbeat)
+        with Heartbeat(claim, chore=store.write, others_wait=partial(others_wait, policy)) as heartbeat:
+            _train(claim, policy, store, heartbeat)
     Policy.clean_up_ended()
+    return True
 
 
-def _train(policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> None:
+def _train(claim: Claim[Policy], policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> None:
     plan = policy.training_plan
     assert plan is not None, "only trainings are queued"
+    yielding = Yielding(heartbeat)
 
     def stop_if_asked() -> None:
         if heartbeat.should_stop():
@@ -46,7 +51,8 @@ def _train(policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> None:
     try:
         request = request_of(policy.name, plan, store.report_preparation, stop_if_asked)
         checkpoint = store.state_of(api.training_identity(request))
-        blob = api.train(request, store.report_progress, heartbeat.should_stop, checkpoint, store.save_state)
+        report_progress, save_state = partial(_report, store, yielding), partial(_save, store, yielding)
+        blob = api.train(request, report_progress, yielding.should_stop, checkpoint, save_state)
     except PreparingCancelledError:
         _end_early(policy, store, heartbeat)
         return
@@ -55,11 +61,28 @@ def _train(policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> None:
         raise
     if heartbeat.lost.is_set():
         raise ClaimLostError(str(policy.id))
+    if yielding.has_yielded:
+        store.write()
+        wait_behind_others(claim, policy)
+        return
     card = api.read_policy(blob, policy.name).card
     if heartbeat.cancelled.is_set() and not card.has_learned:
         _end_early(policy, store, heartbeat)
         return
     store.end_with(Policy.CANCELLED if heartbeat.cancelled.is_set() else Policy.DONE, blob, card.to_json())
+
+
+def _report(store: TrainingStore, yielding: Yielding, progress: api.TrainingProgress) -> None:
+    """The engine's `report_progress`: nothing is stored after the state at which the training yields."""
+    if not yielding.has_yielded:
+        store.report_progress(progress)
+
+
+def _save(store: TrainingStore, yielding: Yielding, state: bytes) -> None:
+    """The engine's `save_state`."""
+    if not yielding.has_yielded:
+        store.save_state(state)
+        yielding.saved()
 
 
 def _end_early(policy: Policy, store: TrainingStore, heartbeat: Heartbeat) -> None:

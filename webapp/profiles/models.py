@@ -30,6 +30,8 @@ class Profile(StagedJob):
     WORKING: ClassVar[str] = RUNNING
     TASK: ClassVar[str] = "profiles.measure"
     QUEUE: ClassVar[str] = "execute"
+    WORK: ClassVar[str] = "webapp.profiles.profiling:profile_graph"
+    OWNER: ClassVar[str] = "graph__project_id"
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="profiles")
     result = JsonTextField(null=True)

@@ -23,16 +23,17 @@ def limits() -> api.Limits:
     return dataclasses.replace(api.MEASURING_LIMITS, file_bytes=settings.UPLOAD_LIMIT_BYTES)
 
 
-def profile_graph(profile_id: uuid.UUID) -> None:
-    """Claim the profile and measure; do nothing if it cannot be claimed."""
+def profile_graph(profile_id: uuid.UUID) -> bool:
+    """Claim the profile and measure; False if it cannot be claimed."""
     claim = Claim.take(Profile, profile_id)
     if claim is None:
-        return
+        return False
     with attempt(claim), Heartbeat(claim, chore=lambda: None) as heartbeat:
         try:
             _profile(claim, heartbeat)
         except ProfilingCancelledError:
             claim.end(Profile.CANCELLED, stage="", stage_done=0, stage_total=0)
+    return True
 
 
 def _profile(claim: Claim[Profile], heartbeat: Heartbeat) -> None:

@@ -1,14 +1,12 @@
-"""The task of the `execute` queue that measures op times."""
-
-import uuid
+"""The task of the `execute` queue that profiles send."""
 
 from celery import shared_task
 
+from webapp.jobs.turns import do_next
 from webapp.profiles.models import Profile
-from webapp.profiles.profiling import profile_graph
 
 
 @shared_task(name=Profile.TASK)  # type: ignore[untyped-decorator]  # Celery is untyped
-def profile(profile_id: str) -> None:
-    """Measure one graph's op times."""
-    profile_graph(uuid.UUID(profile_id))
+def profile(_profile_id: str) -> None:
+    """Measure the op times of the graph whose turn it is."""
+    do_next(Profile.QUEUE)

@@ -31,6 +31,8 @@ class Run(JobWithEvents):
     WORKING: ClassVar[str] = RUNNING
     TASK: ClassVar[str] = "runs.place"
     QUEUE: ClassVar[str] = "gpu"
+    WORK: ClassVar[str] = "webapp.runs.placing:place_run"
+    OWNER: ClassVar[str] = "project_id"
 
     graph = models.ForeignKey(Graph, on_delete=models.CASCADE, related_name="runs")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")

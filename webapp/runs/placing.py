@@ -2,50 +2,66 @@
 
 import dataclasses
 import uuid
+from functools import partial
 
 from engine import api
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim, ClaimLostError
 from webapp.jobs.heartbeat import Heartbeat
+from webapp.jobs.turns import others_wait
+from webapp.jobs.yielding import Yielding, wait_behind_others
 from webapp.json_field import to_text
 from webapp.policies.models import PolicyFile
 from webapp.runs.models import Run
 from webapp.runs.run_store import RunStore
 
 
-def place_run(run_id: uuid.UUID) -> None:
-    """Claim the run and carry it out, from its checkpoint if it has one; do nothing if it cannot be claimed."""
+def place_run(run_id: uuid.UUID) -> bool:
+    """Claim the run and carry it out, from its checkpoint if it has one; False if it cannot be claimed."""
     claim = Claim.take(Run, run_id)
     if claim is None:
-        return
+        return False
     with attempt(claim):
         run = claim.rows().select_related("graph__prepared").first()
         if run is None:
             raise ClaimLostError(str(run_id))
         store = RunStore(claim, run)
-        with Heartbeat(claim, chore=store.write) as heartbeat:
-            _place(run, store, heartbeat)
+        with Heartbeat(claim, chore=store.write, others_wait=partial(others_wait, run)) as heartbeat:
+            _place(claim, run, store, heartbeat)
     Run.clean_up_ended()
+    return True
 
 
-def _place(run: Run, store: RunStore, heartbeat: Heartbeat) -> None:
+def _place(claim: Claim[Run], run: Run, store: RunStore, heartbeat: Heartbeat) -> None:
     prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
     saved = run.saved_state
     checkpoint = None if saved is None else bytes(saved.state)
+    request, yielding = with_policy(run, request_of(run)), Yielding(heartbeat)
+    report = None
     try:
-        report = api.place(prepared, with_policy(run, request_of(run)), store.emit, heartbeat.should_stop, checkpoint)
+        report = api.place(prepared, request, partial(_store, store, yielding), yielding.should_stop, checkpoint)
     except api.InfeasibleError:
-        if heartbeat.cancelled.is_set():
-            store.end_with(Run.CANCELLED)
-            return
-        store.write()
-        raise
+        if not (yielding.has_yielded or heartbeat.cancelled.is_set()):
+            store.write()
+            raise
     except Exception:
         store.write()
         raise
     if heartbeat.lost.is_set():
         raise ClaimLostError(str(run.id))
-    store.end_with(Run.CANCELLED if heartbeat.cancelled.is_set() else Run.DONE, report)
+    if yielding.has_yielded:
+        store.write()
+        wait_behind_others(claim, run)
+    else:
+        store.end_with(Run.CANCELLED if heartbeat.cancelled.is_set() else Run.DONE, report)
+
+
+def _store(store: RunStore, yielding: Yielding, item: api.NumberedEvent | api.Checkpoint) -> None:
+    """The engine's `emit`: nothing is stored after the checkpoint at which the run yields."""
+    if not yielding.has_yielded:
+        store.emit(item)
+        if isinstance(item, api.Checkpoint):
+            yielding.saved()
 
 
 def with_policy(run: Run, request: api.RunRequest) -> api.RunRequest:

@@ -1,14 +1,12 @@
-"""The task of the `gpu` queue that carries out runs."""
-
-import uuid
+"""The task of the `gpu` queue that runs send."""
 
 from celery import shared_task
 
+from webapp.jobs.turns import do_next
 from webapp.runs.models import Run
-from webapp.runs.placing import place_run
 
 
 @shared_task(name=Run.TASK)  # type: ignore[untyped-decorator]  # Celery is untyped
-def place(run_id: str) -> None:
-    """Carry out one run."""
-    place_run(uuid.UUID(run_id))
+def place(_run_id: str) -> None:
+    """Do the job of the queue whose turn it is."""
+    do_next(Run.QUEUE)

@@ -7,7 +7,7 @@
 
 import { formatGap } from "../ui/format.js";
 import { following, KNOWN_VERSION } from "./job-state.js";
-import { stageWords as countedWords, WAITING } from "./words.js";
+import { stageWords as countedWords, WAITING, WAITING_TO_GO_ON } from "./words.js";
 
 /**
  * @typedef {object} HeldOutRow
@@ -141,7 +141,7 @@ export function stageSentence(state, stageWords) {
 export function progressWords(state, stageWords) {
   const { jobStatus } = state;
   if (jobStatus.status === "queued") {
-    return WAITING;
+    return state.lastSeq > 0 ? WAITING_TO_GO_ON : WAITING;
   }
   const words = isBuilding(state) ? countedWords({ ...jobStatus }) : stageSentence(state, stageWords) || jobStatus.stage;
   return words || "Loading the graphs…";

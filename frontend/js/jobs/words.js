@@ -4,6 +4,7 @@ import { formatCount } from "../ui/format.js";
 
 export const SERVER_UPDATED = "The server has been updated. Reload the page to see everything.";
 export const WAITING = "Waiting for a free worker.";
+export const WAITING_TO_GO_ON = "Waiting for its turn, perhaps after another project's job. It then goes on where it was.";
 export const UNREACHABLE = "The server cannot be reached, trying again…";
 
 /** @type {Record<string, string>} */

@@ -4,7 +4,7 @@ import { find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatRatio, formatTime, NOTHING } from "../ui/format.js";
 import { runNumbers } from "./run-numbers.js";
 import { hasEnded } from "../jobs/job-state.js";
-import { deletedWords, SERVER_UPDATED, stageWords, statusWords, WAITING } from "../jobs/words.js";
+import { deletedWords, SERVER_UPDATED, stageWords, statusWords, WAITING, WAITING_TO_GO_ON } from "../jobs/words.js";
 
 /** @typedef {import("./run-state.js").RunState} RunState */
 /** @typedef {import("../jobs/job-feed.js").Connection} Connection */
@@ -116,6 +116,9 @@ function messageOf(state) {
   }
   if (state.status === "queued" && state.episodes.length === 0) {
     return `${WAITING} The run starts automatically.`;
+  }
+  if (state.status === "queued") {
+    return WAITING_TO_GO_ON;
   }
   if (state.progress && !hasEnded(state.status)) {
     return stageWords({ ...state.progress });
