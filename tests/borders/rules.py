@@ -27,6 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.security_headers",
         "webapp.static_files",
         "webapp.body_limit",
+        "webapp.handler",
     ),
     ("webapp.broker_address", "webapp.database_address", "webapp.environment", "webapp.json_field", "webapp.logs"),
     ("engine.__main__", "engine.cli", "experiments"),

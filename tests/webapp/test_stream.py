@@ -167,7 +167,7 @@ def test_a_stream_looks_by_itself_where_notices_are_lost_and_a_comment_keeps_it_
     assert live.LOOK_EVERY_SECONDS == 15
     monkeypatch.setattr(live, "LOOK_EVERY_SECONDS", 0.01)
 
-    async def first() -> list[str]:
+    async def first() -> list[str | bytes]:
         stream = live.messages(live.JobEvents(Run, run.id, "run"), 0)
         begun = [await anext(stream) for _ in range(3)]
         await sync_to_async(end)(run)
@@ -177,7 +177,7 @@ def test_a_stream_looks_by_itself_where_notices_are_lost_and_a_comment_keeps_it_
     assert asyncio.run(first()) == ["retry: 2000\n\n", status % "queued", ": still here\n\n", status % "done"]
 
 
-@dataclass
+@dataclass(eq=False)
 class Quiet:
     """A job to which nothing happens; it counts who looks."""
 

@@ -53,6 +53,8 @@ class Listeners:
         self._task: asyncio.Task[None] | None = None
         self.count = 0
         """number of waiting viewers"""
+        self.rings = 0
+        """number of times that viewers were woken: what was read before the last one may be old"""
 
     @contextmanager
     def bell(self, job_ids: Iterable[uuid.UUID]) -> Iterator[asyncio.Event]:
@@ -79,7 +81,9 @@ class Listeners:
     def ring(self, *job_ids: uuid.UUID) -> None:
         """Wake the viewers of these jobs."""
         for job_id in job_ids:
-            for bell in self._bells.get(job_id, ()):
+            bells = self._bells.get(job_id, ())
+            self.rings += bool(bells)
+            for bell in bells:
                 bell.set()
 
     async def _listen(self) -> None:

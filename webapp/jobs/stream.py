@@ -4,7 +4,8 @@ Messages: `event: events`, `id: <number of its last event>`, `data: [event, ...]
 `event: status`, without an id, `data: {"status", "error", ...}`. The stream closes after the status of an ended job. A
 browser that reconnects with Last-Event-ID gets the following events: no gap, no repeat.
 
-A stream sleeps until a notice wakes it or, in case one is lost, until it reads the database by itself.
+A stream sleeps until a notice wakes it or, in case one is lost, until it reads the database by itself. Viewers that are
+at the same event share one read and one text.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from django.db import close_old_connections
 from webapp.jobs.event_log import events_after
 from webapp.jobs.job import JobWithEvents
 from webapp.jobs.notices import listeners
+from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text
 
 LOOK_EVERY_SECONDS = 15.0
@@ -28,6 +30,9 @@ RETRY_MILLISECONDS = 2000
 MOST_EVENTS_A_MESSAGE = 250
 MOST_STREAMS = 500
 """open in one process; a further viewer is refused and reads pages of events instead"""
+
+MOST_SHARED_BYTES = 4 * 1024**2
+"""of full messages, which never change"""
 
 Arguments = ParamSpec("Arguments")
 Answered = TypeVar("Answered")
@@ -50,7 +55,7 @@ class Look:
 
 
 class Source(Protocol):
-    """The source of a stream or of a page of events."""
+    """The source of a stream or of a page of events. Equal ones are the same source: viewers share what they read."""
 
     @property
     def what(self) -> str:
@@ -88,27 +93,77 @@ class JobEvents:
         return Look(job.progress(), job.has_ended, job.last_seq, events_after(self.job_id, seq, limit))
 
 
-async def messages(source: Source, seq: int) -> AsyncIterator[str]:
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What a viewer gets at once."""
+
+    message: bytes
+    """its events, ready to send; empty without any"""
+    last_seq: int
+    """the number of its last event"""
+    more: bool
+    """whether it is full, so that more may be stored"""
+    state: dict[str, Any]
+    ended: bool
+
+
+async def messages(source: Source, seq: int) -> AsyncIterator[str | bytes]:
     """The messages after event `seq`, until the job has ended or is deleted."""
     yield f"retry: {RETRY_MILLISECONDS}\n\n"
     sent: dict[str, Any] = {}
     with listeners.bell(await read(source.job_ids)) as news:
         while True:
             news.clear()
-            look = await read(source.look, seq, MOST_EVENTS_A_MESSAGE) or _deleted(source.what)
-            if look.events:
-                seq = look.events[-1][0]
-                data = ",".join(text for _, text in look.events)
-                yield f"id: {seq}\nevent: events\ndata: [{data}]\n\n"
-            more = len(look.events) == MOST_EVENTS_A_MESSAGE
-            if look.state != sent and not more:
-                sent = look.state
+            portion = _full_portions.get((source, seq)) or await _shared_reads.portion(source, seq)
+            if portion.message:
+                seq = portion.last_seq
+                yield portion.message
+            if portion.state != sent and not portion.more:
+                sent = portion.state
                 yield f"event: status\ndata: {to_text(sent)}\n\n"
-            if look.ended and not more:
+            if portion.ended and not portion.more:
                 return
-            if not more and not await _notified(news):
+            if not portion.more and not await _notified(news):
                 yield ": still here\n\n"
             await asyncio.sleep(source.rest_seconds)
+
+
+class SharedReads:
+    """Reads of the database under way, for all viewers of this process that wait for the same."""
+
+    def __init__(self) -> None:
+        self._pending: dict[tuple[Source, int], tuple[int, asyncio.Task[Portion]]] = {}
+
+    async def portion(self, source: Source, seq: int) -> Portion:
+        """The events after `seq`, from a read that began after the last notice."""
+        key = source, seq
+        rings, task = self._pending.get(key, (None, None))
+        if task is None or rings != listeners.rings:
+            task = asyncio.create_task(read(_read_portion, source, seq))
+            self._pending[key] = listeners.rings, task
+            task.add_done_callback(lambda ended: self._forget(key, ended))
+        return await asyncio.shield(task)  # it goes on for the others if this viewer leaves
+
+    def _forget(self, key: tuple[Source, int], task: "asyncio.Task[Portion]") -> None:
+        if self._pending.get(key, (0, None))[1] is task:
+            del self._pending[key]
+
+
+_shared_reads = SharedReads()
+_full_portions: SharedTexts[Portion] = SharedTexts(MOST_SHARED_BYTES)
+
+
+def _read_portion(source: Source, seq: int) -> Portion:
+    look = source.look(seq, MOST_EVENTS_A_MESSAGE) or _deleted(source.what)
+    message, last_seq = b"", seq
+    if look.events:
+        last_seq = look.events[-1][0]
+        data = ",".join(text for _, text in look.events)
+        message = f"id: {last_seq}\nevent: events\ndata: [{data}]\n\n".encode()
+    portion = Portion(message, last_seq, len(look.events) == MOST_EVENTS_A_MESSAGE, look.state, look.ended)
+    if portion.more:
+        _full_portions.keep((source, seq), portion, len(message))
+    return portion
 
 
 async def _notified(news: asyncio.Event) -> bool:

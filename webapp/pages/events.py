@@ -1,29 +1,39 @@
 """A job's events for a browser: a page of them, and a stream."""
 
+import hashlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from http import HTTPStatus
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import URLPattern, path
-from django.views.decorators.cache import never_cache
+from django.utils.cache import add_never_cache_headers, get_conditional_response
+from django.utils.http import quote_etag
 from django.views.decorators.http import require_GET, require_safe
 
 from engine import api
+from webapp.handler import DATA, in_threads
 from webapp.jobs.notices import listeners
+from webapp.jobs.shared_texts import SharedTexts
 from webapp.jobs.stream import MOST_STREAMS, Look, Source, messages, read
 from webapp.json_field import to_text
 from webapp.user_errors import error_answer
 
 MOST_EVENTS_A_PAGE = 2000
 LARGEST_SEQ = 2**63 - 1
+MOST_SHARED_BYTES = 12 * 1024**2
+"""of pages of events that several viewers may ask for"""
+LEAST_SHARED_BYTES = 16 * 1024
+"""a page below that is made for each viewer: it holds the latest news, and changes soon"""
+
+_pages: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
 
 
 def event_paths(address: str, source_of: Callable[[uuid.UUID], Source]) -> list[URLPattern]:
     """The addresses `events.json` and `events` below `address` and an id, which `source_of` takes."""
 
+    @in_threads(DATA)
     @require_safe
-    @never_cache
     def events_json(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
         return events_page(request, source_of(job_id))
 
@@ -38,13 +48,37 @@ def event_paths(address: str, source_of: Callable[[uuid.UUID], Source]) -> list[
 
 
 def events_page(request: HttpRequest, source: Source) -> HttpResponse:
-    """At most `?limit=` events after number `?after=`, and the state. Raises Http404 if it has been deleted."""
+    """At most `?limit=` events after number `?after=`, and the state. Raises Http404 if it has been deleted.
+
+    Viewers of the same page share its text. A browser may keep the page of a job that has ended; it asks whether the
+    page is still the same.
+    """
     after = integer_in_address("after", request.GET.get("after", "0"), lowest=0, highest=LARGEST_SEQ)
     limit = integer_in_address("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
-    look = _found(source.look(after, limit), source)
-    data = ",".join(text for _, text in look.events)
-    rest = to_text({**look.state, "last_seq": look.last_seq})
-    return HttpResponse(f'{{"events":[{data}],{rest[1:]}', content_type="application/json")
+    look = _found(source.look(after, 0), source)
+    key = source, after, limit, look.last_seq, to_text(look.state)
+    if not look.ended:
+        response = HttpResponse(_page(source, after, limit, key), content_type="application/json")
+        add_never_cache_headers(response)
+        return response
+    etag = quote_etag(hashlib.sha256(repr(key).encode()).hexdigest())
+    unchanged: HttpResponse | None = get_conditional_response(request, etag=etag)
+    response = unchanged or HttpResponse(_page(source, after, limit, key), content_type="application/json")
+    response["ETag"], response["Cache-Control"] = etag, "private, no-cache"
+    return response
+
+
+def _page(source: Source, after: int, limit: int, key: Hashable) -> bytes:
+    """The page's text; `key` changes with its events."""
+    page = _pages.get(key)
+    if page is None:
+        look = _found(source.look(after, limit), source)
+        data = ",".join(text for _, text in look.events)
+        rest = to_text({**look.state, "last_seq": look.last_seq})
+        page = f'{{"events":[{data}],{rest[1:]}'.encode()
+        if len(page) >= LEAST_SHARED_BYTES:
+            _pages.keep(key, page, len(page))
+    return page
 
 
 async def event_stream(request: HttpRequest, source: Source) -> HttpResponse | StreamingHttpResponse:

@@ -16,6 +16,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from webapp.handler import HEALTH, in_threads
 from webapp.jobs.models import HealthMark
 from webapp.jobs.publishing import broker_fault, broker_write_fault
 
@@ -26,6 +27,7 @@ DISK_FILE = ".health"
 OK = "ok"
 
 
+@in_threads(HEALTH)
 @require_safe
 @never_cache
 def live(_request: HttpRequest) -> JsonResponse:
@@ -33,6 +35,7 @@ def live(_request: HttpRequest) -> JsonResponse:
     return JsonResponse({"web": OK})
 
 
+@in_threads(HEALTH)
 @require_safe
 @never_cache
 def ready(_request: HttpRequest) -> JsonResponse:

@@ -36,7 +36,7 @@ import { deletedWords, UNREACHABLE } from "./words.js";
  * @property {() => void} close
  */
 
-export const PAGE_SIZE = 1000;
+export const PAGE_SIZE = 2000;
 export const POLL_MILLISECONDS = 2000;
 const FAILURES_BEFORE_POLLING = 3;
 const POLLS_BEFORE_STREAM = 5;

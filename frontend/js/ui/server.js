@@ -55,7 +55,7 @@ export async function getPage(url) {
 async function ask(url, accept) {
   let answer;
   try {
-    answer = await fetch(url, { headers: { Accept: accept }, cache: "no-store" });
+    answer = await fetch(url, { headers: { Accept: accept }, cache: "no-cache" });
   } catch {
     throw new ServerError("The server cannot be reached.", 0);
   }

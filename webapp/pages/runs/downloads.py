@@ -20,6 +20,7 @@ from django.views.decorators.http import require_safe
 from engine import api
 from webapp.graphs.models import Graph
 from webapp.graphs.uploads import limits
+from webapp.handler import WAITING, in_threads
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import request_of
 from webapp.user_errors import error_answer
@@ -33,6 +34,7 @@ NO_SAVED_MODEL = "This graph was not uploaded as a SavedModel, so there is none 
 LACKS_VARIABLES = f"There is no placed SavedModel: {api.NO_VARIABLES}."
 
 
+@in_threads(WAITING)
 @require_safe
 @never_cache
 def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:

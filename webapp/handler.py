@@ -1,0 +1,113 @@
+"""Django's handler for a server with many visitors: bodies on the data folder's disk, answers in a few threads.
+
+Django's own gives each request a thread and a database connection, a stream for as long as it is open, and passes each
+request from thread to thread for every middleware. Here a request waits for a thread of a small pool, which runs
+middleware and view in one go; a stream then goes on without a thread.
+"""
+
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler
+from django.core.handlers.base import BaseHandler
+from django.db import close_old_connections
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import resolve
+
+from webapp.body_limit import DISK_FAULTS, BodyWithoutSpaceError, Receive, Scope, Send
+
+PAGES, DATA, WAITING, HEALTH = "pages", "data", "waiting", "health"
+THREADS = {PAGES: 8, DATA: 2, WAITING: 32, HEALTH: 2}
+"""kind of request → most threads. Pages and data take milliseconds of one interpreter, which more threads would only
+share. `waiting` is for requests that wait for a write to the database, or for a process that checks an upload or writes
+a download. Each kind has threads of its own, so that none waits behind another."""
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+_threads = {kind: ThreadPoolExecutor(count, thread_name_prefix=kind) for kind, count in THREADS.items()}
+
+
+def in_threads(kind: str) -> Callable[[View], View]:
+    """Mark a view for GET: it runs in the threads of this kind instead of the pages'."""
+
+    def marked(view: View) -> View:
+        view.threads = kind  # type: ignore[attr-defined]
+        return view
+
+    return marked
+
+
+class PooledHandler(ASGIHandler):
+    """Answers requests in a few threads, and spools bodies in the data folder, whose space the operator provides."""
+
+    def __init__(self) -> None:
+        BaseHandler.__init__(self)
+        self.load_middleware(is_async=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request. Raises ValueError for anything but HTTP."""
+        if scope["type"] != "http":
+            raise ValueError(f"{scope['type']!r} connections are not served, only HTTP")
+        await self.handle(scope, receive, send)
+
+    async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
+        """The answer, made in a thread."""
+        threads = _threads[_kind_of(request)]
+        response = await sync_to_async(self._answer, thread_sensitive=False, executor=threads)(request)
+        response._handler_class = self.__class__  # type: ignore[attr-defined]  # for `request_finished`
+        return response
+
+    def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        """Middleware and view, with this thread's connection to the database."""
+        close_old_connections()
+        try:
+            return self.get_response(request)
+        finally:
+            close_old_connections()
+
+    async def read_body(self, receive: Receive) -> IO[bytes]:
+        """The whole body, on the disk if it is large. Raises RequestAborted, BodyWithoutSpaceError."""
+        folder = Path(settings.DATA_FOLDER) / "incoming"
+        with ExitStack() as stack:
+            try:
+                folder.mkdir(mode=0o700, exist_ok=True)
+                body = stack.enter_context(
+                    tempfile.SpooledTemporaryFile(settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=str(folder))
+                )
+                await _copy(receive, body)
+            except OSError as error:
+                if error.errno in DISK_FAULTS:
+                    raise BodyWithoutSpaceError from error
+                raise
+            stack.pop_all()  # the request closes it
+            return body
+
+
+def _kind_of(request: HttpRequest) -> str:
+    """Which threads answer it."""
+    if request.method not in ("GET", "HEAD"):
+        return WAITING
+    try:
+        return getattr(resolve(request.path_info).func, "threads", PAGES)
+    except Http404:
+        return PAGES
+
+
+async def _copy(receive: Receive, body: IO[bytes]) -> None:
+    """Write the whole body, and return to its beginning. Raises RequestAborted, OSError."""
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise RequestAborted
+        body.write(message.get("body", b""))
+        more = message.get("more_body", False)
+    body.seek(0)
