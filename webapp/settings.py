@@ -38,6 +38,9 @@ MOST_ATTEMPTS = environment.integer("PLACETO_MOST_ATTEMPTS", 5, lowest=1, highes
 YIELD_AFTER_SECONDS = environment.seconds("PLACETO_YIELD_AFTER_SECONDS", 600.0, lowest=1.0, highest=7 * 86400.0)
 """A run or a training that has worked this long goes back to its queue, at its next saved state, if others wait."""
 
+EVENTS_DAYS = environment.integer("PLACETO_EVENTS_DAYS", 0, lowest=0, highest=36500)
+"""The days after its end at which a run's events are thinned; 0: never."""
+
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)
 ALLOWED_HOSTS = [*environment.names("ALLOWED_HOSTS", ()), "localhost", "127.0.0.1", "[::1]"]
@@ -163,6 +166,8 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 
 CHORES = (
     "webapp.jobs.purging.purge_step",
+    "webapp.runs.thinning.thin_old_runs",
+    "webapp.jobs.free_pages.give_back_free_pages",
     "webapp.graphs.orphan_files.remove_orphan_files",
     "webapp.profiles.orphan_files.remove_orphan_files",
 )

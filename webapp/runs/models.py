@@ -12,6 +12,8 @@ from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.runs.method_labels import method_labels
 
+NOT_THINNED = models.Q(kept_events=None)
+
 
 class Run(JobWithEvents):
     """One placer on one graph and cluster.
@@ -57,6 +59,10 @@ class Run(JobWithEvents):
     """SHA-256 of its file"""
     evaluations_used = models.BigIntegerField(default=0)
     best_step_time_us = models.FloatField(null=True)
+    kept_events = models.BigIntegerField(null=True, editable=False)
+    """the number of events that its thinning has left; None: not thinned"""
+
+    PROGRESS: ClassVar[tuple[str, ...]] = ("status", "error", "kept_events")
 
     class Meta:
         ordering = ("-created_at",)
@@ -67,6 +73,7 @@ class Run(JobWithEvents):
             models.Index(fields=["status", "-created_at"], condition=LIVING, name="newest_runs_by_status"),
             models.Index(fields=["status", "heartbeat_at"], condition=LIVING, name="run_heartbeats"),
             models.Index(fields=["deleted_at"], condition=DELETED, name="deleted_runs"),
+            models.Index(fields=["finished_at"], condition=LIVING & NOT_THINNED, name="runs_to_thin"),
         ]
 
     def __str__(self) -> str:
@@ -81,6 +88,16 @@ class Run(JobWithEvents):
     def clean_up_ended(cls) -> None:
         """Delete the checkpoints of ended runs."""
         cls.left_states().delete()
+
+    @property
+    def is_thinned(self) -> bool:
+        """Whether some of its events are gone."""
+        return self.kept_events is not None and self.kept_events < self.last_seq
+
+    def progress(self) -> dict[str, str | int]:
+        """The progress, for scripts; of a thinned run also how many events are left."""
+        thinned = {"kept_events": self.kept_events} if self.is_thinned and self.kept_events is not None else {}
+        return {**super().progress(), **thinned}
 
     @property
     def method_label(self) -> str:

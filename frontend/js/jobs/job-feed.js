@@ -228,7 +228,7 @@ export class JobFeed {
       const url = withQuery(this.#eventsUrl, { after, limit: PAGE_SIZE });
       const page = /** @type {import("../ui/contracts.js").EventsPage} */ (await this.#surroundings.getJson(url));
       const { events, last_seq: newest, ...status } = page;
-      this.#store.apply({ type: "events", events });
+      this.#store.apply({ type: "events", events, whole: true });
       const { lastSeq } = this.#store.state();
       if (lastSeq >= newest || lastSeq === after) {
         this.#store.apply({ type: "status", ...status });

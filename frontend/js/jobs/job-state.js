@@ -2,7 +2,8 @@
 
 /**
  * @template Event
- * @typedef {{ type: "events", events: readonly Event[] }} EventsAction
+ * @typedef {{ type: "events", events: readonly Event[], whole?: boolean }} EventsAction `whole`: no event between them
+ *   is stored, since a thinned run has gaps in its numbers
  */
 
 /**
@@ -31,22 +32,23 @@ export function hasEnded(status) {
 }
 
 /**
- * The events that follow `lastSeq` without a gap, each once, from events in any order.
+ * The events that follow `lastSeq` without a gap, each once, from events in any order; of whole pages, with all gaps.
  *
  * @template {{ seq: number }} Event
  * @param {readonly Event[]} events
  * @param {number} lastSeq number of the last event that was applied
+ * @param {boolean} [whole] whether no event between them is stored
  * @returns {{ fresh: Event[], missing: boolean }} `missing`: one came before another that is not here yet
  */
-export function following(events, lastSeq) {
+export function following(events, lastSeq, whole = false) {
   const ahead = events.filter(({ seq }) => seq > lastSeq).sort((one, other) => one.seq - other.seq);
   const fresh = [];
   let last = lastSeq;
   for (const event of ahead) {
-    if (event.seq > last + 1) {
+    if (event.seq > last + 1 && !whole) {
       break;
     }
-    if (event.seq === last + 1) {
+    if (event.seq > last) {
       fresh.push(event);
       last = event.seq;
     }

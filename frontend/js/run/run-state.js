@@ -2,7 +2,7 @@
  * The state of a run as a pure function of its events: replaying them gives what live watching gave.
  *
  * Events are numbered from 1. A repeated one is ignored; one that comes too early is not applied, and `missing` makes
- * the feed fetch the ones between.
+ * the feed fetch the ones between. A thinned run has gaps: a page of its events is whole.
  */
 
 import { following, KNOWN_VERSION } from "../jobs/job-state.js";
@@ -67,7 +67,7 @@ export function initialState(status = "queued", error = "") {
  */
 export function reduce(state, action) {
   if (action.type === "events") {
-    return withEvents(state, action.events);
+    return withEvents(state, action);
   }
   if (state.status === action.status && state.error === action.error) {
     return state;
@@ -77,11 +77,11 @@ export function reduce(state, action) {
 
 /**
  * @param {RunState} state
- * @param {readonly import("../ui/contracts.js").RunEvent[]} events
+ * @param {EventsAction} action
  * @returns {RunState}
  */
-function withEvents(state, events) {
-  const { fresh, missing } = following(events, state.lastSeq);
+function withEvents(state, { events, whole }) {
+  const { fresh, missing } = following(events, state.lastSeq, whole);
   if (fresh.length === 0) {
     return missing === state.missing ? state : Object.freeze({ ...state, missing });
   }

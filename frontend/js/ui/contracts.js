@@ -120,6 +120,7 @@
  * @property {RunStatus} status
  * @property {number} last_seq
  * @property {string} error
+ * @property {number} [kept_events] of a thinned run: how many of its events are left
  *
  * @typedef {object} GraphStatus the content of `status.json`
  * @property {"queued" | "reading" | "ready" | "failed"} status
