@@ -25,7 +25,8 @@ COPY policies/ policies/
 
 ENV PATH="/app/.venv/bin:$PATH" \
     PYTHONUNBUFFERED=1 \
-    PLACETO_DATA=/data
+    PLACETO_DATA=/data \
+    PLACETO_WORKER_FILE=/tmp/placeto-worker
 
 USER placeto
 
@@ -35,7 +36,8 @@ RUN python -m engine compile
 VOLUME /data
 EXPOSE 8000
 
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=6 \
-    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/health/', timeout=4)"]
+# Every 30 s: a start of Python is most of the work of an idle application.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/health/ready', timeout=4)"]
 
 CMD ["uvicorn", "webapp.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--timeout-graceful-shutdown", "3"]

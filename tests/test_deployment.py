@@ -1,8 +1,11 @@
 """Dockerfile and compose.yaml agree with the sources and with what the supervisor starts."""
 
+import configparser
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
+from webapp.jobs.bounded_stop import END_AFTER_SECONDS, KILL_POOL_AFTER_SECONDS
 from webapp.supervisor.parts import QUEUES, database_part, web_command, worker_command
+from webapp.supervisor.supervisor import END_SECONDS
 from webapp.supervisor.web_address import HEALTH_PATH
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,7 +100,7 @@ def test_compose_starts_everything_the_supervisor_does(services: dict[str, Any])
 
 def test_compose_passes_on_what_the_table_of_settings_lists(services: dict[str, Any]) -> None:
     listed = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "operations.md").read_text(), flags=re.MULTILINE))
-    of_the_image = {"HOST", "PORT", "PLACETO_DATA", "PLACETO_CHROMIUM", "REDIS_SERVER"}
+    of_the_image = {"HOST", "PORT", "PLACETO_DATA", "PLACETO_CHROMIUM", "REDIS_SERVER", "PLACETO_WORKER_FILE"}
     of_compose = {"DATABASE_URL", "REDIS_URL"}
     for name in ("web", "database", *WORKERS):
         passed = dict(services[name]["environment"])
@@ -112,6 +117,25 @@ def test_every_lasting_service_is_restarted_and_watched(services: dict[str, Any]
         else:
             assert service["restart"] == "unless-stopped"
             assert name == "web" or service["healthcheck"]["test"], name  # the image watches web
+            assert service["stop_grace_period"], name
+
+
+@pytest.mark.parametrize(("seconds_old", "healthy"), [(None, False), (0, True), (300, False)])
+def test_a_worker_is_healthy_while_it_touches_its_file(
+    services: dict[str, Any], tmp_path: Path, seconds_old: int | None, healthy: bool
+) -> None:
+    kind, command = services["worker-gpu"]["healthcheck"]["test"]
+    assert kind == "CMD-SHELL"
+    file = tmp_path / "a worker"
+    if seconds_old is not None:
+        file.touch()
+        os.utime(file, (file.stat().st_mtime - seconds_old,) * 2)
+    environment = {**os.environ, "PLACETO_WORKER_FILE": str(file)}
+    status = subprocess.run(
+        ["/bin/sh", "-c", command.replace("$$", "$")], env=environment, stderr=subprocess.DEVNULL, check=False
+    ).returncode
+    assert (status == 0) == healthy
+    assert "PLACETO_WORKER_FILE=" in last("ENV")
 
 
 def test_what_is_waited_for_is_there(services: dict[str, Any]) -> None:
@@ -142,3 +166,39 @@ def test_make_knows_its_verbs() -> None:
     for verb in ("run", "test", "lint", "bench"):
         answer = subprocess.run(["make", "--dry-run", verb], cwd=ROOT, capture_output=True, text=True, check=True)
         assert "setup/find-python.sh" in answer.stdout, verb
+
+
+def unit(name: str) -> configparser.SectionProxy:
+    """The section Service of a unit of systemd."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
+    parser.read(ROOT / "deploy" / name)
+    return parser["Service"]
+
+
+def test_systemd_starts_what_make_run_and_a_gpu_host_start() -> None:
+    assert unit("placeto.service")["ExecStart"] == "/opt/placeto/.venv/bin/python -m webapp.supervisor"
+    program, *arguments = worker_command("gpu")
+    assert unit("placeto-worker.service")["ExecStart"] == " ".join((f"/opt/placeto/.venv/bin/{program}", *arguments))
+
+
+@pytest.mark.parametrize(
+    ("name", "longest_end_seconds"),
+    [("placeto.service", 2 * END_SECONDS), ("placeto-worker.service", KILL_POOL_AFTER_SECONDS + END_AFTER_SECONDS)],
+)
+def test_systemd_waits_for_the_end_and_restarts_after_a_failure_alone(name: str, longest_end_seconds: float) -> None:
+    service = unit(name)
+    assert int(service["TimeoutStopSec"]) > longest_end_seconds
+    assert service["KillMode"] == "mixed", "the supervisor and the worker end their own processes"
+    assert service["Restart"] == "on-failure", "what was drained stays down"
+
+
+@pytest.mark.parametrize("name", ["placeto.service", "placeto-worker.service"])
+def test_systemd_takes_the_units(name: str, tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("this machine has no systemd")
+    here = tmp_path / name
+    here.write_text((ROOT / "deploy" / name).read_text().replace("/opt/placeto", str(ROOT)))
+    answer = subprocess.run([program, "verify", here], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stderr) == (0, "")

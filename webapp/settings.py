@@ -41,6 +41,10 @@ YIELD_AFTER_SECONDS = environment.seconds("PLACETO_YIELD_AFTER_SECONDS", 600.0, 
 EVENTS_DAYS = environment.integer("PLACETO_EVENTS_DAYS", 0, lowest=0, highest=36500)
 """The days after its end at which a run's events are thinned; 0: never."""
 
+_WORKER_FILE = environment.text("PLACETO_WORKER_FILE", "")
+WORKER_FILE = Path(_WORKER_FILE) if _WORKER_FILE else None
+"""A file that a worker touches at each heartbeat while it takes jobs: a health check that needs no Python."""
+
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)
 ALLOWED_HOSTS = [*environment.names("ALLOWED_HOSTS", ()), "localhost", "127.0.0.1", "[::1]"]

@@ -50,5 +50,6 @@ class IntakeStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
 
 NOT_ASKED_YET = "the database has not answered yet"
 DRAINING = "it is drained"
+BROKER_STORES_NOTHING = "the broker stores nothing"
 intake = Intake(NOT_ASKED_YET)
 """of this process's worker"""

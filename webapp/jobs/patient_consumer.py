@@ -12,6 +12,7 @@ from celery.exceptions import CPendingDeprecationWarning
 from celery.worker.consumer import Consumer
 from celery.worker.state import maybe_shutdown
 
+from webapp.jobs.intake import BROKER_STORES_NOTHING, intake
 from webapp.jobs.publishing import broker_write_fault
 
 log = logging.getLogger(__name__)
@@ -29,11 +30,13 @@ class PatientConsumer(Consumer):  # type: ignore[misc]  # Celery is untyped
         while fault := broker_write_fault():
             if fault != shown:
                 log.warning("the broker stores nothing; this worker waits for it: %s", fault)
+                intake.close(BROKER_STORES_NOTHING)
                 shown = fault
             maybe_shutdown()
             time.sleep(RETRY_SECONDS)
         if shown:
             log.info("the broker stores messages again")
+            intake.open(BROKER_STORES_NOTHING)
         return connection
 
     def on_connection_error_after_connected(self, exc: BaseException) -> None:

@@ -113,6 +113,8 @@ def do_round(presence: Presence) -> None:
             for model in job_models() if same_version else ():
                 reap(model)
                 publish_queued(model)
+            if intake.is_open and settings.WORKER_FILE:
+                settings.WORKER_FILE.touch()
         except DatabaseError:
             log.warning("the reaper could not reach the database; it tries again", exc_info=True)
         finally:

@@ -1,6 +1,7 @@
 """`make drain`: the application on a data folder finishes what is running, takes nothing new, and ends."""
 
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -61,16 +62,18 @@ def _load_models() -> None:
 
 
 def _running_jobs() -> list[str]:
-    """The jobs that workers on this database have."""
+    """The jobs that this machine's workers have."""
     from django.db import DatabaseError
 
     from webapp.jobs.reaper import job_models
+    from webapp.workers.models import Worker
 
     try:
+        workers = list(Worker.objects.filter(host=socket.gethostname()).values_list("identity", flat=True))
         return [
             f"{model._meta.verbose_name} {job}"
             for model in job_models()
-            for job in model._default_manager.filter(status=model.WORKING)
+            for job in model._default_manager.filter(status=model.WORKING, worker__in=workers)
         ]
     except DatabaseError as error:
         return [f"unknown, since the database does not answer ({error})"]

@@ -8,7 +8,7 @@ from contextlib import closing
 from webapp.supervisor.configuration import Configuration
 from webapp.supervisor.failure import StartError
 
-HEALTH_PATH = "/health/"
+HEALTH_PATH = "/health/ready"
 
 
 def check_free(configuration: Configuration) -> None:
