@@ -13,7 +13,7 @@ DOCUMENTS = [
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-READERS = {"text", "flag", "integer", "seconds", "names", "folder", "secret"}
+READERS = {"text", "flag", "integer", "seconds", "names", "folder", "secret", "token"}
 """the functions of webapp/environment.py"""
 
 

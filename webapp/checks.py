@@ -9,8 +9,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
 from webapp.broker_address import LONGEST_SOCKET_PATH_BYTES, socket_path
-
-LEAST_FREE_BYTES = 1024**3
+from webapp.disk_use import LEAST_FREE_BYTES
 
 
 @register()

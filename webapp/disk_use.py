@@ -7,6 +7,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
+LEAST_FREE_BYTES = 1024**3
+"""less than this is worth a warning"""
 SQLITE_SUFFIXES = ("", "-wal", "-shm")
 
 

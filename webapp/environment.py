@@ -77,6 +77,14 @@ def secret(name: str, path: Path) -> str:
         raise _odd(name, str(path), f"a file that can be read and written ({error})") from None
 
 
+def token(name: str, *, shortest: int) -> str:
+    """A secret that others show, in printable ASCII without blanks; empty if it is unset."""
+    value = text(name, "")
+    if value and (len(value) < shortest or not (value.isascii() and value.isprintable()) or " " in value):
+        raise ImproperlyConfigured(f"{name} is invalid; allowed: at least {shortest} ASCII characters without blanks")
+    return value
+
+
 def _write_secret(path: Path) -> None:
     """Put a new secret at `path`. If several processes try at once, one wins and none reads a partial file."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")

@@ -45,6 +45,9 @@ _WORKER_FILE = environment.text("PLACETO_WORKER_FILE", "")
 WORKER_FILE = Path(_WORKER_FILE) if _WORKER_FILE else None
 """A file that a worker touches at each heartbeat while it takes jobs: a health check that needs no Python."""
 
+METRICS_TOKEN = environment.token("PLACETO_METRICS_TOKEN", shortest=16)
+"""The bearer token of /metrics; empty: there are no metrics."""
+
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)
 ALLOWED_HOSTS = [*environment.names("ALLOWED_HOSTS", ()), "localhost", "127.0.0.1", "[::1]"]
@@ -55,7 +58,7 @@ BEHIND_TLS = environment.flag("PLACETO_BEHIND_TLS", default=False)
 """Whether a proxy ends TLS: browsers then use HTTPS alone, and cookies go over nothing else."""
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 SECURE_SSL_REDIRECT = BEHIND_TLS
-SECURE_REDIRECT_EXEMPT = [r"^health/"]  # asked on this machine
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]  # asked on this machine
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if BEHIND_TLS else 0
 CSRF_COOKIE_SECURE = BEHIND_TLS
 SESSION_COOKIE_SECURE = BEHIND_TLS  # also of the cookie with messages

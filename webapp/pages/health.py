@@ -40,11 +40,17 @@ def live(_request: HttpRequest) -> JsonResponse:
 @never_cache
 def ready(_request: HttpRequest) -> JsonResponse:
     """200 and "ok" for each part, or 503 and the fault of each part that does not answer or cannot write."""
+    faults = part_faults()
+    well = not any(faults.values())
+    answers = {part: fault or OK for part, fault in faults.items()}
+    return JsonResponse(answers, status=HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+def part_faults() -> dict[str, str]:
+    """Part → why it does not answer or cannot write; an empty string if it does."""
     faults = {"database": _database(), "broker": broker_fault(), "disk": ""}
     written = _writes.faults()
-    parts = {part: fault or written[part] or OK for part, fault in faults.items()}
-    well = all(answer == OK for answer in parts.values())
-    return JsonResponse(parts, status=HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE)
+    return {part: fault or written[part] for part, fault in faults.items()}
 
 
 class Writes:

@@ -1,0 +1,5 @@
+/** The state of the installation. */
+
+import { fillNumbers } from "../ui/page-numbers.js";
+
+fillNumbers(document);
