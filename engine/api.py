@@ -79,7 +79,7 @@ from engine.problem import Budget
 from engine.run import TRIVIAL_BASELINES, Run, RunRequest
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
-from engine.zoo import ZOO, build_graph
+from engine.zoo import BUILD_LIMITS, ZOO, build_graph
 from engine.zoo.families.catalogue import FAMILIES
 from engine.zoo.families.family import PreparedFamily, build_family, prepared_family
 from engine.zoo.families.members import DEFAULT_COUNT as FAMILY_COUNT
@@ -183,6 +183,7 @@ def comparison_summaries(outcomes: Sequence[Outcome]) -> list[MethodSummary]:
 
 
 __all__ = [
+    "BUILD_LIMITS",
     "CLOSE",
     "DEFAULT_GROUPS",
     "FAMILY_COUNT",

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from webapp import environment
 from webapp.broker_address import broker_address, redis_address
 from webapp.database_address import database
+from webapp.machine_memory import machine_memory_bytes
 
 os.umask(0o077)  # what any process of the application writes is its owner's alone
 
@@ -47,6 +48,11 @@ WORKER_FILE = Path(_WORKER_FILE) if _WORKER_FILE else None
 
 METRICS_TOKEN = environment.token("PLACETO_METRICS_TOKEN", shortest=16)
 """The bearer token of /metrics; empty: there are no metrics."""
+
+READING_MEMORY_BYTES = environment.integer(
+    "PLACETO_READING_MEMORY_BYTES", machine_memory_bytes() * 3 // 4, lowest=1024**3, highest=1024**5
+)
+"""The memory that the readings of one machine may use together; as many as fit work at once."""
 
 SECRET_KEY = environment.secret("SECRET_KEY", DATA_FOLDER / "secret_key")
 DEBUG = environment.flag("DEBUG", default=False)

@@ -12,16 +12,29 @@ from webapp.graphs.uploads import limits
 from webapp.jobs.attempt import attempt
 from webapp.jobs.claim import Claim
 from webapp.jobs.heartbeat import Heartbeat
+from webapp.jobs.memory_shares import share_of_memory
 from webapp.jobs.progress_report import ProgressReport
 from webapp.json_field import to_text
 
 
 def read_graph(graph_id: uuid.UUID) -> bool:
-    """Claim the graph and read it; False if it cannot be claimed."""
-    claim = Claim.take(Graph, graph_id)
+    """Wait until its memory is free, claim the graph and read it; False if it cannot be claimed."""
+    graph = Graph.objects.filter(id=graph_id).first()
+    if graph is None:
+        return False
+    with share_of_memory(most_memory_bytes(graph)):
+        return _read(graph)
+
+
+def most_memory_bytes(graph: Graph) -> int:
+    """The limit of the children that build and read it, one after the other."""
+    return max(limits().memory_bytes, api.BUILD_LIMITS.memory_bytes if graph.sample else 0)
+
+
+def _read(graph: Graph) -> bool:
+    claim = Claim.take(Graph, graph.id)
     if claim is None:
         return False
-    graph = Graph.objects.get(id=graph_id)
     with attempt(claim), Heartbeat(claim, chore=lambda: None) as heartbeat:
         report_progress = ProgressReport(claim)
         if graph.sample:

@@ -11,7 +11,7 @@ import uuid
 from typing import Any
 
 from celery import bootsteps
-from celery.signals import worker_process_init, worker_shutdown
+from celery.signals import worker_init, worker_process_init, worker_shutdown
 from django.conf import settings
 from django.db import DatabaseError, connections
 
@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 READING_QUEUE = "cpu"
 """the queue whose worker reads graphs"""
+MOST_READINGS_AT_ONCE = 8
 _no_connection = threading.Lock()
 """Held while this process has a database connection open, and while it forks: SQLite's locks do not survive a fork."""
 
@@ -158,8 +159,21 @@ def _die_with_parent(**_: Any) -> None:
     die_with_parent(os.getppid())
 
 
+def readings_at_once() -> int:
+    """The readings that one worker does at once: one a core, as long as the memory for them is there."""
+    fitting = settings.READING_MEMORY_BYTES // api.Limits().memory_bytes
+    return max(1, min(MOST_READINGS_AT_ONCE, os.cpu_count() or 1, fitting))
+
+
+def _read_several_at_once(sender: Any, **_: Any) -> None:
+    """Give a worker that only reads graphs several processes; each waits for its share of the memory."""
+    if set(sender.app.amqp.queues.consume_from) == {READING_QUEUE}:
+        sender.concurrency = readings_at_once()
+
+
 def install(app: Any) -> None:
     """Install the additions in `app`'s workers."""
     app.steps["worker"].add(ReaperStep)
     app.steps["consumer"].add(IntakeStep)
+    worker_init.connect(_read_several_at_once, weak=False)
     worker_process_init.connect(_die_with_parent, weak=False)
