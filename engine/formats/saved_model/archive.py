@@ -163,6 +163,8 @@ def _require_decent(entries: Sequence[zipfile.ZipInfo]) -> None:
 def _fault_of_entry(entry: zipfile.ZipInfo) -> str | None:
     """Why an archive with this entry is refused; None for a good entry."""
     name = entry.filename
+    if not name:
+        return "the entry has no name"
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if name.startswith(("/", "\\")) or (len(name) > 1 and name[1] == ":"):
         return "the entry has an absolute path"

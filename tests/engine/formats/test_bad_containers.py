@@ -117,6 +117,11 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         archive((MODEL, GOOD), ("C:x", b"")),
         f"C:x: the entry has an absolute path{ENTRIES}",
     ),
+    "an entry without a name": (
+        ".zip",
+        archive((MODEL, GOOD), ("", b"")),
+        f"the entry has no name{ENTRIES}",
+    ),
     "link": (
         ".zip",
         archive((MODEL, b"/etc/passwd"), mode=0o120777),
