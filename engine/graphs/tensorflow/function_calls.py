@@ -10,12 +10,14 @@ from engine.errors import GraphError, LimitError, shortened
 from engine.graphs.tensorflow.compiled_calls import is_compiled_as_one
 from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages
 from engine.graphs.tensorflow.graphdef_nodes import place_of
-from engine.graphs.tensorflow.messages import Message
+from engine.graphs.tensorflow.messages import Message, load_messages
 from engine.graphs.tensorflow.op_table import registered_ops
-from engine.graphs.tensorflow.op_types import RUN_FUNCTIONS
+from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM, RUN_FUNCTIONS
 from engine.graphs.tensorflow.pruning import functions_of
 
 CYCLE_SHOWN = 5
+PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
+"""types of ops for which the inliner makes a tensor"""
 
 
 def is_call(node: Message, functions: Mapping[str, Message]) -> bool:
@@ -48,6 +50,7 @@ def require_callable(messages: GraphMessages) -> None:
             what = f"it calls {shortened(missing)}, which is not in the function library"
             raise GraphError(what, where=place_of(node, index), allowed="a function of the library", field="file")
     _require_known_types(messages, functions)
+    _require_typed_inputs(messages)
     sizes = _sizes(functions)
     ops = sum(_size(node, functions, sizes) for node in messages.nodes)
     if ops > MOST_OPS:
@@ -68,6 +71,17 @@ def _require_known_types(messages: GraphMessages, functions: Mapping[str, Messag
                 what = f"its type {shortened(node.op)} is not TensorFlow's own, so functions cannot be inlined"
                 where = place_of(node, index) + place
                 raise GraphError(what, where=where, allowed="ops that TensorFlow knows, or no functions", field="file")
+
+
+def _require_typed_inputs(messages: GraphMessages) -> None:
+    """Raise GraphError for an input of a type that does not exist: TensorFlow's inliner ends its process there."""
+    types = load_messages("tensorflow.core.framework.types_pb2").DataType.values()
+    for index, node in enumerate(messages.nodes):
+        if node.op in PLACEHOLDERS and "dtype" in node.attr:
+            number = node.attr["dtype"].type
+            if number not in types or not INVALID < number < REFS_FROM:
+                allowed = "the number of a type of TensorFlow's"
+                raise GraphError(f"its dtype is {number}", where=place_of(node, index), allowed=allowed, field="file")
 
 
 def _functions(messages: GraphMessages) -> dict[str, Message]:

@@ -30,7 +30,7 @@ from tests.engine.formats.container_samples import (
     saved_model,
     signature,
 )
-from tests.engine.formats.graphdef_samples import attribute, constant, identity, node, text
+from tests.engine.formats.graphdef_samples import attribute, constant, identity, node, text, type_attribute
 from tests.engine.formats.reading import opened
 
 LIMITS = Limits(memory_bytes=2 * 1024**3, seconds=60.0)
@@ -44,6 +44,8 @@ NO_MODEL = "saved_model.pb is not a SavedModel, or it is cut short or damaged"
 NO_META = "the file is not a MetaGraphDef, or it is cut short or damaged"
 NODES = b"\x0a\x00" * 5_000_000
 WHOLE = archive((MODEL, GOOD))
+NO_TYPE, ODD_TYPE = attribute("dtype", b""), type_attribute("dtype", 99)
+NO_SHAPE = attribute("shape", bytes_field(7, b"\x18\x01"))
 ZEROS = bytes(32 * 1024**2)
 
 
@@ -281,6 +283,16 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         caller("c", "f") + library(function("f", text(1, "m") + text(2, "Mystery"))),
         "op 0 (m) of function f: its type Mystery is not TensorFlow's own, so functions cannot be inlined; "
         "allowed: ops that TensorFlow knows, or no functions",
+    ),
+    "an input without a type beside a call": (
+        ".pb",
+        caller("c", "f") + node("x", "Placeholder", attributes=NO_TYPE + NO_SHAPE) + library(function("f")),
+        "op 1 (x): its dtype is 0; allowed: the number of a type of TensorFlow's",
+    ),
+    "an input of a type that there is not beside a call": (
+        ".pb",
+        caller("c", "f") + node("x", "PlaceholderV2", attributes=ODD_TYPE + NO_SHAPE) + library(function("f")),
+        "op 1 (x): its dtype is 99; allowed: the number of a type of TensorFlow's",
     ),
     "a cycle beside a call": (
         ".pb",
