@@ -186,10 +186,16 @@ def _read_text(content: bytes, *, with_tensorflow: bool) -> GraphMessages:
     except text_format.ParseError as fault:
         place = f"line {fault.GetLine()}, column {fault.GetColumn()}" if fault.GetLine() is not None else ""
         reason = str(fault).split(" : ", 1)[-1]
-        what = f"the text is not a GraphDef, or it is cut short: {shortened(reason, 200)}"
-        raise GraphError(what, where=place, allowed=_allowed(".pbtxt"), field="file") from None
+        raise _no_text(reason, place) from None
+    except ValueError as fault:  # a number that its field cannot hold
+        raise _no_text(str(fault)) from None
     rest = graph_pb2.GraphDef(library=graph.library, versions=graph.versions)
     return GraphMessages(list(graph.node), rest)
+
+
+def _no_text(reason: str, place: str = "") -> GraphError:
+    what = f"the text is not a GraphDef, or it is cut short: {shortened(reason, 200)}"
+    return GraphError(what, where=place, allowed=_allowed(".pbtxt"), field="file")
 
 
 def _read_large_text(text: str) -> GraphMessages | None:

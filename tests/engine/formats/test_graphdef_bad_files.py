@@ -239,6 +239,11 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         f'line 1, column 8: {NO_TEXT}Message type "tensorflow.NodeDef" has no field named "nome".{TEXT}',
     ),
     "text cut short": (".pbtxt", b'node {\n  name: "a"\n', f'line 2, column 9: {NO_TEXT}Expected "}}".{TEXT}'),
+    "a type that no field can hold": (
+        ".pbtxt",
+        b'node { name: "a" op: "NoOp" attr { key: "T" value { type: 99999999999 } } }',
+        f"{NO_TEXT}Value out of range: 99999999999{TEXT}",
+    ),
     "nested text": (".pbtxt", b"node { " * 300, f"nested deeper than 100 levels{TEXT}"),
     "binary as text": (
         ".pbtxt",
