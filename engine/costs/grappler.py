@@ -96,7 +96,7 @@ def asked(question: Callable[[], Answer]) -> Answer:
     """Return the answer of `question`, a call of TensorFlow; its refusal is the file's fault. Raises CostError."""
     try:
         return question()
-    except (tf.errors.OpError, ValueError, TypeError) as refusal:
+    except (tf.errors.OpError, ValueError, TypeError, RuntimeError) as refusal:
         lines = str(refusal).strip().splitlines() or [type(refusal).__name__]
         named = NODE_IN_REFUSAL.search(str(refusal))
         where = "" if named is None else shortened(named[1])

@@ -8,6 +8,7 @@ import pytest
 from engine.child.parent import Limits, run_in_child
 from engine.costs.unknown import Unknown
 from engine.graphs.reading_options import MOST_TRIPS
+from tests.engine.costs.function_texts import call
 from tests.engine.costs.graph_texts import (
     BOOL,
     FLOAT,
@@ -224,6 +225,7 @@ BAD: dict[str, Bad] = {
     ),
     "a bound that grows with the counter": Bad(GROWING_BOUND, "relu", loops=((1, "assumed"),)),
     "a bound that is squared": Bad(SQUARED_BOUND, "relu", loops=((1, "assumed"),)),
+    "a call of a function that is not there": Bad(DATA + call("call", "gone", "data"), "call", Unknown.FUNCTION),
     "a step of 0": Bad(a_loop(step=0), "loop_relu", loops=((1, "assumed"),)),
     "a step back": Bad(a_loop(step=-1), "loop_relu", loops=((1, "assumed"),)),
     "a bound below the start": Bad(a_loop(bound=-5), "loop_relu", KNOWN, ((0, "constant"),), 0),
