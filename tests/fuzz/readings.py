@@ -108,7 +108,7 @@ def _early_end(status: int, seconds: float, tail: bytes) -> Ended:
         return Ended(OVER_LIMIT, seconds)
     said = [line.strip() for line in tail.decode(errors="replace").splitlines() if line.strip()]
     why = next((line for line in said if any(mark in line for mark in LAST_WORDS)), said[-1] if said else "")
-    return Ended(BROKEN, seconds, f"the child ended with {status}: {why[-150:]}")
+    return Ended(BROKEN, seconds, f"the child ended with {status}: {why.rpartition('] ')[2][-150:]}")
 
 
 def _lines(pipe: IO[bytes]) -> Iterator[bytes]:
