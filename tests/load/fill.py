@@ -74,10 +74,11 @@ def _graphs(counts: Counts, projects: list[Any]) -> list[Any]:
     file, prepared = _read()
     rows = []
     for number in range(counts.graphs):
-        project = projects[0] if number < 10 else projects[1] if number < 10 + counts.graphs // 5 else projects[number]
-        graph = Graph(project=project, name=f"graph {number}.json", suffix=".json", status=Graph.READY)
+        place = 0 if number < 10 else 1 if number < 10 + counts.graphs // 5 else number % counts.projects
+        graph = Graph(project=projects[place], name=f"graph {number}.json", suffix=".json", status=Graph.READY)
         graph.file_bytes, graph.content_hash = len(file), f"{number:064x}"
         graph.options, graph.summary = GraphOptions().to_json(), prepared.summary()
+        graph.op_count, graph.group_count = OPS, GROUPS
         rows.append(graph)
     Graph.objects.bulk_create(rows, batch_size=100)
     blob, view = prepared.to_bytes(), to_text(prepared.view())

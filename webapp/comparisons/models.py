@@ -11,6 +11,7 @@ from webapp.jobs.deletion import DELETED, LIVING, Deletable
 from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
+from webapp.runs.cluster_words import cluster_words
 from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
 
@@ -64,6 +65,11 @@ class Comparison(Deletable):
 
     def __str__(self) -> str:
         return f"comparison on {self.graph.name}"
+
+    @property
+    def cluster_words(self) -> str:
+        """The cluster in a few words."""
+        return cluster_words(self.cluster)
 
     @property
     def settings_of_methods(self) -> dict[str, dict[str, api.Json]]:

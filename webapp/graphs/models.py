@@ -54,6 +54,9 @@ class Graph(StagedJob):
     """the graph whose file this one also reads, with other options"""
     summary = JsonTextField(null=True)
     """PreparedGraph.summary(); None until it is ready"""
+    op_count = models.BigIntegerField(null=True)
+    """the summary's number of ops, for lists, which do not load the summary"""
+    group_count = models.BigIntegerField(null=True)
 
     class Meta:
         ordering = ("-created_at",)

@@ -75,5 +75,6 @@ def _prepared(graph: Graph, report_progress: api.ReportProgress, pulse: Callable
 def _store(claim: Claim[Graph], prepared: api.PreparedGraph) -> None:
     summary, blob, view = prepared.summary(), prepared.to_bytes(), to_text(prepared.view())
     with transaction.atomic():
-        claim.end(Graph.READY, summary=summary, stage="", stage_done=0, stage_total=0)
+        counts = {"op_count": summary["ops"], "group_count": summary["groups"]}
+        claim.end(Graph.READY, summary=summary, **counts, stage="", stage_done=0, stage_total=0)
         PreparedBlob.objects.update_or_create(graph_id=claim.job_id, defaults={"blob": blob, "view": view})

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.forms.boundfield import BoundWidget
 
 from engine import api
 from webapp.graphs.models import Graph
@@ -35,11 +34,11 @@ class PolicyUploadForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class GraphChoice:
-    """One graph in the form."""
+    """One graph in the form, whose check boxes the page writes: Django renders a template for each."""
 
     graph: Graph
-    train: BoundWidget
-    held_out: BoundWidget
+    is_trained_on: bool
+    is_held_out: bool
 
 
 def _content(graph: Graph) -> tuple[str, str]:
@@ -91,9 +90,9 @@ class TrainForm(forms.Form):
         return [graph.name for graph in planned.values() if str(graph.id) not in self._graphs]
 
     def graph_choices(self) -> list[GraphChoice]:
-        """One row for each graph: its check boxes for training and for holding it out."""
-        boxes = zip(self._graphs.values(), self["graphs"], self["held_out"], strict=True)
-        return [GraphChoice(graph, train, held_out) for graph, train, held_out in boxes]
+        """One row for each graph, with what is chosen for it."""
+        train, held_out = (set(self[name].value() or ()) for name in ("graphs", "held_out"))
+        return [GraphChoice(graph, key in train, key in held_out) for key, graph in self._graphs.items()]
 
     def words_on_a_cut(self) -> str:
         """A sentence if the form does not offer all graphs; else an empty string."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from django import forms
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from engine import api
@@ -28,6 +29,14 @@ class OptionSelect(forms.Select):
     attributes: Mapping[str, Mapping[str, object]] = {}
     """value of an option → its HTML attributes"""
 
+    def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: object = None) -> SafeString:  # noqa: ARG002  Django's signature
+        """Django's HTML without its templates: for 200 policies they take 20 ms."""
+        widget = self.get_context(name, value, attrs)["widget"]
+        rows = [option for _, options, _ in widget["optgroups"] for option in options]
+        values = ((option["value"], _attributes(option["attrs"]), option["label"]) for option in rows)
+        options = format_html_join("", '<option value="{}"{}>{}</option>', values)
+        return format_html('<select name="{}"{}>{}</select>', widget["name"], _attributes(widget["attrs"]), options)
+
     def create_option(
         self,
         name: str,
@@ -42,6 +51,16 @@ class OptionSelect(forms.Select):
         option = super().create_option(name, value, label, selected, index, subindex, attrs)
         option["attrs"] |= self.attributes.get(str(value), {})
         return option
+
+
+def _attributes(attributes: Mapping[str, object]) -> SafeString:
+    """As HTML, in their order; True: the name alone."""
+    values = (
+        (name, "" if value is True else format_html('="{}"', value))
+        for name, value in attributes.items()
+        if value is not False
+    )
+    return format_html_join("", " {}{}", values)
 
 
 class ProblemForm(forms.Form):
@@ -68,6 +87,7 @@ class ProblemForm(forms.Form):
     policy = forms.ChoiceField(
         label="Apply a policy",
         required=False,
+        widget=OptionSelect,
         help_text="Placeto evaluates its proposals, then keeps learning; Auto searches from them.",
         error_messages={
             "invalid_choice": "The chosen policy has been deleted or is no longer offered; "

@@ -10,6 +10,7 @@ from webapp.jobs.job import JobWithEvents
 from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
+from webapp.runs.cluster_words import cluster_words
 from webapp.runs.method_labels import method_labels
 
 NOT_THINNED = models.Q(kept_events=None)
@@ -98,6 +99,11 @@ class Run(JobWithEvents):
         """The progress, for scripts; of a thinned run also how many events are left."""
         thinned = {"kept_events": self.kept_events} if self.is_thinned and self.kept_events is not None else {}
         return {**super().progress(), **thinned}
+
+    @property
+    def cluster_words(self) -> str:
+        """The cluster in a few words."""
+        return cluster_words(self.cluster)
 
     @property
     def method_label(self) -> str:

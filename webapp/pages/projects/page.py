@@ -39,7 +39,7 @@ def project_page(
     runs = project.runs.all()
     context = {
         "project": project,
-        "graphs": page_of(project.graphs.all(), request, "graphs"),
+        "graphs": page_of(project.graphs.defer("summary"), request, "graphs"),
         "lines": page_of_lines(runs, project.comparisons.all(), request),
         "run_count": runs.count(),
         "upload_form": upload_form or UploadForm(),
