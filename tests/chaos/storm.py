@@ -46,8 +46,17 @@ class Ended:
 class Storm:
     """Jobs without end, and kills."""
 
-    def __init__(self, site: Site, material: Material, kinds: Sequence[Kind], report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        site: Site,
+        material: Material,
+        kinds: Sequence[Kind],
+        report: Callable[[str], None],
+        longest_pause_seconds: float = LONGEST_PAUSE_SECONDS,
+    ) -> None:
+        """`kinds`: of the jobs; `report` gets a line for each kill."""
         self._site, self._material, self._kinds, self._report = site, material, kinds, report
+        self._longest_pause_seconds = longest_pause_seconds
         self._expected: dict[str, Any] = {}
         self._jobs: list[Job] = []
         self.kills: list[Kill] = []
@@ -68,7 +77,7 @@ class Storm:
         for part in parts:
             self._keep_busy()
             self._wait_for_progress(None)
-            time.sleep(random.uniform(0.0, LONGEST_PAUSE_SECONDS))
+            time.sleep(random.uniform(0.0, self._longest_pause_seconds))
             starts = self._site.starts
             seconds = self._kill_in_an_upload() if part == UPLOAD else self._kill(part)
             if seconds is None:
@@ -111,7 +120,7 @@ class Storm:
             self._wait_for_end(job)
         job = self._start(next(kind for kind in self._kinds if kind.queue == queue), followed=False)
         self._jobs.append(job)
-        time.sleep(random.uniform(0.0, LONGEST_MOMENT_SECONDS))
+        time.sleep(random.uniform(0.0, min(LONGEST_MOMENT_SECONDS, self._longest_pause_seconds)))
         return job
 
     def _start(self, kind: Kind, *, followed: bool) -> Job:

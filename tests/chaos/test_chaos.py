@@ -6,9 +6,9 @@ from pathlib import Path
 from tests.chaos.jobs import run_kind, upload_kind
 from tests.chaos.material import make_material, node_link
 from tests.chaos.site import Site
-from tests.chaos.storm import Storm
+from tests.chaos.storm import UPLOAD, Storm
 
-KILLED = ("gpu pool child", "web", "gpu worker", "redis")
+KILLED = ("gpu pool child", UPLOAD, "gpu worker", "redis")
 
 
 def test_a_run_and_an_upload_outlive_a_kill_of_every_part(tmp_path: Path) -> None:
@@ -17,7 +17,8 @@ def test_a_run_and_an_upload_outlive_a_kill_of_every_part(tmp_path: Path) -> Non
     try:
         site.start()
         material = make_material(site.visitor, "tree.json", node_link(60))
-        storm = Storm(site, material, [run_kind("placeto", "placeto", 300, seed=1), upload_kind()], print)
+        jobs = [run_kind("placeto", "placeto", 300, seed=1), upload_kind()]
+        storm = Storm(site, material, jobs, print, longest_pause_seconds=1.0)
         storm.learn_answers()
         storm.kill(KILLED)
         storm.finish()
