@@ -6,7 +6,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
 import django
 from django.conf import settings
-from django.db import connections
+from django.db import connection, connections
 
 from webapp.body_limit import BodyLimit
 from webapp.handler import PooledHandler
@@ -14,7 +14,11 @@ from webapp.pages.graphs.upload_limits import upload_limit_bytes
 
 KEEP_CONNECTIONS_SECONDS = 60
 """for which a thread keeps its connection to the database; each use checks that it still works"""
+LOCK_SECONDS = 5
+"""the longest wait for SQLite's lock; a user then gets 503 and a sentence, while a worker waits longer"""
 
 django.setup(set_prefix=False)
 connections.settings["default"] |= {"CONN_MAX_AGE": KEEP_CONNECTIONS_SECONDS, "CONN_HEALTH_CHECKS": True}
+if connection.vendor == "sqlite":
+    connections.settings["default"]["OPTIONS"] |= {"timeout": LOCK_SECONDS}
 application = BodyLimit(PooledHandler(), settings.FORM_LIMIT_BYTES, upload_limit_bytes)

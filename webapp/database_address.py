@@ -10,8 +10,7 @@ _SQLITE_OPTIONS = {
     # Write locks are taken at the start of a transaction and waited for: no "database is locked" among several writers.
     "transaction_mode": "IMMEDIATE",
     "timeout": 30,
-    # The first counts in a new file alone, and must come first: free pages are then given back in small steps.
-    "init_command": "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
 }
 
 

@@ -1,7 +1,11 @@
 """What deleted rows leave in SQLite's file goes back to the disk, in small steps."""
 
+import os
 import re
 import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,6 +13,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from tests.supervisor.started import ROOT
 from webapp.database_address import database
 from webapp.jobs import free_pages
 from webapp.jobs.free_pages import give_back_free_pages
@@ -44,15 +49,27 @@ def test_they_go_in_steps_and_a_few_stay(freed: int) -> None:
     assert left[-1] == 10
 
 
-def test_the_pragma_comes_before_the_file_has_a_table(tmp_path: Path) -> None:
-    path = tmp_path / "new.sqlite3"
-    commands = database(f"sqlite:///{path}")["OPTIONS"]["init_command"].split(";")
-    new = sqlite3.connect(path)
-    for command in commands:
-        new.execute(command)
-    new.execute("CREATE TABLE a (b)")
-    assert new.execute("PRAGMA auto_vacuum").fetchone() == (free_pages.INCREMENTAL,)
-    new.close()
+@pytest.mark.slow
+def test_a_new_database_gives_its_free_pages_back(tmp_path: Path) -> None:
+    environment = {**os.environ, "PLACETO_DATA": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path}/new.sqlite3"}
+    migrate = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
+    subprocess.run(migrate, cwd=ROOT, env=environment, check=True, timeout=60)
+    with closing(sqlite3.connect(tmp_path / "new.sqlite3")) as new:
+        assert new.execute("PRAGMA auto_vacuum").fetchone() == (free_pages.INCREMENTAL,)
+        assert new.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_new_connection_waits_for_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "locked.sqlite3"
+    options = database(f"sqlite:///{path}")["OPTIONS"]
+    with closing(sqlite3.connect(path, isolation_level=None)) as first, closing(sqlite3.connect(path, 0.0)) as second:
+        first.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        first.execute("PRAGMA journal_mode=WAL")
+        first.execute("CREATE TABLE a (b)")
+        first.execute("BEGIN EXCLUSIVE")
+        for command in options["init_command"].split(";"):
+            second.execute(command)
+        assert second.execute("SELECT count(*) FROM a").fetchone() == (0,)
 
 
 @pytest.mark.usefixtures("transactional_db")
@@ -66,7 +83,6 @@ def test_an_older_file_is_rewritten_by_a_command(capsys: pytest.CaptureFixture[s
         cursor.execute("INSERT INTO large VALUES (zeroblob(1000000))")
         cursor.execute("DROP TABLE large")
     assert not give_back_free_pages()
-    connection.close()  # a new connection asks for the mode, which the rewriting brings about
     call_command("vacuum")
     before, after = (int(number) for number in re.findall(r"\d+", capsys.readouterr().out))
     assert before >= after + 900_000

@@ -3,17 +3,21 @@
 import asyncio
 import errno
 import io
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.test import Client
 
 from engine import api
+from tests.chaos.visitor import UnreachableError, Visitor
 from tests.webapp.graph_files import graphdef
+from tests.webapp.processes import Surroundings
 from tests.webapp.uploads import nothing_left, upload
 from webapp import asgi
 from webapp.graphs import upload_checks
@@ -156,3 +160,19 @@ def test_a_database_that_is_away_leaves_the_answer_to_the_view(monkeypatch: pyte
     path = "/projects/00000000-0000-0000-0000-000000000000/graphs/"
     limit_bytes = asyncio.run(upload_limit_bytes(path))
     assert limit_bytes is not None and limit_bytes > settings.UPLOAD_LIMIT_BYTES
+
+
+@pytest.mark.slow
+def test_a_locked_database_is_503_and_pages_stay(around: Surroundings, project: Project) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL has no lock of the whole database")
+    port = around.start_web()
+    visitor = Visitor(port)
+    assert visitor.read("/health/live")
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert project.name.encode() in visitor.read(f"/projects/{project.id}/")
+        with pytest.raises(UnreachableError) as refused:
+            visitor.send("/projects/", {"name": "Another"})
+    assert refused.value.status == 503
+    assert visitor.send("/projects/", {"name": "Another"})

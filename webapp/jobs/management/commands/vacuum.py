@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection
 
 from webapp.disk_use import disk_use
+from webapp.jobs.free_pages import rewrite
 
 
 class Command(BaseCommand):
@@ -23,9 +24,7 @@ class Command(BaseCommand):
         if needed_bytes > before.free_bytes:
             raise CommandError(f"{needed_bytes} bytes are needed beside the database; {before.free_bytes} are free.")
         try:
-            with connection.cursor() as cursor:
-                cursor.execute("VACUUM")
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            rewrite(connection)
         except OperationalError as error:
             raise CommandError(f"{error}; stop the application first.") from None
         self.stdout.write(f"{before.database_bytes} bytes before, {disk_use().database_bytes} after.")
