@@ -1,4 +1,4 @@
-"""The ASGI application: `uvicorn webapp.asgi:application`."""
+"""The ASGI application; `webapp.supervisor.parts.web_command` starts it."""
 
 import os
 

@@ -1,14 +1,14 @@
-"""Refuses a body that is too large, whatever its Content-Length says, or for which the disk has no space."""
+"""Refuses a body that is too large, whatever its Content-Length says, too slow, or too much for the disk."""
 
 import errno
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
+from webapp.body_pace import LEAST_BYTES_A_SECOND, WINDOW_SECONDS, AsgiMessage, BodyPace, BodyTooSlowError, Receive
+
 Scope = dict[str, Any]
-AsgiMessage = Mapping[str, Any]
-Receive = Callable[[], Awaitable[AsgiMessage]]
 Send = Callable[[AsgiMessage], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 LargerLimit = Callable[[str], Awaitable[int | None]]
@@ -17,6 +17,9 @@ LargerLimit = Callable[[str], Awaitable[int | None]]
 
 RETRY_AFTER_SECONDS = 5
 DISK_FULL = "The server's disk is full. Nothing was stored; try again once there is space."
+TOO_SLOW = (
+    f"The request came too slowly; allowed: at least {LEAST_BYTES_A_SECOND} bytes a second over {WINDOW_SECONDS:g} s."
+)
 DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -29,7 +32,7 @@ class BodyWithoutSpaceError(Exception):
 
 
 class BodyLimit:
-    """ASGI middleware: 413 and a closed connection for a body over the limit, 503 where the disk is full."""
+    """ASGI middleware: 413 for a body over the limit, 408 for a slow one, 503 for a full disk; then it hangs up."""
 
     def __init__(self, application: Application, limit_bytes: int, larger_limit: LargerLimit) -> None:
         self._application = application
@@ -45,11 +48,12 @@ class BodyLimit:
         if _content_length(scope) > limit_bytes:
             await _refuse(scope, send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(limit_bytes))
             return
+        pace = BodyPace(receive)
         read_bytes = 0
 
         async def receive_within_limit() -> AsgiMessage:
             nonlocal read_bytes
-            message = await receive()
+            message = await pace.receive()
             read_bytes += len(message.get("body", b""))
             if read_bytes > limit_bytes:
                 raise BodyTooLargeError
@@ -59,6 +63,8 @@ class BodyLimit:
             await self._application(scope, receive_within_limit, send)
         except BodyTooLargeError:  # Django reads the whole body before it answers: nothing has been sent
             await _refuse(scope, send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(limit_bytes))
+        except BodyTooSlowError:
+            await _refuse(scope, send, HTTPStatus.REQUEST_TIMEOUT, TOO_SLOW)
         except BodyWithoutSpaceError:
             retry = (b"retry-after", str(RETRY_AFTER_SECONDS).encode())
             await _refuse(scope, send, HTTPStatus.SERVICE_UNAVAILABLE, DISK_FULL, retry)

@@ -22,7 +22,8 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 
-from webapp.body_limit import DISK_FAULTS, BodyWithoutSpaceError, Receive, Scope, Send
+from webapp.body_limit import DISK_FAULTS, BodyWithoutSpaceError, Scope, Send
+from webapp.body_pace import Receive
 
 PAGES, DATA, WAITING, HEALTH = "pages", "data", "waiting", "health"
 THREADS = {PAGES: 8, DATA: 2, WAITING: 32, HEALTH: 2}

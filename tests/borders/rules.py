@@ -29,6 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "webapp.body_limit",
         "webapp.handler",
     ),
+    ("webapp.body_pace", "webapp.connections"),
     (
         "webapp.broker_address",
         "webapp.database_address",

@@ -14,7 +14,7 @@ from redis import Redis
 
 from tests.supervisor.started import Started, eventually, free_port
 from webapp.broker_address import redis_address
-from webapp.supervisor.parts import worker_command
+from webapp.supervisor.parts import web_command, worker_command
 from webapp.supervisor.redis_server import EmbeddedRedis, find_redis_program
 from webapp.supervisor.worker_ready import READY_LINE
 
@@ -98,8 +98,7 @@ class Surroundings:
     def start_server(self, **environment: str) -> tuple[Started, int]:
         """Start the web server, and return it and its port."""
         port = free_port()
-        command = (sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port))
-        server = self.start("web", *command, "--timeout-graceful-shutdown", "1", **environment)
+        server = self.start("web", sys.executable, "-m", *web_command("127.0.0.1", port), **environment)
         server.wait_for_line("running on")
         return server, port
 

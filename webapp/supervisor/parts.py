@@ -52,7 +52,7 @@ def web_command(host: str, port: int) -> tuple[str, ...]:
     """The web server. Open event streams delay its end by no more than the timeout."""
     return (
         *("uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port)),
-        *("--timeout-graceful-shutdown", "3"),
+        *("--http", "webapp.connections:BoundedProtocol", "--timeout-graceful-shutdown", "3"),
     )
 
 

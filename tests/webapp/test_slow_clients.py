@@ -1,0 +1,175 @@
+"""Requests that trickle are ended, and connections are bounded: real sockets, with limits of parts of a second."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import uvicorn
+
+from webapp import body_pace, connections
+from webapp.body_limit import BodyLimit
+from webapp.body_pace import AsgiMessage, Receive
+from webapp.connections import BoundedProtocol, most_connections
+from webapp.supervisor.parts import web_command
+
+WINDOW_SECONDS = 0.3
+PATIENCE_SECONDS = 60.0
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n"
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a second instead of ten and thirty seconds."""
+    monkeypatch.setattr(connections, "HEADERS_WITHIN_SECONDS", WINDOW_SECONDS)
+    monkeypatch.setattr(body_pace, "WINDOW_SECONDS", WINDOW_SECONDS)
+
+
+async def echo(scope: dict[str, Any], receive: Receive, send: Any) -> None:
+    """Read the whole body, and answer with its length."""
+    length, more = 0, True
+    while more:
+        message = await receive()
+        length += len(message.get("body", b""))
+        more = message.get("more_body", False)
+    body = str(length).encode()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+    await send({"type": "http.response.body", "body": body})
+
+
+@contextlib.asynccontextmanager
+async def server() -> AsyncIterator[int]:
+    """The web server with our protocol and limits, around `echo`; yields its port."""
+
+    async def no_larger_limit(_path: str) -> None:
+        return None
+
+    application: Any = BodyLimit(echo, 1024**2, no_larger_limit)
+    config = uvicorn.Config(application, port=0, http=BoundedProtocol, lifespan="off", log_level="critical")
+    running = uvicorn.Server(config)
+    serving = asyncio.create_task(running.serve())
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not running.started:
+            await asyncio.sleep(0.01)
+        try:
+            yield running.servers[0].sockets[0].getsockname()[1]
+        finally:
+            running.should_exit = True
+            await serving
+
+
+async def trickled(port: int, first: bytes, rest: bytes, *, every_seconds: float) -> bytes:
+    """Send `first`, then a byte of `rest` at a time; the answer, empty if the connection was closed without one."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(first)
+    answer = asyncio.ensure_future(reader.read())
+    for byte in rest:
+        if answer.done():
+            break
+        with contextlib.suppress(ConnectionError):
+            writer.write(bytes([byte]))
+            await writer.drain()
+        await asyncio.wait([answer], timeout=every_seconds)
+    try:
+        return await answer
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+
+
+async def answer_to(first: bytes, rest: bytes) -> bytes:
+    async with server() as port:
+        return await trickled(port, first, rest, every_seconds=WINDOW_SECONDS / 3)
+
+
+@pytest.mark.parametrize("first", [b"", b"POST / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "])
+def test_headers_that_trickle_are_ended(first: bytes) -> None:
+    assert asyncio.run(answer_to(first, b"a" * 1000)) == b""
+
+
+def test_a_silent_connection_is_ended() -> None:
+    assert asyncio.run(answer_to(b"", b"")) == b""
+
+
+def test_later_headers_on_the_same_connection_have_the_same_limit() -> None:
+    answer = asyncio.run(answer_to(GET + b"GET / HTTP", b"a" * 1000))
+    assert answer.startswith(b"HTTP/1.1 200 OK") and answer.count(b"HTTP/1.1") == 1
+
+
+def test_a_body_that_trickles_is_408() -> None:
+    answer = asyncio.run(answer_to(POST + b"Accept: application/json\r\n\r\n", b"a" * 1000))
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"connection: close" in answer.lower()
+    assert b"The request came too slowly; allowed: at least 1024 bytes a second over 30 s." in answer
+
+
+def test_a_body_at_the_least_pace_is_read_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def send() -> tuple[bytes, float]:
+        loop = asyncio.get_running_loop()
+        async with server() as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            begun = loop.time()
+            writer.write(POST + b"Connection: close\r\n\r\n")
+            for _ in range(100):
+                writer.write(bytes(1000))
+                await asyncio.sleep(WINDOW_SECONDS / 20)
+            return await reader.read(), loop.time() - begun
+
+    monkeypatch.setattr(connections, "HEADERS_WITHIN_SECONDS", 10.0)
+    answer, seconds = asyncio.run(send())
+    assert answer.endswith(b"\r\n\r\n100000"), answer
+    assert seconds > 2 * WINDOW_SECONDS, "over several windows"
+
+
+def test_an_answer_may_take_longer_than_the_limits() -> None:
+    async def wait() -> tuple[AsgiMessage, bool]:
+        messages = [{"body": b"", "more_body": False}]
+
+        async def receive() -> AsgiMessage:
+            if messages:
+                return messages.pop()
+            await asyncio.sleep(2 * WINDOW_SECONDS)
+            return {"type": "http.disconnect"}
+
+        pace = body_pace.BodyPace(receive)
+        await pace.receive()
+        return await pace.receive(), True
+
+    assert asyncio.run(wait()) == ({"type": "http.disconnect"}, True)
+
+
+def test_a_connection_beyond_the_bound_is_503_and_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(connections, "HEADERS_WITHIN_SECONDS", 30.0)
+
+    async def open_all() -> tuple[bytes, bytes]:
+        async with server() as port:
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            refused = await reader.read()
+            writer.close()
+            reader, writer = held[0]
+            writer.write(GET)
+            served = await reader.readline()
+            for _, held_writer in held:
+                held_writer.close()
+            return refused, served
+
+    refused, served = asyncio.run(open_all())
+    assert refused.startswith(b"HTTP/1.1 503 ") and b"Retry-After: 5" in refused
+    assert refused.endswith(connections.SENTENCE)
+    assert served.startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(("files", "most"), [(1024, 768), (2**20, 10_000), (-1, 10_000)])
+def test_the_bound_leaves_files_for_everything_else(files: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webapp.connections.resource.getrlimit", lambda _: (files, files))
+    assert most_connections() == most
+
+
+def test_the_web_server_is_started_with_these_limits() -> None:
+    command = web_command("127.0.0.1", 8000)
+    assert command[command.index("--http") + 1] == f"{BoundedProtocol.__module__}:{BoundedProtocol.__qualname__}"
