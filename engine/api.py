@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from engine import VERSION
-from engine.child.parent import Limits, ReportProgress
+from engine.child.parent import Limits, Pulse, ReportProgress, no_pulse
 from engine.child.warm import end_warm
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
 from engine.clusters.cluster_json import cluster_to_json
@@ -126,13 +126,18 @@ def families() -> dict[str, str]:
 
 
 def build(
-    name: str, destination: Path, report_progress: ReportProgress, settings: Mapping[str, Json] | None = None
+    name: str,
+    destination: Path,
+    report_progress: ReportProgress,
+    settings: Mapping[str, Json] | None = None,
+    pulse: Pulse = no_pulse,
 ) -> int:
     """Build a graph of the zoo with TensorFlow, as a binary GraphDef, and return its number of ops.
 
-    `settings` are those of the model (`engine/zoo/settings.py`): `batch`, `inference`, and so on. Raises SettingsError.
+    `settings` are those of the model (`engine/zoo/settings.py`): `batch`, `inference`, and so on. `pulse` is called
+    several times a second; what it raises ends the child. Raises SettingsError.
     """
-    return build_graph(name, destination, report_progress, settings or {})
+    return build_graph(name, destination, report_progress, settings or {}, pulse=pulse)
 
 
 def check_training_counts(families: Sequence[str], graphs: int, held_out: int, clusters: int) -> None:

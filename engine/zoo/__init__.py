@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from engine.child.parent import Limits, ReportProgress, Results, child_results, no_progress, publish
+from engine.child.parent import (
+    Limits,
+    Pulse,
+    ReportProgress,
+    Results,
+    child_results,
+    no_progress,
+    no_pulse,
+    publish,
+)
 from engine.errors import SettingsError, shortened
 from engine.events import Json
 from engine.settings.making import make_settings
@@ -86,11 +95,12 @@ def build_graph(
     report_progress: ReportProgress = no_progress,
     settings: Mapping[str, Json] = NO_SETTINGS,
     limits: Limits = BUILD_LIMITS,
+    pulse: Pulse = no_pulse,
 ) -> int:
     """Build the zoo's graph `name` into `destination` as a binary GraphDef; returns its number of ops.
 
-    `settings` are fields of the model's settings (`engine/zoo/settings.py`). Raises SettingsError for an unknown name
-    or setting, or a value out of range.
+    `settings` are fields of the model's settings (`engine/zoo/settings.py`). `pulse` is called several times a second;
+    what it raises ends the child. Raises SettingsError for an unknown name or setting, or a value out of range.
     """
     if name not in ZOO:
         raise SettingsError(f"no graph {shortened(name)}", where="name", allowed=", ".join(ZOO), field="name")
@@ -102,6 +112,7 @@ def build_graph(
         limits,
         task=f"building {name}",
         report_progress=report_progress,
+        pulse=pulse,
         is_warm=True,
     ) as ((_, texts), folder):
         publish(folder / BUILT_FILE, destination)

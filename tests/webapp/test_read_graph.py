@@ -114,7 +114,7 @@ def test_the_reading_of_a_graph_that_is_deleted_ends_although_it_reports_nothing
 def test_a_sample_is_built_then_read(project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = graphdef()
 
-    def build(name: str, destination: Path, report_progress: api.ReportProgress) -> None:
+    def build(name: str, destination: Path, report_progress: api.ReportProgress, **_: object) -> None:
         assert name == "tiny_cnn"
         report_progress("building", 1, 3)
         destination.write_bytes(content)
@@ -138,7 +138,7 @@ def test_a_sample_is_built_then_read(project: Project, data_folder: Path, monkey
 def test_a_sample_that_cannot_be_built_leaves_no_file(
     project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def build(name: str, destination: Path, report_progress: api.ReportProgress) -> None:
+    def build(name: str, destination: Path, report_progress: api.ReportProgress, **_: object) -> None:
         destination.write_bytes(b"half")
         raise api.LimitError("it needs more than 12 GiB")
 

@@ -12,6 +12,7 @@ from tests.supervisor.started import eventually
 from tests.webapp.processes import Surroundings, logs
 from tests.webapp.scripted_engine import CHECKPOINT_EVERY, EPISODES, rows
 from webapp.graphs.models import Graph
+from webapp.jobs.cancelling import cancel
 from webapp.jobs.models import SavedState
 from webapp.processes import DRAIN_SIGNAL, descendants
 from webapp.runs.lifecycle import start
@@ -216,3 +217,22 @@ def test_a_stop_signal_ends_a_drain_and_gives_the_run_back(around: Surroundings,
     run.refresh_from_db()
     assert (run.status, run.attempts) == (Run.QUEUED, 0), logs(data_folder)
     worker.expect_nothing_left()
+
+
+def test_a_cancelled_run_that_does_not_stop_ends_with_its_processes_and_the_next_one_begins(
+    around: Surroundings, run: Run, data_folder: Path
+) -> None:
+    around.start_redis()
+    worker = around.start_worker("gpu", "tests.webapp.endless_worker")
+    eventually((data_folder / "endless").exists, "the run's child sleeps")
+    assert cancel(run)
+    wait_for_status(run, data_folder, Run.CANCELLED, Run.FAILED)
+    assert (run.status, run.error) == (Run.CANCELLED, "")
+    ended = [int(word) for word in (data_folder / "endless").read_text().split()]
+    eventually(lambda: not set(ended) & set(descendants(worker.pid)), "the run's process ends")
+    eventually(lambda: not any(Path(f"/proc/{process}/task").exists() for process in ended), "and its child")
+    following = Run.objects.create(
+        graph=run.graph, cluster=run.cluster, method=run.method, settings={}, evaluations=100, seed=1
+    )
+    wait_for_status(following, data_folder, Run.DONE, Run.FAILED)
+    assert (following.status, following.attempts) == (Run.DONE, 1)

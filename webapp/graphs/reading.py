@@ -38,16 +38,18 @@ def _read(graph: Graph) -> bool:
     with attempt(claim), Heartbeat(claim, chore=lambda: None) as heartbeat:
         report_progress = ProgressReport(claim)
         if graph.sample:
-            _build_sample(claim, graph, report_progress)
+            _build_sample(claim, graph, report_progress, heartbeat.raise_if_lost)
         _store(claim, _prepared(graph, report_progress, heartbeat.raise_if_lost))
     return True
 
 
-def _build_sample(claim: Claim[Graph], graph: Graph, report_progress: api.ReportProgress) -> None:
+def _build_sample(
+    claim: Claim[Graph], graph: Graph, report_progress: api.ReportProgress, pulse: Callable[[], None]
+) -> None:
     graph.source_path.parent.mkdir(mode=0o700, exist_ok=True)
     draft = graph.source_path.with_name(f"{graph.id}.{claim.token}.draft")
     try:
-        api.build(graph.sample, draft, report_progress)
+        api.build(graph.sample, draft, report_progress, pulse=pulse)
         with draft.open("rb") as file:
             content_hash = hashlib.file_digest(file, "sha256").hexdigest()
         claim.update(file_bytes=draft.stat().st_size, content_hash=content_hash)
