@@ -13,7 +13,7 @@ DOCUMENTS = [
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-READERS = {"text", "flag", "integer", "seconds", "names", "folder", "secret", "token"}
+READERS = {"text", "flag", "integer", "seconds", "names", "folder", "secret", "token", "choice"}
 """the functions of webapp/environment.py"""
 
 

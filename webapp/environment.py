@@ -23,6 +23,14 @@ def flag(name: str, default: bool) -> bool:
     return value in _TRUE
 
 
+def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
+    """One of a few words."""
+    value = text(name, default).lower()
+    if value not in allowed:
+        raise _odd(name, value, "one of " + ", ".join(allowed))
+    return value
+
+
 def integer(name: str, default: int, *, lowest: int, highest: int) -> int:
     """An integer in a range."""
     value = text(name, str(default))

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
-from webapp import environment
+from webapp import environment, logs
 from webapp.broker_address import broker_address, redis_address
 from webapp.database_address import database
 from webapp.machine_memory import machine_memory_bytes
@@ -186,15 +186,5 @@ CHORES = (
 )
 """What a worker with the data folder does in small steps beside its jobs (`webapp.jobs.housekeeping`)."""
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "filters": {"no_user_mistakes": {"()": "webapp.logs.NoUserMistakes"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "loggers": {
-        "django.security": {"level": "CRITICAL"},  # `user_errors` logs the same in one line
-        "django.request": {"filters": ["no_user_mistakes"]},
-    },
-    "root": {"handlers": ["stderr"], "level": environment.text("LOG_LEVEL", "INFO").upper()},
-}
+LOG_FORMAT = environment.choice("LOG_FORMAT", logs.TEXT, (logs.TEXT, logs.JSON))
+LOGGING = logs.logging_settings(LOG_FORMAT, environment.text("LOG_LEVEL", "INFO").upper())

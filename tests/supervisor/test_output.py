@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from webapp.supervisor.output import Concern, Console, Lines, Log, last_words
+from webapp.supervisor.output import Concern, Console, Lines, Log, last_words, readable
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,37 @@ def test_the_console_shows_all_but_records_of_no_concern(lines: list[str], shown
     concern = Concern()
     expected = [lines[item] if isinstance(item, int) else item for item in shown]
     assert [line for line in lines if concern.shows(line)] == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        (
+            '{"time": "2026-11-23T00:51:33+00:00", "level": "INFO", "logger": "a.b", "process": 1, "message": "well"}',
+            ["2026-11-23T00:51:33+00:00 INFO a.b: well"],
+        ),
+        (
+            '{"time": "T", "level": "ERROR", "logger": "a", "message": "x", "exception": "Traceback (most\\nOdd: 1"}',
+            ["T ERROR a: x", "Traceback (most", "Odd: 1"],
+        ),
+        ("plain", ["plain"]),
+        ("{odd", ["{odd"]),
+        ('{"time": 1}', ['{"time": 1}']),
+        ("{}", ["{}"]),
+    ],
+)
+def test_a_record_of_json_is_read_as_text(line: str, lines: list[str]) -> None:
+    assert readable(line) == lines
+
+
+def test_the_console_shows_warnings_of_json_and_no_information() -> None:
+    concern = Concern()
+    records = [
+        f'{{"time": "2026-11-23T00:51:33+00:00", "level": "{level}", "logger": "a", "message": "m"}}'
+        for level in ("INFO", "WARNING", "DEBUG", "ERROR")
+    ]
+    shown = [words.split()[1] for record in records for words in readable(record) if concern.shows(words)]
+    assert shown == ["WARNING", "ERROR"]
 
 
 @pytest.mark.parametrize(

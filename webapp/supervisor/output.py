@@ -1,6 +1,7 @@
 """The parts' output: all of it in one log file for each part, warnings and errors on the console."""
 
 import contextlib
+import json
 import os
 import re
 from pathlib import Path
@@ -15,6 +16,18 @@ _RECORD_OF_NO_CONCERN = re.compile(
     r"|worker: (Hitting Ctrl\+C again|(Warm|Cold) shutdown)"  # Celery's answer to a stop signal
 )
 _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*: (?P<message>.+)")
+
+
+def readable(line: str) -> list[str]:
+    """The lines of a record of JSON as they would be in a log of text; any other line as it is."""
+    if not line.startswith("{"):
+        return [line]
+    try:
+        record = json.loads(line)
+        words = f"{record['time']} {record['level']} {record['logger']}: {record['message']}"
+        return [*words.splitlines(), *record.get("exception", "").splitlines()]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return [line]
 
 
 class Console:

@@ -68,7 +68,9 @@ def _module(command: tuple[str, ...]) -> tuple[str, ...]:
 
 def database_part() -> Part:
     """Brings the database's tables up to date."""
-    return Part("database", (sys.executable, "manage.py", "migrate", "--noinput"), WhenDone(), shown=False)
+    return Part(
+        "database", (sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"), WhenDone(), shown=False
+    )
 
 
 def web_part(configuration: Configuration, answers: Callable[[], bool]) -> Part:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from webapp.processes import DRAIN_SIGNAL, die_with_parent, send, send_to_group
 from webapp.supervisor.failure import StartError
-from webapp.supervisor.output import Concern, Console, Lines, Log, last_words
+from webapp.supervisor.output import Concern, Console, Lines, Log, last_words, readable
 from webapp.supervisor.parts import Part, WhenDone, WhenItAnswers, WhenItSays
 
 _MOST_READS_AT_THE_END = 100
@@ -53,11 +53,12 @@ class RunningPart:
 
     def _take(self, line: str) -> None:
         self.log.write(line)
-        self._last_lines.append(line)
-        if self.part.readiness == WhenItSays(line):
-            self._ready = True
-        elif self.part.shown and self._concern.shows(line):
-            self._console.say(line, f"{self.part.name:>8} |")
+        is_mark = self.part.readiness == WhenItSays(line)
+        self._ready = self._ready or is_mark
+        for words in readable(line):
+            self._last_lines.append(words)
+            if self.part.shown and not is_mark and self._concern.shows(words):
+                self._console.say(words, f"{self.part.name:>8} |")
 
     def exit_status(self) -> int | None:
         """None while it runs; negative: the signal that ended it."""

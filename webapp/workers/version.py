@@ -49,12 +49,14 @@ def same_version() -> QuerySet[DatabaseVersion]:
     return DatabaseVersion.objects.filter(id=1, version=own.version, schema=own.schema)
 
 
-def record_version(connection: BaseDatabaseWrapper) -> None:
-    """Store the version of this code with the schema that the database has."""
+def record_version(connection: BaseDatabaseWrapper) -> Version | None:
+    """Store the version of this code with the schema that the database has; None without a table for it."""
     if DatabaseVersion._meta.db_table not in connection.introspection.table_names():
-        return  # migrated to a state before this table
-    columns = {"version": api.VERSION, "schema": _digest(_applied_migrations(connection)), "recorded_at": Now()}
+        return None  # migrated to a state before this table
+    version = Version(api.VERSION, _digest(_applied_migrations(connection)))
+    columns = {"version": version.version, "schema": version.schema, "recorded_at": Now()}
     DatabaseVersion.objects.using(connection.alias).update_or_create(id=1, defaults=columns)
+    return version
 
 
 def unknown_migrations(connection: BaseDatabaseWrapper) -> list[str]:
