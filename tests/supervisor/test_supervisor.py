@@ -107,7 +107,8 @@ def test_a_drain_ends_all_when_the_work_is_done(supervise: Callable[..., Started
     (tmp_path / "done").touch()
     assert running.exit_status() == 0
     assert running.left() == []
-    assert "drained: nothing runs any more" in running.output()
+    assert running.output().endswith("placeto: drained: nothing runs any more\nplaceto: stopping\n")
+    assert "ended with status" not in running.output()
 
 
 def test_a_stop_signal_ends_a_drain(supervise: Callable[..., Started]) -> None:

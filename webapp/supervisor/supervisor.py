@@ -118,12 +118,12 @@ class Supervisor:
             except StartError as error:
                 self._start_later(kept, str(error))
         elif kept.running and kept.running.exit_status() is not None:
-            failed, epitaph = kept.running.has_failed(), self._bury(kept.running)
+            status, failed, epitaph = kept.running.exit_status(), kept.running.has_failed(), self._bury(kept.running)
             if failed and not may_end:
                 self._start_later(kept, epitaph)
             else:
                 kept.running = None
-                if failed:
+                if status != 0:
                     self._console.say(epitaph)
 
     def _start_later(self, kept: KeptPart, reason: str) -> None:
