@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from webapp.graphs.models import Graph
 from webapp.projects.models import Project
 
 JSON = {"accept": "application/json"}
@@ -47,3 +48,11 @@ def test_what_does_not_exist_is_a_sentence(client: Client) -> None:
     assert page.status_code == 404
     assert "This project does not exist, or it has been deleted." in page.content.decode()
     assert client.get("/no/such/page", headers=JSON).json() == {"errors": {"": ["There is nothing at this address."]}}
+
+
+def test_a_project_shows_what_its_files_take(client: Client, project: Project) -> None:
+    address = f"/projects/{project.id}/"
+    assert "All files of this project" not in client.get(address).content.decode()
+    for times_bytes in (0, 1000):
+        Graph.objects.create(project=project, name="a.pb", suffix=".pb", file_bytes=2000, times_bytes=times_bytes)
+    assert 'take <span data-bytes="5000">' in client.get(address).content.decode()

@@ -3,6 +3,7 @@
 import uuid
 from http import HTTPStatus
 
+from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -33,8 +34,8 @@ def project_page(
     rename_form: ProjectForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: project, graphs and lines (a page of each; lines are of runs), run_count, upload_limit_bytes, and the
-    forms upload_form, sample_form, rename_form.
+    """Context: project, graphs and lines (a page of each; lines are of runs), run_count, files_bytes (of all graphs),
+    upload_limit_bytes, and the forms upload_form, sample_form, rename_form.
     """
     runs = project.runs.all()
     context = {
@@ -42,6 +43,7 @@ def project_page(
         "graphs": page_of(project.graphs.defer("summary"), request, "graphs"),
         "lines": page_of_lines(runs, project.comparisons.all(), request),
         "run_count": runs.count(),
+        "files_bytes": project.graphs.aggregate(bytes=Sum(F("file_bytes") + F("times_bytes"), default=0))["bytes"],
         "upload_form": upload_form or UploadForm(),
         "sample_form": sample_form or SampleForm(),
         "rename_form": rename_form or ProjectForm(instance=project),
