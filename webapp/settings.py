@@ -41,6 +41,8 @@ YIELD_AFTER_SECONDS = environment.seconds("PLACETO_YIELD_AFTER_SECONDS", 600.0, 
 
 EVENTS_DAYS = environment.integer("PLACETO_EVENTS_DAYS", 0, lowest=0, highest=36500)
 """The days after its end at which a run's events are thinned; 0: never."""
+FAMILIES_DAYS = environment.integer("PLACETO_FAMILIES_DAYS", 90, lowest=0, highest=36500)
+"""The days after which a cached graph of a family that no training has read is removed; 0: never."""
 
 _WORKER_FILE = environment.text("PLACETO_WORKER_FILE", "")
 WORKER_FILE = Path(_WORKER_FILE) if _WORKER_FILE else None
@@ -183,6 +185,7 @@ CHORES = (
     "webapp.jobs.free_pages.give_back_free_pages",
     "webapp.graphs.orphan_files.remove_orphan_files",
     "webapp.profiles.orphan_files.remove_orphan_files",
+    "webapp.policies.family_cache.remove_unused_family_files",
 )
 """What a worker with the data folder does in small steps beside its jobs (`webapp.jobs.housekeeping`)."""
 

@@ -8,7 +8,9 @@ seed, setting or version is another file.
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from engine import VERSION
@@ -54,11 +56,16 @@ def framed(prepared: bytes, wanted: Mapping[str, Json]) -> bytes:
 
 
 def read_cached(path: Path, wanted: Mapping[str, Json]) -> PreparedGraph | None:
-    """The graph in `path`, None where there is no such file. Raises GraphError for any other content."""
+    """The graph in `path`, None where there is no such file. Raises GraphError for any other content.
+
+    It renews the file's time, by which an application finds files that nobody uses.
+    """
     if not path.exists():
         return None
     if not path.is_file() or path.stat().st_size > MOST_BYTES:
         raise _refusal(path, "this is not a file of the cache")
+    with suppress(OSError):  # of another owner, or on a disk that is only read
+        os.utime(path)
     blob = path.read_bytes()
     if not blob.startswith(HEAD):
         raise _refusal(path, "this is not a file of the cache")

@@ -1,6 +1,7 @@
 """The cache: what is whole and the wanted graph is taken, all else is built again, and a line says so."""
 
 import dataclasses
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -71,6 +72,14 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     found = read_cached(path, WANTED)
     assert found is not None
     assert found.to_bytes() == a_graph().to_bytes()
+
+
+def test_reading_renews_the_time_of_the_file(tmp_path: Path) -> None:
+    path = cache_path(tmp_path, WANTED)
+    path.write_bytes(framed(a_graph().to_bytes(), WANTED))
+    os.utime(path, (1000.0, 1000.0))
+    read_cached(path, WANTED)
+    assert path.stat().st_mtime > 1000.0
 
 
 def test_what_is_not_there_is_none(tmp_path: Path) -> None:
