@@ -35,6 +35,7 @@ from engine.errors import (
     PlacementError,
     PlacetoError,
     SettingsError,
+    shortened,
 )
 from engine.events import (
     Baseline,
@@ -287,6 +288,7 @@ __all__ = [
     "read_policy",
     "samples",
     "settings_schema",
+    "shortened",
     "simulate",
     "trace",
     "train",

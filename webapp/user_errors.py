@@ -79,9 +79,18 @@ def refused_form(
     status: HTTPStatus = HTTPStatus.BAD_REQUEST,
 ) -> HttpResponse:
     """The form's errors: as JSON, or on `page(status=...)`, which shows the form again."""
+    _shorten_refused_values(form)
     if wants_json(request):
         return error_answer(request, status, form_errors(form))
     return page(status=status)
+
+
+def _shorten_refused_values(form: BaseForm) -> None:
+    """Shorten the values that Django's own sentences repeat: a user may send a choice of any length."""
+    for errors in form.errors.as_data().values():
+        for error in errors:
+            if error.params and isinstance(error.params.get("value"), str):
+                error.params["value"] = api.shortened(error.params["value"])
 
 
 def form_errors(form: BaseForm) -> dict[str, list[str]]:

@@ -150,6 +150,8 @@ BAD_OPTIONS = [
         "measured on: K80 without measured times; allowed: only beside RunMetadata",
     ),
     ({"profile_kind": "TPU"}, "profile_kind", "TPU is not one of the available choices"),
+    ({"profile_kind": "T\nU" * 9}, "profile_kind", "choice. T\N{REPLACEMENT CHARACTER}UT\N{REPLACEMENT CHARACTER}U"),
+    ({"profile_kind": "K80" * 9000}, "profile_kind", f"choice. {('K80' * 30)[:79]}… is not one"),
 ]
 
 

@@ -264,7 +264,7 @@ class RunForm(ProblemForm):
         if not preset or method is None or preset in presets[method]:
             return
         allowed = ", ".join(presets[method]) or "none for this method"
-        self.add_error("preset", f"There is no preset {preset!r}; allowed: {allowed}.")
+        self.add_error("preset", f"There is no preset {api.shortened(preset)!r}; allowed: {allowed}.")
 
 
 def _method_attributes(method: api.Method) -> dict[str, object]:
