@@ -9,6 +9,7 @@ import errno
 import json
 import logging
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -49,8 +50,11 @@ MEMORY_EXIT_STATUS, DISK_EXIT_STATUS = 12, 13
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LONGEST_PROGRESS_LINE = 64 * 1024
 LOG_TAIL_BYTES = 4000
+LONGEST_STACK_BYTES = 64 * 1024
 OUT_OF_MEMORY_MARKS = (b"bad_alloc", b"Cannot allocate memory", b"MemoryError", b"failed to map", b"out of memory")
 """marks in the log of C++ code that aborted for lack of memory"""
+FAILED_CHECK = re.compile(rb"^F[0-9]{4} [^\]\n]*\] (.+)$", re.MULTILINE)
+"""the line with which TensorFlow ends its process, before the stack"""
 GPU_DRIVER = Path("/dev/nvidiactl")
 """exists where the machine has a GPU that TensorFlow can use"""
 
@@ -306,8 +310,9 @@ def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> No
     if status == 0 and (folder / RESULT_FILE).exists():
         return
     with (folder / LOG_FILE).open("rb") as log:
-        log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
-        tail = log.read()
+        log.seek(max(0, log.seek(0, os.SEEK_END) - LONGEST_STACK_BYTES))
+        failed_check = FAILED_CHECK.search(stack := log.read())
+        tail = stack[-LOG_TAIL_BYTES:]
     _logger.warning("child failed while %s: status %d\n%s", task, status, tail.decode("utf-8", "replace"))
     if status == -signal.SIGXCPU:
         raise TimeLimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
@@ -317,6 +322,9 @@ def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> No
         raise LimitError(f"{task} took too much memory", allowed=allowed, field="file")
     if status == DISK_EXIT_STATUS:
         raise LimitError(f"{task} took too much room on the disk", field="file")
+    if status == -signal.SIGABRT and failed_check is not None:
+        words = shortened(failed_check[1].decode("utf-8", "replace"), 200)
+        raise ChildError(f"{task} failed: TensorFlow ended the process: {words}", field="file")
     end = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
     raise ChildError(f"{task} failed: the process ended with {end}", field="file")
 

@@ -17,7 +17,7 @@ from engine.child.warm import ONE_THREAD
 from tests.chaos.site import Site
 from tests.fuzz.inputs import Input
 from tests.fuzz.mutating import mutated
-from tests.fuzz.outcomes import READ, Tally
+from tests.fuzz.outcomes import BROKEN, READ, Tally
 from tests.fuzz.readings import LIMITS, confirmed
 from tests.fuzz.report import lines_of_coverage, lines_of_tally
 from tests.fuzz.resident_memory import CHILDREN, MemoryWatch
@@ -169,7 +169,7 @@ def repeat(path: Path) -> int:
     print(f"{tried.format}, {len(tried.content)} bytes, fields {dict(tried.fields)}, made by {tried.made}")
     outcome, fault = confirmed(tried)
     print(f"{outcome}: {fault}" if fault else outcome)
-    return 1 if fault else 0
+    return 1 if outcome == BROKEN else 0
 
 
 def main() -> int:

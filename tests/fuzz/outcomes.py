@@ -8,7 +8,9 @@ from typing import Any
 
 from tests.fuzz.inputs import Input
 
-READ, REFUSED, OVER_LIMIT, BROKEN = "read", "refused", "over a limit", "broken"
+READ, REFUSED, OVER_LIMIT, ABORTED, BROKEN = "read", "refused", "over a limit", "aborted", "broken"
+ABORT = "TensorFlow ended the process: "
+"""words of the sentence for a check of TensorFlow's own that ended the child: the outcome is ABORTED"""
 SLOWEST_SECONDS = 20.0
 """for an answer, and for the reading of these small files"""
 MOST_SAVED_ALIKE = 3
@@ -29,6 +31,8 @@ class Tally:
     """resident memory of the largest child"""
     faults: dict[str, list[str]] = field(default_factory=dict)
     """broken promise → files of the inputs"""
+    aborts: dict[str, list[str]] = field(default_factory=dict)
+    """what TensorFlow said → files of the inputs"""
 
     def add(self, tried: Input, outcome: str, seconds: float, resident_bytes: int = 0) -> None:
         """Count an input."""
@@ -41,13 +45,11 @@ class Tally:
 
     def add_fault(self, promise: str, tried: Input, folder: Path) -> None:
         """Keep the input that broke `promise`, unless enough are there that broke it alike."""
-        files = self.faults.setdefault(promise, [])
-        if len(files) < MOST_SAVED_ALIKE:
-            folder.mkdir(parents=True, exist_ok=True)
-            line = tried.to_json()
-            path = folder / f"{hashlib.sha256(line.encode()).hexdigest()[:12]}.json"
-            path.write_text(line)
-            files.append(str(path))
+        _keep(self.faults.setdefault(promise, []), tried, folder)
+
+    def add_abort(self, sentence: str, tried: Input, folder: Path) -> None:
+        """Keep the input at which TensorFlow ended the child, likewise."""
+        _keep(self.aborts.setdefault(sentence.rpartition(ABORT)[2], []), tried, folder)
 
     def merge(self, other: "Tally") -> None:
         """Add the figures of `other`."""
@@ -57,8 +59,9 @@ class Tally:
         if other.slowest_seconds > self.slowest_seconds:
             self.slowest_seconds, self.slowest = other.slowest_seconds, other.slowest
         self.largest_bytes = max(self.largest_bytes, other.largest_bytes)
-        for promise, files in other.faults.items():
-            self.faults.setdefault(promise, []).extend(files)
+        for mine, others in ((self.faults, other.faults), (self.aborts, other.aborts)):
+            for words, files in others.items():
+                mine.setdefault(words, []).extend(files)
 
     def to_json(self) -> str:
         """The figures as JSON."""
@@ -69,3 +72,13 @@ class Tally:
         """The inverse of `to_json`."""
         row: dict[str, Any] = json.loads(text)
         return Tally(**row)
+
+
+def _keep(files: list[str], tried: Input, folder: Path) -> None:
+    if len(files) >= MOST_SAVED_ALIKE:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    line = tried.to_json()
+    path = folder / f"{hashlib.sha256(line.encode()).hexdigest()[:12]}.json"
+    path.write_text(line)
+    files.append(str(path))

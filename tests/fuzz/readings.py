@@ -31,7 +31,7 @@ from engine.formats.reading import LOADED_FIRST
 from tests.fuzz.inputs import Input
 from tests.fuzz.lines import Lines, Recorder
 from tests.fuzz.mutating import mutated
-from tests.fuzz.outcomes import BROKEN, OVER_LIMIT, READ, REFUSED, SLOWEST_SECONDS, Tally
+from tests.fuzz.outcomes import ABORT, ABORTED, BROKEN, OVER_LIMIT, READ, REFUSED, SLOWEST_SECONDS, Tally
 from tests.fuzz.reading import as_order, read_input
 from tests.fuzz.seeds import seeds_of
 from tests.fuzz.sentences import fault_of_sentence
@@ -203,7 +203,7 @@ def _peak_bytes() -> int:
 
 
 def confirmed(tried: Input) -> tuple[str, str]:
-    """(outcome, broken promise) of the input in a child as the application starts it."""
+    """(outcome, broken promise or last words) of the input in a child as the application starts it."""
     limits = replace(LIMITS, seconds=2 * SLOWEST_SECONDS)
     try:
         run_in_child("tests.fuzz.reading:read_in_one_child", as_order(tried), limits, task="reading the graph")
@@ -212,7 +212,7 @@ def confirmed(tried: Input) -> tuple[str, str]:
     except LimitError:
         return OVER_LIMIT, ""
     except ChildError as error:
-        return BROKEN, str(error)
+        return (ABORTED if ABORT in str(error) else BROKEN), str(error)
     except PlacetoError as error:
         fault = fault_of_sentence(str(error))
         return (BROKEN if fault else REFUSED), fault
@@ -249,8 +249,10 @@ class Reader:
         for tried, ended in read_batch(batch, self._recorder):
             outcome, fault = ended.outcome, ended.fault
             if outcome == BROKEN:
-                outcome, again = confirmed(tried)
-                fault = again and fault  # which names the place
+                outcome, sentence = confirmed(tried)
+                if outcome == ABORTED:
+                    self._tally.add_abort(sentence, tried, self._faults)
+                fault = fault if outcome == BROKEN else ""  # it names the place
             self._tally.add(tried, outcome, ended.seconds, ended.resident_bytes)
             if fault:
                 self._tally.add_fault(fault, tried, self._faults)

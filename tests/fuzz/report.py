@@ -3,20 +3,23 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from tests.fuzz.lines import functions_never_run, table
-from tests.fuzz.outcomes import BROKEN, OVER_LIMIT, READ, REFUSED, Tally
+from tests.fuzz.outcomes import ABORTED, BROKEN, OVER_LIMIT, READ, REFUSED, Tally
 
 
 def lines_of_tally(tally: Tally) -> Iterator[str]:
     """Outcomes by format, the slowest input, the largest child, the broken promises."""
     yield f"{tally.inputs} inputs"
     formats = sorted({name.rpartition(": ")[0] for name in tally.outcomes})
-    columns = (READ, REFUSED, OVER_LIMIT, BROKEN)
+    columns = (READ, REFUSED, OVER_LIMIT, ABORTED, BROKEN)
     yield f"  {'format':<24}" + "".join(f"{column:>14}" for column in columns)
     for name in [*formats]:
         yield f"  {name:<24}" + "".join(f"{tally.outcomes.get(f'{name}: {column}', 0):>14}" for column in columns)
     yield f"slowest: {tally.slowest_seconds:.1f} s ({tally.slowest})"
     if tally.largest_bytes:
         yield f"largest resident memory of a child: {tally.largest_bytes / 1e6:.0f} MB"
+    for words, files in sorted(tally.aborts.items()):
+        yield f"TensorFlow ended the child: {words}"
+        yield from (f"    --repeat {path}" for path in files)
     for promise, files in sorted(tally.faults.items()):
         yield f"BROKEN: {promise}"
         yield from (f"    --repeat {path}" for path in files)

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from tests.fuzz.inputs import CLUSTER, GRAPH, POLICY, Input
-from tests.fuzz.outcomes import BROKEN, OVER_LIMIT, READ, REFUSED, SLOWEST_SECONDS, Tally
+from tests.fuzz.outcomes import ABORT, ABORTED, BROKEN, OVER_LIMIT, READ, REFUSED, SLOWEST_SECONDS, Tally
 from tests.fuzz.sending import Answer, ask, send_files, send_form
 from tests.fuzz.sentences import fault_of_sentence
 from tests.webapp.graph_files import graphdef
@@ -141,9 +141,7 @@ class Uploads:
         path = f"/graphs/{_dashed(key)}/"
         outcome, fault = BROKEN, f"the graph is {status} after {LONGEST_READING_SECONDS:g} s"
         if status == "failed":
-            fault = fault_of_sentence(state["error"]) or (CHILD_DIED in state["error"] and state["error"]) or ""
-            limited = "took too" in state["error"] or "allowed: at most" in state["error"]
-            outcome = BROKEN if fault else OVER_LIMIT if limited else REFUSED
+            outcome, fault = self._failure(one.tried, state["error"])
         elif status == "ready":
             fault = self._fault_of_pages([path, f"{path}view.json"])
             outcome = BROKEN if fault else READ
@@ -151,6 +149,16 @@ class Uploads:
         self._count(one.tried, outcome, fault, one.answer_seconds)
         with self._lock:
             del self._waiting[key]
+
+    def _failure(self, tried: Input, sentence: str) -> tuple[str, str]:
+        """(outcome, broken promise) of a graph that could not be read."""
+        if fault := fault_of_sentence(sentence) or (sentence if CHILD_DIED in sentence else ""):
+            return BROKEN, fault
+        if ABORT in sentence:
+            with self._lock:
+                self.tally.add_abort(sentence, tried, self._faults)
+            return ABORTED, ""
+        return (OVER_LIMIT if "took too" in sentence or "allowed: at most" in sentence else REFUSED), ""
 
     def _fault_of_pages(self, paths: list[str]) -> str:
         for path in paths:

@@ -85,6 +85,13 @@ def test_a_bug_is_one_sentence_and_its_traceback_goes_to_the_log(
     [
         ("SIGSEGV", "", ChildError, "reading failed: the process ended with signal SIGSEGV"),
         ("SIGABRT", "check failed: x > 0", ChildError, "reading failed: the process ended with signal SIGABRT"),
+        (
+            "SIGABRT",
+            "F0000 00:00:1.5 7 shape.cc:711] Check failed: rank >= 0 (-1 vs. 0)\n*** Check failure stack trace: ***\n"
+            + "    @     0x7f954864dc64  tensorflow::Run()\n" * 300,
+            ChildError,
+            "reading failed: TensorFlow ended the process: Check failed: rank >= 0 (-1 vs. 0)",
+        ),
         ("SIGABRT", "what():  std::bad_alloc", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
         ("SIGKILL", "", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
         ("SIGXCPU", "", TimeLimitError, "reading took too long; allowed: at most 30 seconds"),
