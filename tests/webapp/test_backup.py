@@ -19,6 +19,7 @@ from webapp.backups.backup import back_up
 from webapp.backups.failure import BackupError
 from webapp.backups.models import BackupRecord
 from webapp.graphs.models import Graph
+from webapp.jobs.deletion import delete as delete_row
 from webapp.jobs.models import Event
 from webapp.profiles.models import Profile
 from webapp.projects.models import Project
@@ -143,6 +144,15 @@ def test_a_file_that_goes_before_it_is_linked_goes_with_its_row(
     report = back_up(archive)
     assert rows_in(archive, "graphs.graph") == []
     assert (files_in(archive), report.missing) == ({}, [])
+
+
+def test_what_waits_for_its_purge_is_kept(stored_graph: Graph, archive: Path) -> None:
+    """Its rows still belong to each other; the purge goes on after a restore."""
+    delete_row(stored_graph.project)
+    back_up(archive)
+    [row] = rows_in(archive, "projects.project")
+    assert row["deleted_at"] is not None
+    assert len(rows_in(archive, "graphs.graph")) == 1
 
 
 def test_a_missing_file_is_reported(stored_graph: Graph, archive: Path) -> None:
