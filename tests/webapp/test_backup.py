@@ -198,3 +198,17 @@ def test_a_full_disk_leaves_nothing(
     assert not list(archive.parent.iterdir())
     assert not list(data_folder.glob(".backup-*"))
     assert BackupRecord.objects.get().fault == "the disk is full; nothing was written"
+
+
+def test_a_stop_leaves_nothing_and_is_noted(
+    stored_graph: Graph, archive: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(_table: Any) -> Iterator[bytes]:
+        raise SystemExit(1)
+
+    monkeypatch.setattr(backup, "lines_of", stop)
+    with pytest.raises(SystemExit):
+        back_up(archive)
+    assert not list(archive.parent.iterdir())
+    assert not list(data_folder.glob(".backup-*"))
+    assert BackupRecord.objects.get().fault == "it was stopped"

@@ -13,8 +13,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,6 +57,9 @@ def back_up(path: Path) -> BackupReport:
         fault = _sentence(error)
         _note(lambda: BackupRecord.failed(fault))
         raise BackupError(fault) from error
+    except (KeyboardInterrupt, SystemExit):
+        _note(lambda: BackupRecord.failed("it was stopped"))
+        raise
     _note(lambda: BackupRecord.succeeded(report.archive_bytes))
     return report
 
@@ -104,12 +107,13 @@ def _write_snapshot(archive: ArchiveWriter, manifest: Manifest, tables: list[Tab
                 missing = found_missing
                 continue
             for table in tables:
-                archive.write(f"rows/{table._meta.label_lower}.jsonl", _counted(table, manifest))
+                with closing(_counted(table, manifest)) as lines:  # before the connection, if a stop comes between
+                    archive.write(f"rows/{table._meta.label_lower}.jsonl", lines)
             return found_missing
     raise BackupError("files are deleted all the time: try again when less is deleted")
 
 
-def _counted(table: TableModel, manifest: Manifest) -> Iterator[bytes]:
+def _counted(table: TableModel, manifest: Manifest) -> Generator[bytes, None, None]:
     count = -1  # the line with the columns' names
     for line in lines_of(table):
         count += 1
