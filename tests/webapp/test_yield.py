@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from tests.webapp.scripted_training import install as install_training
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.jobs import heartbeat
 from webapp.jobs.cancelling import cancel
+from webapp.jobs.claim import WORKER_VARIABLE
 from webapp.jobs.heartbeat import Heartbeat
+from webapp.jobs.intake import DRAINING
 from webapp.jobs.models import SavedState
 from webapp.jobs.turns import next_in_turn, others_wait
 from webapp.policies.lifecycle import start_training
@@ -29,6 +32,7 @@ from webapp.projects.models import Project
 from webapp.runs.lifecycle import start
 from webapp.runs.models import Run
 from webapp.runs.placing import place_run
+from webapp.workers.presence import Presence
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
@@ -138,6 +142,17 @@ def test_a_run_yields_to_nobody_of_its_own_project(run: Run, looks: Looks, monke
     place_run(run.id)
     run.refresh_from_db()
     assert run.status == Run.DONE
+
+
+@pytest.mark.usefixtures("other_run")
+def test_a_run_of_a_worker_that_is_drained_yields_to_nobody(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, other = (Presence.of_this_process(str(uuid.uuid4()), ["gpu"]) for _ in range(2))
+    monkeypatch.setenv(WORKER_VARIABLE, own.identity)
+    other.report(DRAINING)
+    own.report("")
+    assert others_wait(run)
+    own.report(DRAINING)
+    assert not others_wait(run)
 
 
 def test_a_run_that_has_not_worked_long_does_not_yield(

@@ -53,7 +53,7 @@ class BoundedStop:
         signal.signal(DRAIN_SIGNAL, self._drain)
 
     def _drain(self, _number: int, _frame: FrameType | None) -> None:
-        if os.getpid() == self._main_process:
+        if os.getpid() == self._main_process and self._guard.ident is None:
             self.drains = True
             celery_state.should_stop = os.EX_OK
 

@@ -6,6 +6,7 @@ A message only says that something waits in its queue; the worker then takes the
 """
 
 import logging
+import os
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +17,11 @@ from django.db.models import Min
 from django.db.models.functions import Now
 from django.utils.module_loading import import_string
 
+from webapp.jobs.claim import WORKER_VARIABLE
 from webapp.jobs.job import Job
 from webapp.jobs.models import Turn
 from webapp.jobs.reaper import job_models
+from webapp.workers.models import Worker
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +63,10 @@ def next_in_turn(queue: str) -> Waiting | None:
 
 
 def others_wait(job: Job) -> bool:
-    """Whether a job of another owner waits in the queue of `job`."""
+    """Whether a job of another owner waits in the queue of `job`. No, if this worker takes nothing: it is drained."""
+    own_worker = Worker.objects.filter(identity=os.environ.get(WORKER_VARIABLE, ""))
+    if own_worker.exclude(takes_nothing_because="").exists():
+        return False
     own = owner_of(job)
     return any(one.owner_id != own for one in _waiting(job.QUEUE))
 
