@@ -51,7 +51,8 @@ def test_it_starts_answers_and_leaves_nothing_after_ctrl_c(tmp_path: Path) -> No
         assert stat.S_IMODE(redis_socket.lstat().st_mode) == 0o700
         assert stat.S_IMODE(data.stat().st_mode) == 0o700
         with Redis(unix_socket_path=str(redis_socket)) as client:
-            assert client.config_get("port") | client.config_get("tls-port") == {"port": "0", "tls-port": "0"}
+            ports = client.config_get("port") | client.config_get("tls-port")
+            assert set(ports.values()) == {"0"}
         running.signal(signal.SIGINT)
         assert running.exit_status() == 0
         assert running.left() == []
