@@ -111,6 +111,24 @@ def test_the_reading_of_a_graph_that_is_deleted_ends_although_it_reports_nothing
     assert not Graph.objects.exists()
 
 
+def test_the_building_of_a_sample_that_is_deleted_ends_although_it_reports_nothing(
+    client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeat, "LOOK_EVERY_SECONDS", 0.01)
+    graph = accept_sample(project, "tiny_cnn")
+
+    def build(*_: object, pulse: Callable[[], None]) -> None:
+        assert client.post(f"/graphs/{graph.id}/delete/").status_code == 302
+        for _step in range(2000):
+            pulse()
+            time.sleep(0.01)
+        pytest.fail("the pulse ends the work")
+
+    monkeypatch.setattr(api, "build", build)
+    read_graph(graph.id)
+    assert not Graph.objects.exists()
+
+
 def test_a_sample_is_built_then_read(project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = graphdef()
 
