@@ -79,7 +79,7 @@ SLOW = (
     "webapp/test_worker_versions.py",
 )
 """folders and files whose tests are all slow; a slow test in another file is marked there"""
-SLOW_FIXTURES = frozenset({"around", "prepared_blob", "inception_path", "tiny_cnn_path"})
+SLOW_FIXTURES = frozenset({"around", "prepared_blob", "prepared_tree", "inception_path", "tiny_cnn_path"})
 """fixtures that start Python processes"""
 FAST = "not slow"
 """the marks that `make test-fast` asks for; then a test that starts a Python process fails: it has to be marked"""
