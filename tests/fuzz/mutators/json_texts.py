@@ -48,7 +48,7 @@ def mutator(edit: Edit) -> Callable[[bytes, bytes, Random], bytes]:
             whole = parsed(content)
             source = parsed(content if rng.random() < 0.7 else other)
             return written(_edited(whole, source, edit, rng)).encode("utf-8", "surrogatepass")
-        except (ValueError, RecursionError):  # no JSON, or nested deep by another mutator
+        except (ValueError, RecursionError, OverflowError):  # no JSON, nested deep, or a number no float holds
             return content
 
     mutate.__name__ = edit.__name__
