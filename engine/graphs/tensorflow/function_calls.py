@@ -16,6 +16,14 @@ from engine.graphs.tensorflow.op_types import INVALID, REFS_FROM, RUN_FUNCTIONS
 from engine.graphs.tensorflow.pruning import functions_of
 
 CYCLE_SHOWN = 5
+_SIDES = ("then_branch", "else_branch")
+FUNCTIONS_OF = {
+    "While": ("cond", "body"),
+    "StatelessWhile": ("cond", "body"),
+    "If": _SIDES,
+    "StatelessIf": _SIDES,
+}
+"""type of a loop or condition → its attributes that name functions"""
 PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 """types of ops for which the inliner makes a tensor"""
 
@@ -52,6 +60,7 @@ def require_callable(messages: GraphMessages) -> None:
     _require_known_types(messages, functions)
     _require_typed_inputs(messages)
     sizes = _sizes(functions)
+    _require_whole_control_flow(messages, functions)
     ops = sum(_size(node, functions, sizes) for node in messages.nodes)
     if ops > MOST_OPS:
         what = f"with its functions inlined the graph has {ops} ops"
@@ -61,16 +70,29 @@ def require_callable(messages: GraphMessages) -> None:
 def _require_known_types(messages: GraphMessages, functions: Mapping[str, Message]) -> None:
     """Raise GraphError for an op type that TensorFlow does not know: it inlines no graph with such an op."""
     known = registered_ops().keys() | functions.keys()
-    bodies = [
-        ("", messages.nodes),
-        *((f" of function {shortened(name)}", of.node_def) for name, of in functions.items()),
-    ]
-    for place, body in bodies:
+    for place, body in _bodies(messages, functions):
         for index, node in enumerate(body):
             if node.op not in known:
                 what = f"its type {shortened(node.op)} is not TensorFlow's own, so functions cannot be inlined"
                 where = place_of(node, index) + place
                 raise GraphError(what, where=where, allowed="ops that TensorFlow knows, or no functions", field="file")
+
+
+def _require_whole_control_flow(messages: GraphMessages, functions: Mapping[str, Message]) -> None:
+    """Raise GraphError for a loop or condition that lacks a function: TensorFlow's inliner ends its process there."""
+    for place, body in _bodies(messages, functions):
+        for index, node in enumerate(body):
+            for key in FUNCTIONS_OF.get(node.op, ()):
+                if key not in node.attr or not node.attr[key].func.name:
+                    what = f"its attribute {key} names no function"
+                    where = place_of(node, index) + place
+                    raise GraphError(what, where=where, allowed="a function of the library", field="file")
+
+
+def _bodies(messages: GraphMessages, functions: Mapping[str, Message]) -> list[tuple[str, Sequence[Message]]]:
+    """(place for an error, nodes) of the graph and of each function."""
+    of_functions = [(f" of function {shortened(name)}", of.node_def) for name, of in functions.items()]
+    return [("", messages.nodes), *of_functions]
 
 
 def _require_typed_inputs(messages: GraphMessages) -> None:

@@ -267,6 +267,16 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         caller("ok", "f") + caller("c", "g") + library(function("f")),
         "op 1 (c): it calls g, which is not in the function library; allowed: a function of the library",
     ),
+    "a loop without a body": (
+        ".pb",
+        node("l", "While", attributes=calling("f", "cond")) + library(function("f")),
+        "op 0 (l): its attribute body names no function; allowed: a function of the library",
+    ),
+    "a condition in a function without its other side": (
+        ".pb",
+        caller("c", "f") + library(function("f", call("n", "g", "StatelessIf", "then_branch")), function("g")),
+        "op 0 (n) of function f: its attribute else_branch names no function; allowed: a function of the library",
+    ),
     "two functions of one name": (
         ".pb",
         caller("c", "f") + library(function("f"), function("g"), function("f")),
