@@ -1,8 +1,8 @@
-# One verb each: run, drain, test, test-fast, fmt, lint, bench, chaos, fuzz, policy, backup, restore, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
+# One verb each: run, drain, test, test-fast, fmt, lint, bench, chaos, fuzz, load, policy, backup, restore, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
 # make run PORT=8001 PLACETO_DATA=/somewhere: what is said here reaches the application as environment.
 
 .DEFAULT_GOAL := run
-.PHONY: run drain test test-fast fmt lint bench chaos fuzz policy backup restore constraints setup setup-tests
+.PHONY: run drain test test-fast fmt lint bench chaos fuzz load policy backup restore constraints setup setup-tests
 SHELL := /bin/sh
 
 SOURCES := engine experiments webapp tests setup manage.py
@@ -36,6 +36,12 @@ lint: setup-tests
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy $(SOURCES)
 	@node=$$(.venv/bin/python -m setup node) && cd frontend && PATH="$$(dirname "$$node"):$$PATH" npm run --silent check
+
+# Viewers, pages, uploads and slow requests, in ten minutes: LOAD="--checkout ../before --checkout ." compares two checkouts.
+LOAD := --checkout .
+
+load: setup-tests
+	@.venv/bin/python -m tests.load $(LOAD)
 
 # Mutated uploads, at a low priority: FUZZ="--seconds 600 --seed 7" gives it other arguments.
 fuzz: setup-tests

@@ -13,7 +13,7 @@ from webapp.handler import PooledHandler
 from webapp.pages.graphs.upload_limits import upload_limit_bytes
 
 KEEP_CONNECTIONS_SECONDS = 60
-"""for which a thread keeps its connection to the database; each use checks that it still works"""
+"""for which a thread keeps its connection to the database; each request checks that it still works"""
 LOCK_SECONDS = 5
 """the longest wait for SQLite's lock; a user then gets 503 and a sentence, while a worker waits longer"""
 
