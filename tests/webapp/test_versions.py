@@ -75,6 +75,23 @@ def test_a_database_without_a_version_gives_no_jobs(run: Run, presence: Presence
     assert not presence.has_version_of_database()
 
 
+def test_a_database_of_an_older_schema_is_one_line_in_the_log(
+    presence: Presence, intake: Intake, caplog: pytest.LogCaptureFixture
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE workers_databaseversion RENAME TO not_yet_made")
+        cursor.execute("ALTER TABLE workers_worker RENAME TO not_yet_made_either")
+    for _ in range(2):
+        worker_hooks.do_round(presence)
+    assert not intake.is_open
+    [record] = caplog.records
+    assert record.getMessage() == (
+        f"this worker is version {code_version()}, but the database has no version: run `manage.py migrate`. "
+        "It takes nothing until both are the same."
+    )
+    assert record.exc_info is None
+
+
 def test_a_worker_takes_nothing_until_the_versions_are_the_same(
     presence: Presence, intake: Intake, caplog: pytest.LogCaptureFixture
 ) -> None:

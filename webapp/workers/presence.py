@@ -10,7 +10,7 @@ from datetime import timedelta
 from django.db.models.functions import Now
 
 from webapp.workers.models import Worker
-from webapp.workers.version import code_version, database_version
+from webapp.workers.version import code_version, database_version, has_table
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +51,8 @@ class Presence:
 
     def report(self, takes_nothing_because: str) -> None:
         """Write the row anew, and remove those of workers that vanished long ago. Raises DatabaseError."""
+        if not has_table(Worker):
+            return  # nobody has migrated the database yet
         own = code_version()
         seen = {"takes_nothing_because": takes_nothing_because, "seen_at": Now()}
         first = {

@@ -5,6 +5,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
+from django.db import connection as default_connection
+from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -37,8 +39,15 @@ def code_version() -> Version:
     return Version(api.VERSION, _digest(_own_migrations()))
 
 
+def has_table(model: type[models.Model], connection: BaseDatabaseWrapper = default_connection) -> bool:
+    """Whether the database has the table: one of an older schema has not. Raises DatabaseError."""
+    return model._meta.db_table in connection.introspection.table_names()
+
+
 def database_version() -> Version | None:
     """The version that migrated the database last; None before that. Raises DatabaseError."""
+    if not has_table(DatabaseVersion):
+        return None
     row = DatabaseVersion.objects.filter(id=1).first()
     return None if row is None else Version(row.version, row.schema)
 
@@ -51,7 +60,7 @@ def same_version() -> QuerySet[DatabaseVersion]:
 
 def record_version(connection: BaseDatabaseWrapper) -> Version | None:
     """Store the version of this code with the schema that the database has; None without a table for it."""
-    if DatabaseVersion._meta.db_table not in connection.introspection.table_names():
+    if not has_table(DatabaseVersion, connection):
         return None  # migrated to a state before this table
     version = Version(api.VERSION, _digest(_applied_migrations(connection)))
     columns = {"version": version.version, "schema": version.schema, "recorded_at": Now()}
