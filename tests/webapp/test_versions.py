@@ -1,7 +1,9 @@
 """A worker takes jobs only where its code has the version that migrated the database."""
 
 import logging
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -10,9 +12,10 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models.functions import Now
 
 from engine import api
+from webapp.jobs import intake as intake_module
 from webapp.jobs import worker_hooks
 from webapp.jobs.claim import Claim
-from webapp.jobs.intake import Intake
+from webapp.jobs.intake import Intake, IntakeStep
 from webapp.runs.models import Run
 from webapp.workers.models import DatabaseVersion, Worker
 from webapp.workers.presence import OTHER_VERSION, Presence
@@ -130,6 +133,30 @@ def test_an_intake_opens_when_no_reason_is_left() -> None:
     assert (intake.is_open, intake.closed_because) == (False, "two")
     intake.open("two")
     assert (intake.is_open, intake.closed_because) == (True, "")
+
+
+def test_a_message_that_comes_while_the_intake_is_closed_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Message:
+        requeued = 0
+
+        def requeue(self) -> None:
+            self.requeued += 1
+
+    class Consumer:
+        def create_task_handler(self) -> Callable[[Any], None]:
+            return handled.append
+
+    handled: list[Any] = []
+    closed = Intake("one")
+    monkeypatch.setattr(intake_module, "intake", closed)
+    consumer, message = Consumer(), Message()
+    IntakeStep(consumer)
+    handle = consumer.create_task_handler()
+    handle(message)
+    assert (handled, message.requeued) == ([], 1)
+    closed.open("one")
+    handle(message)
+    assert (handled, message.requeued) == ([message], 1)
 
 
 def test_a_worker_has_a_row_while_it_lives(presence: Presence, intake: Intake) -> None:

@@ -1,6 +1,7 @@
 """Whether a worker takes messages. Closed, it leaves them to others and finishes what it has."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from celery import bootsteps
@@ -41,11 +42,28 @@ class IntakeStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is un
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
 
+    def __init__(self, consumer: Any, **options: Any) -> None:
+        super().__init__(consumer, **options)
+        make_handler = consumer.create_task_handler
+        consumer.create_task_handler = lambda *words, **named: _give_back_while_closed(make_handler(*words, **named))
+
     def start(self, consumer: Any) -> None:
         """Put the question before that of the channel's own limit."""
         limit = consumer.task_consumer.channel.qos
         within_limit = limit.can_consume
         limit.can_consume = lambda: intake.is_open and within_limit()
+
+
+def _give_back_while_closed(handle: Callable[[Any], None]) -> Callable[[Any], None]:
+    """`handle` for messages; one that was on its way when the intake closed goes back to its queue."""
+
+    def handle_or_give_back(message: Any) -> None:
+        if intake.is_open:
+            handle(message)
+        else:
+            message.requeue()
+
+    return handle_or_give_back
 
 
 NOT_ASKED_YET = "the database has not answered yet"
