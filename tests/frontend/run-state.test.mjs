@@ -66,7 +66,7 @@ test("a page of a thinned run is whole: its gaps are no missing events", () => {
   const events = wholeRun(6);
   const thinned = [...events.slice(0, 4), ...events.slice(6)];
   const state = reduce(initialState(), { type: "events", events: thinned, whole: true });
-  assert.equal(state.lastSeq, events.at(-1).seq);
+  assert.equal(state.lastSeq, events.length);
   assert.equal(state.missing, false);
   assert.equal(state.episodes.length, fed([events]).episodes.length - 2);
   assert.equal(reduce(state, { type: "events", events: thinned, whole: true }), state);
