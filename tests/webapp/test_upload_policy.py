@@ -12,6 +12,7 @@ from pytest_django import Settings
 
 from engine import api
 from tests.engine.policies.small_policies import changed, small_policy
+from tests.webapp.purge import purge
 from webapp.graphs.models import Graph
 from webapp.pages.graphs.upload_limits import upload_limit_bytes
 from webapp.policies import lifecycle
@@ -71,6 +72,7 @@ def test_a_file_that_is_sent_twice_at_once_is_one_policy(client: Client, monkeyp
 
 def test_a_file_of_a_policy_that_was_deleted_is_kept_anew(client: Client, policy: Policy) -> None:
     client.post(f"/policies/{policy.id}/delete/")
+    purge()
     response = upload(client, "small.safetensors", small_policy().to_bytes())
     assert "This file is already here" not in client.get(response.url).content.decode()
     assert (Policy.objects.count(), PolicyFile.objects.count()) == (1, 1)
@@ -180,6 +182,7 @@ def test_it_is_deleted_unless_a_run_uses_it(client: Client, policy: Policy, run:
     Run.objects.update(status=Run.DONE)
     assert client.post(f"/policies/{policy.id}/delete/").headers["Location"] == "/policies/"
     assert not Policy.objects.exists()
+    purge()
     assert not PolicyFile.objects.exists()
     run.refresh_from_db()
     assert (run.policy_id, run.policy_name) == (None, "small")

@@ -11,12 +11,13 @@ from pytest_django import Settings
 from engine import api
 from tests.webapp.conftest import MemoryBroker
 from tests.webapp.graph_files import graphdef, measured_times, node_link
+from tests.webapp.purge import purge
 from webapp.graphs.graph_options import GraphOptions
 from webapp.graphs.input_shapes import MOST_LINES, input_shapes_text, parse_input_shapes
 from webapp.graphs.models import Graph
 from webapp.graphs.named_numbers import MOST_LINES as MOST_NUMBERS
 from webapp.graphs.named_numbers import named_numbers_text, parse_named_numbers
-from webapp.graphs.orphan_files import remove_orphan_files
+from webapp.graphs.orphan_files import unknown_files
 from webapp.graphs.reading import read_graph
 from webapp.projects.models import Project
 
@@ -281,8 +282,9 @@ def test_more_files_than_there_are_fields_are_refused(
 def test_both_files_go_with_the_graph(client: Client, project: Project, data_folder: Path) -> None:
     upload(client, project, {"run_metadata": times()})
     assert len(files_in(data_folder)) == 2
-    assert remove_orphan_files() == 0
+    assert list(unknown_files()) == []
     client.post(f"/graphs/{Graph.objects.get().id}/delete/")
+    purge()
     assert files_in(data_folder) == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.supervisor.started import eventually
+from tests.supervisor.started import command_line, eventually
 from tests.webapp.graph_files import graphdef
 from tests.webapp.processes import Surroundings, logs
 from webapp.graphs.models import Graph
@@ -41,8 +41,7 @@ def read(graph: Graph, data_folder: Path) -> None:
 
 def servers_of(worker: int) -> list[int]:
     """The processes below the worker that are such servers."""
-    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(worker)}
-    return [pid for pid, command in commands.items() if SERVER.encode() in command]
+    return [process for process in descendants(worker) if SERVER in command_line(process)]
 
 
 def test_graphs_are_read_whether_the_server_lives_or_not_and_nothing_outlives_the_worker(
