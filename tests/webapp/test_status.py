@@ -87,7 +87,7 @@ def test_it_shows_who_works_on_what(client: Client, worker: Worker, run: Run, mo
     assert (line["host"], line["pid"], line["state"], line["takes_jobs"]) == ("gpu-host", 4711, "works", True)
     assert [(job["kind"], job["address"]) for job in line["jobs"]] == [("run", f"/runs/{run.id}/")]
     page = client.get("/status/").content.decode()
-    assert f'run <a href="/runs/{run.id}/">placeto on small.json</a>' in page
+    assert f'run <a href="/runs/{run.id}/">Placeto on small.json</a>' in page
 
 
 def test_waiting_jobs_have_places_by_their_age(client: Client, worker: Worker, run: Run) -> None:

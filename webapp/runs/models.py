@@ -78,7 +78,7 @@ class Run(JobWithEvents):
         ]
 
     def __str__(self) -> str:
-        return f"{self.method} on {self.graph.name}"
+        return f"{method_labels().get(self.method, self.method)} on {self.graph.name}"
 
     def save(self, *arguments: Any, **named: Any) -> None:
         """Store it, with its graph's project."""
