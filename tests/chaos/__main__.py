@@ -32,12 +32,12 @@ SETTINGS = {"PLACETO_HEARTBEAT_SECONDS": str(HEARTBEAT_SECONDS), "LOG_LEVEL": "I
 
 
 def kinds() -> list[Kind]:
-    """The jobs: each takes half a minute to a minute on a quiet machine."""
+    """The jobs: all but the last two take about half a minute on a quiet machine."""
     return [
-        run_kind("placeto", "placeto", evaluations=1500, seed=3),
-        run_kind("auto", "auto", evaluations=400_000, seed=4),
-        comparison_kind(["local_search", "heft", "placeto", "random"], evaluations=400, seeds=2),
-        training_kind(seconds=20.0),
+        run_kind("placeto", "placeto", evaluations=6000, seed=3),
+        run_kind("auto", "auto", evaluations=2_000_000, seed=4),
+        comparison_kind(["local_search", "heft", "placeto", "random"], evaluations=1500, seeds=2),
+        training_kind(seconds=40.0),
         upload_kind(),
         measurement_kind(),
     ]

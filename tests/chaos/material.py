@@ -6,7 +6,8 @@ import time
 from tests.chaos.jobs import Material
 from tests.chaos.visitor import Visitor
 
-OPS_OF_THE_UPLOAD = 5000
+OPS_OF_THE_UPLOAD = 40_000
+"""some megabytes, which take seconds to read"""
 
 
 def node_link(ops: int) -> bytes:
@@ -25,11 +26,13 @@ def node_link(ops: int) -> bytes:
     return json.dumps(graph).encode()
 
 
-def make_material(visitor: Visitor, graph_name: str, graph_file: bytes) -> Material:
+def make_material(
+    visitor: Visitor, graph_name: str, graph_file: bytes, ops_of_the_upload: int = OPS_OF_THE_UPLOAD
+) -> Material:
     """Make a project, and a graph of the file, ready for runs."""
     project = visitor.send("/projects/", {"name": "Chaos"})
     graph = visitor.upload(f"{project}graphs/", graph_name, graph_file)
     while (status := visitor.json(f"{graph}status.json"))["status"] != "ready":
         assert status["status"] != "failed", status["error"]
         time.sleep(0.1)
-    return Material(project, graph, node_link(OPS_OF_THE_UPLOAD))
+    return Material(project, graph, node_link(ops_of_the_upload))

@@ -75,9 +75,7 @@ class Storm:
     def kill(self, parts: Sequence[str]) -> None:
         """Kill each of `parts` in turn, at a random moment of the work."""
         for part in parts:
-            self._keep_busy()
-            self._wait_for_progress(None)
-            time.sleep(random.uniform(0.0, self._longest_pause_seconds))
+            self._wait_for_a_moment_of_work()
             starts = self._site.starts
             seconds = self._kill_in_an_upload() if part == UPLOAD else self._kill(part)
             if seconds is None:
@@ -127,6 +125,15 @@ class Storm:
         path = self._patiently(partial(kind.start, self._site.visitor, self._material))
         return Job(kind, path, Follower(self._site.visitor, path) if followed and kind.has_events else None)
 
+    def _wait_for_a_moment_of_work(self) -> None:
+        """Wait a random time into the work, while some of it is still in progress."""
+        while True:
+            self._keep_busy()
+            self._wait_for_progress(None)
+            time.sleep(random.uniform(0.0, self._longest_pause_seconds))
+            if not all(self._patiently(partial(self._state, job)).has_ended for job in self._with_numbers()):
+                return
+
     def _keep_busy(self) -> None:
         """Check the jobs that have ended, and start another of each kind that has none."""
         self._check_ended()
@@ -160,8 +167,10 @@ class Storm:
             except UnreachableError:
                 now = {}
             before = before or now
-            if now and (watched is None or now[watched.path].has_ended) and _went_on(before, now):
+            if now and (_went_on(before, now) if watched is None else now[watched.path].has_ended):
                 return
+            if watched is None and now and all(state.has_ended for state in now.values()):
+                return  # nothing is left to watch
             time.sleep(0.05)
         raise TimeoutError(f"no work goes on after {PATIENCE_SECONDS:g} s")
 
@@ -194,5 +203,8 @@ class Storm:
 
 
 def _went_on(before: Mapping[str, State], now: Mapping[str, State]) -> bool:
-    """Whether a job has ended, or has come further."""
-    return any(state.has_ended or state.last_seq > before[path].last_seq for path, state in now.items())
+    """Whether a job has come further since, or has ended."""
+    return any(
+        state.last_seq > before[path].last_seq or (state.has_ended and not before[path].has_ended)
+        for path, state in now.items()
+    )

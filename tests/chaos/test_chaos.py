@@ -16,7 +16,7 @@ def test_a_run_and_an_upload_outlive_a_kill_of_every_part(tmp_path: Path) -> Non
     site = Site(tmp_path, {"PLACETO_HEARTBEAT_SECONDS": "0.5"})
     try:
         site.start()
-        material = make_material(site.visitor, "tree.json", node_link(60))
+        material = make_material(site.visitor, "tree.json", node_link(60), ops_of_the_upload=2000)
         jobs = [run_kind("placeto", "placeto", 300, seed=1), upload_kind()]
         storm = Storm(site, material, jobs, print, longest_pause_seconds=1.0)
         storm.learn_answers()
