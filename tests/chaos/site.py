@@ -132,5 +132,5 @@ class Site:
 
     def _start(self) -> None:
         self.starts += 1
-        command = [sys.executable, "-m", "webapp.supervisor"]
+        command = [sys.executable, "-m", "webapp.supervisor", "--end-with-parent"]
         self._running = Started(command, self._output, self._environment)
