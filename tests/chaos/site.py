@@ -10,8 +10,9 @@ from pathlib import Path
 
 from tests.chaos.services import Service
 from tests.chaos.visitor import UnreachableError, Visitor
+from tests.process_facts import command_line
 from tests.supervisor.application import OTHER_SETTINGS
-from tests.supervisor.started import Started, command_line, free_port
+from tests.supervisor.started import Started, free_port
 from webapp.processes import descendants, send
 
 RESTART_AFTER_SECONDS = 1.0

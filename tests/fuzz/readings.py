@@ -35,6 +35,7 @@ from tests.fuzz.outcomes import ABORT, ABORTED, BROKEN, OVER_LIMIT, READ, REFUSE
 from tests.fuzz.reading import as_order, read_input
 from tests.fuzz.seeds import seeds_of
 from tests.fuzz.sentences import fault_of_sentence
+from tests.process_facts import memory_bytes
 
 BATCH = 40
 """inputs a child"""
@@ -139,7 +140,7 @@ def _be_child(batch: Sequence[Input], recorder: Recorder | None, folder: Path, p
             ended = _ended(tried, place)
             lines = {path: sorted(new) for path, new in recorder.new_lines().items()} if recorder is not None else {}
             row = {"outcome": ended.outcome, "seconds": ended.seconds, "fault": ended.fault, "lines": lines}
-            text = json.dumps(row | {"resident_bytes": _peak_bytes()}) + "\n"
+            text = json.dumps(row | {"resident_bytes": memory_bytes(os.getpid(), "VmHWM")}) + "\n"
             os.set_blocking(pipe, True)
             _write_all(pipe, text.encode())
             shutil.rmtree(place)
@@ -192,14 +193,6 @@ def _bind_to_limits() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (4 * LIMITS.file_bytes, 4 * LIMITS.file_bytes))
-
-
-def _peak_bytes() -> int:
-    """The largest resident memory since the input began."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0
 
 
 def confirmed(tried: Input) -> tuple[str, str]:

@@ -1,9 +1,9 @@
 """Watches the resident memory of an application's processes."""
 
 import threading
-from pathlib import Path
 from types import TracebackType
 
+from tests.process_facts import command_line, memory_bytes
 from webapp.processes import descendants
 
 SECONDS_BETWEEN_LOOKS = 0.1
@@ -40,15 +40,13 @@ class MemoryWatch:
     def _watch(self) -> None:
         while not self._over.wait(SECONDS_BETWEEN_LOOKS):
             for process in descendants(self._ancestor):
-                self._look(Path(f"/proc/{process}"))
+                self._look(process)
 
-    def _look(self, process: Path) -> None:
+    def _look(self, process: int) -> None:
         try:
-            words = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            status = (process / "status").read_text(errors="replace")
+            peak_bytes = memory_bytes(process, "VmHWM")
         except OSError:  # it has ended
             return
+        words = command_line(process)
         part = next((name for mark, name in PARTS.items() if mark in words), "other")
-        for line in status.splitlines():
-            if line.startswith("VmHWM:"):
-                self.largest_bytes[part] = max(self.largest_bytes.get(part, 0), int(line.split()[1]) * 1024)
+        self.largest_bytes[part] = max(self.largest_bytes.get(part, 0), peak_bytes)

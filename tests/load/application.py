@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.process_facts import memory_bytes
+
 PATIENCE_SECONDS = 180.0
 ROWS = Path(__file__).with_name("rows.py")
 CLOCK_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
@@ -68,12 +70,7 @@ class WebProcesses:
 
     def resident_bytes(self) -> int:
         """Resident memory of all of them."""
-        return sum(self._resident_bytes(process) for process in self.ids)
-
-    @staticmethod
-    def _resident_bytes(process: int) -> int:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+        return sum(memory_bytes(process, "VmRSS") for process in self.ids)
 
     def cpu_seconds(self) -> float:
         """Processor time of all of them so far."""

@@ -4,11 +4,11 @@ Nobody should use the application meanwhile; its start, with TensorFlow's loadin
 """
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
 
+from tests.process_facts import command_line
 from webapp.processes import descendants
 from webapp.supervisor.configuration import ROOT
 from webapp.supervisor.data_folder import marked_process
@@ -31,7 +31,8 @@ def main() -> int:
     after, seconds = cpu_seconds(guardian), time.monotonic() - begun
     shares = {process: (used - before.get(process, 0.0)) / seconds for process, used in after.items()}
     for process, share in sorted(shares.items(), key=lambda item: -item[1]):
-        print(f"{share:7.2%}  {_command_line(process)}")
+        words = command_line(process)[:100] or f"{process}, which has ended"
+        print(f"{share:7.2%}  {words}")
     print(f"{sum(shares.values()):7.2%} of a core in {len(shares)} processes, over {seconds:.0f} s")
     return 0
 
@@ -46,14 +47,6 @@ def cpu_seconds(ancestor: int) -> dict[int, float]:
         except OSError:
             continue  # a thread ended meanwhile
     return found
-
-
-def _command_line(process: int) -> str:
-    try:
-        words = os.fsdecode(Path(f"/proc/{process}/cmdline").read_bytes()).split("\0")
-    except OSError:
-        return f"{process}, which has ended"
-    return " ".join(words)[:100]
 
 
 if __name__ == "__main__":

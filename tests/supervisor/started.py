@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.process_facts import command_line
 from webapp.processes import descendants
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -123,14 +124,6 @@ class Started:
             except ProcessLookupError:
                 continue
         self._process.wait()
-
-
-def command_line(process: int) -> str:
-    """The command line of a process; empty if it has ended."""
-    try:
-        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-    except OSError:
-        return ""
 
 
 @contextmanager

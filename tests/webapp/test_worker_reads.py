@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.supervisor.started import command_line, eventually
+from tests.process_facts import command_line
+from tests.supervisor.started import eventually
 from tests.webapp.graph_files import graphdef
 from tests.webapp.processes import Surroundings, logs
 from webapp.graphs.models import Graph
