@@ -27,6 +27,7 @@ from engine.comparing.summary import MethodSummary, summaries_of
 from engine.comparing.summary import markdown_of as comparison_markdown
 from engine.errors import (
     ChildError,
+    ChildKilledError,
     ClusterError,
     CostError,
     GraphError,
@@ -210,6 +211,7 @@ __all__ = [
     "Budget",
     "Checkpoint",
     "ChildError",
+    "ChildKilledError",
     "Cluster",
     "ClusterError",
     "ComparisonListener",

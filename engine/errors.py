@@ -53,6 +53,10 @@ class ChildError(PlacetoError):
     """A bounded process ended without an answer: it crashed."""
 
 
+class ChildKilledError(ChildError):
+    """A bounded process was killed from outside: the work may be tried again."""
+
+
 def shortened(text: str, length: int = 80) -> str:
     """`text` (a name from a file or a user) made printable, on one line and at most `length` long, for a message."""
     head = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:length])

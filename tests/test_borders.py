@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,12 @@ NOT_OURS = {"node_modules", "vendor"}
 def python_sources(*folders: str) -> list[PythonSource]:
     paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     assert paths, f"no sources in {folders}"
-    return [PythonSource.read(path, ROOT) for path in paths]
+    return [source_of(path) for path in paths]
+
+
+@cache
+def source_of(path: Path) -> PythonSource:
+    return PythonSource.read(path, ROOT)
 
 
 def frontend_files(*suffixes: str) -> list[Path]:

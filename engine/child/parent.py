@@ -28,7 +28,16 @@ from numpy.typing import NDArray
 
 from engine import errors
 from engine.child.warm import ServerLostError, WarmChild, WarmServer, warm_server
-from engine.errors import ChildError, GraphError, LimitError, PlacetoError, SettingsError, TimeLimitError, shortened
+from engine.errors import (
+    ChildError,
+    ChildKilledError,
+    GraphError,
+    LimitError,
+    PlacetoError,
+    SettingsError,
+    TimeLimitError,
+    shortened,
+)
 from engine.events import Json
 from engine.files.archive import unpack
 
@@ -205,6 +214,7 @@ def _run(
         "file_bytes": max(4 * limits.file_bytes, 64 * MEBIBYTE),
         "cpu_seconds": int(limits.seconds * (os.cpu_count() or 1)) + 1,
     }
+    kills_before = kills_for_memory()
     with os.fdopen(reading_end, "rb", buffering=0) as progress, (folder / LOG_FILE).open("wb") as log:
         try:
             (folder / ORDER_FILE).write_bytes(json.dumps(order, allow_nan=False).encode())
@@ -229,7 +239,17 @@ def _run(
     task = task or stage
     if not in_time:
         raise TimeLimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
-    _raise_its_error(status, folder, limits, task)
+    was_killed = status == -signal.SIGKILL and kills_before is not None and kills_before == kills_for_memory()
+    _raise_its_error(status, folder, limits, task, was_killed=was_killed)
+
+
+def kills_for_memory() -> int | None:
+    """How many processes the system has killed because memory ran out; None where it does not say."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)
 
 
 def environment_of_children(home: Path, *, with_gpus: bool = False) -> dict[str, str]:
@@ -303,8 +323,8 @@ def _follow(
     return child.wait(max(0.0, deadline - time.monotonic()))
 
 
-def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> None:
-    """Raise the error for the child's end, unless it left a result."""
+def _raise_its_error(status: int, folder: Path, limits: Limits, task: str, *, was_killed: bool) -> None:
+    """Raise the error for the child's end, unless it left a result. `was_killed`: and not because memory ran out."""
     if (folder / ERROR_FILE).exists():
         _raise_typed(json.loads((folder / ERROR_FILE).read_bytes()))
     if status == 0 and (folder / RESULT_FILE).exists():
@@ -316,6 +336,8 @@ def _raise_its_error(status: int, folder: Path, limits: Limits, task: str) -> No
     _logger.warning("child failed while %s: status %d\n%s", task, status, tail.decode("utf-8", "replace"))
     if status == -signal.SIGXCPU:
         raise TimeLimitError(f"{task} took too long", allowed=f"at most {limits.seconds:g} seconds", field="file")
+    if was_killed:
+        raise ChildKilledError(f"{task} was interrupted: its process was killed", allowed="another try", field="file")
     killed_for_memory = status in (MEMORY_EXIT_STATUS, -signal.SIGKILL)
     if killed_for_memory or any(mark in tail for mark in OUT_OF_MEMORY_MARKS):
         allowed = f"at most {limits.memory_bytes // MEBIBYTE} MiB"

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import OperationalError
+from pytest_django import Settings
 
 from engine import api
 from webapp.jobs.attempt import attempt, is_stop
@@ -57,6 +58,19 @@ def test_what_else_may_happen(run: Run, error: Exception, status: str, sentence:
     run.refresh_from_db()
     assert run.status == status
     assert run.error.startswith(sentence) and bool(run.error) == bool(sentence)
+
+
+def test_a_killed_process_is_tried_again_until_it_has_failed_too_often(run: Run, settings: Settings) -> None:
+    def fail() -> None:
+        raise api.ChildKilledError("measuring was interrupted")
+
+    settings.MOST_ATTEMPTS = 2
+    for attempts, status in ((1, Run.QUEUED), (2, Run.FAILED)):
+        with attempt(claimed(run)):
+            fail()
+        run.refresh_from_db()
+        assert (run.status, run.attempts) == (status, attempts)
+    assert run.error.startswith("Its worker stopped unexpectedly 2 times without any progress")
 
 
 def test_errors_that_are_behind_each_other_end_the_search() -> None:

@@ -10,6 +10,7 @@ from django.db import DatabaseError
 
 from engine import api
 from webapp.jobs.claim import Claim, ClaimLostError
+from webapp.jobs.reaper import give_back
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +20,8 @@ def attempt(claim: Claim[Any]) -> Iterator[None]:
     """Fail the job with the sentence of a PlacetoError; with a neutral sentence and a number for any other fault.
 
     A lost claim only ends the attempt: the job is another worker's, or deleted. A stop of the worker is no failure:
-    the exit goes on, and the worker or a reaper gives the job back.
+    the exit goes on, and the worker or a reaper gives the job back. Nor is it one if somebody kills the process that
+    does the work: the job is tried again.
     """
     try:
         yield
@@ -48,6 +50,9 @@ def is_stop(error: BaseException) -> bool:
 def _answer_for(claim: Claim[Any], error: Exception) -> None:
     if isinstance(error, ClaimLostError):
         log.info("%s: no longer ours, nothing stored", claim.job_id)
+    elif isinstance(error, api.ChildKilledError):
+        log.warning("%s: %s", claim.job_id, error)
+        give_back(claim, crashed=True)
     elif isinstance(error, api.PlacetoError):
         _fail(claim, str(error))
     elif isinstance(error, DatabaseError):

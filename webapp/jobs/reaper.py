@@ -54,12 +54,12 @@ def give_back_all_of(worker: str) -> int:
     return given_back
 
 
-def give_back(claim: Claim[Any]) -> bool:
+def give_back(claim: Claim[Any], *, crashed: bool = False) -> bool:
     """Queue the job of `claim` again, behind those that wait; False if it is no longer this worker's.
 
-    Not counted as an attempt.
+    It counts as an attempt only if it `crashed`; too many of those without progress end the job as failed.
     """
-    return _give_back(claim.model, claim.rows(), crashed=False) == 1
+    return _give_back(claim.model, claim.rows(), crashed=crashed) == 1
 
 
 def publish_queued(model: type[Job]) -> int:

@@ -9,8 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from engine.child import parent
 from engine.child.parent import Limits, child_results, publish, require_size, run_in_child
-from engine.errors import ChildError, ClusterError, GraphError, LimitError, PlacetoError, SettingsError, TimeLimitError
+from engine.errors import (
+    ChildError,
+    ChildKilledError,
+    ClusterError,
+    GraphError,
+    LimitError,
+    PlacetoError,
+    SettingsError,
+    TimeLimitError,
+)
 from engine.events import Json
 from tests.engine.child.processes import is_alive, wait_for
 
@@ -93,7 +103,7 @@ def test_a_bug_is_one_sentence_and_its_traceback_goes_to_the_log(
             "reading failed: TensorFlow ended the process: Check failed: rank >= 0 (-1 vs. 0)",
         ),
         ("SIGABRT", "what():  std::bad_alloc", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
-        ("SIGKILL", "", LimitError, "reading took too much memory; allowed: at most 512 MiB"),
+        ("SIGKILL", "", ChildKilledError, "reading was interrupted: its process was killed; allowed: another try"),
         ("SIGXCPU", "", TimeLimitError, "reading took too long; allowed: at most 30 seconds"),
     ],
 )
@@ -110,6 +120,17 @@ def test_each_end_by_a_signal_is_one_sentence(
         )
     assert type(caught.value) is error_type
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("counts", [(3, 4), (None, None)])
+def test_a_kill_when_memory_ran_out_or_where_the_system_does_not_say_is_for_memory(
+    counts: tuple[int | None, int | None], monkeypatch: pytest.MonkeyPatch, is_warm: bool
+) -> None:
+    told = iter(counts)
+    monkeypatch.setattr(parent, "kills_for_memory", lambda: next(told))
+    order = {"signal": "SIGKILL", "last_words": ""}
+    with pytest.raises(LimitError, match=r"\Areading took too much memory; allowed: at most 512 MiB\Z"):
+        run_in_child(f"{FUNCTIONS}:end_by_signal", {**order}, SMALL, task="reading", is_warm=is_warm)
 
 
 def test_too_much_memory_is_refused_by_the_system(is_warm: bool) -> None:

@@ -18,7 +18,7 @@ from engine.child import warm
 from engine.child.parent import Limits, environment_of_children, run_in_child
 from engine.child.server import SEVERAL_THREADS_EXIT_STATUS
 from engine.child.warm import WarmServer
-from engine.errors import LimitError
+from engine.errors import ChildKilledError
 from tests.engine.child.conftest import LOADED
 from tests.engine.child.processes import is_alive, wait_for
 
@@ -120,7 +120,7 @@ def test_a_server_that_is_killed_while_its_child_works_takes_it_along_and_anothe
 
 def test_a_killed_child_is_told_as_any_other_and_the_server_goes_on(warm_server: WarmServer) -> None:
     order = {"signal": "SIGKILL", "last_words": ""}
-    with pytest.raises(LimitError, match=r"\Areading took too much memory; allowed: at most 512 MiB\Z"):
+    with pytest.raises(ChildKilledError, match=r"\Areading was interrupted: its process was killed"):
         run_in_child(f"{FUNCTIONS}:end_by_signal", {**order}, SMALL, task="reading", is_warm=True)
     assert surroundings()["parent"] == warm_server.pid
 
