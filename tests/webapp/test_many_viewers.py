@@ -1,6 +1,7 @@
 """Many viewers of one run: they share reads and texts, and take no threads that pages need."""
 
 import asyncio
+import gzip
 import threading
 import uuid
 from dataclasses import dataclass, field
@@ -135,6 +136,35 @@ def test_a_browser_keeps_the_pages_of_an_ended_run_and_asks_whether_they_are_the
     assert "no-store" in live_page["Cache-Control"] and "ETag" not in live_page
     long_run.delete()
     assert client.get(address, headers={"if-none-match": page["ETag"]}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_compressed"),
+    [
+        ("gzip", True),
+        ("br, gzip;q=0.5", True),
+        ("", False),
+        ("br", False),
+        ("gzip;q=0", False),
+        ("gzip; q=0.0, br", False),
+    ],
+)
+def test_a_large_page_of_events_is_compressed_for_who_takes_that(
+    client: Client, long_run: Run, accepted: str, is_compressed: bool
+) -> None:
+    address = f"/runs/{long_run.id}/events.json?after=0&limit=2000"
+    plain, page = client.get(address), client.get(address, headers={"accept-encoding": accepted})
+    assert (page.get("Content-Encoding") == "gzip") == is_compressed
+    content = gzip.decompress(page.content) if is_compressed else page.content
+    assert content == plain.content
+    assert page["Vary"] == "Accept-Encoding"
+    assert (page["ETag"] != plain["ETag"]) == is_compressed
+    assert len(page.content) < len(plain.content) / 4 or not is_compressed
+
+
+def test_a_small_page_of_events_is_never_compressed(client: Client, long_run: Run) -> None:
+    page = client.get(f"/runs/{long_run.id}/events.json?after=2090", headers={"accept-encoding": "gzip"})
+    assert "Content-Encoding" not in page and len(page.json()["events"]) == 10
 
 
 def test_large_pages_of_events_have_bounded_room(

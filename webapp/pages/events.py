@@ -1,9 +1,12 @@
 """A job's events for a browser: a page of them, and a stream."""
 
+import gzip
 import hashlib
+import re
 import uuid
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import TypeAlias
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import URLPattern, path
@@ -25,6 +28,10 @@ MOST_SHARED_BYTES = 12 * 1024**2
 """of pages of events that several viewers may ask for"""
 LEAST_SHARED_BYTES = 16 * 1024
 """a page below that is made for each viewer: it holds the latest news, and changes soon"""
+
+TAKES_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))")
+GZIP_BEGINS = b"\x1f\x8b"
+PageKey: TypeAlias = tuple[Source, int, int, int, str, bool]
 
 _pages: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
 
@@ -56,20 +63,34 @@ def events_page(request: HttpRequest, source: Source) -> HttpResponse:
     after = integer_in_address("after", request.GET.get("after", "0"), lowest=0, highest=LARGEST_SEQ)
     limit = integer_in_address("limit", request.GET.get("limit", "500"), lowest=1, highest=MOST_EVENTS_A_PAGE)
     look = _found(source.look(after, 0), source)
-    key = source, after, limit, look.last_seq, to_text(look.state)
+    key = source, after, limit, look.last_seq, to_text(look.state), takes_gzip(request)
     if not look.ended:
-        response = HttpResponse(_page(source, after, limit, key), content_type="application/json")
+        response = _page_answer(source, after, limit, key)
         add_never_cache_headers(response)
         return response
     etag = quote_etag(hashlib.sha256(repr(key).encode()).hexdigest())
     unchanged: HttpResponse | None = get_conditional_response(request, etag=etag)
-    response = unchanged or HttpResponse(_page(source, after, limit, key), content_type="application/json")
+    response = unchanged or _page_answer(source, after, limit, key)
     response["ETag"], response["Cache-Control"] = etag, "private, no-cache"
     return response
 
 
-def _page(source: Source, after: int, limit: int, key: Hashable) -> bytes:
-    """The page's text; `key` changes with its events."""
+def takes_gzip(request: HttpRequest) -> bool:
+    """Whether the client wants compressed answers; browsers do."""
+    return TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")) is not None
+
+
+def _page_answer(source: Source, after: int, limit: int, key: PageKey) -> HttpResponse:
+    """The page's text, compressed once for all who take that: a viewer of a long run gets megabytes."""
+    page = _page(source, after, limit, key)
+    response = HttpResponse(page, content_type="application/json", headers={"Vary": "Accept-Encoding"})
+    if page.startswith(GZIP_BEGINS):
+        response["Content-Encoding"] = "gzip"
+    return response
+
+
+def _page(source: Source, after: int, limit: int, key: PageKey) -> bytes:
+    """The page's text, compressed if the last part of `key` says so and it is large; `key` changes with its events."""
     page = _pages.get(key)
     if page is None:
         look = _found(source.look(after, limit), source)
@@ -77,6 +98,7 @@ def _page(source: Source, after: int, limit: int, key: Hashable) -> bytes:
         rest = to_text({**look.state, "last_seq": look.last_seq})
         page = f'{{"events":[{data}],{rest[1:]}'.encode()
         if len(page) >= LEAST_SHARED_BYTES:
+            page = gzip.compress(page, compresslevel=1, mtime=0) if key[-1] else page
             _pages.keep(key, page, len(page))
     return page
 
