@@ -46,6 +46,7 @@ def train_policy(
     if checkpoint is not None:
         learner.restore(checkpoint)
     reported = kept = time.monotonic()
+    until_kept = min(FIRST_STATE_SECONDS, settings.checkpoint_seconds)
     while learner.done < 1.0 and not should_stop():
         learner.step()
         now = time.monotonic()
@@ -53,8 +54,8 @@ def train_policy(
             reported = now
             report_training(TrainingProgress(learner.stage, learner.done, learner.seconds, learner.mean_gap))
         interrupted = should_stop()  # perhaps in the middle of a teacher's search, whose state is not worth saving
-        if keep is not None and not interrupted and now - kept >= settings.checkpoint_seconds:
-            kept = now
+        if keep is not None and not interrupted and now - kept >= until_kept:
+            kept, until_kept = now, min(2 * until_kept, settings.checkpoint_seconds)
             keep(learner.state(_learned(problems, seed, learner).texts()))
     policy = _learned(problems, seed, learner)
     rows = measure_held_out(policy, held_out, settings, seed, report_training, learner.seconds, should_stop)
@@ -62,6 +63,9 @@ def train_policy(
 
 
 SECONDS_BETWEEN_SIGNS = 1.0
+FIRST_STATE_SECONDS = 1.0
+"""until the first state, from the start or from where it goes on; the time between two doubles up to
+`checkpoint_seconds`, so that a training makes progress even where its process is killed again and again"""
 REHEARSAL: dict[str, int | float] = {
     "teacher_evaluations": 200,
     "imitation_steps": 1,

@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from engine import api
 from engine.errors import GraphError, SettingsError
 from engine.placeto.shared_head_actor import SampledEpisodes
+from engine.policies import family_training
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.family_training import measure_held_out, train_policy
 from engine.policies.learner import Learner
@@ -90,6 +92,21 @@ def test_going_on_from_a_checkpoint_equals_never_stopping(
     for checkpoint in (kept[0], kept[len(kept) // 2], kept[-1]):
         again = api.read_policy(api.train(request(), lambda _: None, lambda: False, checkpoint), "again")
         assert without_times(again).to_bytes() == without_times(whole).to_bytes()
+
+
+def test_the_first_states_come_soon_and_the_next_ones_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a training whose process is killed every few seconds still goes on."""
+    now, kept = [0], list[int]()
+
+    def a_second_later() -> int:
+        now.append(now[-1] + 1)
+        return now[-1]
+
+    monkeypatch.setattr(family_training, "time", SimpleNamespace(monotonic=a_second_later))
+    asked = request(held_out=(), settings={**COUNTED, "reinforcement_batches": 40, "checkpoint_seconds": 8.0})
+    api.train(asked, lambda _: None, lambda: False, None, lambda _: kept.append(now[-1]))
+    between = np.diff([now[1], *kept]).tolist()
+    assert between[:6] == [1, 2, 4, 8, 8, 8]
 
 
 def test_a_kept_state_holds_the_policy_that_was_learned_until_then(
