@@ -242,7 +242,7 @@ def difference(expected: Any, found: Any, where: str = "") -> str:
                 return difference(expected.get(key), found.get(key), f"{where}.{key}")
     if isinstance(expected, list) and isinstance(found, list):
         if len(expected) != len(found):
-            return f"{where}: {len(expected)} instead of {len(found)} entries"
+            return f"{where}: {len(found)} instead of {len(expected)} entries"
         for index, (one, other) in enumerate(zip(expected, found, strict=True)):
             if one != other:
                 return difference(one, other, f"{where}[{index}]")

@@ -151,6 +151,36 @@ def test_the_end_counts_even_if_it_comes_sooner_than_before(store: RunStore, cla
     assert (run.best_step_time_us, run.answer.step_time_us) == (3.0, 3.0)
 
 
+def test_the_end_is_stored_with_the_last_status_alone(
+    store: RunStore, claim: Claim[Run], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the database fails in between, the next attempt ends the run, and the end is there once."""
+    report: dict[str, api.Json] = {
+        "step_time_us": 5.0,
+        "feasible": True,
+        "evaluations": 1,
+        "device_of_group": [0, 1, 0],
+    }
+    emit(store, 1, [5.0])
+    store.emit(api.Checkpoint(1, b"state"))
+    store.emit(api.NumberedEvent(2, api.Finished(report)))
+    store.write()  # as the heartbeat does, at any moment
+    assert rows(run) == [(1, "episode")]
+
+    def refuse(*_: object, **__: object) -> None:
+        raise DatabaseError("locked")
+
+    with monkeypatch.context() as patch, pytest.raises(DatabaseError):
+        patch.setattr(Claim, "end", refuse)
+        store.end_with(Run.DONE, report)
+    assert rows(run) == [(1, "episode")]
+    run.refresh_from_db()
+    second = RunStore(claim, run)
+    second.emit(api.NumberedEvent(2, api.Finished(report)))
+    second.end_with(Run.DONE, report)
+    assert rows(run) == [(1, "episode"), (2, "finished")]
+
+
 def test_a_gap_is_our_own_bug(store: RunStore) -> None:
     emit(store, 1, [5.0])
     with pytest.raises(AssertionError):

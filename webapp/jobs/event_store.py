@@ -92,6 +92,8 @@ class EventStore(Generic[JobType]):
     def end(self, status: str, finish: Callable[[], object] = lambda: None, **columns: Any) -> None:
         """Store the rest, run `finish` and set the job's last status, in one transaction."""
         with self._writing, transaction.atomic():
+            with self._memory:
+                self._remember_end()
             self._take_batch().write(self._claim)
             finish()
             self._claim.end(status, **columns)
@@ -107,6 +109,9 @@ class EventStore(Generic[JobType]):
         self._last_seq += 1
         data = to_text({**event, "seq": self._last_seq})
         self._batch.events.append(Event(job_id=self._claim.job_id, seq=self._last_seq, type=kind, data=data))
+
+    def _remember_end(self) -> None:
+        """With `_memory` held: buffer the event that is stored with the last status alone."""
 
     def _sum_up(self) -> None:
         """With `_memory` held: add the summary of all events to the batch."""

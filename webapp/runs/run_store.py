@@ -24,6 +24,8 @@ class RunStore(EventStore[Run]):
         self._takes_trivial = run.method not in api.TRIVIAL_BASELINES
         """a run of a trivial method answers with its own placement alone"""
         self._summary = summary_of(run)
+        self._finished: api.NumberedEvent | None = None
+        """held back until `end_with`: if the end cannot be stored, the next attempt emits it again"""
 
     def emit(self, item: api.NumberedEvent | api.Checkpoint) -> None:
         """The engine's `emit`."""
@@ -34,11 +36,10 @@ class RunStore(EventStore[Run]):
             self._wait_for_room()
             self._note(item.event)
             assert item.seq <= self._last_seq + 1, "the engine numbers events without a gap"
-            # A resumed run with a limit in seconds can end before the last stored event: its end is still stored.
-            if item.seq > self._last_seq or isinstance(item.event, api.Finished):
-                event = item.to_json()
-                self._remember(item.event.type, event)
-                self._summary.add_json(event)
+            if isinstance(item.event, api.Finished):
+                self._finished = item
+            elif item.seq > self._last_seq:
+                self._keep(item)
 
     def end_with(self, status: str, report: Mapping[str, api.Json] | None = None) -> None:
         """Store the rest, the report and the run's last status in one transaction."""
@@ -46,6 +47,17 @@ class RunStore(EventStore[Run]):
             self.end(status, partial(_write_report, self._claim, report))
         else:
             self.end(status)
+
+    def _remember_end(self) -> None:
+        """A resumed run with a limit in seconds can end before its last stored event: its end is still stored."""
+        if self._finished is not None:
+            self._keep(self._finished)
+            self._finished = None
+
+    def _keep(self, item: api.NumberedEvent) -> None:
+        event = item.to_json()
+        self._remember(item.event.type, event)
+        self._summary.add_json(event)
 
     def _sum_up(self) -> None:
         write = partial(store_summary, self._claim.job_id, self._last_seq, self._summary.to_json())
