@@ -51,6 +51,9 @@ from engine.events import (
     ShouldStop,
     Started,
 )
+from engine.explaining.gains import Gains
+from engine.explaining.sent import explanation_to_bytes
+from engine.explaining.session import Explanation, GivenPlacement, Session
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, keep_warm, prepare
@@ -220,8 +223,11 @@ __all__ = [
     "Emit",
     "Episode",
     "Event",
+    "Explanation",
     "Finished",
     "Format",
+    "Gains",
+    "GivenPlacement",
     "GraphError",
     "HeldOut",
     "InfeasibleError",
@@ -246,6 +252,7 @@ __all__ = [
     "ReadingOptions",
     "ReportProgress",
     "RunRequest",
+    "Session",
     "Setting",
     "SettingsError",
     "ShouldStop",
@@ -273,6 +280,7 @@ __all__ = [
     "digraph",
     "draw_comparison",
     "end_warm",
+    "explanation_to_bytes",
     "families",
     "family_members",
     "keep_warm",

@@ -34,8 +34,16 @@ def _compile(_parsed: argparse.Namespace) -> int:
     return 0
 
 
+def _explain(graph: api.PreparedGraph, cluster: api.Cluster) -> None:
+    """Explain a placement, for the pages that do."""
+    session = api.Session(graph, cluster)
+    placement = session.by_group(session.allowed.argmax(axis=1))
+    session.explain(placement)
+    session.gains(placement)
+
+
 def run_everything_once() -> Iterator[str]:
-    """Run for a moment each method with each preset, a training, and each method that takes a policy with one.
+    """Run for a moment each method with each preset, a training, each method that takes a policy, an explanation.
 
     Yields a line for each method that cannot run: the Scotch library is not installed everywhere.
     """
@@ -43,6 +51,7 @@ def run_everything_once() -> Iterator[str]:
     settings_of_training = {**REHEARSAL, "torch_device": "cpu"}
     training = api.TrainRequest((graph,), (), (cluster,), "compiled", settings=settings_of_training)
     policy = api.train(training, lambda _: None, lambda: False)
+    _explain(graph, cluster)
     for method in api.methods():
         ways: list[tuple[dict[str, api.Json], bytes | None]] = [({"preset": name}, None) for name in method.presets]
         ways += [({}, None)] * (not method.presets) + [({}, policy)] * method.takes_policy

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from engine.errors import SettingsError
 from engine.events import Json, ShouldStop
+from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.actor import Actor
 from engine.placeto.choices import chosen_device
 from engine.placeto.episodes import Episodes, make_episode_plan
@@ -21,7 +22,6 @@ from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalt
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head_actor import SharedHeadActor, fresh_network, trained_network
 from engine.placeto.start_times import GroupStartTimes
-from engine.placeto.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
 from engine.placeto.weights import set_weights, weights_of
 from engine.problem import PlacementProblem

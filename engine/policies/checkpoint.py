@@ -1,6 +1,6 @@
 """Reads a policy from a training's saved state, without the training. Does not load torch."""
 
-from engine.placeto.tensor_file import under, unpack_tensors
+from engine.files.tensor_file import under, unpack_tensors
 from engine.policies.trained_policy import TrainedPolicy
 
 STATE = "the state of the training"

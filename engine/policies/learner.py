@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from engine.errors import CostError
 from engine.events import Json, ShouldStop
+from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.choices import chosen_device
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.reinforce import falling
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_actor import fresh_network
-from engine.placeto.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.torch_threads import torch_threads
 from engine.placeto.weights import set_weights, weights_of
 from engine.policies.checkpoint import STATE, WEIGHTS

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from engine.errors import SettingsError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
+from engine.files.tensor_file import pack_tensors, unpack_tensors
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_shapes import weight_shapes
-from engine.placeto.tensor_file import pack_tensors, unpack_tensors
 from engine.policies.card import PolicyCard
 from engine.policies.settings import MOST_BATCH_EPISODES
 

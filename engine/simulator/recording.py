@@ -7,10 +7,10 @@ from engine.clusters.cluster import Cluster, Contention, MemoryModel
 from engine.costs.costs import Costs
 from engine.graphs.edge_trips import most_of_each, trips_of_edges
 from engine.graphs.graph import ComputationGraph
-from engine.simulator.memory_curves import full_curves, published_curves
+from engine.simulator.holdings import curves_of, full_holdings, published_holdings
 from engine.simulator.records import Scratch, Tables
 from engine.simulator.tables import Numbering
-from engine.simulator.timeline import NOT_WAITED, Timeline, Transfers
+from engine.simulator.timeline import NOT_SENT, NOT_WAITED, Timeline, Transfers
 
 
 class Recording:
@@ -43,8 +43,8 @@ class Recording:
         remote = self.device_of_op[source] != self.device_of_op[target]
         transfer = scratch.entries.transfer.astype(np.int64)
         firsts, transfer_of_remote = np.unique(transfer[remote], return_inverse=True)
-        self.transfer_of_edge = np.full(graph.edge_count, -1, dtype=np.int64)
-        """[edges] the transfer that brings the bytes, -1 where both ops are on one device"""
+        self.transfer_of_edge = np.full(graph.edge_count, NOT_SENT, dtype=np.int64)
+        """[edges] the transfer that brings the bytes, `NOT_SENT` where both ops are on one device"""
         self.transfer_of_edge[edge_of_entry[remote]] = transfer_of_remote
         self.transfers = self._transfers(edge_of_entry[firsts], firsts, scratch, tables)
 
@@ -58,50 +58,75 @@ class Recording:
         edge_trips = trips_of_edges(self.graph, self.op_trips)
         trips = most_of_each(edge_trips[remote], self.transfer_of_edge[remote], len(edge))
         start_us = scratch.entries.start_us[entry]
+        source, destinations = self.device_of_op[self.graph.edge_source[edge]], served[1].astype(np.int32)
+        destination_offset = np.searchsorted(served[0], np.arange(len(edge) + 1)).astype(np.int64)
         return Transfers(
             op=self.graph.edge_source[edge],
             output=self.graph.edge_output[edge],
-            source=self.device_of_op[self.graph.edge_source[edge]],
-            destination_offset=np.searchsorted(served[0], np.arange(len(edge) + 1)).astype(np.int64),
-            destinations=served[1].astype(np.int32),
+            source=source,
+            channel=self._channels(source, destinations),
+            destination_offset=destination_offset,
+            destinations=destinations,
             start_us=start_us,
             end_us=start_us + scratch.entries.time_us[entry],
             bytes=tables.flows.bytes[tables.entries.flow[entry]],
             trips=trips,
         )
 
+    def _channels(self, source: NDArray[np.int32], destinations: NDArray[np.int32]) -> NDArray[np.int64]:
+        """[transfers] the channels; with `pair` each transfer has one of `destinations`."""
+        if self.cluster.contention == Contention.NONE:
+            return np.arange(len(source))
+        channel = source.astype(np.int64)
+        if self.cluster.contention == Contention.PAIR:
+            channel = channel * self.cluster.device_count + destinations
+        return channel
+
     def timeline(self, step_time_us: float) -> Timeline:
         """The timeline of the step."""
-        waited_for = np.concatenate((self._awaited_by_ops(), self._awaited_by_transfers()))
+        last_input, ready_us = self._last_inputs()
+        waited_for = np.concatenate((self._awaited_by_ops(last_input, ready_us), self._awaited_by_transfers()))
         devices = self.cluster.device_count
-        rests = np.where(self.time_us != 0, self.cluster.op_rest_us * self.op_trips, 0.0)
-        curves = full_curves if self.cluster.memory_model == MemoryModel.FULL else published_curves
+        op_rests_us = np.where(self.time_us != 0, self.cluster.op_rest_us * self.op_trips, 0.0)
+        link_rest_us = 0.0 if self.cluster.contention == Contention.NONE else self.cluster.link_rest_us
+        rest_after_us = np.concatenate((op_rests_us, link_rest_us * self.transfers.trips))
+        is_full = self.cluster.memory_model == MemoryModel.FULL
+        holdings = full_holdings(self) if is_full else published_holdings(self)
         return Timeline(
             step_time_us=step_time_us,
             device_of_op=self.device_of_op,
             start_us=self.start_us,
             end_us=self.end_us,
             transfers=self.transfers,
+            transfer_of_edge=self.transfer_of_edge,
             waited_for=waited_for,
-            critical_path=self._critical_path(waited_for, rests),
+            last_input=last_input,
+            rest_after_us=rest_after_us,
+            critical_path=self._critical_path(waited_for, rest_after_us),
             busy_us=np.bincount(self.device_of_op, self.time_us, devices).astype(np.float64),
-            rest_us=np.bincount(self.device_of_op, rests, devices).astype(np.float64),
+            rest_us=np.bincount(self.device_of_op, op_rests_us, devices).astype(np.float64),
             peak_bytes=self.peak_bytes,
-            memory=curves(self),
+            memory=curves_of(holdings, devices),
+            holdings=holdings,
         )
 
-    def _awaited_by_ops(self) -> NDArray[np.int64]:
-        """[ops] the activity that decided each start: the last input, or the op before it if the device was busy."""
+    def _last_inputs(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """[ops] the activity that brought the last input, and when it came: `NOT_WAITED` and 0 without inputs."""
         arrival_us = self.end_us[self.graph.edge_source]
         bringer = self.graph.edge_source.astype(np.int64)
         remote = self.transfer_of_edge >= 0
         arrival_us[remote] = self.transfers.end_us[self.transfer_of_edge[remote]]
         bringer[remote] = self.graph.op_count + self.transfer_of_edge[remote]
-        awaited = np.full(self.graph.op_count, NOT_WAITED, dtype=np.int64)
+        last_input = np.full(self.graph.op_count, NOT_WAITED, dtype=np.int64)
         ready_us = np.zeros(self.graph.op_count)
         by_arrival = np.argsort(arrival_us, kind="stable")
-        awaited[self.graph.edge_target[by_arrival]] = bringer[by_arrival]
+        last_input[self.graph.edge_target[by_arrival]] = bringer[by_arrival]
         ready_us[self.graph.edge_target[by_arrival]] = arrival_us[by_arrival]
+        return last_input, ready_us
+
+    def _awaited_by_ops(self, last_input: NDArray[np.int64], ready_us: NDArray[np.float64]) -> NDArray[np.int64]:
+        """[ops] the activity that decided each start: the last input, or the op before it if the device was busy."""
+        awaited = last_input.copy()
         for order in self.running_order:
             late = ready_us[order[1:]] < self.start_us[order[1:]]
             awaited[order[1:][late]] = order[:-1][late]
@@ -112,19 +137,15 @@ class Recording:
         awaited = self.transfers.op.astype(np.int64)
         if self.cluster.contention == Contention.NONE:
             return awaited
-        channel = self.transfers.source.astype(np.int64)
-        if self.cluster.contention == Contention.PAIR:
-            channel = channel * self.cluster.device_count + self.transfers.destinations
+        channel = self.transfers.channel
         order = np.lexsort((self.transfers.end_us, self.transfers.start_us, channel))
         late = self.end_us[self.transfers.op[order[1:]]] < self.transfers.start_us[order[1:]]
         assert np.all(channel[order[1:][late]] == channel[order[:-1][late]])
         awaited[order[1:][late]] = self.graph.op_count + order[:-1][late]
         return awaited
 
-    def _critical_path(self, waited_for: NDArray[np.int64], rests: NDArray[np.float64]) -> NDArray[np.int64]:
-        link_rest_us = 0.0 if self.cluster.contention == Contention.NONE else self.cluster.link_rest_us
-        link_rests = link_rest_us * self.transfers.trips
-        last_us = np.concatenate((self.end_us + rests, self.transfers.end_us + link_rests))
+    def _critical_path(self, waited_for: NDArray[np.int64], rest_after_us: NDArray[np.float64]) -> NDArray[np.int64]:
+        last_us = np.concatenate((self.end_us, self.transfers.end_us)) + rest_after_us
         path = [int(np.argmax(last_us))]
         while waited_for[path[-1]] != NOT_WAITED:
             path.append(int(waited_for[path[-1]]))

@@ -1,6 +1,7 @@
 """The timeline of one step: spans of ops and transfers, which waited for which, memory; and its Chrome trace."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from engine.events import Json
 from engine.graphs.graph import CONTROL, ComputationGraph
 
 NOT_WAITED = -1
+NOT_SENT = -1
+NO_OUTPUT = -1
+"""of a holding that is no single output"""
 DEVICES_PROCESS, LINKS_PROCESS, MEMORY_PROCESS = 1, 2, 3
 
 
@@ -23,6 +27,8 @@ class Transfers:
     """[transfers] index of the producer's output, or `CONTROL` for a signal"""
     source: NDArray[np.int32]
     """[transfers] the producer's device"""
+    channel: NDArray[np.int64]
+    """[transfers] what each occupies: its bus, the channel of a pair of devices, or, without contention, its own"""
     destination_offset: NDArray[np.int64]
     """[transfers + 1] into `destinations`"""
     destinations: NDArray[np.int32]
@@ -50,6 +56,39 @@ class MemoryCurve:
     """[changes] bytes held from this time to the next"""
 
 
+class Held(IntEnum):
+    """What a device holds."""
+
+    PERSISTENT = 0
+    """variables and the like, during the whole step"""
+    TEMPORARY = 1
+    """an op's own room while it runs"""
+    OUTPUT = 2
+    """an output on its producer's device"""
+    COPY = 3
+    """an output on a consumer's device"""
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What the devices hold from one moment to another; each holding begins at its start and is gone at its end."""
+
+    held: NDArray[np.uint8]
+    """[holdings] a `Held`"""
+    op: NDArray[np.int32]
+    """[holdings] the op whose bytes they are; of a copy the producer"""
+    output: NDArray[np.int32]
+    """[holdings] index of the op's output, or `NO_OUTPUT`"""
+    device: NDArray[np.int32]
+    """[holdings]"""
+    start_us: NDArray[np.float64]
+    """[holdings]"""
+    end_us: NDArray[np.float64]
+    """[holdings] infinite for persistent bytes"""
+    bytes: NDArray[np.int64]
+    """[holdings]"""
+
+
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """One simulated step. An activity is an op (its index) or a transfer (ops + its index)."""
@@ -62,9 +101,15 @@ class Timeline:
     end_us: NDArray[np.float64]
     """[ops]"""
     transfers: Transfers
+    transfer_of_edge: NDArray[np.int64]
+    """[edges] the transfer that an edge of the executed part of the graph needs, or `NOT_SENT` on one device"""
     waited_for: NDArray[np.int64]
     """[ops + transfers] the activity whose end (and rest) decided the start, or `NOT_WAITED`: for an op its last input
     or the op before it on its device, for a transfer its producer or the transfer before it on its channel"""
+    last_input: NDArray[np.int64]
+    """[ops] the activity that brought the last input, a transfer or an op of the same device; or `NOT_WAITED`"""
+    rest_after_us: NDArray[np.float64]
+    """[ops + transfers] how long the device or the channel rests after each"""
     critical_path: NDArray[np.int64]
     """activities, each of which waited for the one before; the last one ends the step"""
     busy_us: NDArray[np.float64]
@@ -75,6 +120,8 @@ class Timeline:
     """[devices]"""
     memory: tuple[MemoryCurve, ...]
     """[devices]"""
+    holdings: Holdings
+    """what the curves add up"""
 
     @property
     def busy_share(self) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ PACKAGES = (
     "engine/policies/upload.py",
     "engine/policies/trained_policy.py",
     "engine/policies/card.py",
-    "engine/placeto/tensor_file.py",
+    "engine/files/tensor_file.py",
     "engine/prepared.py",
     "webapp/graphs/input_shapes.py",
     "webapp/graphs/named_numbers.py",

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from engine import api
-from engine.placeto.tensor_file import pack_tensors, unpack_tensors
+from engine.files.tensor_file import pack_tensors, unpack_tensors
 from engine.policies.checkpoint import WEIGHTS
 from tests.engine.policies.small_policies import small_card, small_policy
 from webapp.jobs import heartbeat

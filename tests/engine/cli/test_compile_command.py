@@ -42,6 +42,12 @@ settings = {"teacher_evaluations": 200, "imitation_steps": 2, "reinforcement_bat
 clusters = (api.parse_cluster("2xK80"), api.parse_cluster("4xV100+cpu"))
 training = api.TrainRequest((graphs["tree"],), (graphs["layered"],), clusters, "another", settings=settings)
 api.train(training, lambda _: None, lambda: False)
+for cluster, graph, groups in cases:
+    session = api.Session(regrouped(graphs[graph], groups), api.parse_cluster(cluster))
+    placement = session.by_group(session.allowed.argmax(axis=1))
+    session.explain(placement)
+    session.gains(placement)
+    session.explain(session.by_op(np.arange(session.op_count, dtype=np.int32) % 2))
 after = compiled_versions()
 print(json.dumps([name for name in after if after[name] != before.get(name)]))
 print(sum(before.values()))

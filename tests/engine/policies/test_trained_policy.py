@@ -9,7 +9,7 @@ import pytest
 
 from engine.api import MOST_POLICY_BYTES, read_policy
 from engine.errors import SettingsError
-from engine.placeto.tensor_file import pack_tensors
+from engine.files.tensor_file import pack_tensors
 from engine.policies.card import HeldOut, PolicyCard
 from tests.engine.policies.small_policies import card_with_a_misfit, changed, changed_weights, small_card, small_policy
 

@@ -1,4 +1,4 @@
-"""Named arrays and JSON in the safetensors format: the only form in which weights and states leave the process."""
+"""Named arrays and JSON in the safetensors format: how weights and states are stored, and how browsers get arrays."""
 
 import json
 from collections.abc import Mapping

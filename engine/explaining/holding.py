@@ -1,0 +1,139 @@
+"""What fills a device's memory at its peak: the bytes by class, and who holds them until when."""
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.costs.costs import Costs
+from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.simulator.timeline import NO_OUTPUT, NOT_WAITED, Held, Timeline
+from engine.simulator.topology import consumers_by_producer
+
+APPLIES = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
+"""an optimiser's update: its first input is the weight, the others that are variables are its slots"""
+COUNTS = re.compile(r"Assign(Add|Sub)(VariableOp)?|Scatter\w+|ResourceScatter\w+|CountUpTo|ResourceCountUpTo")
+"""an update without an optimiser, such as that of a counter or of a moving mean"""
+
+
+class ByteClass(IntEnum):
+    """What bytes of memory are for."""
+
+    WEIGHTS = 0
+    """variables that an optimiser trains, and those that a graph only reads"""
+    SLOTS = 1
+    """an optimiser's own variables"""
+    STATE = 2
+    """variables that the graph updates without an optimiser: counters, moving means"""
+    ACTIVATIONS = 3
+    """outputs on the device that makes them, gradients among them"""
+    COPIES = 4
+    """outputs that came from another device"""
+    TEMPORARIES = 5
+    """room that an op takes while it runs"""
+
+
+CLASS_OF_HELD = {
+    Held.TEMPORARY: ByteClass.TEMPORARIES,
+    Held.OUTPUT: ByteClass.ACTIVATIONS,
+    Held.COPY: ByteClass.COPIES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """A device at the first moment of its peak."""
+
+    time_us: float
+    bytes_of_class: NDArray[np.int64]
+    """[classes] their sum is the device's peak"""
+    holdings: NDArray[np.int64]
+    """indices of the timeline's holdings there at that moment, the largest first"""
+
+
+def class_of_holding(timeline: Timeline, class_of_op: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """[holdings] the `ByteClass` of each; `class_of_op` [ops] is that of an op's persistent bytes."""
+    held = timeline.holdings.held
+    classes = class_of_op[timeline.holdings.op]
+    for kind, byte_class in CLASS_OF_HELD.items():
+        classes[held == kind] = byte_class
+    return classes
+
+
+def peaks_of(timeline: Timeline, class_of_op: NDArray[np.uint8]) -> list[Peak]:
+    """[devices] what is held at the peak."""
+    holdings, classes = timeline.holdings, class_of_holding(timeline, class_of_op)
+    peaks = []
+    for device, curve in enumerate(timeline.memory):
+        time_us = float(curve.time_us[curve.bytes.argmax()])
+        there = np.flatnonzero(
+            (holdings.device == device) & (holdings.start_us <= time_us) & (holdings.end_us > time_us)
+        )
+        sums = np.zeros(len(ByteClass), dtype=np.int64)
+        np.add.at(sums, classes[there], holdings.bytes[there])
+        peaks.append(Peak(time_us, sums, there[np.argsort(-holdings.bytes[there], kind="stable")]))
+    return peaks
+
+
+def persistent_classes(graph: ComputationGraph, costs: Costs) -> NDArray[np.uint8]:
+    """[ops] the class of each op's persistent bytes, from the ops that update it; `WEIGHTS` where none does."""
+    classes = np.full(graph.op_count, ByteClass.WEIGHTS, dtype=np.uint8)
+    applies = np.array([APPLIES.fullmatch(op_type) is not None for op_type in graph.op_types])
+    counts = np.array([COUNTS.fullmatch(op_type) is not None for op_type in graph.op_types])
+    data = np.flatnonzero((graph.edge_output != CONTROL) & (costs.persistent_bytes[graph.edge_source] > 0))
+    source, target, place = graph.edge_source[data], graph.edge_target[data], _input_places(graph)[data]
+    classes[source[counts[target] & (place == 0)]] = ByteClass.STATE
+    classes[source[applies[target] & (place > 0)]] = ByteClass.SLOTS
+    classes[source[applies[target] & (place == 0)]] = ByteClass.WEIGHTS
+    return classes
+
+
+def _input_places(graph: ComputationGraph) -> NDArray[np.int64]:
+    """[edges] the place of each edge among the data inputs of its consumer."""
+    data = np.flatnonzero(graph.edge_output != CONTROL)
+    target = graph.edge_target[data]
+    by_target = np.argsort(target, kind="stable")
+    ordered = target[by_target]
+    places = np.full(graph.edge_count, CONTROL, dtype=np.int64)
+    places[data[by_target]] = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    return places
+
+
+class Holders:
+    """Who holds bytes until when: what would free them earlier."""
+
+    def __init__(self, timeline: Timeline, graph: ComputationGraph) -> None:
+        """`graph` is the executed part."""
+        self._timeline, self._graph = timeline, graph
+        self._edges, self._first = consumers_by_producer(graph)
+        self._end_us = np.concatenate((timeline.end_us, timeline.transfers.end_us))
+
+    def until(self, holding: int) -> int:
+        """The op, or ops + index of the transfer, at whose end the bytes are freed; `NOT_WAITED` if nothing frees them.
+
+        Of several that end at that moment, the first; the op itself where nothing else needs its output.
+        """
+        holdings = self._timeline.holdings
+        op, held = int(holdings.op[holding]), holdings.held[holding]
+        if held == Held.PERSISTENT:
+            return NOT_WAITED
+        if held == Held.TEMPORARY:
+            return op
+        users = self._users(op, int(holdings.output[holding]), int(holdings.device[holding]))
+        if held == Held.OUTPUT:
+            users = np.append(users, op)
+        return int(users[self._end_us[users].argmax()])
+
+    def _users(self, op: int, output: int, device: int) -> NDArray[np.int64]:
+        """What needs the bytes of an output on `device`: ops there and, on the producer's device, transfers."""
+        edges = self._edges[self._first[op] : self._first[op + 1]]
+        if output == NO_OUTPUT:  # all outputs of an op, in the published memory model
+            return np.asarray(self._graph.edge_target[edges], dtype=np.int64)
+        edges = edges[self._graph.edge_output[edges] == output]
+        here = self._timeline.device_of_op[self._graph.edge_target[edges]] == device
+        users = np.asarray(self._graph.edge_target[edges[here]], dtype=np.int64)
+        if self._timeline.device_of_op[op] != device:
+            return users
+        return np.concatenate((users, self._graph.op_count + np.unique(self._timeline.transfer_of_edge[edges[~here]])))

@@ -1,0 +1,174 @@
+"""A graph on a cluster, ready to answer questions about placements: how long, why, what if."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster
+from engine.errors import PlacementError
+from engine.explaining.chain import Chain, chain_of
+from engine.explaining.gains import Gains, gains_of
+from engine.explaining.holding import Holders, Peak, class_of_holding, peaks_of, persistent_classes
+from engine.explaining.idle import Idle, idle_of
+from engine.explaining.slack import slack_of
+from engine.prepared import PreparedGraph
+from engine.problem.pins import allowed_devices
+from engine.simulator import Simulator, Timeline
+from engine.simulator.bound import lower_bound_us
+from engine.simulator.tables import first_of_each
+
+SPLIT = -1
+"""in place of a device: the ops of the group are on several"""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPlacement:
+    """A placement of a session's graph, by group unless a group is split. Arrays are read-only."""
+
+    device_of_group: NDArray[np.int32]
+    """[groups] `SPLIT` where the ops of a group are on several devices"""
+    device_of_op: NDArray[np.int32]
+    """[ops]"""
+
+    @property
+    def is_split(self) -> bool:
+        """Whether any group is on several devices."""
+        return bool((self.device_of_group == SPLIT).any())
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """The step of one placement."""
+
+    step_time_us: float
+    peak_bytes: NDArray[np.int64]
+    """[devices]"""
+    missing_bytes: int
+    """bytes that the worst device lacks; 0 if all fit"""
+
+    @property
+    def feasible(self) -> bool:
+        return self.missing_bytes == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a step takes as long as it does."""
+
+    timeline: Timeline
+    chain: Chain
+    idle: Idle
+    slack_us: NDArray[np.float64]
+    """[ops + transfers]"""
+    class_of_holding: NDArray[np.uint8]
+    """[holdings of the timeline] a `ByteClass`"""
+    peaks: list[Peak]
+    """[devices]"""
+    holders: Holders
+
+
+class Session:
+    """Answers questions about placements of one graph on one cluster. Threads may share it. It loads no torch."""
+
+    def __init__(self, prepared: PreparedGraph, cluster: Cluster, *, drop_devices: bool = False) -> None:
+        """`drop_devices`: ignore the devices that the file fixes. Raises GraphError and CostError as a run does."""
+        self.prepared, self.cluster = prepared, cluster
+        graph, costs, grouping = prepared.graph, prepared.costs, prepared.grouping
+        self.allowed = allowed_devices(graph, costs, grouping, cluster, drop_pins=drop_devices)
+        """[groups, devices] where each group may go"""
+        self._by_group = Simulator(graph, costs, cluster, grouping.group_of_op)
+        self._memory_bytes = np.array([device.memory_bytes for device in cluster.devices], dtype=np.int64)
+
+    @property
+    def op_count(self) -> int:
+        return self.prepared.graph.op_count
+
+    @cached_property
+    def lower_bound_us(self) -> float:
+        """A step time that no placement beats."""
+        return lower_bound_us(self.prepared.graph, self.prepared.costs, self.cluster)
+
+    @cached_property
+    def _by_op(self) -> Simulator:
+        return Simulator(self.prepared.graph, self.prepared.costs, self.cluster)
+
+    @cached_property
+    def _class_of_op(self) -> NDArray[np.uint8]:
+        return persistent_classes(self.prepared.graph, self.prepared.costs)
+
+    @cached_property
+    def _ops_of_group(self) -> list[NDArray[np.int64]]:
+        group_of_op, groups = self.prepared.grouping.group_of_op, self.prepared.grouping.group_count
+        first = first_of_each(group_of_op, groups)
+        return np.split(np.argsort(group_of_op, kind="stable"), first[1:-1])
+
+    def by_group(self, device_of_group: Sequence[int] | NDArray[np.integer]) -> GivenPlacement:
+        """A placement [groups]. Raises PlacementError for another length, or a device that is not in the cluster."""
+        given = np.asarray(device_of_group)
+        groups = self.prepared.grouping.group_count
+        if given.shape != (groups,) or given.dtype.kind not in "iu":
+            raise PlacementError(
+                f"{given.size} devices", where="placement", allowed=f"{groups} integers, one for each group"
+            )
+        if given.min() < 0 or given.max() >= self.cluster.device_count:
+            wrong = given[(given < 0) | (given >= self.cluster.device_count)][0]
+            raise PlacementError(
+                f"device {wrong} is not in the cluster",
+                where="placement",
+                allowed=f"0 to {self.cluster.device_count - 1}",
+            )
+        placement = given.astype(np.int32)
+        return GivenPlacement(placement, placement[self.prepared.grouping.group_of_op])
+
+    def by_op(self, device_of_op: NDArray[np.int32]) -> GivenPlacement:
+        """A placement [ops] of devices of the cluster; groups that lie on several devices are `SPLIT`."""
+        group_of_op, groups = self.prepared.grouping.group_of_op, self.prepared.grouping.group_count
+        least = np.full(groups, self.cluster.device_count, dtype=np.int32)
+        most = np.full(groups, SPLIT, dtype=np.int32)
+        np.minimum.at(least, group_of_op, device_of_op)
+        np.maximum.at(most, group_of_op, device_of_op)
+        return GivenPlacement(np.where(least == most, least, np.int32(SPLIT)), device_of_op.astype(np.int32))
+
+    def evaluate(self, placement: GivenPlacement) -> StepOutcome:
+        """Simulate it. Raises CostError where an op has no time on its device."""
+        simulator, devices = self._simulated(placement)
+        evaluations = simulator.evaluate(devices[None, :])
+        peak_bytes = evaluations.peak_bytes[0]
+        missing = int(np.maximum(peak_bytes - self._memory_bytes, 0).max())
+        return StepOutcome(float(evaluations.step_time_us[0]), peak_bytes, missing)
+
+    def explain(self, placement: GivenPlacement) -> Explanation:
+        """Simulate it with its timeline, and find what the time and the memory go to. Raises as `evaluate` does."""
+        simulator, devices = self._simulated(placement)
+        timeline = simulator.timeline(devices)
+        return Explanation(
+            timeline=timeline,
+            chain=chain_of(timeline, self.cluster),
+            idle=idle_of(timeline),
+            slack_us=slack_of(timeline, simulator.executed),
+            class_of_holding=class_of_holding(timeline, self._class_of_op),
+            peaks=peaks_of(timeline, self._class_of_op),
+            holders=Holders(timeline, simulator.executed),
+        )
+
+    def gains(self, placement: GivenPlacement, groups: Sequence[int] | None = None) -> Gains:
+        """The step after each single move of `groups`, by default of all. Raises as `evaluate` does.
+
+        A split group moves as a whole.
+        """
+        count = self.prepared.grouping.group_count
+        asked = np.arange(count) if groups is None else np.array(groups, dtype=np.int64)
+        if len(asked) and not 0 <= asked.min() <= asked.max() < count:
+            raise PlacementError("no such group", where="groups", allowed=f"0 to {count - 1}")
+        simulator, devices = self._simulated(placement)
+        members = self._ops_of_group if placement.is_split else [np.array([group]) for group in range(count)]
+        return gains_of(simulator, devices, members, asked, self.allowed)
+
+    def _simulated(self, placement: GivenPlacement) -> tuple[Simulator, NDArray[np.int32]]:
+        """The simulator that takes the placement, and the placement as it takes it."""
+        if placement.is_split:
+            return self._by_op, placement.device_of_op
+        return self._by_group, placement.device_of_group

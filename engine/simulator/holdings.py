@@ -1,0 +1,131 @@
+"""What each device holds over a step, from when to when, and the curves of memory that the holdings add up to."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Cluster
+from engine.costs.costs import Costs
+from engine.graphs.graph import CONTROL, ComputationGraph
+from engine.simulator.timeline import NO_OUTPUT, Held, Holdings, MemoryCurve, Transfers
+
+
+class ExecutedStep(Protocol):
+    """The fields of a simulated step that the holdings need."""
+
+    graph: ComputationGraph
+    costs: Costs
+    cluster: Cluster
+    device_of_op: NDArray[np.int32]
+    start_us: NDArray[np.float64]
+    time_us: NDArray[np.float64]
+    end_us: NDArray[np.float64]
+    transfers: Transfers
+    transfer_of_edge: NDArray[np.int64]
+
+
+class _Collected:
+    """Holdings, part by part."""
+
+    def __init__(self) -> None:
+        self._parts: list[Holdings] = []
+
+    def add(
+        self,
+        held: Held,
+        op: NDArray[np.integer],
+        output: NDArray[np.integer] | int,
+        device: NDArray[np.integer],
+        start_us: NDArray[np.float64],
+        end_us: NDArray[np.float64],
+        held_bytes: NDArray[np.int64],
+    ) -> None:
+        """Add those that have bytes."""
+        some = held_bytes != 0
+        self._parts.append(
+            Holdings(
+                held=np.full(int(some.sum()), held, np.uint8),
+                op=op[some].astype(np.int32),
+                output=np.broadcast_to(output, len(op))[some].astype(np.int32),
+                device=device[some].astype(np.int32),
+                start_us=start_us[some],
+                end_us=end_us[some],
+                bytes=held_bytes[some],
+            )
+        )
+
+    def holdings(self) -> Holdings:
+        return Holdings(
+            held=np.concatenate([part.held for part in self._parts]),
+            op=np.concatenate([part.op for part in self._parts]),
+            output=np.concatenate([part.output for part in self._parts]),
+            device=np.concatenate([part.device for part in self._parts]),
+            start_us=np.concatenate([part.start_us for part in self._parts]),
+            end_us=np.concatenate([part.end_us for part in self._parts]),
+            bytes=np.concatenate([part.bytes for part in self._parts]),
+        )
+
+
+def curves_of(holdings: Holdings, devices: int) -> tuple[MemoryCurve, ...]:
+    """[devices] the sum of the holdings over time; all changes of one moment are applied together."""
+    device = np.concatenate((holdings.device, holdings.device))
+    time_us = np.concatenate((holdings.start_us, holdings.end_us))
+    change = np.concatenate((holdings.bytes, -holdings.bytes))
+    curves = []
+    for index in range(devices):
+        there = (device == index) & np.isfinite(time_us)
+        times, place = np.unique(np.concatenate(([0.0], time_us[there])), return_inverse=True)
+        changes = np.zeros(len(times), dtype=np.int64)
+        np.add.at(changes, place, np.concatenate(([0], change[there])))
+        curves.append(MemoryCurve(times, np.cumsum(changes)))
+    return tuple(curves)
+
+
+def full_holdings(step: ExecutedStep) -> Holdings:
+    """The holdings of the memory model `full`."""
+    ops, device = np.arange(step.graph.op_count), step.device_of_op
+    from_the_start, for_ever = np.zeros(len(ops)), np.full(len(ops), np.inf)
+    collected = _Collected()
+    collected.add(Held.PERSISTENT, ops, NO_OUTPUT, device, from_the_start, for_ever, step.costs.persistent_bytes)
+    collected.add(Held.TEMPORARY, ops, NO_OUTPUT, device, step.start_us, step.end_us, step.costs.temporary_bytes)
+    owner = np.repeat(ops, np.diff(step.costs.output_offset))
+    output = np.arange(len(owner)) - step.costs.output_offset[owner]
+    until_us = _outputs_until(step, owner)
+    collected.add(Held.OUTPUT, owner, output, device[owner], step.start_us[owner], until_us, step.costs.output_bytes)
+    _add_copies(step, collected)
+    return collected.holdings()
+
+
+def _outputs_until(step: ExecutedStep, owner: NDArray[np.int64]) -> NDArray[np.float64]:
+    """[all outputs] the time when the op, its last consumer on its device and its last transfer have ended."""
+    until = step.end_us[owner]
+    data = step.graph.edge_output != CONTROL
+    output = step.costs.output_offset[step.graph.edge_source] + step.graph.edge_output
+    local = data & (step.transfer_of_edge < 0)
+    np.maximum.at(until, output[local], step.end_us[step.graph.edge_target[local]])
+    sent = data & (step.transfer_of_edge >= 0)
+    np.maximum.at(until, output[sent], step.transfers.end_us[step.transfer_of_edge[sent]])
+    return until
+
+
+def _add_copies(step: ExecutedStep, collected: _Collected) -> None:
+    """Add the copies: each is on its device from arrival until the last consumer there has ended."""
+    sent = np.flatnonzero(step.transfer_of_edge >= 0)
+    transfer, target = step.transfer_of_edge[sent], step.graph.edge_target[sent]
+    copies, copy = np.unique(np.stack((transfer, step.device_of_op[target])), axis=1, return_inverse=True)
+    until_us = np.zeros(copies.shape[1])
+    np.maximum.at(until_us, copy.ravel(), step.end_us[target])
+    made, of = step.transfers, copies[0]
+    collected.add(Held.COPY, made.op[of], made.output[of], copies[1], made.end_us[of], until_us, made.bytes[of])
+
+
+def published_holdings(step: ExecutedStep) -> Holdings:
+    """The holdings of the memory model `outputs`, in whole µs: see event_loop.py."""
+    first = np.trunc(step.start_us)
+    last = first.copy()
+    target = step.graph.edge_target
+    np.maximum.at(last, step.graph.edge_source, np.trunc(step.start_us[target]) + np.trunc(step.time_us[target]) - 1)
+    collected, ops = _Collected(), np.arange(step.graph.op_count)
+    collected.add(Held.OUTPUT, ops, NO_OUTPUT, step.device_of_op, first, last + 1, step.costs.bytes_of_op())
+    return collected.holdings()

@@ -1,0 +1,151 @@
+"""A session answers as the simulator does: of placements by group and by op, of moves, in bytes for a browser."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.bench.problems import regrouped
+from engine.bench.random_graphs import random_graph
+from engine.clusters.cluster import Cluster
+from engine.clusters.parsing import parse_cluster
+from engine.errors import PlacementError
+from engine.explaining.sent import explanation_to_bytes
+from engine.explaining.session import SPLIT, Session
+from engine.files.tensor_file import unpack_tensors
+from engine.prepared import PreparedGraph
+from engine.simulator import Simulator
+
+MOVES = 1000
+
+
+def prepared_of(seed: int, ops: int = 120, groups: int = 24) -> PreparedGraph:
+    return regrouped(random_graph("series-parallel", ops, np.random.default_rng(seed)), groups)
+
+
+def session_of(seed: int, cluster: str = "4xK80+cpu") -> Session:
+    return Session(prepared_of(seed), parse_cluster(cluster))
+
+
+def drawn(session: Session, rng: np.random.Generator) -> NDArray[np.int32]:
+    """[groups] a placement where each group may be."""
+    chances = session.allowed * rng.random(session.allowed.shape)
+    return np.asarray(chances.argmax(axis=1), dtype=np.int32)
+
+
+def test_gains_are_what_a_simulation_of_each_move_says() -> None:
+    """Of 1,000 drawn moves, on graphs and clusters of all kinds, to the bit."""
+    rng, checked = np.random.default_rng(5), 0
+    for seed, shorthand in enumerate(("4xK80+cpu", "2xV100+3xK80+cpu", "8xK80", "2xK80+cpu")):
+        session = session_of(seed, shorthand)
+        placement = drawn(session, rng)
+        gains = session.gains(session.by_group(placement))
+        for _ in range(MOVES // 4):
+            group, device = rng.integers(len(placement)), rng.integers(session.cluster.device_count)
+            if not session.allowed[group, device]:
+                assert np.isnan(gains.step_time_us[group, device]) and gains.missing_bytes[group, device] == -1
+                continue
+            moved = placement.copy()
+            moved[group] = device
+            outcome = session.evaluate(session.by_group(moved))
+            assert gains.step_time_us[group, device] == outcome.step_time_us
+            assert gains.missing_bytes[group, device] == outcome.missing_bytes
+            checked += 1
+    assert checked > 0.7 * MOVES
+
+
+def test_gains_of_some_groups_are_those_of_all() -> None:
+    session = session_of(1)
+    placement = session.by_group(drawn(session, np.random.default_rng(0)))
+    some, every = session.gains(placement, [5, 3]), session.gains(placement)
+    assert some.groups.tolist() == [5, 3]
+    assert np.array_equal(some.step_time_us, every.step_time_us[[5, 3]], equal_nan=True)
+    assert len(session.gains(placement, []).groups) == 0
+    with pytest.raises(PlacementError, match="no such group; allowed: 0 to"):
+        session.gains(placement, [10_000])
+
+
+def test_a_placement_by_op_is_by_group_unless_a_group_is_split() -> None:
+    session = session_of(2)
+    by_group = session.by_group(drawn(session, np.random.default_rng(1)))
+    assert not by_group.is_split
+    same = session.by_op(by_group.device_of_op)
+    assert np.array_equal(same.device_of_group, by_group.device_of_group)
+
+    device_of_op = by_group.device_of_op.copy()
+    group_of_op = session.prepared.grouping.group_of_op
+    group = int(np.argmax(np.bincount(group_of_op)))
+    op = int(np.flatnonzero(group_of_op == group)[0])
+    device_of_op[op] = (device_of_op[op] + 1) % 4
+    split = session.by_op(device_of_op)
+    assert split.is_split and split.device_of_group[group] == SPLIT
+    assert (split.device_of_group == SPLIT).sum() == 1
+    by_op = Simulator(session.prepared.graph, session.prepared.costs, session.cluster)
+    assert session.evaluate(split).step_time_us == by_op.evaluate(device_of_op[None, :]).step_time_us[0]
+    assert session.explain(split).timeline.device_of_op[op] == device_of_op[op]
+
+    gains = session.gains(split, [group])
+    for device in range(session.cluster.device_count):
+        whole = by_group.device_of_group.copy()
+        whole[group] = device
+        if session.allowed[group, device]:
+            assert gains.step_time_us[0, device] == session.evaluate(session.by_group(whole)).step_time_us
+
+
+@pytest.mark.parametrize(
+    ("placement", "sentence"),
+    [
+        ([0], "1 devices; allowed: 24 integers"),
+        ([[0] * 24], "24 devices; allowed: 24 integers"),
+        ([0.5] * 24, "24 devices; allowed: 24 integers"),
+        ([0] * 23 + [9], "device 9 is not in the cluster; allowed: 0 to 4"),
+        ([0] * 23 + [-1], "device -1 is not in the cluster; allowed: 0 to 4"),
+    ],
+)
+def test_what_is_no_placement_is_refused(placement: list[int], sentence: str) -> None:
+    session = session_of(3)
+    with pytest.raises(PlacementError, match=sentence):
+        session.by_group(placement)
+
+
+def small_memory(cluster: Cluster, memory_bytes: int) -> Cluster:
+    devices = tuple(dataclasses.replace(device, memory_bytes=memory_bytes) for device in cluster.devices)
+    return dataclasses.replace(cluster, devices=devices)
+
+
+def test_what_lacks_memory_says_how_much() -> None:
+    roomy = session_of(4)
+    placement = drawn(roomy, np.random.default_rng(2))
+    outcome = roomy.evaluate(roomy.by_group(placement))
+    assert outcome.feasible and outcome.missing_bytes == 0
+    least = int(outcome.peak_bytes.max()) - 1
+    session = Session(roomy.prepared, small_memory(roomy.cluster, least))
+    tight = session.evaluate(session.by_group(placement))
+    assert (tight.feasible, tight.missing_bytes) == (False, 1)
+    assert tight.step_time_us == outcome.step_time_us
+
+
+def test_the_bytes_for_a_browser_hold_the_whole_explanation() -> None:
+    session = session_of(6, "2xV100+cpu")
+    placement = session.by_group(drawn(session, np.random.default_rng(3)))
+    explanation = session.explain(placement)
+    arrays, texts = unpack_tensors(explanation_to_bytes(session, explanation), "explanation")
+    timeline = explanation.timeline
+    assert texts["step_time_us"] == timeline.step_time_us
+    assert texts["lower_bound_us"] == session.lower_bound_us
+    cause_us = texts["cause_us"]
+    assert isinstance(cause_us, list)
+    assert abs(sum(float(str(us)) for us in cause_us) - timeline.step_time_us) <= 1e-6 * timeline.step_time_us
+    assert {array.dtype.str for array in arrays.values()} <= {"<f8", "<i4", "|u1"}, "what JavaScript has"
+    assert np.array_equal(arrays["op.start_us"], timeline.start_us)
+    assert np.array_equal(arrays["waited_for"], timeline.waited_for)
+    assert len(arrays["op.slack_us"]) == session.op_count
+    peaks, first = texts["peaks"], arrays["peak.first"]
+    assert isinstance(peaks, list) and len(peaks) == session.cluster.device_count
+    for device, peak in enumerate(peaks):
+        assert isinstance(peak, dict)
+        assert peak["bytes"] == timeline.peak_bytes[device]
+        begin, beyond = arrays["memory.first"][device : device + 2]
+        assert arrays["memory.bytes"][begin:beyond].max() == timeline.peak_bytes[device]
+        assert first[device + 1] - first[device] == peak["holdings"]
