@@ -25,11 +25,12 @@ from django.urls import resolve
 from webapp.body_limit import DISK_FAULTS, BodyWithoutSpaceError, Scope, Send
 from webapp.body_pace import Receive
 
-PAGES, DATA, WAITING, HEALTH = "pages", "data", "waiting", "health"
-THREADS = {PAGES: 8, DATA: 2, WAITING: 32, HEALTH: 2}
+PAGES, DATA, WAITING, HEALTH, EXPLAINING = "pages", "data", "waiting", "health", "explaining"
+THREADS = {PAGES: 8, DATA: 2, WAITING: 32, HEALTH: 2, EXPLAINING: 2}
 """kind of request → most threads. Pages and data take milliseconds of one interpreter, which more threads would only
 share. `waiting` is for requests that wait for a write to the database, or for a process that checks an upload or writes
-a download. Each kind has threads of its own, so that none waits behind another."""
+a download. `explaining` simulates, in compiled code that leaves the interpreter to the others. Each kind has threads of
+its own, so that none waits behind another."""
 
 View = TypeVar("View", bound=Callable[..., Any])
 

@@ -16,6 +16,7 @@ urlpatterns = [
     path("", include("webapp.pages.policies.urls")),
     path("", include("webapp.pages.runs.urls")),
     path("", include("webapp.pages.comparisons.urls")),
+    path("", include("webapp.pages.explorer.urls")),
     path("", include("webapp.pages.status.urls")),
 ]
 

@@ -21,6 +21,7 @@ export function deviceMark(look) {
 
 export class DeviceLegend {
   #rows;
+  #devices;
 
   /**
    * @param {HTMLElement} host
@@ -28,8 +29,9 @@ export class DeviceLegend {
    * @param {readonly DeviceLook[]} looks
    */
   constructor(host, devices, looks) {
+    this.#devices = devices;
     this.#rows = devices.map((device, index) => makeRow(device, looks[index]));
-    const head = ["Device", "Groups", "Busy", "Share of the step", "Outputs, variables"];
+    const head = ["Device", "Groups", "Busy", "Share of the step", "Peak memory"];
     const table = element(
       "table",
       { class: "legend" },
@@ -51,8 +53,15 @@ export class DeviceLegend {
       setText(cells.groups, formatCount(load?.groups));
       setText(cells.time, formatTime(load?.timeUs));
       setText(cells.share, formatShare(share));
-      setText(cells.bytes, load ? `${formatBytes(load.outputBytes)}, ${formatBytes(load.persistentBytes)}` : formatBytes(null));
       cells.bar.value = share ?? 0;
+    });
+  }
+
+  /** @param {readonly number[] | null} peakBytes [devices] of the shown placement; null: not known yet */
+  showPeaks(peakBytes) {
+    this.#rows.forEach((cells, index) => {
+      setText(cells.bytes, formatBytes(peakBytes?.[index]));
+      cells.bytes.classList.toggle("is-over", (peakBytes?.[index] ?? 0) > this.#devices[index].memory_bytes);
     });
   }
 }

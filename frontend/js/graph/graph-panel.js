@@ -28,14 +28,17 @@ export class GraphPanel {
   #kind = null;
   #tip;
   #edgeCounts;
+  #onChoose;
 
   /**
    * @param {HTMLElement} root with `[data-part=canvas]`, `[data-part=groups]`, `[data-part=chosen]` and zoom buttons
    * @param {import("../ui/contracts.js").GroupGraph} graph
    * @param {readonly import("../ui/contracts.js").Device[]} devices empty: the graph alone
    * @param {import("./devices.js").DeviceLook[]} looks
+   * @param {(group: number) => void} [onChoose] called with -1 for none
    */
-  constructor(root, graph, devices, looks) {
+  constructor(root, graph, devices, looks, onChoose = () => {}) {
+    this.#onChoose = onChoose;
     this.#root = root;
     this.#graph = graph;
     this.#devices = devices;
@@ -58,6 +61,20 @@ export class GraphPanel {
       return;
     }
     await this.#drawNow(stage);
+  }
+
+  /**
+   * Choose a group for another view.
+   *
+   * @param {number} group -1 for none
+   */
+  choose(group) {
+    if (group !== this.#chosen) {
+      this.#chosen = group;
+      this.#view?.choose(group, true);
+      this.#table.choose(group, true);
+      this.#fillPanel();
+    }
   }
 
   /** @param {ArrayLike<number> | null} placement [groups] */
@@ -136,6 +153,7 @@ export class GraphPanel {
     this.#view?.choose(group, from === "table");
     this.#table.choose(group, from === "graph");
     this.#fillPanel();
+    this.#onChoose(group);
   }
 
   #fillPanel() {

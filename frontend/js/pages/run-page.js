@@ -18,6 +18,7 @@ import { PlayerControls } from "../run/player-controls.js";
 import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
 import { getJson, showFailure } from "../ui/server.js";
+import { StepPanel } from "../step/step-panel.js";
 
 /** The least time between two live updates for a user who prefers less motion. */
 const CALM_MILLISECONDS = 2000;
@@ -33,7 +34,9 @@ class RunPage {
   #player;
   #legend;
   #panel;
+  #step;
   #announcer;
+  #opensAtBest;
   #frame = 0;
   #calmUntil = 0;
 
@@ -49,12 +52,18 @@ class RunPage {
     this.#graph = graph;
     this.#methodLabels = methodLabels;
     this.#state = initialState(run.status, run.error);
+    this.#opensAtBest = hasEnded(run.status);
     const looks = deviceLooks(run.devices);
     this.#header = new RunHeader(root, run);
     this.#chart = new RunChart(this.#part("chart"), methodLabels, (index) => this.#player.seek(index));
     this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode());
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
-    this.#panel = new GraphPanel(root, graph, run.devices, looks);
+    this.#panel = new GraphPanel(root, graph, run.devices, looks, (group) => this.#step?.chooseGroup(group));
+    const addresses = { ops: run.urls.ops, explanation: (/** @type {number} */ seq) => `explanations/${seq}` };
+    this.#step = new StepPanel(this.#part("step"), run.devices, graph.groups, addresses, {
+      onChooseGroup: (group) => this.#panel.choose(group),
+      onStep: (step) => this.#legend.showPeaks(step && step.texts.peaks.map(({ bytes }) => bytes)),
+    });
     this.#announcer = new Announcer(this.#part("announcer"));
     const logarithmic = find(root, "[data-part=logarithmic]", HTMLInputElement);
     logarithmic.addEventListener("change", () => this.#chart.setLogarithmic(logarithmic.checked));
@@ -94,6 +103,10 @@ class RunPage {
     const { episodes, status, bestIndex } = this.#state;
     this.#header.show(this.#state);
     this.#player.update(episodes.length, !hasEnded(status), bestIndex);
+    if (this.#opensAtBest && this.#state.lastSeq >= this.#run.last_seq) {
+      this.#opensAtBest = false;
+      this.#player.act("best");
+    }
     this.#chart.update(this.#state, this.#player.shown);
     chartLegend(this.#part("chart-legend"), this.#state, this.#methodLabels);
   }
@@ -108,6 +121,7 @@ class RunPage {
     const placement = episode?.placement ?? null;
     this.#chart.update(this.#state, this.#player.shown);
     this.#panel.show(placement);
+    this.#step.show(episode?.seq ?? 0);
     this.#legend.show(
       placement && loads(this.#graph.groups, this.#run.devices, placement),
       episode?.stepTimeUs ?? null,

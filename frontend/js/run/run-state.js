@@ -10,6 +10,7 @@ import { GrowingList } from "../ui/growing-list.js";
 
 /**
  * @typedef {object} Episode
+ * @property {number} seq number of its event
  * @property {number} episode numbered from 1
  * @property {number} stepTimeUs
  * @property {boolean} feasible
@@ -136,6 +137,7 @@ function addEpisode(draft, event) {
   }
   draft.progress = null;
   draft.added.push({
+    seq: event.seq,
     episode: event.episode,
     stepTimeUs: event.step_time_us,
     feasible: event.feasible,

@@ -39,6 +39,15 @@ export async function getJson(url) {
 }
 
 /**
+ * @param {string} url of what never changes, so that the browser may keep it
+ * @returns {Promise<ArrayBuffer>}
+ */
+export async function getBytes(url) {
+  const answer = await ask(url, "application/octet-stream, application/json", "default");
+  return answer.arrayBuffer();
+}
+
+/**
  * @param {string} url
  * @returns {Promise<Document>} a page, or a part of one
  */
@@ -50,12 +59,13 @@ export async function getPage(url) {
 /**
  * @param {string} url
  * @param {string} accept
+ * @param {RequestCache} [cache]
  * @returns {Promise<Response>}
  */
-async function ask(url, accept) {
+async function ask(url, accept, cache = "no-cache") {
   let answer;
   try {
-    answer = await fetch(url, { headers: { Accept: accept }, cache: "no-cache" });
+    answer = await fetch(url, { headers: { Accept: accept }, cache });
   } catch {
     throw new ServerError("The server cannot be reached.", 0);
   }

@@ -1,0 +1,178 @@
+/** The critical chain of a step as a list, and the shares of its causes as a bar. */
+
+import { element } from "../ui/dom.js";
+import { cutName, formatBytes, formatCount, formatShare, formatTime } from "../ui/format.js";
+import { NONE } from "./step.js";
+import { CAUSES } from "./step-words.js";
+
+/** @typedef {import("./step.js").Step} Step */
+
+const ROWS_AT_ONCE = 10;
+const MOST_MORE = 50;
+const LONGEST_NAME = 56;
+
+export class ChainList {
+  #host;
+  #labels;
+  #onChoose;
+  #shown = ROWS_AT_ONCE;
+  #inOrder = false;
+  /** @type {Step | null} */
+  #step = null;
+  /** @type {(op: number) => string} */
+  #nameOf = String;
+
+  /**
+   * @param {HTMLElement} host
+   * @param {readonly string[]} labels of devices
+   * @param {(activity: number) => void} onChoose
+   */
+  constructor(host, labels, onChoose) {
+    this.#host = host;
+    this.#labels = labels;
+    this.#onChoose = onChoose;
+  }
+
+  /**
+   * @param {Step} step
+   * @param {(op: number) => string} nameOf op → its name
+   */
+  show(step, nameOf) {
+    this.#step = step;
+    this.#nameOf = nameOf;
+    this.#shown = ROWS_AT_ONCE;
+    this.#draw();
+  }
+
+  #draw() {
+    const step = /** @type {Step} */ (this.#step);
+    const segments = segmentsOf(step);
+    if (!this.#inOrder) {
+      segments.sort((one, other) => other.us - one.us);
+    }
+    const rows = segments.slice(0, this.#shown).map((segment) => this.#row(step, segment));
+    const head = ["Part of the chain", "Where", "From", "Time", "Share"];
+    const table = element(
+      "table",
+      { class: "chain" },
+      element("caption", { class: "visually-hidden" }, "The parts of the critical chain"),
+      element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))),
+      element("tbody", {}, ...rows),
+    );
+    const left = segments.length - this.#shown;
+    this.#host.replaceChildren(sharesBar(step), this.#orderChoice(), element("div", { class: "table-scroller" }, table));
+    if (left > 0) {
+      const more = element("button", { type: "button", class: "button" }, `Show ${Math.min(left, MOST_MORE)} more of ${formatCount(left)}`);
+      more.addEventListener("click", () => {
+        this.#shown += MOST_MORE;
+        this.#draw();
+      });
+      this.#host.append(more);
+    }
+  }
+
+  #orderChoice() {
+    const box = element("input", { type: "checkbox" });
+    box.checked = this.#inOrder;
+    box.addEventListener("change", () => {
+      this.#inOrder = box.checked;
+      this.#draw();
+      this.#host.querySelector("input")?.focus();
+    });
+    return element("label", { class: "check hint" }, box, " In order of time, not the longest first");
+  }
+
+  /**
+   * @param {Step} step
+   * @param {ReturnType<typeof segmentsOf>[number]} segment
+   */
+  #row(step, segment) {
+    const { activity, startUs, us } = segment;
+    const button = element("button", { type: "button", class: "link-button name" }, this.#words(step, segment));
+    button.addEventListener("click", () => this.#onChoose(activity));
+    return element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, button),
+      element("td", {}, placeOf(step, activity, this.#labels)),
+      element("td", { class: "number" }, formatTime(startUs)),
+      element("td", { class: "number" }, formatTime(us)),
+      element("td", { class: "number" }, formatShare(us / step.stepTimeUs)),
+    );
+  }
+
+  /**
+   * @param {Step} step
+   * @param {ReturnType<typeof segmentsOf>[number]} segment
+   */
+  #words(step, { activity, behind, cause }) {
+    const name = cutName(this.#nameOf(step.opOf(activity)), LONGEST_NAME);
+    const what = step.isTransfer(activity) ? `the transfer of ${name}` : name;
+    switch (cause) {
+      case "compute":
+        return `compute ${name}`;
+      case "transfer":
+        return `transfer ${formatBytes(step.array("transfer.bytes")[activity - step.opCount])} of ${name}`;
+      case "queue":
+        return `${what} waits behind ${cutName(this.#nameOf(step.opOf(behind)), LONGEST_NAME)}`;
+      default:
+        return behind === NONE ? `latency, ${what}` : `rest before ${what}`;
+    }
+  }
+}
+
+/**
+ * @param {Step} step
+ * @returns {{ activity: number, behind: number, cause: keyof typeof CAUSES, startUs: number, us: number }[]} in order of
+ *   time
+ */
+export function segmentsOf(step) {
+  const [activities, causes] = [step.array("chain.activity"), step.array("chain.cause")];
+  const behind = step.array("chain.behind");
+  const [starts, ends] = [step.array("chain.start_us"), step.array("chain.end_us")];
+  return Array.from(activities, (activity, index) => ({
+    activity,
+    behind: behind[index],
+    cause: /** @type {keyof typeof CAUSES} */ (step.texts.causes[causes[index]]),
+    startUs: starts[index],
+    us: ends[index] - starts[index],
+  }));
+}
+
+/**
+ * @param {Step} step
+ * @param {number} activity
+ * @param {readonly string[]} labels of devices
+ * @returns {string}
+ */
+export function placeOf(step, activity, labels) {
+  if (!step.isTransfer(activity)) {
+    return labels[step.array("op.device")[activity]];
+  }
+  const transfer = activity - step.opCount;
+  const to = step.destinations(transfer).map((device) => labels[device]);
+  return `${labels[step.array("transfer.source")[transfer]]} → ${to.join(", ")}`;
+}
+
+/** @param {Step} step */
+function sharesBar(step) {
+  const { causes, cause_us: times } = step.texts;
+  const parts = causes.map((cause, index) => ({ cause: /** @type {keyof typeof CAUSES} */ (cause), us: times[index] }));
+  const shown = parts.filter(({ us }) => us > 0);
+  const bar = element("div", { class: "shares", "aria-hidden": "true" });
+  const list = element("ul", { class: "shares-legend" });
+  for (const { cause, us } of shown) {
+    const piece = element("span", { class: `share is-${cause}` });
+    piece.style.flexGrow = String(us / step.stepTimeUs);
+    bar.append(piece);
+    list.append(
+      element(
+        "li",
+        { title: CAUSES[cause].means, "data-cause": cause, "data-us": us },
+        element("span", { class: `swatch is-${cause}`, "aria-hidden": "true" }),
+        `${CAUSES[cause].label} ${formatTime(us)}, ${formatShare(us / step.stepTimeUs)}`,
+      ),
+    );
+  }
+  return element("div", { class: "shares-box" }, bar, list);
+}

@@ -1,0 +1,138 @@
+/** The memory of each device over a step, on the timeline's axis of time. */
+
+import { colour, onThemeChange } from "../ui/colours.js";
+import { element } from "../ui/dom.js";
+import { formatBytes } from "../ui/format.js";
+import { firstAbove } from "./lanes.js";
+import { gutterOf } from "./time-axis.js";
+
+/** @typedef {import("./step.js").Step} Step */
+
+const ROW = 52;
+const GAP = 10;
+/** Room above the limit, so that its line shows. */
+const HEADROOM = 1.08;
+
+export class MemoryView {
+  #host;
+  #axis;
+  #looks;
+  #canvas = element("canvas", { "aria-hidden": "true" });
+  #frame = 0;
+  /** @type {Step | null} */
+  #step = null;
+
+  /**
+   * @param {HTMLElement} host
+   * @param {import("./time-axis.js").TimeAxis} axis
+   * @param {readonly import("../graph/devices.js").DeviceLook[]} looks
+   */
+  constructor(host, axis, looks) {
+    this.#host = host;
+    this.#axis = axis;
+    this.#looks = looks;
+    host.replaceChildren(this.#canvas);
+    host.style.height = `${looks.length * (ROW + GAP)}px`;
+    onThemeChange(() => this.redrawSoon());
+    new ResizeObserver(() => this.redrawSoon()).observe(host);
+    axis.onChange(() => this.redrawSoon());
+  }
+
+  /** @param {Step} step */
+  show(step) {
+    this.#step = step;
+    this.redrawSoon();
+  }
+
+  redrawSoon() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#draw();
+    });
+  }
+
+  get #gutter() {
+    return gutterOf(this.#host.clientWidth);
+  }
+
+  #draw() {
+    const { clientWidth: width, clientHeight: height } = this.#host;
+    const context = this.#canvas.getContext("2d");
+    const step = this.#step;
+    if (!context || !step || width === 0) {
+      return;
+    }
+    const ratio = window.devicePixelRatio || 1;
+    this.#canvas.width = Math.round(width * ratio);
+    this.#canvas.height = Math.round(height * ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
+    context.textBaseline = "middle";
+    this.#looks.forEach((look, device) => this.#drawDevice(context, step, look, device * (ROW + GAP), width - this.#gutter));
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Step} step
+   * @param {import("../graph/devices.js").DeviceLook} look
+   * @param {number} top
+   * @param {number} width
+   */
+  #drawDevice(context, step, look, top, width) {
+    const peak = step.texts.peaks[look.index].bytes;
+    const limit = step.texts.memory_bytes[look.index];
+    const showsLimit = limit < peak * 4;
+    const most = Math.max(peak, showsLimit ? limit : 0, 1) * HEADROOM;
+    const bottom = top + ROW;
+    const heightOf = (/** @type {number} */ bytes) => bottom - (bytes / most) * ROW;
+    context.textAlign = "left";
+    context.fillStyle = colour("--text");
+    context.fillText(look.label, 0, top + 10, this.#gutter - 8);
+    context.fillStyle = colour("--muted");
+    context.fillText(formatBytes(peak), 0, top + 26, this.#gutter - 8);
+    context.save();
+    context.beginPath();
+    context.rect(this.#gutter, top, width, ROW);
+    context.clip();
+    this.#fillCurve(context, step.memory(look.index), look.colour, bottom, width, heightOf);
+    context.restore();
+    context.fillStyle = colour("--border-strong");
+    context.fillRect(this.#gutter, bottom, width, 1);
+    if (showsLimit) {
+      context.fillStyle = colour("--danger");
+      context.fillRect(this.#gutter, Math.round(heightOf(limit)), width, 2);
+    }
+  }
+
+  /**
+   * The curve as the most bytes in each pixel, so that no peak is lost and the work is bounded by the width.
+   *
+   * @param {CanvasRenderingContext2D} context
+   * @param {{ timeUs: Float64Array, bytes: Float64Array }} curve
+   * @param {string} fill
+   * @param {number} bottom
+   * @param {number} width
+   * @param {(bytes: number) => number} heightOf
+   */
+  #fillCurve(context, { timeUs, bytes }, fill, bottom, width, heightOf) {
+    const [low, high] = this.#axis.domain;
+    context.fillStyle = fill;
+    context.globalAlpha = 0.75;
+    context.beginPath();
+    context.moveTo(this.#gutter, bottom);
+    let at = Math.max(0, firstAbove(timeUs, low) - 1);
+    for (let pixel = 0; pixel < width; pixel += 1) {
+      const until = low + ((pixel + 1) / width) * (high - low);
+      let most = bytes[at];
+      while (at + 1 < timeUs.length && timeUs[at + 1] < until) {
+        at += 1;
+        most = Math.max(most, bytes[at]);
+      }
+      context.lineTo(this.#gutter + pixel, heightOf(most));
+      context.lineTo(this.#gutter + pixel + 1, heightOf(most));
+    }
+    context.lineTo(this.#gutter + width, bottom);
+    context.fill();
+    context.globalAlpha = 1;
+  }
+}

@@ -1,0 +1,114 @@
+/** What fills the memory of each device at its peak: by class, and the largest holdings with what would free them. */
+
+import { element } from "../ui/dom.js";
+import { cutName, formatBytes, formatShare } from "../ui/format.js";
+import { NONE } from "./step.js";
+import { BYTE_CLASSES, peakSentence } from "./step-words.js";
+
+/** @typedef {import("./step.js").Step} Step */
+/** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
+
+const SHOWN = 10;
+
+/**
+ * @param {Step} step
+ * @param {readonly DeviceLook[]} looks
+ * @param {(op: number) => string} nameOf op → its name
+ * @param {(activity: number) => void} onChoose
+ * @returns {HTMLElement[]} one a device that holds anything
+ */
+export function peakLists(step, looks, nameOf, onChoose) {
+  return looks
+    .filter(({ index }) => step.texts.peaks[index].bytes > 0)
+    .map(({ index, label }) =>
+      element(
+        "details",
+        { class: "peak", "data-device": index },
+        element("summary", {}, `${label}: ${peakSentence(step, index)}`),
+        classes(step, index),
+        holdings(step, index, nameOf, onChoose),
+      ),
+    );
+}
+
+/**
+ * @param {Step} step
+ * @param {number} device
+ */
+function classes(step, device) {
+  const { bytes, bytes_of_class: sums } = step.texts.peaks[device];
+  const rows = step.texts.byte_classes
+    .map((name, index) => ({ name: /** @type {keyof typeof BYTE_CLASSES} */ (name), bytes: sums[index] }))
+    .filter((row) => row.bytes > 0)
+    .sort((one, other) => other.bytes - one.bytes);
+  return element(
+    "ul",
+    { class: "peak-classes" },
+    ...rows.map(({ name, bytes: held }) =>
+      element(
+        "li",
+        { title: BYTE_CLASSES[name].means, "data-bytes": held },
+        `${BYTE_CLASSES[name].label} ${formatBytes(held)}, ${formatShare(held / bytes)}`,
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {Step} step
+ * @param {number} device
+ * @param {(op: number) => string} nameOf
+ * @param {(activity: number) => void} onChoose
+ */
+function holdings(step, device, nameOf, onChoose) {
+  const first = step.array("peak.first");
+  const from = first[device];
+  const count = Math.min(first[device + 1] - from, SHOWN);
+  const rows = Array.from({ length: count }, (_, index) => {
+    const at = from + index;
+    const op = step.array("peak.op")[at];
+    const until = step.array("peak.until")[at];
+    const name = /** @type {keyof typeof BYTE_CLASSES} */ (step.texts.byte_classes[step.array("peak.class")[at]]);
+    return element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, chooser(cutName(nameOf(op), 60), () => onChoose(op))),
+      element("td", {}, BYTE_CLASSES[name].label),
+      element("td", { class: "number" }, formatBytes(step.array("peak.bytes")[at])),
+      element("td", {}, until === NONE ? "held during the whole step" : freed(step, until, nameOf, onChoose)),
+    );
+  });
+  const head = ["Held", "Class", "Bytes", "Freed by"];
+  return element(
+    "div",
+    { class: "table-scroller" },
+    element(
+      "table",
+      {},
+      element("caption", { class: "visually-hidden" }, "The largest holdings at the peak"),
+      element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))),
+      element("tbody", {}, ...rows),
+    ),
+  );
+}
+
+/**
+ * @param {Step} step
+ * @param {number} activity
+ * @param {(op: number) => string} nameOf
+ * @param {(activity: number) => void} onChoose
+ */
+function freed(step, activity, nameOf, onChoose) {
+  const what = step.isTransfer(activity) ? "the end of its transfer" : `the end of ${cutName(nameOf(activity), 50)}`;
+  return chooser(what, () => onChoose(activity));
+}
+
+/**
+ * @param {string} words
+ * @param {() => void} act
+ */
+function chooser(words, act) {
+  const button = element("button", { type: "button", class: "link-button name" }, words);
+  button.addEventListener("click", act);
+  return button;
+}

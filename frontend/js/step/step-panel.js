@@ -1,0 +1,274 @@
+/** The panel that explains one step of the shown placement: timeline, memory, critical chain, what is held at the peak. */
+
+import { deviceLooks } from "../graph/devices.js";
+import { element, find, setText } from "../ui/dom.js";
+import { counted, cutName, formatBytes, formatShare, formatTime } from "../ui/format.js";
+import { getBytes, getJson, showFailure } from "../ui/server.js";
+import { ChainList, placeOf } from "./chain-list.js";
+import { MemoryView } from "./memory-view.js";
+import { peakLists } from "./peak-list.js";
+import { NONE, Step } from "./step.js";
+import { IDLE_CAUSES, stepSentence } from "./step-words.js";
+import { TimeAxis } from "./time-axis.js";
+import { TimelineView } from "./timeline-view.js";
+
+/** @typedef {import("./step.js").OpNames} OpNames */
+
+/** An episode is explained once it has been shown for so long: not while the player runs past it. */
+const SETTLED_MILLISECONDS = 250;
+
+export class StepPanel {
+  #root;
+  #looks;
+  #groups;
+  #addresses;
+  #onChooseGroup;
+  #onStep;
+  #axis = new TimeAxis();
+  #timeline;
+  #memory;
+  #chain;
+  #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  /** @type {Promise<OpNames> | null} */
+  #names = null;
+  /** @type {OpNames | null} */
+  #ops = null;
+  /** @type {Step | null} */
+  #step = null;
+  #seq = 0;
+  #timer = 0;
+  #chosenGroup = -1;
+  #chosen = NONE;
+
+  /**
+   * @param {HTMLElement} root the section with `[data-step=…]`
+   * @param {readonly import("../ui/contracts.js").Device[]} devices
+   * @param {readonly import("../ui/contracts.js").Group[]} groups
+   * @param {{ ops: string, explanation: (seq: number) => string }} addresses
+   * @param {{ onChooseGroup: (group: number) => void, onStep: (step: Step | null) => void }} listeners called with -1 for
+   *   no group, and with null while the step of the shown placement is not known
+   */
+  constructor(root, devices, groups, addresses, { onChooseGroup, onStep }) {
+    this.#root = root;
+    this.#looks = deviceLooks(devices);
+    this.#groups = groups;
+    this.#addresses = addresses;
+    this.#onChooseGroup = onChooseGroup;
+    this.#onStep = onStep;
+    const stage = this.#part("timeline");
+    this.#timeline = new TimelineView(stage, this.#axis, this.#looks, {
+      onChoose: (activity) => this.#choose(activity),
+      onHover: (target) => this.#hover(target),
+    });
+    this.#memory = new MemoryView(this.#part("memory"), this.#axis, this.#looks);
+    this.#chain = new ChainList(this.#part("chain"), this.#labels, (activity) => this.#choose(activity));
+    stage.after(this.#tip);
+    Object.assign(stage, { timelineView: this.#timeline, timeAxis: this.#axis }); // for tests
+    this.#listenToTools();
+  }
+
+  /**
+   * Explain the placement of an event, once it has been asked for long enough.
+   *
+   * @param {number} seq of the event; 0: there is none yet
+   */
+  show(seq) {
+    if (seq === this.#seq) {
+      return;
+    }
+    this.#seq = seq;
+    window.clearTimeout(this.#timer);
+    this.#root.dataset.state = seq ? "loading" : "empty";
+    this.#onStep(null);
+    if (seq) {
+      this.#timer = window.setTimeout(() => this.#load(seq), SETTLED_MILLISECONDS);
+    }
+  }
+
+  /** @param {number} group the group that another view has chosen, -1 for none */
+  chooseGroup(group) {
+    if (group !== this.#chosenGroup) {
+      this.#chosenGroup = group;
+      this.#chosen = NONE;
+      this.#mark();
+    }
+  }
+
+  /** @param {number} seq */
+  async #load(seq) {
+    try {
+      this.#names ??= /** @type {Promise<OpNames>} */ (getJson(this.#addresses.ops));
+      const [ops, bytes] = await Promise.all([this.#names, getBytes(this.#addresses.explanation(seq))]);
+      if (seq !== this.#seq) {
+        return;
+      }
+      this.#ops = ops;
+      this.#step = new Step(bytes);
+      this.#draw();
+    } catch (error) {
+      if (seq === this.#seq) {
+        this.#names = null;
+        this.#root.dataset.state = "failed";
+        showFailure(this.#part("failure"), "This step cannot be explained.", error, () => this.#load(seq));
+      }
+    }
+  }
+
+  #draw() {
+    const step = /** @type {Step} */ (this.#step);
+    this.#root.dataset.state = "ready";
+    this.#root.dataset.seq = String(this.#seq);
+    this.#part("failure").replaceChildren();
+    this.#chosen = NONE;
+    this.#axis.setLength(step.stepTimeUs);
+    this.#timeline.show(step, (op) => this.#groupName(op));
+    this.#memory.show(step);
+    this.#chain.show(step, (op) => this.#opName(op));
+    setText(this.#part("sentence"), stepSentence(step, this.#labels));
+    this.#part("timeline").setAttribute("aria-label", this.#timelineLabel(step));
+    const lists = peakLists(step, this.#looks, (op) => this.#opName(op), (activity) => this.#choose(activity));
+    this.#part("peaks").replaceChildren(...lists);
+    this.#mark();
+    this.#onStep(step);
+  }
+
+  /** @param {Step} step */
+  #timelineLabel(step) {
+    const bars = `${counted(step.opCount, "op")} and ${counted(step.transferCount, "transfer")}`;
+    return `Timeline of one step of ${formatTime(step.stepTimeUs, 4)}: ${bars}. The list of the critical chain has its longest parts. Arrow keys pan, plus and minus zoom, 0 shows all of it, brackets go from bar to bar.`;
+  }
+
+  /** @param {number} activity or `NONE` */
+  #choose(activity) {
+    const step = this.#step;
+    this.#chosen = activity;
+    this.#chosenGroup = activity === NONE || !step ? -1 : this.#groupOf(step.opOf(activity));
+    if (step && activity !== NONE) {
+      this.#axis.reveal(step.span(activity));
+    }
+    this.#mark();
+    this.#onChooseGroup(this.#chosenGroup);
+  }
+
+  #mark() {
+    const step = this.#step;
+    if (!step) {
+      return;
+    }
+    const isChosen = (/** @type {number} */ activity) =>
+      this.#chosen === activity ||
+      (this.#chosen === NONE && this.#chosenGroup >= 0 && this.#groupOf(step.opOf(activity)) === this.#chosenGroup);
+    this.#timeline.choose(this.#chosen, isChosen);
+    setText(this.#part("chosen-words"), this.#chosenWords(step));
+  }
+
+  /** @param {Step} step */
+  #chosenWords(step) {
+    if (this.#chosen !== NONE) {
+      return this.#activityWords(step, this.#chosen).join(" · ");
+    }
+    if (this.#chosenGroup < 0) {
+      return "";
+    }
+    let us = 0;
+    let count = 0;
+    for (let op = 0; op < step.opCount; op += 1) {
+      if (this.#groupOf(op) === this.#chosenGroup) {
+        const [start, end] = step.span(op);
+        us += end - start;
+        count += 1;
+      }
+    }
+    return `${cutName(this.#groups[this.#chosenGroup].name, 80)} · ${counted(count, "op")}, ${formatTime(us)}`;
+  }
+
+  /** @param {import("./timeline-view.js").Target | null} target */
+  #hover(target) {
+    const step = this.#step;
+    this.#tip.hidden = !target || !step;
+    if (!target || !step) {
+      return;
+    }
+    const lines = target.idle >= 0 ? this.#idleWords(step, target.idle) : this.#activityWords(step, target.activity);
+    this.#tip.replaceChildren(...lines.map((line) => element("p", { class: "name" }, line)));
+    const stage = this.#part("timeline");
+    const left = Math.min(target.x + 14, stage.clientWidth - this.#tip.offsetWidth - 4);
+    this.#tip.style.transform = `translate(${Math.round(Math.max(4, left))}px, ${Math.round(stage.offsetTop + target.y + 18)}px)`;
+  }
+
+  /**
+   * @param {Step} step
+   * @param {number} activity
+   * @returns {string[]}
+   */
+  #activityWords(step, activity) {
+    const [start, end] = step.span(activity);
+    const name = cutName(this.#opName(step.opOf(activity)), 80);
+    const where = placeOf(step, activity, this.#labels);
+    const awaited = step.awaited(activity);
+    const lines = [
+      step.isTransfer(activity)
+        ? `transfer of ${name}, ${formatBytes(step.array("transfer.bytes")[activity - step.opCount])}`
+        : `${name} (${cutName(this.#ops?.types[activity] || "op", 40)})`,
+      `${where}: ${formatTime(end - start)}, from ${formatTime(start, 4)}, ${formatShare((end - start) / step.stepTimeUs)} of the step`,
+    ];
+    if (awaited !== NONE) {
+      const of = cutName(this.#opName(step.opOf(awaited)), 60);
+      lines.push(`waited for ${step.isTransfer(awaited) ? "the transfer of " : ""}${of}`);
+    }
+    return step.isCritical[activity] ? [...lines, "on the critical chain"] : lines;
+  }
+
+  /**
+   * @param {Step} step
+   * @param {number} index of an idle time
+   * @returns {string[]}
+   */
+  #idleWords(step, index) {
+    const names = /** @type {(keyof typeof IDLE_CAUSES)[]} */ (step.texts.idle_causes);
+    const length = step.array("idle.end_us")[index] - step.array("idle.start_us")[index];
+    const device = this.#labels[step.array("idle.device")[index]];
+    const lines = [`${device} idles ${formatTime(length)}: ${IDLE_CAUSES[names[step.array("idle.cause")[index]]]}`];
+    const activity = step.array("idle.activity")[index];
+    if (activity !== NONE) {
+      const of = cutName(this.#opName(step.opOf(activity)), 60);
+      lines.push(`mostly ${step.isTransfer(activity) ? "the transfer of " : ""}${of}, ${placeOf(step, activity, this.#labels)}`);
+    }
+    return lines;
+  }
+
+  #listenToTools() {
+    const acts = {
+      "zoom-in": () => this.#axis.zoom(1.5),
+      "zoom-out": () => this.#axis.zoom(1 / 1.5),
+      fit: () => this.#axis.fit(),
+    };
+    for (const [name, act] of Object.entries(acts)) {
+      find(this.#root, `[data-step-tool=${name}]`, HTMLButtonElement).addEventListener("click", act);
+    }
+  }
+
+  get #labels() {
+    return this.#looks.map(({ label }) => label);
+  }
+
+  /** @param {number} op */
+  #opName(op) {
+    return this.#ops?.names[op] ?? `op ${op}`;
+  }
+
+  /** @param {number} op */
+  #groupOf(op) {
+    return this.#ops?.groups[op] ?? -1;
+  }
+
+  /** @param {number} op */
+  #groupName(op) {
+    return this.#groups[this.#groupOf(op)]?.name ?? this.#opName(op);
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#root, `[data-step=${name}]`, HTMLElement);
+  }
+}

@@ -1,0 +1,119 @@
+/** Sentences about a step. Their numbers are the engine's. */
+
+import { formatBytes, formatShare, formatTime } from "../ui/format.js";
+
+/** @typedef {import("./step.js").Step} Step */
+
+/** Cause of a segment of the critical chain → its words, and what they mean. */
+export const CAUSES = Object.freeze({
+  compute: { label: "Compute", means: "Ops of the chain run." },
+  transfer: { label: "Transfer", means: "What an op of the chain needs is on a link between devices." },
+  link: { label: "Link latency and rest", means: "The latency of links, and their rest after each transfer." },
+  rest: { label: "Device rest", means: "A device rests after each op: the cost of launching the next one." },
+  queue: {
+    label: "Waiting in a queue",
+    means: "The next op or transfer of the chain could begin, but others run first on its device or link.",
+  },
+});
+
+/** Cause of an idle time → what the device waits for. */
+export const IDLE_CAUSES = Object.freeze({
+  input: "another device computes what it needs",
+  link: "what it needs is on a link, or waits for one",
+  order: "what it needs stands in the queue of another device",
+  end: "it has no further op in this step",
+});
+
+/** Class of bytes → its words. */
+export const BYTE_CLASSES = Object.freeze({
+  weights: { label: "Weights", means: "Variables that are trained, and those that the graph only reads." },
+  slots: { label: "Optimizer slots", means: "The optimizer’s own variables, such as momentum." },
+  state: { label: "Other state", means: "Counters, moving means: variables updated without an optimizer." },
+  activations: { label: "Activations", means: "Outputs, gradients among them, on the device that makes them." },
+  copies: { label: "Copies", means: "Outputs that came from another device." },
+  temporaries: { label: "Temporaries", means: "Room that an op takes while it runs." },
+});
+
+/** A device that runs less than this share of the step is left out of the sentence on idle devices. */
+const LEAST_BUSY = 0.05;
+
+/**
+ * What the step's time goes to, in one or two sentences.
+ *
+ * @param {Step} step
+ * @param {readonly string[]} labels of devices
+ * @returns {string}
+ */
+export function stepSentence(step, labels) {
+  const { step_time_us: stepTimeUs, causes, cause_us: times } = step.texts;
+  if (!(stepTimeUs > 0)) {
+    return "The step takes no time.";
+  }
+  const parts = causes
+    .map((cause, index) => ({ cause: /** @type {keyof typeof CAUSES} */ (cause), us: times[index] }))
+    .filter(({ us }) => us / stepTimeUs >= 0.005)
+    .sort((one, other) => other.us - one.us)
+    .map(({ cause, us }) => `${formatShare(us / stepTimeUs)} ${CAUSES[cause].label.toLowerCase()}`);
+  return `The critical chain takes ${formatTime(stepTimeUs, 4)}: ${listed(parts)}. ${idleSentence(step, labels)}`.trim();
+}
+
+/**
+ * The device that idles most of those that do much of the work, and why.
+ *
+ * @param {Step} step
+ * @param {readonly string[]} labels of devices
+ * @returns {string} empty if no device that is used idles
+ */
+export function idleSentence(step, labels) {
+  const idle = idleOfDevices(step);
+  const used = idle.filter(
+    ({ device, us }) => step.texts.busy_us[device] >= LEAST_BUSY * step.stepTimeUs && us >= 0.005 * step.stepTimeUs,
+  );
+  const [most] = used.sort((one, other) => other.us - one.us);
+  const unused = idle.filter(({ device }) => step.texts.busy_us[device] === 0).map(({ device }) => labels[device]);
+  const without = unused.length ? ` ${listed(unused)} ${unused.length === 1 ? "has" : "have"} nothing to do.` : "";
+  if (!most) {
+    return without.trim();
+  }
+  const [cause] = most.causes;
+  const share = formatShare(most.us / step.stepTimeUs);
+  return `${labels[most.device]} idles for ${share} of it, mostly because ${IDLE_CAUSES[cause.name]}.${without}`;
+}
+
+/**
+ * @param {Step} step
+ * @returns {{ device: number, us: number, causes: { name: keyof typeof IDLE_CAUSES, us: number }[] }[]} by device; the
+ *   causes by their times, the longest first
+ */
+export function idleOfDevices(step) {
+  const names = /** @type {(keyof typeof IDLE_CAUSES)[]} */ (step.texts.idle_causes);
+  const sums = step.texts.devices.map(() => new Array(names.length).fill(0));
+  const [devices, waits] = [step.array("idle.device"), step.array("idle.waits_us")];
+  for (let index = 0; index < devices.length; index += 1) {
+    for (let cause = 0; cause < names.length; cause += 1) {
+      sums[devices[index]][cause] += waits[index * names.length + cause];
+    }
+  }
+  return sums.map((times, device) => ({
+    device,
+    us: times.reduce((sum, us) => sum + us, 0),
+    causes: times.map((us, cause) => ({ name: names[cause], us })).sort((one, other) => other.us - one.us),
+  }));
+}
+
+/**
+ * @param {Step} step
+ * @param {number} device
+ * @returns {string}
+ */
+export function peakSentence(step, device) {
+  const { bytes, time_us: timeUs } = step.texts.peaks[device];
+  const limit = step.texts.memory_bytes[device];
+  const over = bytes > limit ? `, ${formatBytes(bytes - limit)} more than it has` : "";
+  return `Peak ${formatBytes(bytes)} of ${formatBytes(limit)} at ${formatTime(timeUs)}${over}`;
+}
+
+/** @param {string[]} words */
+function listed(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}

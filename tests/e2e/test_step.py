@@ -1,0 +1,86 @@
+"""A person looks into one step of a placement: what its time and its memory go to, with pointer and keyboard."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.steps import create_project, expect_status, part, start_run, upload
+from tests.webapp.graph_files import node_link
+
+pytestmark = pytest.mark.e2e
+OPS = 40
+PIXEL_OF = "(host, activity) => host.timelineView.pixelOf(activity)"
+DOMAIN = "host => host.timeAxis.domain"
+
+
+def sum_of(rows: Locator, name: str) -> float:
+    return sum(float(value) for value in rows.evaluate_all(f"all => all.map(row => row.dataset.{name})"))
+
+
+def test_one_step_is_explained(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    path.write_bytes(node_link(OPS, 4_000_000))
+    create_project(page, "Explained")
+    upload(page, path)
+    start_run(page, evaluations=2000, method="local_search")
+    expect_status(page, "done")
+    page.reload()
+    step = part(page, "step")
+    expect(step).to_have_attribute("data-state", "ready")
+    best_us = page.request.get(f"{page.url}run.json").json()["best_step_time_us"]
+
+    expect(step).to_contain_text("The critical chain takes")
+    assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-6), "it opens at the best"
+    chain = step.locator(".chain tbody tr")
+    expect(chain.first).to_contain_text("op")
+    step.get_by_label("In order of time").check()
+    expect(chain.first.locator("td").nth(1)).to_have_text("0 µs")
+
+    peak = step.locator(".peak").first
+    peak.locator("summary").click()
+    expect(peak.locator("tbody tr").first).to_contain_text("Activations")
+    peaks = part(page, "devices").locator("tbody td:last-child")
+    expect(peaks.first).to_contain_text("iB")
+
+    timeline = step.get_by_role("img", name="Timeline of one step")
+    chosen = step.locator("[data-step=chosen-words]")
+    pixel = timeline.evaluate(PIXEL_OF, OPS - 1)
+    timeline.click(position=pixel)
+    expect(chosen).to_contain_text(f"op{OPS - 1} (MatMul)")
+    expect(part(page, "chosen")).to_contain_text("op")
+    timeline.hover(position=pixel)
+    expect(step.locator(".tip")).to_contain_text(f"op{OPS - 1}")
+
+    whole = timeline.evaluate(DOMAIN)
+    timeline.press("+")
+    closer = timeline.evaluate(DOMAIN)
+    assert closer[1] - closer[0] < whole[1] - whole[0]
+    timeline.press("0")
+    assert timeline.evaluate(DOMAIN) == whole
+    words = chosen.inner_text()
+    timeline.press("[")
+    expect(chosen).not_to_have_text(words)
+    timeline.press("Escape")
+    expect(chosen).to_have_text("")
+
+
+def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_it(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    path.write_bytes(node_link(OPS, 4_000_000))
+    create_project(page, "Other episode")
+    upload(page, path)
+    start_run(page, evaluations=200, method="random")
+    expect_status(page, "done")
+    step = part(page, "step")
+    expect(step).to_have_attribute("data-state", "ready")
+    last = str(step.get_attribute("data-seq"))
+    page.get_by_label("Episode shown").fill("0")
+    expect(step).not_to_have_attribute("data-seq", last)
+    first_us = sum_of(step.locator("[data-cause]"), "us")
+    expect(part(page, "shown")).to_contain_text("Episode")
+    first = page.request.get(f"{page.url}events.json").json()["events"]
+    episode = next(event for event in first if event["type"] == "episode")
+    assert first_us == pytest.approx(episode["step_time_us"], rel=1e-6)
+    part(page, "groups").locator("tbody tr").first.click()
+    expect(step.locator("[data-step=chosen-words]")).to_contain_text("op")

@@ -1,0 +1,214 @@
+// One step of a placed graph: it is read from the server's bytes, laid out in rows, zoomed, and put into words.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { activityAt, firstAbove, idleTimes, lanesOf, visibleBars } from "../../frontend/js/step/lanes.js";
+import { NONE, Step } from "../../frontend/js/step/step.js";
+import { idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/step/step-words.js";
+import { fitted, TimeAxis } from "../../frontend/js/step/time-axis.js";
+import { segmentsOf } from "../../frontend/js/step/chain-list.js";
+
+const LABELS = ["GPU 0", "GPU 1"];
+
+/**
+ * The bytes that `engine.explaining.sent` makes: a (10 µs) on GPU 0 is sent in 5 µs to b (20 µs) on GPU 1.
+ *
+ * @param {Record<string, unknown>} [texts]
+ */
+function bytes(texts = {}) {
+  const arrays = {
+    "op.device": Int32Array.of(0, 1),
+    "op.start_us": Float64Array.of(0, 15),
+    "op.end_us": Float64Array.of(10, 35),
+    waited_for: Int32Array.of(-1, 2, 0),
+    "transfer.op": Int32Array.of(0),
+    "transfer.source": Int32Array.of(0),
+    "transfer.start_us": Float64Array.of(10),
+    "transfer.end_us": Float64Array.of(15),
+    "transfer.bytes": Float64Array.of(4096),
+    "transfer.first_destination": Int32Array.of(0, 1),
+    "transfer.destinations": Int32Array.of(1),
+    "chain.activity": Int32Array.of(0, 2, 1),
+    "chain.behind": Int32Array.of(-1, -1, -1),
+    "chain.cause": Uint8Array.of(0, 1, 0),
+    "chain.start_us": Float64Array.of(0, 10, 15),
+    "chain.end_us": Float64Array.of(10, 15, 35),
+    "idle.device": Int32Array.of(0, 1),
+    "idle.start_us": Float64Array.of(10, 0),
+    "idle.end_us": Float64Array.of(35, 15),
+    "idle.cause": Uint8Array.of(3, 0),
+    "idle.waits_us": Float64Array.of(0, 0, 0, 25, 10, 5, 0, 0),
+    "idle.activity": Int32Array.of(-1, 0),
+    "memory.first": Int32Array.of(0, 2, 3),
+    "memory.time_us": Float64Array.of(0, 10, 0),
+    "memory.bytes": Float64Array.of(100, 0, 7),
+  };
+  const all = {
+    version: 1,
+    step_time_us: 35,
+    devices: ["/device:GPU:0", "/device:GPU:1"],
+    memory_bytes: [50, 1000],
+    busy_us: [10, 20],
+    rest_us: [0, 0],
+    contention: "pair",
+    causes: ["compute", "transfer", "link", "rest", "queue"],
+    cause_us: [30, 5, 0, 0, 0],
+    idle_causes: ["input", "link", "order", "end"],
+    byte_classes: ["weights"],
+    peaks: [
+      { time_us: 0, bytes: 100, bytes_of_class: [100], holdings: 1 },
+      { time_us: 0, bytes: 7, bytes_of_class: [7], holdings: 1 },
+    ],
+    ...texts,
+  };
+  return packed(arrays, all);
+}
+
+/**
+ * @param {Record<string, Float64Array | Int32Array | Uint8Array>} arrays
+ * @param {unknown} texts
+ */
+function packed(arrays, texts) {
+  const names = Object.keys(arrays).sort((one, other) => arrays[other].BYTES_PER_ELEMENT - arrays[one].BYTES_PER_ELEMENT);
+  /** @type {Record<string, unknown>} */
+  const header = { __metadata__: { placeto: JSON.stringify(texts) } };
+  let offset = 0;
+  for (const name of names) {
+    const array = arrays[name];
+    const dtype = array instanceof Float64Array ? "F64" : array instanceof Int32Array ? "I32" : "U8";
+    header[name] = { dtype, shape: [array.length], data_offsets: [offset, offset + array.byteLength] };
+    offset += array.byteLength;
+  }
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const buffer = new ArrayBuffer(8 + text.length + offset);
+  new DataView(buffer).setBigUint64(0, BigInt(text.length), true);
+  const all = new Uint8Array(buffer);
+  all.set(text, 8);
+  let at = 8 + text.length;
+  for (const name of names) {
+    all.set(new Uint8Array(arrays[name].buffer), at);
+    at += arrays[name].byteLength;
+  }
+  return buffer;
+}
+
+test("a step is read whole, wherever its bytes begin", () => {
+  const step = new Step(bytes());
+  assert.deepEqual([step.opCount, step.transferCount, step.stepTimeUs], [2, 1, 35]);
+  assert.deepEqual(step.span(2), [10, 15]);
+  assert.deepEqual([step.opOf(2), step.opOf(1), step.awaited(0)], [0, 1, NONE]);
+  assert.deepEqual(step.destinations(0), [1]);
+  assert.deepEqual([...step.isCritical], [1, 1, 1]);
+  assert.deepEqual([...step.memory(0).bytes], [100, 0]);
+  assert.deepEqual([...step.memory(1).bytes], [7]);
+  assert.throws(() => step.array("nothing"), /nothing/);
+});
+
+test("a step of a newer server says so", () => {
+  assert.throws(() => new Step(bytes({ version: 2 })), /older than the server/);
+});
+
+test("each device has a row, followed by its links", () => {
+  const lanes = lanesOf(new Step(bytes()), LABELS);
+  assert.deepEqual(
+    lanes.map(({ what, label, activities }) => [what, label, ...activities]),
+    [["ops", "GPU 0", 0], ["transfers", "GPU 0 → GPU 1", 2], ["ops", "GPU 1", 1]],
+  );
+  const [, bus] = lanesOf(new Step(bytes({ contention: "bus" })), LABELS);
+  assert.equal(bus.label, "GPU 0 → others");
+});
+
+/** @param {number} count of bars of 1 µs with 1 µs between */
+function comb(count) {
+  const starts = Float64Array.from({ length: count }, (_, index) => 2 * index);
+  return {
+    what: /** @type {const} */ ("ops"),
+    device: 0,
+    label: "",
+    activities: Int32Array.from(starts, (_, index) => index),
+    starts,
+    ends: starts.map((start) => start + 1),
+  };
+}
+
+test("bars that share a pixel are drawn as one, and none is lost", () => {
+  const lane = comb(20_000);
+  let drawn = 0;
+  let members = 0;
+  visibleBars(lane, [0, 40_000], 1000, () => 0, (from, to, _place, count) => {
+    assert.ok(from <= to && from >= 0 && to <= 1000);
+    drawn += 1;
+    members += count;
+  });
+  assert.equal(members, 20_000);
+  assert.ok(drawn <= 1000, String(drawn));
+});
+
+test("bars of another look stay apart, and what is outside is left out", () => {
+  const lane = comb(100);
+  /** @type {number[]} */
+  const places = [];
+  visibleBars(lane, [50, 60], 10, (place) => place % 2, (_from, _to, place) => places.push(place));
+  assert.deepEqual(places, [25, 26, 27, 28, 29]);
+});
+
+test("the bar under the pointer is found, and one beside it within reach", () => {
+  const lane = comb(100);
+  assert.equal(activityAt(lane, 20.5, 0), 10);
+  assert.equal(activityAt(lane, 21.2, 0), NONE);
+  assert.equal(activityAt(lane, 21.2, 0.3), 10);
+  assert.equal(activityAt(lane, 21.9, 0.3), 11);
+});
+
+test("firstAbove agrees with a search from the start", () => {
+  const values = [0, 1, 1, 2, 5];
+  for (const value of [-1, 0, 0.5, 1, 4, 5, 6]) {
+    const slow = values.findIndex((each) => each > value);
+    assert.equal(firstAbove(values, value), slow < 0 ? values.length : slow);
+  }
+});
+
+test("a zoom stays within the step and keeps its middle", () => {
+  assert.deepEqual(fitted([-10, 10], 1, 100), [0, 20]);
+  assert.deepEqual(fitted([95, 115], 1, 100), [80, 100]);
+  assert.deepEqual(fitted([-50, 500], 1, 100), [0, 100]);
+  assert.deepEqual(fitted([49.9, 50.1], 10, 100), [45, 55]);
+  const axis = new TimeAxis();
+  axis.setLength(100);
+  assert.ok(axis.showsAll);
+  axis.zoom(2, 0);
+  assert.deepEqual(axis.domain, [0, 50]);
+  axis.setLength(200);
+  assert.deepEqual(axis.domain, [0, 100], "another step, the same part of it");
+  axis.pan(0.5);
+  assert.deepEqual(axis.domain, [50, 150]);
+  axis.reveal([160, 170]);
+  assert.ok(axis.domain[0] <= 160 && axis.domain[1] >= 170);
+  axis.fit();
+  assert.ok(axis.showsAll);
+});
+
+test("the sentence has the engine's shares and the device that idles most", () => {
+  const step = new Step(bytes());
+  assert.equal(
+    stepSentence(step, LABELS),
+    "The critical chain takes 35.00 µs: 86 % compute and 14 % transfer. GPU 0 idles for 71 % of it, mostly because it has no further op in this step.",
+  );
+  assert.deepEqual(idleOfDevices(step).map(({ us }) => us), [25, 15]);
+  const unused = new Step(bytes({ busy_us: [10, 0] }));
+  assert.match(stepSentence(unused, LABELS), /GPU 1 has nothing to do\.$/);
+});
+
+test("a peak over the limit says by how much", () => {
+  const step = new Step(bytes());
+  assert.equal(peakSentence(step, 0), "Peak 100 B of 50 B at 0 µs, 50 B more than it has");
+  assert.equal(peakSentence(step, 1), "Peak 7 B of 0.98 KiB at 0 µs");
+});
+
+test("the segments of the chain add up to the step", () => {
+  const step = new Step(bytes());
+  const segments = segmentsOf(step);
+  assert.deepEqual(segments.map(({ cause }) => cause), ["compute", "transfer", "compute"]);
+  assert.equal(segments.reduce((sum, { us }) => sum + us, 0), step.stepTimeUs);
+  assert.deepEqual(idleTimes(step, 1), [{ index: 1, startUs: 0, endUs: 15 }]);
+});

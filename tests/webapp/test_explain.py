@@ -1,0 +1,113 @@
+"""The explanation of a placement over HTTP: of each event that has one; its session is made once and kept warm."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engine import api
+from engine.files.tensor_file import unpack_tensors
+from tests.webapp.scripted_engine import CLUSTER
+from webapp.graphs.models import Graph
+from webapp.jobs.models import Event
+from webapp.runs import sessions
+from webapp.runs.models import Run
+from webapp.runs.sessions import WarmSessions
+
+
+@pytest.fixture
+def run(real_graph: Graph) -> Run:
+    """A run that has ended, with an event of each type."""
+    groups = api.PreparedGraph.from_bytes(bytes(real_graph.prepared.blob)).grouping.group_count
+    Graph.objects.filter(id=real_graph.id).update(op_count=9)
+    run = Run.objects.create(
+        graph=real_graph, cluster=CLUSTER, method="heft", settings={}, evaluations=9, seed=0, status=Run.DONE
+    )
+    on_first, on_second = [0] * groups, [1] * groups
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("started", {}),
+        ("baseline", {"placement": on_first}),
+        ("baseline", {"placement": None}),
+        ("episode", {"placement": on_second}),
+        ("finished", {"report": {"device_of_group": on_first}}),
+    ]
+    for seq, (kind, fields) in enumerate(events, start=1):
+        Event.objects.create(job_id=run.id, seq=seq, type=kind, data=json.dumps({"type": kind, **fields}))
+    return run
+
+
+def explained(client: Client, run: Run, seq: int) -> dict[str, Any]:
+    answer = client.get(f"/runs/{run.id}/explanations/{seq}")
+    assert answer.status_code == 200, answer.content
+    arrays, texts = unpack_tensors(answer.content, "answer")
+    return {**arrays, **texts}
+
+
+@pytest.mark.parametrize(("seq", "device"), [(2, 0), (4, 1), (5, 0)])
+def test_each_event_with_a_placement_is_explained(client: Client, run: Run, seq: int, device: int) -> None:
+    found = explained(client, run, seq)
+    assert set(found["op.device"].tolist()) == {device}
+    assert sum(found["cause_us"]) == pytest.approx(found["step_time_us"], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("seq", "sentence"), [(1, "no placement"), (3, "no placement"), (99, "no such event"), (2**63, "")]
+)
+def test_other_events_are_404_with_a_sentence(client: Client, run: Run, seq: int, sentence: str) -> None:
+    answer = client.get(f"/runs/{run.id}/explanations/{seq}", headers={"accept": "application/json"})
+    assert answer.status_code == 404
+    assert sentence in answer.content.decode()
+
+
+def test_the_ops_have_names_types_and_groups_in_the_order_of_the_explanation(client: Client, run: Run) -> None:
+    answer = client.get(f"/graphs/{run.graph_id}/ops.json")
+    assert answer.status_code == 200
+    assert "immutable" in answer["Cache-Control"]
+    found = answer.json()
+    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+    assert found["names"] == list(prepared.graph.op_names)
+    assert found["types"] == list(prepared.graph.op_types)
+    assert found["groups"] == prepared.grouping.group_of_op.tolist()
+    assert len(found["names"]) == len(explained(client, run, 2)["op.device"])
+
+
+def test_a_graph_that_is_too_large_is_refused_in_a_sentence(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MOST_OPS", 8)
+    for path in (f"/runs/{run.id}/explanations/2", f"/graphs/{run.graph_id}/ops.json"):
+        answer = client.get(path, headers={"accept": "application/json"})
+        assert answer.status_code == 413
+        assert "9 ops, too many to explain its placements here; allowed: at most 8 ops" in answer.content.decode()
+
+
+def test_what_is_gone_is_404(client: Client, run: Run) -> None:
+    assert client.get(f"/runs/{uuid.uuid4()}/explanations/2").status_code == 404
+    assert client.get(f"/graphs/{uuid.uuid4()}/ops.json").status_code == 404
+
+
+def test_a_session_is_made_once_and_again_after_a_failure(run: Run) -> None:
+    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+    session = api.Session(prepared, api.parse_cluster("2xK80"))
+    made: list[str] = []
+
+    def make(name: str) -> api.Session:
+        made.append(name)
+        if name == "broken":
+            raise api.CostError("no time")
+        return session
+
+    warm = WarmSessions(2 * session.op_count)
+    assert warm.get("a", lambda: make("a")) is session
+    assert warm.get("a", lambda: make("a")) is session
+    for _ in range(2):
+        with pytest.raises(api.CostError):
+            warm.get("broken", lambda: make("broken"))
+    warm.get("b", lambda: make("b"))
+    warm.get("a", lambda: make("a"))
+    warm.get("c", lambda: make("c"))  # "b" was used longest ago, and has to go
+    warm.get("a", lambda: make("a"))
+    warm.get("b", lambda: make("b"))
+    assert made == ["a", "broken", "broken", "b", "c", "b"]

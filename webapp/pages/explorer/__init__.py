@@ -1,0 +1,1 @@
+"""Data with which pages explain placements, for browsers."""

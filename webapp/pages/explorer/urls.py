@@ -1,0 +1,11 @@
+"""Addresses of explanations."""
+
+from django.urls import path
+
+from webapp.pages.explorer import views
+
+app_name = "explorer"
+urlpatterns = [
+    path("graphs/<uuid:graph_id>/ops.json", views.ops, name="ops"),
+    path("runs/<uuid:run_id>/explanations/<int:seq>", views.explanation, name="explanation"),
+]

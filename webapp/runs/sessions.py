@@ -1,0 +1,82 @@
+"""Sessions of the engine, kept warm for pages that explain placements."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+
+from engine import api
+from webapp.graphs.models import PreparedBlob
+from webapp.json_field import to_text
+from webapp.runs.models import Run
+
+MOST_OPS = 200_000
+"""of a graph that can be explained: a larger one would take seconds and hundreds of MB for each look"""
+MOST_OPS_KEPT = 400_000
+"""of all sessions that are kept warm; a session needs some 500 bytes an op"""
+
+
+class WarmSessions:
+    """The sessions that were used last. Threads share them; what two ask for at once is made once."""
+
+    def __init__(self, most_ops: int) -> None:
+        self._most_ops = most_ops
+        self._sessions: OrderedDict[Hashable, Future[api.Session]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], api.Session]) -> api.Session:
+        """The session of `key`, made by `make` if it is not there. What `make` raises is kept for nobody."""
+        with self._lock:
+            future = self._sessions.get(key)
+            is_new = future is None
+            if future is None:
+                future = self._sessions[key] = Future()
+            self._sessions.move_to_end(key)
+        if is_new:
+            self._make(key, future, make)
+        return future.result()
+
+    def _make(self, key: Hashable, future: "Future[api.Session]", make: Callable[[], api.Session]) -> None:
+        try:
+            future.set_result(make())
+        except BaseException as error:
+            with self._lock:
+                self._sessions.pop(key, None)
+            future.set_exception(error)
+            return
+        with self._lock:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        """Drop the sessions that were used longest ago while all together are too large; one always stays."""
+        ready = [(key, future) for key, future in self._sessions.items() if future.done()]
+        ops = sum(future.result().op_count for _, future in ready)
+        for key, future in ready[:-1]:
+            if ops <= self._most_ops:
+                return
+            ops -= future.result().op_count
+            del self._sessions[key]
+
+
+_warm = WarmSessions(MOST_OPS_KEPT)
+
+
+def session_of(run: Run) -> api.Session:
+    """The session of the run's graph on its cluster. Raises LimitError for a graph that is too large."""
+    require_explainable(run.graph.op_count or 0)
+    cluster = to_text(run.cluster)
+
+    def make() -> api.Session:
+        blob = PreparedBlob.objects.values_list("blob", flat=True).get(graph=run.graph_id)
+        prepared = api.PreparedGraph.from_bytes(bytes(blob))
+        return api.Session(prepared, api.parse_cluster(cluster), drop_devices=run.drop_devices)
+
+    return _warm.get((run.graph_id, run.graph.finished_at, cluster, run.drop_devices), make)
+
+
+def require_explainable(ops: int) -> None:
+    """Raise LimitError for a graph with too many ops to explain its placements."""
+    if ops > MOST_OPS:
+        raise api.LimitError(
+            f"this graph has {ops} ops, too many to explain its placements here", allowed=f"at most {MOST_OPS} ops"
+        )
