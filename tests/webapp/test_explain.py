@@ -52,6 +52,18 @@ def test_each_event_with_a_placement_is_explained(client: Client, run: Run, seq:
     assert sum(found["cause_us"]) == pytest.approx(found["step_time_us"], rel=1e-6)
 
 
+def test_viewers_of_an_event_share_its_explanation(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = client.get(f"/runs/{run.id}/explanations/4").content
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("simulated again")
+
+    monkeypatch.setattr(api.Session, "explain", refuse)
+    assert client.get(f"/runs/{run.id}/explanations/4").content == first
+    with pytest.raises(AssertionError, match="simulated again"):
+        client.get(f"/runs/{run.id}/explanations/2")
+
+
 @pytest.mark.parametrize(
     ("seq", "sentence"), [(1, "no placement"), (3, "no placement"), (99, "no such event"), (2**63, "")]
 )

@@ -121,7 +121,7 @@ class RunPage {
     const placement = episode?.placement ?? null;
     this.#chart.update(this.#state, this.#player.shown);
     this.#panel.show(placement);
-    this.#step.show(episode?.seq ?? 0);
+    this.#step.show(episode?.seq ?? 0, this.#player.following && !hasEnded(this.#state.status));
     this.#legend.show(
       placement && loads(this.#graph.groups, this.#run.devices, placement),
       episode?.stepTimeUs ?? null,

@@ -16,6 +16,8 @@ import { TimelineView } from "./timeline-view.js";
 
 /** An episode is explained once it has been shown for so long: not while the player runs past it. */
 const SETTLED_MILLISECONDS = 250;
+/** The least time between two explanations of a run that is followed live. */
+const LIVE_MILLISECONDS = 3000;
 
 export class StepPanel {
   #root;
@@ -37,6 +39,7 @@ export class StepPanel {
   #step = null;
   #seq = 0;
   #timer = 0;
+  #loadedAt = -Infinity;
   #chosenGroup = -1;
   #chosen = NONE;
 
@@ -68,21 +71,28 @@ export class StepPanel {
   }
 
   /**
-   * Explain the placement of an event, once it has been asked for long enough.
+   * Explain the placement of an event, once it has been shown for long enough. Of a run that is followed, the newest
+   * placement is explained every few seconds.
    *
    * @param {number} seq of the event; 0: there is none yet
+   * @param {boolean} following
    */
-  show(seq) {
+  show(seq, following) {
     if (seq === this.#seq) {
       return;
     }
     this.#seq = seq;
-    window.clearTimeout(this.#timer);
-    this.#root.dataset.state = seq ? "loading" : "empty";
     this.#onStep(null);
-    if (seq) {
-      this.#timer = window.setTimeout(() => this.#load(seq), SETTLED_MILLISECONDS);
+    this.#root.dataset.state = seq ? "loading" : "empty";
+    if (following && this.#timer) {
+      return;
     }
+    window.clearTimeout(this.#timer);
+    const rest = following ? LIVE_MILLISECONDS - (performance.now() - this.#loadedAt) : 0;
+    this.#timer = window.setTimeout(() => {
+      this.#timer = 0;
+      this.#load(this.#seq, following);
+    }, Math.max(SETTLED_MILLISECONDS, rest));
   }
 
   /** @param {number} group the group that another view has chosen, -1 for none */
@@ -94,30 +104,37 @@ export class StepPanel {
     }
   }
 
-  /** @param {number} seq */
-  async #load(seq) {
+  /**
+   * @param {number} seq
+   * @param {boolean} following whether the page may show a later event by then
+   */
+  async #load(seq, following) {
+    if (!seq) {
+      return;
+    }
+    this.#loadedAt = performance.now();
     try {
       this.#names ??= /** @type {Promise<OpNames>} */ (getJson(this.#addresses.ops));
       const [ops, bytes] = await Promise.all([this.#names, getBytes(this.#addresses.explanation(seq))]);
-      if (seq !== this.#seq) {
-        return;
+      if (seq === this.#seq || following) {
+        this.#ops = ops;
+        this.#step = new Step(bytes);
+        this.#draw(seq);
       }
-      this.#ops = ops;
-      this.#step = new Step(bytes);
-      this.#draw();
     } catch (error) {
       if (seq === this.#seq) {
         this.#names = null;
         this.#root.dataset.state = "failed";
-        showFailure(this.#part("failure"), "This step cannot be explained.", error, () => this.#load(seq));
+        showFailure(this.#part("failure"), "This step cannot be explained.", error, () => this.#load(seq, following));
       }
     }
   }
 
-  #draw() {
+  /** @param {number} seq */
+  #draw(seq) {
     const step = /** @type {Step} */ (this.#step);
     this.#root.dataset.state = "ready";
-    this.#root.dataset.seq = String(this.#seq);
+    this.#root.dataset.seq = String(seq);
     this.#part("failure").replaceChildren();
     this.#chosen = NONE;
     this.#axis.setLength(step.stepTimeUs);
@@ -129,7 +146,7 @@ export class StepPanel {
     const lists = peakLists(step, this.#looks, (op) => this.#opName(op), (activity) => this.#choose(activity));
     this.#part("peaks").replaceChildren(...lists);
     this.#mark();
-    this.#onStep(step);
+    this.#onStep(seq === this.#seq ? step : null);
   }
 
   /** @param {Step} step */

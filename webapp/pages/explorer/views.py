@@ -10,9 +10,14 @@ from engine import api
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
+from webapp.jobs.shared_texts import SharedTexts
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.runs.page import run_or_404
 from webapp.runs.sessions import require_explainable, session_of
+
+MOST_SHARED_BYTES = 16 * 1024**2
+"""of explanations that several viewers of a run may ask for"""
+_answers: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
 
 FOR_A_DAY = "private, max-age=86400, immutable"
 """an event, and the ops of a graph that has been read, never change"""
@@ -23,11 +28,14 @@ FOR_A_DAY = "private, max-age=86400, immutable"
 def explanation(request: HttpRequest, run_id: uuid.UUID, seq: int) -> HttpResponse:
     """The explanation of the placement of event `seq`, as docs/formats.md describes it."""
     run = run_or_404(run_id)
-    device_of_group = _device_of_group(run.id, seq)
-    session = session_of(run)
-    explained = session.explain(session.by_group(device_of_group))
+    answer = _answers.get((run_id, seq))
+    if answer is None:
+        device_of_group = _device_of_group(run.id, seq)
+        session = session_of(run)
+        answer = api.explanation_to_bytes(session, session.explain(session.by_group(device_of_group)))
+        _answers.keep((run_id, seq), answer, len(answer))
     return HttpResponse(
-        api.explanation_to_bytes(session, explained),
+        answer,
         content_type="application/octet-stream",
         headers={"Cache-Control": FOR_A_DAY},
     )
