@@ -1,24 +1,17 @@
 """Workers and brokers die; runs do not."""
 
-import json
 import os
 import signal
 from pathlib import Path
 
-from engine import api
 from tests.supervisor.started import eventually
 from tests.webapp.processes import Surroundings, logs
 from tests.webapp.scripted_engine import CHECKPOINT_EVERY, EPISODES, rows
-from webapp.graphs.models import Graph
 from webapp.jobs.cancelling import cancel
-from webapp.jobs.models import SavedState
 from webapp.processes import DRAIN_SIGNAL, descendants
-from webapp.runs.lifecycle import start
 from webapp.runs.models import Run
 
 SCRIPTED = "tests.webapp.scripted_worker"
-EVALUATIONS = 4000
-"""enough that the run still goes on when its first checkpoint has been seen"""
 WHOLE = [
     (1, "started"),
     *[(1 + number, "episode") for number in range(1, EPISODES + 1)],
@@ -73,33 +66,6 @@ def test_a_run_survives_sigkill_of_its_worker_whole(around: Surroundings, run: R
     assert began_again % CHECKPOINT_EVERY == 1
     assert began_again > CHECKPOINT_EVERY, "it went on from a checkpoint, not from the start"
     assert stored < len(WHOLE)
-
-
-def test_placeto_survives_sigkill_of_its_worker_whole(
-    around: Surroundings, real_graph: Graph, data_folder: Path
-) -> None:
-    around.start_redis()
-    worker = around.start_worker("gpu")
-    # Published into this process's broker, which no worker has: the worker's reaper sees that the row has no message.
-    run = start(
-        real_graph,
-        api.RunRequest(api.parse_cluster("2xK80"), "placeto", api.Budget(EVALUATIONS), 5, {"checkpoint_seconds": 0.2}),
-    )
-    eventually(lambda: SavedState.objects.filter(job_id=run.id, seq__gt=50).exists(), "a checkpoint is stored")
-    worker.signal(signal.SIGKILL)
-    worker.exit_status()
-    assert 0 < SavedState.objects.get(job_id=run.id).seq <= run.events.count() < EVALUATIONS
-    around.start_worker("gpu")
-    wait_for_status(run, data_folder, Run.DONE, Run.FAILED)
-    assert (run.status, run.error, run.attempts) == (Run.DONE, "", 2)
-    events = [json.loads(data) for data in run.events.order_by("seq").values_list("data", flat=True)]
-    assert [event["seq"] for event in events] == list(range(1, run.last_seq + 1))
-    episodes = [event for event in events if event["type"] == "episode"]
-    assert [event["episode"] for event in episodes] == list(range(1, len(episodes) + 1))
-    used = [event["evaluations"] for event in episodes]
-    assert used == sorted(used)
-    assert (used[-1], run.evaluations_used) == (EVALUATIONS, EVALUATIONS)
-    assert (events[0]["type"], events[-1]["type"]) == ("started", "finished")
 
 
 def test_a_worker_that_is_shown_to_end_gives_its_run_back_at_once(

@@ -10,7 +10,7 @@ from experiments.placed.graphs import try_many
 
 IN_CHILD = "tests.engine.placed_graphs.in_child"
 LIMITS = Limits(memory_bytes=12 * 1024**3, seconds=1200.0)
-PLACEMENTS = 4
+PLACEMENTS = 3
 PLACEMENTS_OF_A_MODEL = 1
 EVERY = 100
 """random placements of one training graph; the command tries 1,000"""
