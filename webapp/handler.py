@@ -38,7 +38,7 @@ _threads = {kind: ThreadPoolExecutor(count, thread_name_prefix=kind) for kind, c
 
 
 def in_threads(kind: str) -> Callable[[View], View]:
-    """Mark a view for GET: it runs in the threads of this kind instead of the pages'."""
+    """Mark a view: it runs in the threads of this kind instead of the pages', or those of other requests than GET."""
 
     def marked(view: View) -> View:
         view.threads = kind  # type: ignore[attr-defined]
@@ -95,12 +95,11 @@ class PooledHandler(ASGIHandler):
 
 def _kind_of(request: HttpRequest) -> str:
     """Which threads answer it."""
-    if request.method not in ("GET", "HEAD"):
-        return WAITING
+    usual = PAGES if request.method in ("GET", "HEAD") else WAITING
     try:
-        return getattr(resolve(request.path_info).func, "threads", PAGES)
+        return getattr(resolve(request.path_info).func, "threads", usual)
     except Http404:
-        return PAGES
+        return usual
 
 
 async def _copy(receive: Receive, body: IO[bytes]) -> None:

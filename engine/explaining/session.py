@@ -86,6 +86,11 @@ class Session:
     def op_count(self) -> int:
         return self.prepared.graph.op_count
 
+    def most_groups(self, work: int) -> int:
+        """The number of groups whose gains take at most so many simulated ops and edges, at least one."""
+        graph = self.prepared.graph
+        return max(1, work // ((graph.op_count + graph.edge_count) * self.cluster.device_count))
+
     @cached_property
     def lower_bound_us(self) -> float:
         """A step time that no placement beats."""

@@ -1,5 +1,6 @@
 """A person looks into one step of a placement: what its time and its memory go to, with pointer and keyboard."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -74,9 +75,9 @@ def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_
     expect_status(page, "done")
     step = part(page, "step")
     expect(step).to_have_attribute("data-state", "ready")
-    last = str(step.get_attribute("data-seq"))
+    last = str(step.get_attribute("data-shown"))
     page.get_by_label("Episode shown").fill("0")
-    expect(step).not_to_have_attribute("data-seq", last)
+    expect(step).not_to_have_attribute("data-shown", last)
     first_us = sum_of(step.locator("[data-cause]"), "us")
     expect(part(page, "shown")).to_contain_text("Episode")
     first = page.request.get(f"{page.url}events.json").json()["events"]
@@ -84,3 +85,49 @@ def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_
     assert first_us == pytest.approx(episode["step_time_us"], rel=1e-6)
     part(page, "groups").locator("tbody tr").first.click()
     expect(step.locator("[data-step=chosen-words]")).to_contain_text("op")
+
+
+def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    path.write_bytes(node_link(OPS, 4_000_000))
+    create_project(page, "By hand")
+    upload(page, path)
+    start_run(page, evaluations=2000, method="local_search")
+    expect_status(page, "done")
+    page.reload()
+    step, bar = part(page, "step"), part(page, "trial")
+    expect(step).to_have_attribute("data-state", "ready")
+    expect(bar).to_be_hidden()
+    best_us = sum_of(step.locator("[data-cause]"), "us")
+
+    row = part(page, "groups").locator("tbody tr").first
+    row.click()
+    moves = part(page, "chosen").locator(".moves button")
+    there = moves.and_(page.locator("[aria-pressed=false]"))
+    expect(there.locator(".move-change")).to_have_text(re.compile("%|fit"))
+    told = there.locator(".move-change").inner_text()
+    there.click()
+    expect(bar).to_contain_text("1 group moved")
+    expect(bar).to_contain_text("simulated")
+    assert told in bar.inner_text(), "the gain that was told is what the simulation says"
+    moved_us = sum_of(step.locator("[data-cause]"), "us")
+    assert moved_us != pytest.approx(best_us, rel=1e-6)
+    expect(part(page, "shown")).to_contain_text("By hand, from episode")
+
+    bar.get_by_role("button", name="Undo").click()
+    expect(bar).to_contain_text("0 groups moved")
+    expect(bar).to_contain_text("simulated")
+    assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)
+    bar.get_by_role("button", name="Redo").click()
+    expect(bar).to_contain_text("1 group moved")
+
+    row.focus()
+    page.keyboard.press("Control+z")
+    expect(bar).to_contain_text("0 groups moved")
+    pressed = "2" if "GPU 0" in row.inner_text() else "1"
+    page.keyboard.press(pressed)
+    expect(bar).to_contain_text("1 group moved")
+    bar.get_by_role("button", name="Discard").click()
+    expect(bar).to_be_hidden()
+    expect(step).to_have_attribute("data-state", "ready")
+    assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)

@@ -6,6 +6,9 @@ import { activityAt, firstAbove, idleTimes, lanesOf, visibleBars } from "../../f
 import { NONE, Step } from "../../frontend/js/step/step.js";
 import { idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/step/step-words.js";
 import { fitted, TimeAxis } from "../../frontend/js/step/time-axis.js";
+import { changeWords } from "../../frontend/js/step/move-buttons.js";
+import { movedGroups, newTrial, placementOf, redo, undo, withMove } from "../../frontend/js/step/trial.js";
+import { trialWords } from "../../frontend/js/step/trial-bar.js";
 import { segmentsOf } from "../../frontend/js/step/chain-list.js";
 
 const LABELS = ["GPU 0", "GPU 1"];
@@ -211,4 +214,53 @@ test("the segments of the chain add up to the step", () => {
   assert.deepEqual(segments.map(({ cause }) => cause), ["compute", "transfer", "compute"]);
   assert.equal(segments.reduce((sum, { us }) => sum + us, 0), step.stepTimeUs);
   assert.deepEqual(idleTimes(step, 1), [{ index: 1, startUs: 0, endUs: 15 }]);
+});
+
+test("moves by hand can be undone and redone, and a new one ends the redoing", () => {
+  const base = Uint8Array.of(0, 0, 1);
+  const start = newTrial(base);
+  const one = withMove(start, [0], 1);
+  const two = withMove(one, [1, 2], 2);
+  assert.deepEqual([...placementOf(two)], [1, 2, 2]);
+  assert.deepEqual(movedGroups(two), [0, 1, 2]);
+  assert.deepEqual([...placementOf(undo(two))], [1, 0, 1]);
+  assert.deepEqual([...placementOf(redo(undo(two)))], [1, 2, 2]);
+  assert.equal(undo(start), start);
+  assert.equal(redo(two), two);
+  const other = withMove(undo(two), [2], 0);
+  assert.equal(redo(other), other);
+  assert.deepEqual([...placementOf(other)], [1, 0, 0]);
+  assert.equal(withMove(one, [0], 1), one, "nothing changes");
+  assert.deepEqual(movedGroups(withMove(one, [0], 0)), [], "moved back");
+  assert.deepEqual([...base], [0, 0, 1], "the episode's placement stays");
+});
+
+test("a trial undone step by step gives what it was, whatever the moves", () => {
+  let seed = 7;
+  const below = (/** @type {number} */ most) => (seed = (seed * 1103515245 + 12345) % 2 ** 31) % most;
+  let trial = newTrial(new Uint8Array(20));
+  const seen = [[...placementOf(trial)].join()];
+  for (let step = 0; step < 200; step += 1) {
+    const next = withMove(trial, [below(20), below(20)], below(4));
+    if (next !== trial) {
+      seen.push([...placementOf(next)].join());
+    }
+    trial = next;
+  }
+  for (const expected of seen.toReversed()) {
+    assert.equal([...placementOf(trial)].join(), expected);
+    trial = undo(trial);
+  }
+});
+
+test("the words of a trial and of a move", () => {
+  assert.equal(trialWords(1, null, 1000), "By hand: 1 group moved, simulating…");
+  assert.equal(
+    trialWords(2, { stepTimeUs: 900, feasible: true }, 1000),
+    "By hand: 2 groups moved: 1.000 ms → 900.0 µs (−10.0 %), simulated",
+  );
+  assert.match(trialWords(2, { stepTimeUs: 900, feasible: false }, 1000), /; it does not fit in memory$/);
+  assert.equal(changeWords(1000, null, -1), "not allowed");
+  assert.equal(changeWords(1000, 900, 5), "does not fit");
+  assert.equal(changeWords(1000, 1011, 0), "+1.1 %");
 });

@@ -12,6 +12,7 @@ from engine.files.tensor_file import unpack_tensors
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event
+from webapp.pages.explorer import views
 from webapp.runs import sessions
 from webapp.runs.models import Run
 from webapp.runs.sessions import WarmSessions
@@ -71,6 +72,62 @@ def test_other_events_are_404_with_a_sentence(client: Client, run: Run, seq: int
     answer = client.get(f"/runs/{run.id}/explanations/{seq}", headers={"accept": "application/json"})
     assert answer.status_code == 404
     assert sentence in answer.content.decode()
+
+
+def by_hand(client: Client, run: Run, path: str, **fields: object) -> Any:
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
+    return client.post(f"/runs/{run.id}/{path}", texts, headers={"accept": "application/json"})
+
+
+def groups_of(run: Run) -> int:
+    return api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob)).grouping.group_count
+
+
+def test_a_placement_by_hand_is_explained_as_that_of_an_event(client: Client, run: Run) -> None:
+    groups = groups_of(run)
+    answer = by_hand(client, run, "step", placement=[1] * groups)
+    assert answer.status_code == 200
+    assert answer.content == client.get(f"/runs/{run.id}/explanations/4").content
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_gains_are_the_step_times_after_each_move(client: Client, run: Run) -> None:
+    groups = groups_of(run)
+    answer = by_hand(client, run, "gains.json", placement=[0] * groups, groups=[0]).json()
+    [times] = answer["step_time_us"]
+    assert answer["groups"] == [0] and answer["missing_bytes"] == [[0, 0]]
+    assert times[0] == explained(client, run, 2)["step_time_us"]
+    moved = by_hand(client, run, "step", placement=[1] + [0] * (groups - 1))
+    _, texts = unpack_tensors(moved.content, "answer")
+    assert times[1] == texts["step_time_us"]
+
+
+@pytest.mark.parametrize(
+    "placement",
+    ["", "no", "{}", "[0.5]", "[true]", "[[0]]", "[9]", "[-1]", "[4294967296]", "[" * 100_000, "[" + "9" * 5000 + "]"],
+)
+def test_what_is_no_placement_is_400_with_a_sentence(client: Client, run: Run, placement: str) -> None:
+    for path in ("step", "gains.json"):
+        answer = by_hand(client, run, path, placement=placement, groups=[0])
+        assert answer.status_code == 400
+        assert "placement: " in answer.content.decode()
+
+
+@pytest.mark.parametrize("groups", ["", "[99]", "[-1]", '["0"]'])
+def test_what_is_no_group_is_400_with_a_sentence(client: Client, run: Run, groups: str) -> None:
+    answer = by_hand(client, run, "gains.json", placement=[0] * groups_of(run), groups=groups)
+    assert answer.status_code == 400
+    assert "groups: " in answer.content.decode()
+
+
+def test_more_gains_than_a_page_may_ask_for_are_refused(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "MOST_WORK", 1)
+    groups = groups_of(run)
+    answer = by_hand(client, run, "gains.json", placement=[0] * groups, groups=[0, 0])
+    assert answer.status_code == 413
+    assert "2 groups at once; allowed: 1 of this graph" in answer.content.decode()
 
 
 def test_the_ops_have_names_types_and_groups_in_the_order_of_the_explanation(client: Client, run: Run) -> None:

@@ -29,6 +29,7 @@ export class GraphPanel {
   #tip;
   #edgeCounts;
   #onChoose;
+  #extraOf;
 
   /**
    * @param {HTMLElement} root with `[data-part=canvas]`, `[data-part=groups]`, `[data-part=chosen]` and zoom buttons
@@ -36,9 +37,11 @@ export class GraphPanel {
    * @param {readonly import("../ui/contracts.js").Device[]} devices empty: the graph alone
    * @param {import("./devices.js").DeviceLook[]} looks
    * @param {(group: number) => void} [onChoose] called with -1 for none
+   * @param {(group: number, device: number | null) => Node | null} [extraOf] what the panel of a group gets beside its facts
    */
-  constructor(root, graph, devices, looks, onChoose = () => {}) {
+  constructor(root, graph, devices, looks, onChoose = () => {}, extraOf = () => null) {
     this.#onChoose = onChoose;
+    this.#extraOf = extraOf;
     this.#root = root;
     this.#graph = graph;
     this.#devices = devices;
@@ -75,6 +78,16 @@ export class GraphPanel {
       this.#table.choose(group, true);
       this.#fillPanel();
     }
+  }
+
+  /** Fill the panel of the chosen group again: what is added to it has changed. */
+  refreshPanel() {
+    this.#fillPanel();
+  }
+
+  /** @returns {number} the chosen group, -1 for none */
+  get chosen() {
+    return this.#chosen;
   }
 
   /** @param {ArrayLike<number> | null} placement [groups] */
@@ -159,7 +172,14 @@ export class GraphPanel {
   #fillPanel() {
     const chosen = this.#chosen;
     const close = () => this.#choose(-1, "table");
-    this.#part("chosen").replaceChildren(...(chosen < 0 ? [] : groupPanel(this.#detail(chosen), close)));
+    const part = this.#part("chosen");
+    const device = part.contains(document.activeElement) ? document.activeElement?.getAttribute("data-device") : null;
+    const extra = chosen < 0 ? null : this.#extraOf(chosen, this.#placement?.[chosen] ?? null);
+    part.replaceChildren(...(chosen < 0 ? [] : groupPanel({ ...this.#detail(chosen), extra }, close)));
+    const same = device && part.querySelector(`[data-device="${device}"]`);
+    if (same instanceof HTMLElement) {
+      same.focus({ preventScroll: true });
+    }
   }
 
   /**

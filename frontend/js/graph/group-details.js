@@ -12,6 +12,7 @@ import { counted, cutName, formatBytes, formatCount, formatTime, NOTHING } from 
  * @property {import("./devices.js").DeviceLook | null} look of its device
  * @property {number | null} timeUs on that device
  * @property {{ inputs: number, outputs: number }} edges
+ * @property {Node | null} [extra] what another part of the page adds to the panel
  */
 
 /**
@@ -33,7 +34,7 @@ export function groupTip({ group, look, timeUs }) {
  * @returns {Node[]}
  */
 export function groupPanel(detail, onClose) {
-  const { group, look, timeUs, edges } = detail;
+  const { group, look, timeUs, edges, extra } = detail;
   const types = group.types.map(([type, count]) => `${cutName(type, 60) || "no type"} × ${formatCount(count)}`).join(", ");
   const rows = [
     ["Device", look ? element("span", { class: "tip-device" }, deviceMark(look), look.label) : NOTHING],
@@ -54,6 +55,7 @@ export function groupPanel(detail, onClose) {
       { class: "facts" },
       ...rows.map(([term, value]) => element("div", {}, element("dt", {}, term), element("dd", {}, value))),
     ),
+    ...(extra ? [extra] : []),
   ];
 }
 

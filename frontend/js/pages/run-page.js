@@ -17,8 +17,11 @@ import { hasEnded } from "../jobs/job-state.js";
 import { PlayerControls } from "../run/player-controls.js";
 import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
-import { getJson, showFailure } from "../ui/server.js";
+import { moveButtons } from "../step/move-buttons.js";
 import { StepPanel } from "../step/step-panel.js";
+import { TrialBar } from "../step/trial-bar.js";
+import { newTrial, placementOf, redo, undo, withMove } from "../step/trial.js";
+import { getBytes, getJson, post, showFailure } from "../ui/server.js";
 
 /** The least time between two live updates for a user who prefers less motion. */
 const CALM_MILLISECONDS = 2000;
@@ -35,6 +38,12 @@ class RunPage {
   #legend;
   #panel;
   #step;
+  #trialBar;
+  /** @type {import("../step/trial.js").Trial | null} */
+  #trial = null;
+  #trials = 0;
+  /** @type {import("../step/step.js").Step | null} of the shown placement, once it is known */
+  #shownStep = null;
   #announcer;
   #opensAtBest;
   #frame = 0;
@@ -58,16 +67,21 @@ class RunPage {
     this.#chart = new RunChart(this.#part("chart"), methodLabels, (index) => this.#player.seek(index));
     this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode());
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
-    this.#panel = new GraphPanel(root, graph, run.devices, looks, (group) => this.#step?.chooseGroup(group));
-    const addresses = { ops: run.urls.ops, explanation: (/** @type {number} */ seq) => `explanations/${seq}` };
-    this.#step = new StepPanel(this.#part("step"), run.devices, graph.groups, addresses, {
+    this.#panel = new GraphPanel(root, graph, run.devices, looks, (group) => this.#step?.chooseGroup(group), (group, device) =>
+      device === null ? null : moveButtons(looks, device, this.#gainsOf(group), (to) => this.#move(group, to)));
+    this.#step = new StepPanel(this.#part("step"), run.devices, graph.groups, run.urls.ops, {
       onChooseGroup: (group) => this.#panel.choose(group),
-      onStep: (step) => this.#legend.showPeaks(step && step.texts.peaks.map(({ bytes }) => bytes)),
+      onStep: (step) => this.#onStep(step),
+    });
+    this.#trialBar = new TrialBar(this.#part("trial"), {
+      undo: () => this.#try(undo),
+      redo: () => this.#try(redo),
+      discard: () => this.#showEpisode(),
     });
     this.#announcer = new Announcer(this.#part("announcer"));
     const logarithmic = find(root, "[data-part=logarithmic]", HTMLInputElement);
     logarithmic.addEventListener("change", () => this.#chart.setLogarithmic(logarithmic.checked));
-    this.#part("watch").addEventListener("keydown", (event) => this.#player.onKey(event));
+    this.#part("watch").addEventListener("keydown", (event) => this.#onKey(event) || this.#player.onKey(event));
     this.#listenToCancel();
   }
 
@@ -117,24 +131,141 @@ class RunPage {
       return;
     }
     this.#calmUntil = now + CALM_MILLISECONDS;
+    this.#trial = null;
+    this.#showPlacement();
+  }
+
+  /** Show the placement of the shown episode, or the one made of it by hand. */
+  #showPlacement() {
     const episode = this.#state.episodes.at(this.#player.shown);
-    const placement = episode?.placement ?? null;
+    const placement = this.#trial ? placementOf(this.#trial) : (episode?.placement ?? null);
     this.#chart.update(this.#state, this.#player.shown);
+    this.#shownStep = null;
     this.#panel.show(placement);
-    this.#step.show(episode?.seq ?? 0, this.#player.following && !hasEnded(this.#state.status));
-    this.#legend.show(
-      placement && loads(this.#graph.groups, this.#run.devices, placement),
-      episode?.stepTimeUs ?? null,
-    );
+    this.#step.show(this.#shownOf(episode ?? null, placement), this.#player.following && !hasEnded(this.#state.status));
+    this.#drawNumbers();
+  }
+
+  #drawNumbers() {
+    const episode = this.#state.episodes.at(this.#player.shown);
+    const placement = this.#trial ? placementOf(this.#trial) : (episode?.placement ?? null);
+    const stepTimeUs = this.#trial ? (this.#shownStep?.stepTimeUs ?? null) : (episode?.stepTimeUs ?? null);
+    this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement), stepTimeUs);
+    this.#trialBar.show(this.#trial, this.#shownStep, episode?.stepTimeUs ?? 0);
     setText(this.#part("shown"), episode ? this.#words(episode) : "");
+  }
+
+  /**
+   * @param {import("../run/run-state.js").Episode | null} episode
+   * @param {Uint8Array | null} placement
+   * @returns {import("../step/step-panel.js").Shown | null}
+   */
+  #shownOf(episode, placement) {
+    if (!episode || !placement) {
+      return null;
+    }
+    if (!this.#trial) {
+      return { key: String(episode.seq), load: () => getBytes(`explanations/${episode.seq}`) };
+    }
+    this.#trials += 1;
+    const load = async () => {
+      const answer = await post("step", { placement: [...placement] }, "application/octet-stream");
+      return answer.arrayBuffer();
+    };
+    return { key: `by hand ${this.#trials}`, load, isWanted: true };
+  }
+
+  /** @param {import("../step/step.js").Step | null} step */
+  #onStep(step) {
+    this.#shownStep = step;
+    this.#legend.showPeaks(step && step.texts.peaks.map(({ bytes }) => bytes));
+    if (step) {
+      this.#drawNumbers();
+      this.#panel.refreshPanel();
+    }
+  }
+
+  /**
+   * What each move of a group would change. While the shown placement is not known to stay, nothing is asked for.
+   *
+   * @param {number} group
+   * @returns {Promise<import("../step/move-buttons.js").Gains>}
+   */
+  async #gainsOf(group) {
+    const episode = this.#state.episodes.at(this.#player.shown);
+    if (!this.#shownStep || !episode) {
+      return new Promise(() => {});
+    }
+    const placement = this.#trial ? placementOf(this.#trial) : episode.placement;
+    const answer = await post("gains.json", { placement: [...placement], groups: [group] }, "application/json");
+    const { step_time_us: times, missing_bytes: missing } = await answer.json();
+    return { step_time_us: times[0], missing_bytes: missing[0] };
+  }
+
+  /**
+   * @param {number} group
+   * @param {number} device
+   */
+  #move(group, device) {
+    this.#try((trial) => withMove(trial, [group], device));
+  }
+
+  /** @param {(trial: import("../step/trial.js").Trial) => import("../step/trial.js").Trial} change */
+  #try(change) {
+    const episode = this.#state.episodes.at(this.#player.shown);
+    if (!episode) {
+      return;
+    }
+    const before = this.#trial ?? newTrial(episode.placement);
+    const after = change(before);
+    if (after !== before) {
+      this.#player.pause();
+      this.#trial = after;
+      this.#showPlacement();
+    }
+  }
+
+  /**
+   * Digits move the chosen group to a device; Ctrl + Z and Ctrl + Y undo and redo.
+   *
+   * @param {KeyboardEvent} event
+   * @returns {boolean} whether it was one of these
+   */
+  #onKey(event) {
+    const target = event.target instanceof Element ? event.target : null;
+    if (target?.closest("input, select, textarea") || event.altKey) {
+      return false;
+    }
+    const command = event.ctrlKey || event.metaKey;
+    const device = /^[1-9]$/.test(event.key) && !command ? Number(event.key) - 1 : -1;
+    /** @type {(() => void) | null} */
+    let act = null;
+    if (device >= 0 && device < this.#run.devices.length && this.#panel.chosen >= 0) {
+      act = () => this.#move(this.#panel.chosen, device);
+    } else if (command && this.#trial && ["z", "y", "Z"].includes(event.key)) {
+      act = () => this.#try(event.key === "z" ? undo : redo);
+    }
+    if (act) {
+      event.preventDefault();
+      act();
+    }
+    return act !== null;
   }
 
   /** @param {import("../run/run-state.js").Episode} episode */
   #words(episode) {
-    const { edges, bytes } = crossing(this.#graph.edges, episode.placement);
+    if (this.#trial) {
+      return `By hand, from episode ${formatCount(episode.episode)}. ${this.#crossingWords(placementOf(this.#trial))}`;
+    }
     const fits = episode.feasible ? "" : ", does not fit in memory";
-    const sent = `${formatCount(edges)} of ${formatCount(this.#graph.edges.length)} edges cross devices (${formatBytes(bytes)})`;
-    return `Episode ${formatCount(episode.episode)}: ${formatTime(episode.stepTimeUs, 4)}${fits}. ${sent}.`;
+    const time = formatTime(episode.stepTimeUs, 4);
+    return `Episode ${formatCount(episode.episode)}: ${time}${fits}. ${this.#crossingWords(episode.placement)}`;
+  }
+
+  /** @param {Uint8Array} placement */
+  #crossingWords(placement) {
+    const { edges, bytes } = crossing(this.#graph.edges, placement);
+    return `${formatCount(edges)} of ${formatCount(this.#graph.edges.length)} edges cross devices (${formatBytes(bytes)}).`;
   }
 
   #listenToCancel() {

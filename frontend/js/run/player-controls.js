@@ -69,6 +69,12 @@ export class PlayerControls {
     this.#set(player.seek(this.#state, index));
   }
 
+  /** Stay at the shown episode. */
+  pause() {
+    const { mode, index } = this.#state;
+    this.#set(mode === "playing" ? player.togglePlay(this.#state) : player.seek(this.#state, index));
+  }
+
   /** @param {string} what a button's `data-player` */
   act(what) {
     /** @type {Record<string, () => PlayerState>} */

@@ -3,7 +3,7 @@
 import { deviceLooks } from "../graph/devices.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatShare, formatTime } from "../ui/format.js";
-import { getBytes, getJson, showFailure } from "../ui/server.js";
+import { getJson, showFailure } from "../ui/server.js";
 import { ChainList, placeOf } from "./chain-list.js";
 import { MemoryView } from "./memory-view.js";
 import { peakLists } from "./peak-list.js";
@@ -14,6 +14,13 @@ import { TimelineView } from "./timeline-view.js";
 
 /** @typedef {import("./step.js").OpNames} OpNames */
 
+/**
+ * @typedef {object} Shown a placement to explain
+ * @property {string} key equal for equal placements
+ * @property {() => Promise<ArrayBuffer>} load
+ * @property {boolean} [isWanted] whether a person has just made it, so that it is explained at once
+ */
+
 /** An episode is explained once it has been shown for so long: not while the player runs past it. */
 const SETTLED_MILLISECONDS = 250;
 /** The least time between two explanations of a run that is followed live. */
@@ -23,7 +30,7 @@ export class StepPanel {
   #root;
   #looks;
   #groups;
-  #addresses;
+  #opsAddress;
   #onChooseGroup;
   #onStep;
   #axis = new TimeAxis();
@@ -37,7 +44,8 @@ export class StepPanel {
   #ops = null;
   /** @type {Step | null} */
   #step = null;
-  #seq = 0;
+  /** @type {Shown | null} */
+  #shown = null;
   #timer = 0;
   #loadedAt = -Infinity;
   #chosenGroup = -1;
@@ -47,15 +55,15 @@ export class StepPanel {
    * @param {HTMLElement} root the section with `[data-step=…]`
    * @param {readonly import("../ui/contracts.js").Device[]} devices
    * @param {readonly import("../ui/contracts.js").Group[]} groups
-   * @param {{ ops: string, explanation: (seq: number) => string }} addresses
+   * @param {string} opsAddress of `ops.json`
    * @param {{ onChooseGroup: (group: number) => void, onStep: (step: Step | null) => void }} listeners called with -1 for
    *   no group, and with null while the step of the shown placement is not known
    */
-  constructor(root, devices, groups, addresses, { onChooseGroup, onStep }) {
+  constructor(root, devices, groups, opsAddress, { onChooseGroup, onStep }) {
     this.#root = root;
     this.#looks = deviceLooks(devices);
     this.#groups = groups;
-    this.#addresses = addresses;
+    this.#opsAddress = opsAddress;
     this.#onChooseGroup = onChooseGroup;
     this.#onStep = onStep;
     const stage = this.#part("timeline");
@@ -71,19 +79,19 @@ export class StepPanel {
   }
 
   /**
-   * Explain the placement of an event, once it has been shown for long enough. Of a run that is followed, the newest
-   * placement is explained every few seconds.
+   * Explain a placement, once it has been shown for long enough. Of a run that is followed, the newest placement is
+   * explained every few seconds.
    *
-   * @param {number} seq of the event; 0: there is none yet
+   * @param {Shown | null} shown null: there is none yet
    * @param {boolean} following
    */
-  show(seq, following) {
-    if (seq === this.#seq) {
+  show(shown, following) {
+    if (shown?.key === this.#shown?.key) {
       return;
     }
-    this.#seq = seq;
+    this.#shown = shown;
     this.#onStep(null);
-    this.#root.dataset.state = seq ? "loading" : "empty";
+    this.#root.dataset.state = shown ? "loading" : "empty";
     if (following && this.#timer) {
       return;
     }
@@ -91,8 +99,8 @@ export class StepPanel {
     const rest = following ? LIVE_MILLISECONDS - (performance.now() - this.#loadedAt) : 0;
     this.#timer = window.setTimeout(() => {
       this.#timer = 0;
-      this.#load(this.#seq, following);
-    }, Math.max(SETTLED_MILLISECONDS, rest));
+      this.#load(this.#shown, following);
+    }, Math.max(shown?.isWanted ? 0 : SETTLED_MILLISECONDS, rest));
   }
 
   /** @param {number} group the group that another view has chosen, -1 for none */
@@ -105,36 +113,36 @@ export class StepPanel {
   }
 
   /**
-   * @param {number} seq
+   * @param {Shown | null} shown
    * @param {boolean} following whether the page may show a later event by then
    */
-  async #load(seq, following) {
-    if (!seq) {
+  async #load(shown, following) {
+    if (!shown) {
       return;
     }
     this.#loadedAt = performance.now();
     try {
-      this.#names ??= /** @type {Promise<OpNames>} */ (getJson(this.#addresses.ops));
-      const [ops, bytes] = await Promise.all([this.#names, getBytes(this.#addresses.explanation(seq))]);
-      if (seq === this.#seq || following) {
+      this.#names ??= /** @type {Promise<OpNames>} */ (getJson(this.#opsAddress));
+      const [ops, bytes] = await Promise.all([this.#names, shown.load()]);
+      if (shown.key === this.#shown?.key || following) {
         this.#ops = ops;
         this.#step = new Step(bytes);
-        this.#draw(seq);
+        this.#draw(shown);
       }
     } catch (error) {
-      if (seq === this.#seq) {
+      if (shown.key === this.#shown?.key) {
         this.#names = null;
         this.#root.dataset.state = "failed";
-        showFailure(this.#part("failure"), "This step cannot be explained.", error, () => this.#load(seq, following));
+        showFailure(this.#part("failure"), "This step cannot be explained.", error, () => this.#load(shown, following));
       }
     }
   }
 
-  /** @param {number} seq */
-  #draw(seq) {
+  /** @param {Shown} shown */
+  #draw(shown) {
     const step = /** @type {Step} */ (this.#step);
     this.#root.dataset.state = "ready";
-    this.#root.dataset.seq = String(seq);
+    this.#root.dataset.shown = shown.key;
     this.#part("failure").replaceChildren();
     this.#chosen = NONE;
     this.#axis.setLength(step.stepTimeUs);
@@ -146,7 +154,7 @@ export class StepPanel {
     const lists = peakLists(step, this.#looks, (op) => this.#opName(op), (activity) => this.#choose(activity));
     this.#part("peaks").replaceChildren(...lists);
     this.#mark();
-    this.#onStep(seq === this.#seq ? step : null);
+    this.#onStep(shown.key === this.#shown?.key ? step : null);
   }
 
   /** @param {Step} step */

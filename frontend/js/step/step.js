@@ -60,6 +60,11 @@ export class Step {
     }
   }
 
+  /** @returns {boolean} whether every device's memory is large enough */
+  get feasible() {
+    return this.texts.peaks.every(({ bytes }, device) => bytes <= this.texts.memory_bytes[device]);
+  }
+
   /**
    * @param {string} name
    * @returns {Float64Array | Int32Array | Uint8Array}

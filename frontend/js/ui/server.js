@@ -49,6 +49,41 @@ export async function getBytes(url) {
 
 /**
  * @param {string} url
+ * @param {Record<string, unknown>} fields sent as JSON, each
+ * @param {"application/json" | "application/octet-stream"} accept
+ * @returns {Promise<Response>} throws ServerError with the server's sentence
+ */
+export async function post(url, fields, accept) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    form.append(name, JSON.stringify(value));
+  }
+  const token = document.querySelector("input[name=csrfmiddlewaretoken]");
+  const headers = { Accept: `${accept}, application/json`, "X-CSRFToken": token instanceof HTMLInputElement ? token.value : "" };
+  let answer;
+  try {
+    answer = await fetch(url, { method: "POST", body: form, headers });
+  } catch {
+    throw new ServerError("The server cannot be reached.", 0);
+  }
+  if (!answer.ok) {
+    throw new ServerError(await sentenceOf(answer), answer.status);
+  }
+  return answer;
+}
+
+/** @param {Response} answer with `{"errors": {field: [sentence, …]}}` */
+async function sentenceOf(answer) {
+  try {
+    const { errors } = await answer.json();
+    return String(Object.values(errors).flat()[0]);
+  } catch {
+    return `The server answered ${answer.status}.`;
+  }
+}
+
+/**
+ * @param {string} url
  * @returns {Promise<Document>} a page, or a part of one
  */
 export async function getPage(url) {

@@ -1,10 +1,11 @@
 """Why the placement of an event takes as long as it does: what a browser draws of it."""
 
 import json
+import math
 import uuid
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
 from webapp.graphs.models import Graph, PreparedBlob
@@ -15,6 +16,8 @@ from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.runs.page import run_or_404
 from webapp.runs.sessions import require_explainable, session_of
 
+MOST_WORK = 200_000_000
+"""simulated ops and edges that a page may ask for at once: some seconds"""
 MOST_SHARED_BYTES = 16 * 1024**2
 """of explanations that several viewers of a run may ask for"""
 _answers: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
@@ -39,6 +42,46 @@ def explanation(request: HttpRequest, run_id: uuid.UUID, seq: int) -> HttpRespon
         content_type="application/octet-stream",
         headers={"Cache-Control": FOR_A_DAY},
     )
+
+
+@in_threads(EXPLAINING)
+@require_POST
+def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """The explanation of a placement by hand on the run's graph and cluster: `placement`, JSON [groups]."""
+    session = session_of(run_or_404(run_id))
+    explained = session.explain(session.by_group(_integers(request, "placement")))
+    return HttpResponse(
+        api.explanation_to_bytes(session, explained),
+        content_type="application/octet-stream",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+@in_threads(EXPLAINING)
+@require_POST
+def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
+    """The step after each single move of `groups` from `placement`, both JSON lists, by group and device.
+
+    Null where the group may not go. Raises LimitError for more work than a page may ask for.
+    """
+    session = session_of(run_or_404(run_id))
+    placement, groups = session.by_group(_integers(request, "placement")), _integers(request, "groups")
+    if len(groups) > session.most_groups(MOST_WORK):
+        raise api.LimitError(f"{len(groups)} groups at once", allowed=f"{session.most_groups(MOST_WORK)} of this graph")
+    found = session.gains(placement, groups)
+    times = [[None if math.isnan(us) else us for us in row] for row in found.step_time_us.tolist()]
+    return JsonResponse({"groups": groups, "step_time_us": times, "missing_bytes": found.missing_bytes.tolist()})
+
+
+def _integers(request: HttpRequest, name: str) -> list[int]:
+    """A field that holds a JSON list of integers. Raises PlacementError."""
+    try:
+        values = json.loads(request.POST.get(name, ""))
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, list) or not all(type(value) is int and abs(value) < 2**31 for value in values):
+        raise api.PlacementError("no list of integers", where=name, allowed="JSON, such as [0, 1, 0]")
+    return values
 
 
 @in_threads(EXPLAINING)
