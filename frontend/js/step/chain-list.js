@@ -9,7 +9,7 @@ import { CAUSES } from "./step-words.js";
 
 const ROWS_AT_ONCE = 10;
 const MOST_MORE = 50;
-const LONGEST_NAME = 56;
+const LONGEST_NAME = 44;
 
 export class ChainList {
   #host;
