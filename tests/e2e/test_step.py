@@ -15,20 +15,26 @@ PIXEL_OF = "(host, activity) => host.timelineView.pixelOf(activity)"
 DOMAIN = "host => host.timeAxis.domain"
 
 
+def run_on_a_tree(page: Page, tmp_path: Path, name: str, method: str, evaluations: int) -> Locator:
+    """Place a tree of ops; returns the part of the run's page that explains a step, once it does so."""
+    path = tmp_path / "tree.json"
+    path.write_bytes(node_link(OPS, 4_000_000))
+    create_project(page, name)
+    upload(page, path)
+    start_run(page, evaluations=evaluations, method=method)
+    expect_status(page, "done")
+    page.reload()
+    step: Locator = part(page, "step")
+    expect(step).to_have_attribute("data-state", "ready")
+    return step
+
+
 def sum_of(rows: Locator, name: str) -> float:
     return sum(float(value) for value in rows.evaluate_all(f"all => all.map(row => row.dataset.{name})"))
 
 
 def test_one_step_is_explained(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "tree.json"
-    path.write_bytes(node_link(OPS, 4_000_000))
-    create_project(page, "Explained")
-    upload(page, path)
-    start_run(page, evaluations=2000, method="local_search")
-    expect_status(page, "done")
-    page.reload()
-    step = part(page, "step")
-    expect(step).to_have_attribute("data-state", "ready")
+    step = run_on_a_tree(page, tmp_path, "Explained", "local_search", 2000)
     best_us = page.request.get(f"{page.url}run.json").json()["best_step_time_us"]
 
     expect(step).to_contain_text("The critical chain takes")
@@ -67,14 +73,7 @@ def test_one_step_is_explained(page: Page, tmp_path: Path) -> None:
 
 
 def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_it(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "tree.json"
-    path.write_bytes(node_link(OPS, 4_000_000))
-    create_project(page, "Other episode")
-    upload(page, path)
-    start_run(page, evaluations=200, method="random")
-    expect_status(page, "done")
-    step = part(page, "step")
-    expect(step).to_have_attribute("data-state", "ready")
+    step = run_on_a_tree(page, tmp_path, "Other episode", "random", 200)
     last = str(step.get_attribute("data-shown"))
     page.get_by_label("Episode shown").fill("0")
     expect(step).not_to_have_attribute("data-shown", last)
@@ -88,15 +87,8 @@ def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_
 
 
 def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "tree.json"
-    path.write_bytes(node_link(OPS, 4_000_000))
-    create_project(page, "By hand")
-    upload(page, path)
-    start_run(page, evaluations=2000, method="local_search")
-    expect_status(page, "done")
-    page.reload()
-    step, bar = part(page, "step"), part(page, "trial")
-    expect(step).to_have_attribute("data-state", "ready")
+    step = run_on_a_tree(page, tmp_path, "By hand", "local_search", 2000)
+    bar = part(page, "trial")
     expect(bar).to_be_hidden()
     best_us = sum_of(step.locator("[data-cause]"), "us")
 
