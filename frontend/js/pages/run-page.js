@@ -69,7 +69,8 @@ class RunPage {
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
     this.#panel = new GraphPanel(root, graph, run.devices, looks, (group) => this.#step?.chooseGroup(group), (group, device) =>
       device === null ? null : moveButtons(looks, device, this.#gainsOf(group), (to) => this.#move(group, to)));
-    this.#step = new StepPanel(this.#part("step"), run.devices, graph.groups, run.urls.ops, {
+    const explained = this.#part("step");
+    this.#step = new StepPanel(explained, run.devices, graph.groups, String(explained.dataset.ops), {
       onChooseGroup: (group) => this.#panel.choose(group),
       onStep: (step) => this.#onStep(step),
     });

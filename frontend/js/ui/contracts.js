@@ -92,7 +92,6 @@
  * @property {boolean} cancel_requested
  * @property {number} evaluations_used
  * @property {number | null} best_step_time_us
- * @property {{ ops: string }} urls
  *
  * @typedef {object} Group
  * @property {number} id its index

@@ -83,6 +83,5 @@ def _devices(cluster: api.Json) -> list[dict[str, api.Json]]:
 def _urls(run: Run) -> dict[str, object]:
     names = ("detail", "json", "graph", "events", "stream", "cancel", "delete")
     urls: dict[str, object] = {name: reverse(f"runs:{name}", args=[run.id]) for name in names}
-    urls["ops"] = reverse("explorer:ops", args=[run.graph_id])
     urls["downloads"] = {name: reverse("runs:download", args=[run.id, name]) for name in NAMES}
     return urls
