@@ -58,7 +58,7 @@ def chain_of(timeline: Timeline, cluster: Cluster) -> Chain:
     waits = (start_us > ready_us) & (behind != NOT_WAITED)
     rest_us = np.where(waits, timeline.rest_after_us[behind], 0.0)
     free_us = np.maximum(ready_us, start_us - rest_us)
-    latency_us = np.append(np.zeros(ops), latencies_us(timeline, cluster))[links]
+    latency_us = np.append(np.zeros(ops), _latencies_us(timeline, cluster))[links]
     sent_us = np.minimum(start_us + latency_us, end_us)
 
     link, queue = np.full(len(links), Cause.LINK), np.full(len(links), Cause.QUEUE)
@@ -86,7 +86,7 @@ def _links(timeline: Timeline) -> NDArray[np.int64]:
         links.append(before)
 
 
-def latencies_us(timeline: Timeline, cluster: Cluster) -> NDArray[np.float64]:
+def _latencies_us(timeline: Timeline, cluster: Cluster) -> NDArray[np.float64]:
     """[transfers] the part of each transfer that is the latency of its slowest link, once a trip."""
     transfers = timeline.transfers
     index = np.repeat(np.arange(len(transfers)), np.diff(transfers.destination_offset))

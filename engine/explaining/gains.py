@@ -48,6 +48,5 @@ def gains_of(
             moved[index - low, members[groups[row[index]]]] = device[index]
         evaluations = simulator.evaluate(moved)
         step_time_us[row[low:high], device[low:high]] = evaluations.step_time_us
-        over = np.maximum(evaluations.peak_bytes - memory_bytes, 0).max(axis=1)
-        missing_bytes[row[low:high], device[low:high]] = over
+        missing_bytes[row[low:high], device[low:high]] = evaluations.missing_bytes(memory_bytes)
     return Gains(groups, step_time_us, missing_bytes)

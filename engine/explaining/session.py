@@ -141,9 +141,8 @@ class Session:
         """Simulate it. Raises CostError where an op has no time on its device."""
         simulator, devices = self._simulated(placement)
         evaluations = simulator.evaluate(devices[None, :])
-        peak_bytes = evaluations.peak_bytes[0]
-        missing = int(np.maximum(peak_bytes - self._memory_bytes, 0).max())
-        return StepOutcome(float(evaluations.step_time_us[0]), peak_bytes, missing)
+        missing = int(evaluations.missing_bytes(self._memory_bytes)[0])
+        return StepOutcome(float(evaluations.step_time_us[0]), evaluations.peak_bytes[0], missing)
 
     def explain(self, placement: GivenPlacement) -> Explanation:
         """Simulate it with its timeline, and find what the time and the memory go to. Raises as `evaluate` does."""

@@ -179,7 +179,7 @@ class PlacementProblem:
 
     def missing_bytes(self, evaluations: Evaluations) -> NDArray[np.int64]:
         """[batch] bytes by which the worst device's peak exceeds its memory; 0 if all fit."""
-        return np.asarray(np.maximum(evaluations.peak_bytes - self.memory_bytes, 0).max(axis=1))
+        return evaluations.missing_bytes(self.memory_bytes)
 
     def feasible(self, evaluations: Evaluations) -> NDArray[np.bool_]:
         """[batch] whether every device's peak fits its memory."""

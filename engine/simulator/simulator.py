@@ -127,6 +127,10 @@ class Evaluations:
     peak_bytes: NDArray[np.int64]
     """[batch, devices]"""
 
+    def missing_bytes(self, memory_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[batch] bytes by which the worst device's peak exceeds its memory, `memory_bytes` [devices]; 0 if all fit."""
+        return np.asarray(np.maximum(self.peak_bytes - memory_bytes, 0).max(axis=1))
+
 
 class Simulator:
     """Simulates placements of one graph on one cluster. Build it once and call it often, also from several threads.
@@ -151,10 +155,10 @@ class Simulator:
         if group_of_op.shape != (ops,) or group_of_op.min() < 0:
             raise PlacementError("groups that do not cover the ops", where=graph.name, allowed=f"[{ops}] from 0")
         self.group_count = int(group_of_op.max()) + 1
-        self.executed, self.executed_costs = executed_part(graph, costs)
+        self.executed, self._executed_costs = executed_part(graph, costs)
         if self.executed is not graph:
             topological_order(graph)  # the ops that are not executed must have no cycle either
-        self.tables, self._numbering = make_tables(self.executed, self.executed_costs, cluster, group_of_op)
+        self.tables, self._numbering = make_tables(self.executed, self._executed_costs, cluster, group_of_op)
         self.group_of_op = group_of_op
         self._scratches: deque[Scratch] = deque()
 
@@ -185,7 +189,7 @@ class Simulator:
         step_time_us = simulate_step(self.tables, scratch, checked)
         if np.isnan(step_time_us):
             self._raise_missing_time(checked)
-        part = self.executed, self.executed_costs
+        part = self.executed, self._executed_costs
         recording = Recording(*part, self.cluster, self.tables, self._numbering, scratch)
         return recording.timeline(step_time_us)
 
