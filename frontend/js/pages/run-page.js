@@ -138,18 +138,26 @@ class RunPage {
 
   /** Show the placement of the shown episode, or the one made of it by hand. */
   #showPlacement() {
-    const episode = this.#state.episodes.at(this.#player.shown);
-    const placement = this.#trial ? placementOf(this.#trial) : (episode?.placement ?? null);
+    const placement = this.#placement;
     this.#chart.update(this.#state, this.#player.shown);
     this.#shownStep = null;
     this.#panel.show(placement);
-    this.#step.show(this.#shownOf(episode ?? null, placement), this.#player.following && !hasEnded(this.#state.status));
+    this.#step.show(this.#shownOf(placement), this.#player.following && !hasEnded(this.#state.status));
     this.#drawNumbers();
   }
 
+  /** The shown episode; null without one. */
+  get #episode() {
+    return this.#state.episodes.at(this.#player.shown) ?? null;
+  }
+
+  /** The shown placement: that of the episode, or the one made of it by hand. */
+  get #placement() {
+    return this.#trial ? placementOf(this.#trial) : (this.#episode?.placement ?? null);
+  }
+
   #drawNumbers() {
-    const episode = this.#state.episodes.at(this.#player.shown);
-    const placement = this.#trial ? placementOf(this.#trial) : (episode?.placement ?? null);
+    const [episode, placement] = [this.#episode, this.#placement];
     const stepTimeUs = this.#trial ? (this.#shownStep?.stepTimeUs ?? null) : (episode?.stepTimeUs ?? null);
     this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement), stepTimeUs);
     this.#trialBar.show(this.#trial, this.#shownStep, episode?.stepTimeUs ?? 0);
@@ -157,11 +165,11 @@ class RunPage {
   }
 
   /**
-   * @param {import("../run/run-state.js").Episode | null} episode
    * @param {Uint8Array | null} placement
    * @returns {import("../step/step-panel.js").Shown | null}
    */
-  #shownOf(episode, placement) {
+  #shownOf(placement) {
+    const episode = this.#episode;
     if (!episode || !placement) {
       return null;
     }
@@ -193,11 +201,10 @@ class RunPage {
    * @returns {Promise<import("../step/move-buttons.js").Gains>}
    */
   async #gainsOf(group) {
-    const episode = this.#state.episodes.at(this.#player.shown);
-    if (!this.#shownStep || !episode) {
+    const placement = this.#placement;
+    if (!this.#shownStep || !placement) {
       return new Promise(() => {});
     }
-    const placement = this.#trial ? placementOf(this.#trial) : episode.placement;
     const answer = await post("gains.json", { placement: [...placement], groups: [group] }, "application/json");
     const { step_time_us: times, missing_bytes: missing } = await answer.json();
     return { step_time_us: times[0], missing_bytes: missing[0] };
@@ -213,7 +220,7 @@ class RunPage {
 
   /** @param {(trial: import("../step/trial.js").Trial) => import("../step/trial.js").Trial} change */
   #try(change) {
-    const episode = this.#state.episodes.at(this.#player.shown);
+    const episode = this.#episode;
     if (!episode) {
       return;
     }
