@@ -1,8 +1,8 @@
-# One verb each: run, drain, test, test-fast, fmt, lint, bench, chaos, fuzz, load, policy, backup, restore, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
+# One verb each: run, drain, test, test-fast, fmt, lint, bench, bench-ui, chaos, fuzz, load, policy, backup, restore, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
 # make run PORT=8001 PLACETO_DATA=/somewhere: what is said here reaches the application as environment.
 
 .DEFAULT_GOAL := run
-.PHONY: run drain test test-fast fmt lint bench chaos fuzz load policy backup restore constraints setup setup-tests
+.PHONY: run drain test test-fast fmt lint bench bench-ui chaos fuzz load policy backup restore constraints setup setup-tests
 SHELL := /bin/sh
 
 SOURCES := engine experiments webapp tests setup manage.py
@@ -42,6 +42,11 @@ LOAD := --checkout .
 
 load: setup-tests
 	@.venv/bin/python -m tests.load $(LOAD)
+
+# The pages in headless Chromium, in some ten minutes: BENCH_UI="--only 'run on 160 groups' --out pages.json" gives other arguments.
+bench-ui: setup-tests
+	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" && export PLACETO_CHROMIUM && \
+	.venv/bin/python -m tests.bench_ui $(BENCH_UI)
 
 # Mutated uploads, at a low priority: FUZZ="--seconds 600 --seed 7" gives it other arguments.
 fuzz: setup-tests
