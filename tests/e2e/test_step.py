@@ -79,11 +79,27 @@ def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_
     expect(step).not_to_have_attribute("data-shown", last)
     first_us = sum_of(step.locator("[data-cause]"), "us")
     expect(part(page, "shown")).to_contain_text("Episode")
-    first = page.request.get(f"{page.url}events.json").json()["events"]
+    first = page.request.get(f"{page.url.split('?')[0]}events.json").json()["events"]
     episode = next(event for event in first if event["type"] == "episode")
     assert first_us == pytest.approx(episode["step_time_us"], rel=1e-6)
-    part(page, "groups").locator("tbody tr").first.click()
+    row = part(page, "groups").locator("tbody tr").first
+    row.click()
     expect(step.locator("[data-step=chosen-words]")).to_contain_text("op")
+    expect(page).to_have_url(re.compile(r"\?show=episode-1&group=\d+$"))
+
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(part(other, "shown")).to_have_text(part(page, "shown").inner_text())
+    expect(part(other, "groups").locator("tr[aria-selected=true]")).to_have_text(str(row.text_content()))
+    other.close()
+
+    part(page, "chart-legend").get_by_role("button", name="Single device").click()
+    expect(part(page, "shown")).to_contain_text("Single device")
+    expect(page).to_have_url(re.compile("show=baseline-single_device"))
+    page.go_back()
+    expect(part(page, "shown")).to_contain_text("Episode 1:")
+    page.go_forward()
+    expect(part(page, "shown")).to_contain_text("Single device")
 
 
 def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ const written = new WeakMap();
  * @param {HTMLElement} host a list
  * @param {import("../run/run-state.js").RunState} state
  * @param {Record<string, string>} methodLabels method → label
+ * @param {(token: string) => void} onShow called with the token of a baseline whose placement is to be shown
  */
-export function chartLegend(host, state, methodLabels) {
+export function chartLegend(host, state, methodLabels, onShow) {
   const entries = [
     ["episode", "Episode", ""],
     ...(state.episodes.whole().some(({ feasible }) => !feasible) ? [["infeasible", "Does not fit in memory", ""]] : []),
@@ -26,10 +27,27 @@ export function chartLegend(host, state, methodLabels) {
     written.set(host, text);
     host.replaceChildren(
       ...entries.map(([key, name, words]) =>
-        element("li", {}, element("i", { class: `key is-${key}`, "aria-hidden": "true" }), name, element("b", {}, words)),
+        element("li", {}, element("i", { class: `key is-${key}`, "aria-hidden": "true" }), label(key, name, state, onShow), element("b", {}, words)),
       ),
     );
   }
+}
+
+/**
+ * The name of a mark; that of a baseline with a placement is a button that shows it.
+ *
+ * @param {string} key
+ * @param {string} name
+ * @param {import("../run/run-state.js").RunState} state
+ * @param {(token: string) => void} onShow
+ */
+function label(key, name, { baselines }, onShow) {
+  if (!baselines.some(({ method, placement }) => method === key && placement)) {
+    return name;
+  }
+  const button = element("button", { type: "button", class: "link-button", title: "Show this placement" }, name);
+  button.addEventListener("click", () => onShow(`baseline-${key}`));
+  return button;
 }
 
 /** @param {import("../ui/contracts.js").BaselineEvent} baseline */

@@ -14,14 +14,18 @@ import { GraphPanel } from "../graph/graph-panel.js";
 import { crossing, loads } from "../graph/placement.js";
 import { follow } from "../jobs/job-feed.js";
 import { hasEnded } from "../jobs/job-state.js";
+import { episodeAt, placementOfToken } from "../run/placements.js";
 import { PlayerControls } from "../run/player-controls.js";
 import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
+import { ViewAddress } from "../run/view-address.js";
 import { moveButtons } from "../step/move-buttons.js";
 import { StepPanel } from "../step/step-panel.js";
 import { TrialBar } from "../step/trial-bar.js";
 import { newTrial, placementOf, redo, undo, withMove } from "../step/trial.js";
 import { getBytes, getJson, post, showFailure } from "../ui/server.js";
+
+/** @typedef {import("../run/placements.js").KnownPlacement} KnownPlacement */
 
 /** The least time between two live updates for a user who prefers less motion. */
 const CALM_MILLISECONDS = 2000;
@@ -45,7 +49,11 @@ class RunPage {
   /** @type {import("../step/step.js").Step | null} of the shown placement, once it is known */
   #shownStep = null;
   #announcer;
-  #opensAtBest;
+  #address;
+  /** The token of a placement to show as soon as the run has it. @type {string | null} */
+  #wanted;
+  /** The shown placement, if it is no episode. @type {KnownPlacement | null} */
+  #fixed = null;
   #frame = 0;
   #calmUntil = 0;
 
@@ -61,23 +69,24 @@ class RunPage {
     this.#graph = graph;
     this.#methodLabels = methodLabels;
     this.#state = initialState(run.status, run.error);
-    this.#opensAtBest = hasEnded(run.status);
+    this.#address = new ViewAddress((view) => this.#showView(view));
+    this.#wanted = this.#address.view.shown || (hasEnded(run.status) ? "best" : null);
     const looks = deviceLooks(run.devices);
     this.#header = new RunHeader(root, run);
     this.#chart = new RunChart(this.#part("chart"), methodLabels, (index) => this.#player.seek(index));
     this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode());
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
-    this.#panel = new GraphPanel(root, graph, run.devices, looks, (group) => this.#step?.chooseGroup(group), (group, device) =>
+    this.#panel = new GraphPanel(root, graph, run.devices, looks, (group) => this.#step && this.#chooseGroup(group), (group, device) =>
       device === null ? null : moveButtons(looks, device, this.#gainsOf(group), (to) => this.#move(group, to)));
     const explained = this.#part("step");
     this.#step = new StepPanel(explained, run.devices, graph.groups, String(explained.dataset.ops), {
-      onChooseGroup: (group) => this.#panel.choose(group),
+      onChooseGroup: (group) => this.#chooseGroup(group),
       onStep: (step) => this.#onStep(step),
     });
     this.#trialBar = new TrialBar(this.#part("trial"), {
       undo: () => this.#try(undo),
       redo: () => this.#try(redo),
-      discard: () => this.#showEpisode(),
+      discard: () => this.#discard(),
     });
     this.#announcer = new Announcer(this.#part("announcer"));
     const logarithmic = find(root, "[data-part=logarithmic]", HTMLInputElement);
@@ -88,6 +97,7 @@ class RunPage {
 
   start() {
     this.#draw();
+    this.#chooseGroup(this.#address.view.group);
     const store = {
       state: () => this.#state,
       /** @param {import("../run/run-state.js").EventsAction | import("../run/run-state.js").StatusAction} action */
@@ -118,12 +128,89 @@ class RunPage {
     const { episodes, status, bestIndex } = this.#state;
     this.#header.show(this.#state);
     this.#player.update(episodes.length, !hasEnded(status), bestIndex);
-    if (this.#opensAtBest && this.#state.lastSeq >= this.#run.last_seq) {
-      this.#opensAtBest = false;
-      this.#player.act("best");
-    }
+    this.#showWanted();
     this.#chart.update(this.#state, this.#player.shown);
-    chartLegend(this.#part("chart-legend"), this.#state, this.#methodLabels);
+    chartLegend(this.#part("chart-legend"), this.#state, this.#methodLabels, (token) => this.#goTo(token));
+  }
+
+  /** @param {import("../run/view.js").View} view that of the address, after the user went back or forward */
+  #showView(view) {
+    this.#goTo(view.shown || (hasEnded(this.#state.status) ? "best" : "live"));
+    this.#chooseGroup(view.group);
+  }
+
+  /** @param {number} group -1 for none */
+  #chooseGroup(group) {
+    const chosen = group < this.#graph.groups.length ? group : -1;
+    this.#panel.choose(chosen);
+    this.#step.chooseGroup(chosen);
+    this.#address.change({ group: chosen });
+  }
+
+  /**
+   * Show the placement of a token, now or as soon as the run has it.
+   *
+   * @param {string} token
+   */
+  #goTo(token) {
+    this.#wanted = token;
+    this.#showWanted();
+  }
+
+  #showWanted() {
+    if (this.#wanted === null) {
+      return;
+    }
+    const known = placementOfToken(this.#wanted, this.#state, this.#methodLabels);
+    const { lastSeq, status } = this.#state;
+    const waits = !known && (lastSeq < this.#run.last_seq || !hasEnded(status));
+    setText(this.#part("view-message"), known ? "" : this.#missingWords(this.#wanted, waits));
+    if (!known && waits) {
+      return;
+    }
+    const token = this.#wanted;
+    this.#wanted = null;
+    if (!known || known.episodeIndex < 0) {
+      this.#showFixed(known);
+    } else if (token === "live") {
+      this.#leaveFixed(() => this.#player.act("last"));
+    } else {
+      this.#leaveFixed(() => this.#player.seek(known.episodeIndex));
+    }
+  }
+
+  /**
+   * @param {string} token
+   * @param {boolean} waits
+   */
+  #missingWords(token, waits) {
+    if (["best", "live"].includes(token)) {
+      return "";
+    }
+    return waits ? `Waiting for ${token.replace("-", " ")}…` : `This run has no placement “${token}”; the last one shown stays.`;
+  }
+
+  /** @param {KnownPlacement | null} known a placement that is no episode; null: stay where the player is */
+  #showFixed(known) {
+    this.#player.pause();
+    this.#trial = null;
+    this.#fixed = known;
+    this.#showPlacement();
+  }
+
+  /** @param {() => void} move the player; a player that does not move still shows its episode again */
+  #leaveFixed(move) {
+    const index = this.#player.shown;
+    const isEpisode = !this.#fixed && !this.#trial;
+    move();
+    if (!isEpisode && this.#player.shown === index) {
+      this.#showEpisode();
+    }
+  }
+
+  #discard() {
+    this.#trial = null;
+    this.#showPlacement();
   }
 
   #showEpisode() {
@@ -132,11 +219,15 @@ class RunPage {
       return;
     }
     this.#calmUntil = now + CALM_MILLISECONDS;
+    if (!this.#player.following) {
+      this.#wanted = null; // a person has chosen another one
+    }
     this.#trial = null;
+    this.#fixed = null;
     this.#showPlacement();
   }
 
-  /** Show the placement of the shown episode, or the one made of it by hand. */
+  /** Show the placement of the shown episode, a fixed one, or the one made of it by hand. */
   #showPlacement() {
     const placement = this.#placement;
     this.#chart.update(this.#state, this.#player.shown);
@@ -144,44 +235,60 @@ class RunPage {
     this.#panel.show(placement);
     this.#step.show(this.#shownOf(placement), this.#player.following && !hasEnded(this.#state.status));
     this.#drawNumbers();
+    if (this.#wanted === null) {
+      this.#address.change({ shown: this.#token });
+    }
   }
 
-  /** The shown episode; null without one. */
-  get #episode() {
-    return this.#state.episodes.at(this.#player.shown) ?? null;
+  /** The token of the shown placement; empty where it is what the page opens with. */
+  get #token() {
+    if (this.#trial || this.#fixed) {
+      return this.#trial ? "hand" : (this.#fixed?.token ?? "");
+    }
+    const ended = hasEnded(this.#state.status);
+    if (this.#player.shown === this.#state.bestIndex && (ended || !this.#player.following)) {
+      return ended ? "" : "best";
+    }
+    return this.#player.following && !ended ? "" : (this.#base?.token ?? "");
+  }
+
+  /** The shown placement without what was changed by hand; null without one. */
+  get #base() {
+    return this.#fixed ?? episodeAt(this.#state, this.#player.shown);
   }
 
   /** The shown placement: that of the episode, or the one made of it by hand. */
   get #placement() {
-    return this.#trial ? placementOf(this.#trial) : (this.#episode?.placement ?? null);
+    return this.#trial ? placementOf(this.#trial) : (this.#base?.placement ?? null);
   }
 
   #drawNumbers() {
-    const [episode, placement] = [this.#episode, this.#placement];
-    const stepTimeUs = this.#trial ? (this.#shownStep?.stepTimeUs ?? null) : (episode?.stepTimeUs ?? null);
+    const [base, placement] = [this.#base, this.#placement];
+    const known = this.#trial ? null : (base?.stepTimeUs ?? null);
+    const stepTimeUs = known ?? this.#shownStep?.stepTimeUs ?? null;
     this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement), stepTimeUs);
-    this.#trialBar.show(this.#trial, this.#shownStep, episode?.stepTimeUs ?? 0);
-    setText(this.#part("shown"), episode ? this.#words(episode) : "");
+    this.#trialBar.show(this.#trial, this.#shownStep, base?.stepTimeUs ?? 0);
+    setText(this.#part("shown"), base ? this.#words(base) : "");
   }
 
   /**
-   * @param {Uint8Array | null} placement
+   * @param {ArrayLike<number> | null} placement
    * @returns {import("../step/step-panel.js").Shown | null}
    */
   #shownOf(placement) {
-    const episode = this.#episode;
-    if (!episode || !placement) {
+    const base = this.#base;
+    if (!base || !placement) {
       return null;
     }
-    if (!this.#trial) {
-      return { key: String(episode.seq), load: () => getBytes(`explanations/${episode.seq}`) };
+    if (!this.#trial && base.explanation) {
+      return { key: base.key, load: () => getBytes(base.explanation) };
     }
     this.#trials += 1;
     const load = async () => {
-      const answer = await post("step", { placement: [...placement] }, "application/octet-stream");
+      const answer = await post("step", { placement: Array.from(placement) }, "application/octet-stream");
       return answer.arrayBuffer();
     };
-    return { key: `by hand ${this.#trials}`, load, isWanted: true };
+    return { key: this.#trial ? `by hand ${this.#trials}` : base.key, load, isWanted: true };
   }
 
   /** @param {import("../step/step.js").Step | null} step */
@@ -205,7 +312,7 @@ class RunPage {
     if (!this.#shownStep || !placement) {
       return new Promise(() => {});
     }
-    const answer = await post("gains.json", { placement: [...placement], groups: [group] }, "application/json");
+    const answer = await post("gains.json", { placement: Array.from(placement), groups: [group] }, "application/json");
     const { step_time_us: times, missing_bytes: missing } = await answer.json();
     return { step_time_us: times[0], missing_bytes: missing[0] };
   }
@@ -220,11 +327,11 @@ class RunPage {
 
   /** @param {(trial: import("../step/trial.js").Trial) => import("../step/trial.js").Trial} change */
   #try(change) {
-    const episode = this.#episode;
-    if (!episode) {
+    const base = this.#base;
+    if (!base) {
       return;
     }
-    const before = this.#trial ?? newTrial(episode.placement);
+    const before = this.#trial ?? newTrial(base.placement);
     const after = change(before);
     if (after !== before) {
       this.#player.pause();
@@ -260,17 +367,17 @@ class RunPage {
     return act !== null;
   }
 
-  /** @param {import("../run/run-state.js").Episode} episode */
-  #words(episode) {
+  /** @param {KnownPlacement} base */
+  #words(base) {
     if (this.#trial) {
-      return `By hand, from episode ${formatCount(episode.episode)}. ${this.#crossingWords(placementOf(this.#trial))}`;
+      return `By hand, from ${base.words}. ${this.#crossingWords(placementOf(this.#trial))}`;
     }
-    const fits = episode.feasible ? "" : ", does not fit in memory";
-    const time = formatTime(episode.stepTimeUs, 4);
-    return `Episode ${formatCount(episode.episode)}: ${time}${fits}. ${this.#crossingWords(episode.placement)}`;
+    const fits = base.feasible ? "" : ", does not fit in memory";
+    const time = formatTime(base.stepTimeUs, 4);
+    return `${base.words[0].toUpperCase()}${base.words.slice(1)}: ${time}${fits}. ${this.#crossingWords(base.placement)}`;
   }
 
-  /** @param {Uint8Array} placement */
+  /** @param {ArrayLike<number>} placement */
   #crossingWords(placement) {
     const { edges, bytes } = crossing(this.#graph.edges, placement);
     return `${formatCount(edges)} of ${formatCount(this.#graph.edges.length)} edges cross devices (${formatBytes(bytes)}).`;

@@ -24,6 +24,7 @@
  * @property {number | null} mean_step_time_us
  * @property {number} evaluations
  * @property {string} note why there is no placement, or empty
+ * @property {number[] | null} [placement] [groups] its best feasible placement
  *
  * @typedef {object} EpisodeEvent
  * @property {"episode"} type

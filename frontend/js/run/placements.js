@@ -1,0 +1,104 @@
+/** The placements of a run that have a token (`view.js`): its episodes and its baselines. */
+
+import { formatCount } from "../ui/format.js";
+
+/** @typedef {import("./run-state.js").RunState} RunState */
+
+/**
+ * @typedef {object} KnownPlacement
+ * @property {string} token
+ * @property {string} words such as `episode 17`
+ * @property {ArrayLike<number>} placement [groups] device of each group
+ * @property {number | null} stepTimeUs null: not known yet
+ * @property {boolean} feasible
+ * @property {string} key equal for equal placements
+ * @property {string} explanation address of its explanation, from the page; empty: to be asked for by the placement
+ * @property {number} episodeIndex in the list of episodes, -1 for another placement
+ */
+
+/**
+ * The placement of a token.
+ *
+ * @param {string} token
+ * @param {RunState} state
+ * @param {Record<string, string>} methodLabels method → label
+ * @returns {KnownPlacement | null} null: the run has no such placement, or not yet
+ */
+export function placementOfToken(token, state, methodLabels) {
+  const [kind, ...rest] = token.split("-");
+  const name = rest.join("-");
+  switch (kind) {
+    case "best":
+      return episodeAt(state, state.bestIndex);
+    case "live":
+      return episodeAt(state, state.episodes.length - 1);
+    case "episode":
+      return /^\d{1,9}$/.test(name) ? episodeAt(state, indexOfEpisode(state, Number(name))) : null;
+    case "baseline":
+      return baselineOf(state, name, methodLabels);
+    default:
+      return null;
+  }
+}
+
+/**
+ * @param {RunState} state
+ * @param {number} index in the list of episodes
+ * @returns {KnownPlacement | null}
+ */
+export function episodeAt(state, index) {
+  const episode = index >= 0 ? state.episodes.at(index) : undefined;
+  return (
+    episode && {
+      token: `episode-${episode.episode}`,
+      words: `episode ${formatCount(episode.episode)}`,
+      placement: episode.placement,
+      stepTimeUs: episode.stepTimeUs,
+      feasible: episode.feasible,
+      key: String(episode.seq),
+      explanation: `explanations/${episode.seq}`,
+      episodeIndex: index,
+    }
+  ) ?? null;
+}
+
+/**
+ * @param {RunState} state
+ * @param {number} number of an episode; those of a thinned run have gaps
+ * @returns {number} its index, -1 if the run does not have it
+ */
+export function indexOfEpisode({ episodes }, number) {
+  let [low, high] = [0, episodes.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (/** @type {import("./run-state.js").Episode} */ (episodes.at(middle)).episode < number) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return episodes.at(low)?.episode === number ? low : -1;
+}
+
+/**
+ * @param {RunState} state
+ * @param {string} method
+ * @param {Record<string, string>} methodLabels
+ * @returns {KnownPlacement | null}
+ */
+function baselineOf({ baselines }, method, methodLabels) {
+  const event = baselines.find((baseline) => baseline.method === method);
+  if (!event?.placement || event.step_time_us === null) {
+    return null;
+  }
+  return {
+    token: `baseline-${method}`,
+    words: methodLabels[method] ?? method,
+    placement: Uint8Array.from(event.placement),
+    stepTimeUs: event.step_time_us,
+    feasible: true,
+    key: String(event.seq),
+    explanation: `explanations/${event.seq}`,
+    episodeIndex: -1,
+  };
+}

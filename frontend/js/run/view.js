@@ -1,0 +1,93 @@
+/**
+ * What the page of a run shows: a pure value that stands in the page's address, so that a link opens the same picture.
+ *
+ * A placement has a token: `best` (the best episode so far), `live` (the newest episode), `episode-17`,
+ * `baseline-single_device`, `hand` (made by hand, in this page alone).
+ */
+
+/**
+ * @typedef {object} View
+ * @property {string} shown token of the shown placement; empty: `live` while the run works, then `best`
+ * @property {string | null} against token of the placement that it is compared with
+ * @property {string} colour what the groups are coloured by
+ * @property {number} group the chosen group, -1 for none
+ * @property {readonly string[]} opened the opened scopes
+ */
+
+/** @type {View} */
+export const FIRST_VIEW = Object.freeze({ shown: "", against: null, colour: "device", group: -1, opened: Object.freeze([]) });
+
+/** A name, which is untrusted text, then nothing or one more part. */
+const TOKEN = /^[a-z]+(-[\w-]{1,100})?$/;
+const MOST_OPENED = 50;
+
+/**
+ * The view of an address. What it does not know or cannot read is left as in `FIRST_VIEW`.
+ *
+ * @param {string} search such as `?show=episode-17&group=3`
+ * @returns {View}
+ */
+export function viewOf(search) {
+  const fields = new URLSearchParams(search);
+  const group = fields.get("group") ?? "";
+  return Object.freeze({
+    shown: tokenOf(fields.get("show")) ?? FIRST_VIEW.shown,
+    against: tokenOf(fields.get("against")),
+    colour: tokenOf(fields.get("colour")) ?? FIRST_VIEW.colour,
+    group: /^\d{1,7}$/.test(group) ? Number(group) : FIRST_VIEW.group,
+    opened: Object.freeze(fields.getAll("open").slice(0, MOST_OPENED)),
+  });
+}
+
+/**
+ * The query of an address: what differs from `FIRST_VIEW`, beside the fields of `search` that are no view.
+ *
+ * @param {View} view
+ * @param {string} [search] the address so far
+ * @returns {string} empty, or beginning with `?`
+ */
+export function searchOf(view, search = "") {
+  const fields = new URLSearchParams(search);
+  for (const name of ["show", "against", "colour", "group", "open"]) {
+    fields.delete(name);
+  }
+  // a placement by hand lives in its page alone: its address would open another picture
+  set(fields, "show", view.shown === "hand" ? "" : view.shown);
+  set(fields, "against", view.against === "hand" ? "" : (view.against ?? ""));
+  set(fields, "colour", view.colour === FIRST_VIEW.colour ? "" : view.colour);
+  set(fields, "group", view.group < 0 ? "" : String(view.group));
+  for (const scope of view.opened) {
+    fields.append("open", scope);
+  }
+  const text = fields.toString();
+  return text && `?${text}`;
+}
+
+/**
+ * @param {View} view
+ * @param {Partial<View>} patch
+ * @returns {View} the same one where nothing changes
+ */
+export function withChange(view, patch) {
+  const next = Object.freeze({ ...view, ...patch });
+  return searchOf(next) === searchOf(view) && next.shown === view.shown && next.against === view.against ? view : next;
+}
+
+/**
+ * @param {URLSearchParams} fields
+ * @param {string} name
+ * @param {string} value
+ */
+function set(fields, name, value) {
+  if (value) {
+    fields.set(name, value);
+  }
+}
+
+/**
+ * @param {string | null} text
+ * @returns {string | null}
+ */
+function tokenOf(text) {
+  return text !== null && TOKEN.test(text) ? text : null;
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { placementOfToken } from "../../frontend/js/run/placements.js";
+import { initialState, reduce } from "../../frontend/js/run/run-state.js";
+import { FIRST_VIEW, searchOf, viewOf, withChange } from "../../frontend/js/run/view.js";
+import { baseline, episode } from "./events.mjs";
+
+const LABELS = { single_device: "One device" };
+
+test("a view survives its address", () => {
+  const view = { shown: "episode-17", against: "baseline-single_device", colour: "slack", group: 3, opened: ["a/b", "<b>&=?"] };
+  assert.deepEqual({ ...viewOf(searchOf(view)) }, view);
+});
+
+test("the first view has no address of its own, and leaves other fields alone", () => {
+  assert.equal(searchOf(FIRST_VIEW), "");
+  assert.equal(searchOf(FIRST_VIEW, "?page=2&show=best&open=a"), "?page=2");
+});
+
+test("what an address cannot mean is left out", () => {
+  for (const search of ["?show=<b>", "?show=__proto__", "?group=-1", "?group=1e3", "?colour=A B", "?against="]) {
+    assert.deepEqual({ ...viewOf(search) }, { ...FIRST_VIEW }, search);
+  }
+});
+
+test("a placement by hand stays in its page: the address keeps none of it", () => {
+  assert.equal(searchOf({ ...FIRST_VIEW, shown: "hand", group: 2 }), "?group=2");
+});
+
+test("a change that changes nothing gives the same view", () => {
+  const view = withChange(FIRST_VIEW, { group: 4 });
+  assert.equal(withChange(view, { group: 4 }), view);
+  assert.notEqual(withChange(view, { shown: "hand" }), view, "also where the address would be the same");
+});
+
+/** A run with episodes 1, 4 and 9, as a thinned one has, and a baseline. */
+function thinnedRun() {
+  const times = new Map([[1, 30], [4, 20], [9, 25]]);
+  const episodes = [...times].map(([number, us], index) =>
+    episode(index + 2, { episode: number, step_time_us: us, placement: [number % 2, 0] }));
+  const one = { ...baseline(1, "single_device", 28), placement: [0, 0] };
+  return reduce(initialState("done"), { type: "events", events: [one, ...episodes, baseline(5, "cpu_only", null)], whole: true });
+}
+
+test("a token names the placement of an episode, of the best, of the newest and of a baseline", () => {
+  const state = thinnedRun();
+  const words = (/** @type {string} */ token) => placementOfToken(token, state, LABELS)?.words;
+  assert.equal(words("episode-4"), "episode 4");
+  assert.equal(words("best"), "episode 4");
+  assert.equal(words("live"), "episode 9");
+  assert.equal(words("baseline-single_device"), "One device");
+  assert.deepEqual(Array.from(placementOfToken("episode-9", state, LABELS)?.placement ?? []), [1, 0]);
+});
+
+test("a token of what the run does not have names nothing", () => {
+  const state = thinnedRun();
+  for (const token of ["episode-2", "episode-10", "episode-0", "episode-x", "episode", "baseline-cpu_only", "baseline-random", "else-1", "constructor"]) {
+    assert.equal(placementOfToken(token, state, LABELS), null, token);
+  }
+  assert.equal(placementOfToken("best", initialState(), LABELS), null);
+});
