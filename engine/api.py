@@ -53,7 +53,7 @@ from engine.events import (
 )
 from engine.explaining.gains import Gains
 from engine.explaining.sent import explanation_to_bytes
-from engine.explaining.session import Explanation, GivenPlacement, Session
+from engine.explaining.session import SPLIT, Explanation, GivenPlacement, Session
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, keep_warm, prepare
@@ -63,7 +63,17 @@ from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FRO
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
-from engine.placement_files import apply, device_of_group, placement_to_json, simulate, trace
+from engine.placement_files import (
+    MOST_PLACEMENT_BYTES,
+    apply,
+    device_of_group,
+    devices_to_json,
+    groups_of_named,
+    placement_to_json,
+    read_placement,
+    simulate,
+    trace,
+)
 from engine.placers.registry import PLACERS, Method, make_method_settings
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.fitting import PolicyFit, policy_fit
@@ -201,12 +211,14 @@ __all__ = [
     "MEASURING_LIMITS",
     "MOST_DEVICES",
     "MOST_MEMORY_BYTES",
+    "MOST_PLACEMENT_BYTES",
     "MOST_POLICY_BYTES",
     "MOST_SEED",
     "NO_VARIABLES",
     "OPEN_TRIPS",
     "POLICY_VERSION",
     "SIZES_FROM",
+    "SPLIT",
     "TRIPS_FROM",
     "TRIVIAL_BASELINES",
     "VERSION",
@@ -277,12 +289,14 @@ __all__ = [
     "comparison_summaries",
     "device_kinds",
     "device_of_group",
+    "devices_to_json",
     "digraph",
     "draw_comparison",
     "end_warm",
     "explanation_to_bytes",
     "families",
     "family_members",
+    "groups_of_named",
     "keep_warm",
     "learned_until",
     "list_settings",
@@ -295,6 +309,7 @@ __all__ = [
     "prepare",
     "prepared_family",
     "profile",
+    "read_placement",
     "read_policy",
     "samples",
     "settings_schema",

@@ -1,22 +1,27 @@
 """Placements by name, {op: device}: made from a run's answer, simulated, and applied to a graph's file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.child.parent import Limits
+from engine.child.parent import Limits, ReportProgress, Results, require_size, run_in_child
 from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
 from engine.events import Json
-from engine.files.json_text import shown
+from engine.files.json_text import read_json, shown
 from engine.formats.reading import AS_IT_IS
 from engine.formats.writing import write_placed
 from engine.graphs.reading_options import ReadingOptions
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
 from engine.simulator.bound import lower_bound_us
+
+MOST_PLACEMENT_BYTES = 64 * 1024**2
+UPLOAD_LIMITS = Limits(file_bytes=MOST_PLACEMENT_BYTES, memory_bytes=2 * 1024**3, seconds=60.0)
+"""for a placement that anyone may upload"""
 
 
 def device_of_group(report: Mapping[str, Json]) -> list[int]:
@@ -28,9 +33,13 @@ def device_of_group(report: Mapping[str, Json]) -> list[int]:
 
 def placement_to_json(prepared: PreparedGraph, cluster: Cluster, device_of_group: list[int]) -> dict[str, str]:
     """{op name: device string} for `device_of_group` [groups]."""
+    return devices_to_json(prepared, cluster, np.array(device_of_group)[prepared.grouping.group_of_op])
+
+
+def devices_to_json(prepared: PreparedGraph, cluster: Cluster, device_of_op: NDArray[np.integer]) -> dict[str, str]:
+    """{op name: device string} for `device_of_op` [ops]."""
     names = [device.name for device in cluster.devices]
-    groups = prepared.grouping.group_of_op.tolist()
-    return {op: names[device_of_group[group]] for op, group in zip(prepared.graph.op_names, groups, strict=True)}
+    return {op: names[device] for op, device in zip(prepared.graph.op_names, device_of_op.tolist(), strict=True)}
 
 
 def simulate(prepared: PreparedGraph, cluster: Cluster, placements: list[Json]) -> list[Json]:
@@ -84,20 +93,80 @@ def trace(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> Json:
     return timeline_to_trace(timeline, prepared.graph, cluster)
 
 
+def read_placement(
+    prepared: PreparedGraph, cluster: Cluster, path: Path, limits: Limits = UPLOAD_LIMITS
+) -> NDArray[np.int32]:
+    """[ops] the devices of the placement JSON in `path`, which a child reads, since the file may hold anything.
+
+    Raises PlacementError for a file that is no JSON {op: device} of all ops of the graph with devices of the cluster,
+    LimitError for one that exceeds the limits.
+    """
+    require_size(path, limits)
+    arguments: dict[str, Json] = {
+        "path": str(path.absolute()),
+        "ops": list(prepared.graph.op_names),
+        "devices": [device.name for device in cluster.devices],
+    }
+    arrays, _ = run_in_child(f"{__name__}:read_in_child", arguments, limits, task="reading the placement")
+    return arrays["device_of_op"].astype(np.int32)
+
+
+def read_in_child(arguments: Mapping[str, Any], _folder: Path, _report_progress: ReportProgress) -> Results:
+    """Read the placement in the child process and return the device of each op."""
+    ops, text = arguments["ops"], Path(arguments["path"]).read_bytes()
+    placement = read_json(text, most_values=2 * len(ops) + 1000, error=PlacementError, field="file")
+    return {"device_of_op": devices_of_names(ops, arguments["devices"], placement)}, {}
+
+
+def groups_of_named(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> tuple[int, ...]:
+    """[groups] the devices of `placement`, JSON {op: device} of all ops.
+
+    Raises PlacementError as `simulate` does, and for a group whose ops are on several devices.
+    """
+    device_of_op = _device_of_op(prepared, cluster, placement)
+    grouping = prepared.grouping
+    device_of_group = np.empty(grouping.group_count, dtype=np.int32)
+    device_of_group[grouping.group_of_op] = device_of_op
+    differing = np.flatnonzero(device_of_group[grouping.group_of_op] != device_of_op)
+    if len(differing):
+        raise PlacementError(
+            f"its group, {shortened(grouping.names[grouping.group_of_op[differing[0]]])}, is on several devices",
+            where=shortened(prepared.graph.op_names[differing[0]]),
+            allowed="one device for all ops of a group; with --groups all most groups have one op",
+            field="placement",
+        )
+    return tuple(device_of_group.tolist())
+
+
 def _device_of_op(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> NDArray[np.int32]:
-    """[ops] `placement` as device indices. Raises PlacementError for a missing or unknown op, or an unknown device."""
+    """[ops] `placement` as device indices. Raises PlacementError as `devices_of_names` does."""
+    return devices_of_names(prepared.graph.op_names, [device.name for device in cluster.devices], placement)
+
+
+def devices_of_names(ops: Sequence[str], devices: Sequence[str], placement: Json) -> NDArray[np.int32]:
+    """[ops] the indices of the devices in `placement`.
+
+    Raises PlacementError for a missing or unknown op, or an unknown device.
+    """
     if not isinstance(placement, dict):
-        raise PlacementError("no object", where="placement", allowed="JSON {op: device}")
-    index = {device.name: number for number, device in enumerate(cluster.devices)}
-    known = set(prepared.graph.op_names)
+        raise PlacementError("no object", where="placement", allowed="JSON {op: device}", field="file")
+    index = {name: number for number, name in enumerate(devices)}
+    known = set(ops)
     for op, device in placement.items():
         if op not in known:
-            raise PlacementError("no such op in the graph", where=shortened(op), allowed=f"{len(known)} ops")
+            raise PlacementError(
+                "no such op in the graph", where=shortened(op), allowed=f"{len(known)} ops", field="file"
+            )
         if not isinstance(device, str) or device not in index:
             raise PlacementError(
-                f"no such device: {shortened(str(device))}", where=shortened(op), allowed=", ".join(index)
+                f"no such device: {shortened(str(device))}",
+                where=shortened(op),
+                allowed=", ".join(index),
+                field="file",
             )
-    for op in prepared.graph.op_names:
+    for op in ops:
         if op not in placement:
-            raise PlacementError("it is not placed", where=shortened(op), allowed="a device for every op of the graph")
-    return np.array([index[str(placement[op])] for op in prepared.graph.op_names], dtype=np.int32)
+            raise PlacementError(
+                "it is not placed", where=shortened(op), allowed="a device for every op of the graph", field="file"
+            )
+    return np.array([index[str(placement[op])] for op in ops], dtype=np.int32)

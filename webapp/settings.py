@@ -87,6 +87,7 @@ INSTALLED_APPS = [
     "webapp.profiles.apps.ProfilesConfig",
     "webapp.policies.apps.PoliciesConfig",
     "webapp.runs.apps.RunsConfig",
+    "webapp.placements.apps.PlacementsConfig",
     "webapp.comparisons.apps.ComparisonsConfig",
     "webapp.backups.apps.BackupsConfig",
 ]

@@ -17,6 +17,7 @@ urlpatterns = [
     path("", include("webapp.pages.runs.urls")),
     path("", include("webapp.pages.comparisons.urls")),
     path("", include("webapp.pages.explorer.urls")),
+    path("", include("webapp.pages.placements.urls")),
     path("", include("webapp.pages.status.urls")),
 ]
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
-from engine.errors import PlacementError
+from engine.errors import PlacementError, shortened
 from engine.explaining.chain import Chain, chain_of
 from engine.explaining.gains import Gains, gains_of
 from engine.explaining.holding import Holders, Peak, class_of_holding, peaks_of, persistent_classes
 from engine.explaining.idle import Idle, idle_of
 from engine.explaining.slack import slack_of
 from engine.prepared import PreparedGraph
-from engine.problem.pins import allowed_devices
+from engine.problem.pins import allowed_devices, allowed_of_ops, require_ops_allowed
 from engine.simulator import Simulator, Timeline
 from engine.simulator.bound import lower_bound_us
 from engine.simulator.tables import first_of_each
@@ -79,6 +79,7 @@ class Session:
         graph, costs, grouping = prepared.graph, prepared.costs, prepared.grouping
         self.allowed = allowed_devices(graph, costs, grouping, cluster, drop_pins=drop_devices)
         """[groups, devices] where each group may go"""
+        self._drop_devices = drop_devices
         self._by_group = Simulator(graph, costs, cluster, grouping.group_of_op)
         self._memory_bytes = np.array([device.memory_bytes for device in cluster.devices], dtype=np.int64)
 
@@ -101,6 +102,11 @@ class Session:
         return Simulator(self.prepared.graph, self.prepared.costs, self.cluster)
 
     @cached_property
+    def _allowed_of_op(self) -> NDArray[np.bool_]:
+        graph, costs = self.prepared.graph, self.prepared.costs
+        return allowed_of_ops(graph, costs, self.cluster, drop_pins=self._drop_devices)
+
+    @cached_property
     def _class_of_op(self) -> NDArray[np.uint8]:
         return persistent_classes(self.prepared.graph, self.prepared.costs)
 
@@ -110,23 +116,74 @@ class Session:
         first = first_of_each(group_of_op, groups)
         return np.split(np.argsort(group_of_op, kind="stable"), first[1:-1])
 
-    def by_group(self, device_of_group: Sequence[int] | NDArray[np.integer]) -> GivenPlacement:
-        """A placement [groups]. Raises PlacementError for another length, or a device that is not in the cluster."""
+    def by_group(
+        self, device_of_group: Sequence[int] | NDArray[np.integer], base: GivenPlacement | None = None
+    ) -> GivenPlacement:
+        """A placement [groups]. With `base`, the ops of a group that is `SPLIT` stay where they are there.
+
+        Raises PlacementError for another length, or a device that is not in the cluster.
+        """
         given = np.asarray(device_of_group)
         groups = self.prepared.grouping.group_count
         if given.shape != (groups,) or given.dtype.kind not in "iu":
             raise PlacementError(
                 f"{given.size} devices", where="placement", allowed=f"{groups} integers, one for each group"
             )
-        if given.min() < 0 or given.max() >= self.cluster.device_count:
-            wrong = given[(given < 0) | (given >= self.cluster.device_count)][0]
+        is_device = (given >= 0) & (given < self.cluster.device_count)
+        is_kept = given == SPLIT if base is not None else np.zeros(groups, dtype=bool)
+        if not (is_device | is_kept).all():
+            wrong = given[~(is_device | is_kept)][0]
             raise PlacementError(
                 f"device {wrong} is not in the cluster",
                 where="placement",
                 allowed=f"0 to {self.cluster.device_count - 1}",
             )
         placement = given.astype(np.int32)
-        return GivenPlacement(placement, placement[self.prepared.grouping.group_of_op])
+        device_of_op = placement[self.prepared.grouping.group_of_op]
+        if base is None:
+            return GivenPlacement(placement, device_of_op)
+        return self.by_op(np.where(device_of_op == SPLIT, base.device_of_op, device_of_op))
+
+    def by_parts(self, device_of_group: Sequence[int], device_of_split_op: Sequence[int]) -> GivenPlacement:
+        """The inverse of `parts_of`. Raises PlacementError."""
+        groups = np.asarray(device_of_group, dtype=np.int32)
+        device_of_op = groups[self.prepared.grouping.group_of_op]
+        device_of_op[device_of_op == SPLIT] = device_of_split_op
+        return self.by_op(device_of_op)
+
+    def parts_of(self, placement: GivenPlacement) -> tuple[list[int], list[int]]:
+        """A placement in few numbers: [groups] devices, and those of the ops of `SPLIT` groups, in the order of ops."""
+        is_split = placement.device_of_group[self.prepared.grouping.group_of_op] == SPLIT
+        return placement.device_of_group.tolist(), placement.device_of_op[is_split].tolist()
+
+    def require_allowed(self, placement: GivenPlacement) -> None:
+        """Raise PlacementError unless a run could make the placement, or one that splits groups further.
+
+        Whole groups have to be where a run may put them. Each op of a split group has to be where it may go by itself,
+        and with the ops that must share its device.
+        """
+        groups = placement.device_of_group
+        whole = np.flatnonzero(groups != SPLIT)
+        wrong = whole[~self.allowed[whole, groups[whole]]]
+        if len(wrong):
+            name, device = self.prepared.grouping.names[wrong[0]], self._device_names(groups[wrong[:1]])
+            raise PlacementError(
+                f"its group may not go to {device}",
+                where=shortened(name),
+                allowed=self._device_names(np.flatnonzero(self.allowed[wrong[0]])),
+                field="placement",
+            )
+        if placement.is_split:
+            require_ops_allowed(
+                self.prepared.graph,
+                self._allowed_of_op,
+                self.cluster,
+                placement.device_of_op,
+                groups[self.prepared.grouping.group_of_op] == SPLIT,
+            )
+
+    def _device_names(self, devices: NDArray[np.integer]) -> str:
+        return ", ".join(self.cluster.devices[device].name for device in devices.tolist())
 
     def by_op(self, device_of_op: NDArray[np.int32]) -> GivenPlacement:
         """A placement [ops] of devices of the cluster; groups that lie on several devices are `SPLIT`."""

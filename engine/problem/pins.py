@@ -1,4 +1,6 @@
-"""The devices where each group may go, by the file's fixed devices, the kinds its ops have times on, and CPU ops."""
+"""The devices where each group may go: by what the file fixes, by the times and kernels of its ops, and by pins."""
+
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +8,8 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster
 from engine.clusters.device_kinds import class_of_kind
 from engine.costs.costs import Costs
-from engine.errors import GraphError, shortened
+from engine.errors import GraphError, PlacementError, shortened
+from engine.graphs.colocation import colocation_classes
 from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
@@ -22,10 +25,7 @@ def allowed_devices(
     cluster has none or the file fixes the group elsewhere. Raises GraphError if a fixed device is not in the cluster,
     or if no device can take all ops of a group.
     """
-    allowed_of_op = _runnable(costs, cluster)
-    if not drop_pins:
-        _apply_pins(allowed_of_op, graph, cluster)
-    _require_somewhere(allowed_of_op, graph, cluster)
+    allowed_of_op = _runnable_and_fixed(graph, costs, cluster, drop_pins=drop_pins)
     allowed = np.ones((grouping.group_count, cluster.device_count), dtype=bool)
     np.logical_and.at(allowed, grouping.group_of_op, allowed_of_op)
     lost = np.flatnonzero(~allowed.any(axis=1))
@@ -36,13 +36,98 @@ def allowed_devices(
     return _on_cpus_where_needed(allowed, graph, grouping, cluster)
 
 
+def allowed_of_ops(
+    graph: ComputationGraph, costs: Costs, cluster: Cluster, *, drop_pins: bool = False
+) -> NDArray[np.bool_]:
+    """[ops, devices] whether each op by itself may go to each device; raises GraphError for an op that has none."""
+    allowed = _runnable_and_fixed(graph, costs, cluster, drop_pins=drop_pins)
+    on_cpus = allowed & _is_cpu(cluster)
+    for_cpu = np.array([bool(reason) for reason in graph.cpu_reason])
+    return np.where((for_cpu & on_cpus.any(axis=1))[:, None], on_cpus, allowed)
+
+
+def require_ops_allowed(
+    graph: ComputationGraph,
+    allowed_of_op: NDArray[np.bool_],
+    cluster: Cluster,
+    device_of_op: NDArray[np.int32],
+    checked: NDArray[np.bool_],
+) -> None:
+    """Raise PlacementError where an op that is `checked` [ops] is on another device than `allowed_of_op` says.
+
+    Also where ops that must share a device are on several.
+    """
+    wrong = np.flatnonzero(checked & ~allowed_of_op[np.arange(graph.op_count), device_of_op])
+    if len(wrong):
+        op = int(wrong[0])
+        raise PlacementError(
+            f"it may not go to {cluster.devices[device_of_op[op]].name}",
+            where=shortened(graph.op_names[op]),
+            allowed=_names(allowed_of_op[op], cluster),
+            field="placement",
+        )
+    class_of_op = colocation_classes(graph)
+    first = np.unique(class_of_op, return_index=True)[1][class_of_op]
+    apart = np.flatnonzero(device_of_op != device_of_op[first])
+    if len(apart):
+        op = int(apart[0])
+        raise PlacementError(
+            f"it must share the device of {shortened(graph.op_names[first[op]])}",
+            where=shortened(graph.op_names[op]),
+            allowed=cluster.devices[device_of_op[first[op]]].name,
+            field="placement",
+        )
+
+
+def pinned(
+    allowed: NDArray[np.bool_], pins: Mapping[int, int], grouping: Grouping, cluster: Cluster
+) -> NDArray[np.bool_]:
+    """[groups, devices] `allowed`, with the groups of `pins` {group: device} on those devices alone.
+
+    Raises PlacementError for a group or device that is not there, or a device where the group may not go.
+    """
+    narrowed = allowed.copy()
+    for group, device in pins.items():
+        if not 0 <= group < grouping.group_count:
+            what = f"there is no group {group}"
+            raise PlacementError(what, where="pins", allowed=f"0 to {grouping.group_count - 1}", field="pins")
+        if not 0 <= device < cluster.device_count:
+            what = f"there is no device {device}"
+            raise PlacementError(what, where="pins", allowed=f"0 to {cluster.device_count - 1}", field="pins")
+        if not allowed[group, device]:
+            raise PlacementError(
+                f"it cannot be pinned to {cluster.devices[device].name}",
+                where=shortened(grouping.names[group]),
+                allowed=_names(allowed[group], cluster),
+                field="pins",
+            )
+        narrowed[group] = np.arange(cluster.device_count) == device
+    return narrowed
+
+
+def _runnable_and_fixed(
+    graph: ComputationGraph, costs: Costs, cluster: Cluster, *, drop_pins: bool
+) -> NDArray[np.bool_]:
+    """[ops, devices] by the ops' times and the file's fixed devices; raises GraphError for an op that has none."""
+    allowed_of_op = _runnable(costs, cluster)
+    if not drop_pins:
+        _apply_pins(allowed_of_op, graph, cluster)
+    _require_somewhere(allowed_of_op, graph, cluster)
+    return allowed_of_op
+
+
+def _is_cpu(cluster: Cluster) -> NDArray[np.bool_]:
+    """[devices]"""
+    return np.array([class_of_kind(device.kind) == "CPU" for device in cluster.devices])
+
+
 def _on_cpus_where_needed(
     allowed: NDArray[np.bool_], graph: ComputationGraph, grouping: Grouping, cluster: Cluster
 ) -> NDArray[np.bool_]:
     """[groups, devices] `allowed`, but groups with an op that no GPU can run keep only CPUs, if they may go to one."""
     for_cpu = np.zeros(grouping.group_count, dtype=bool)
     for_cpu[grouping.group_of_op[np.array([bool(reason) for reason in graph.cpu_reason])]] = True
-    on_cpus = allowed & np.array([class_of_kind(device.kind) == "CPU" for device in cluster.devices])
+    on_cpus = allowed & _is_cpu(cluster)
     return np.where((for_cpu & on_cpus.any(axis=1))[:, None], on_cpus, allowed)
 
 

@@ -13,7 +13,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.asgi", "webapp.celery", "webapp.settings", "webapp.apps", "webapp.checks", "webapp.urls"),
     ("webapp.pages",),
     ("webapp.backups",),
-    ("webapp.comparisons",),
+    ("webapp.comparisons", "webapp.placements"),
     ("webapp.runs",),
     ("webapp.policies", "webapp.profiles"),
     ("webapp.graphs",),

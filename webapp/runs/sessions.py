@@ -4,11 +4,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from typing import Protocol
 
 from engine import api
-from webapp.graphs.models import PreparedBlob
+from webapp.graphs.models import Graph, PreparedBlob
 from webapp.json_field import to_text
-from webapp.runs.models import Run
 
 MOST_OPS = 200_000
 """of a graph that can be explained: a larger one would take seconds and hundreds of MB for each look"""
@@ -61,17 +61,28 @@ class WarmSessions:
 _warm = WarmSessions(MOST_OPS_KEPT)
 
 
-def session_of(run: Run) -> api.Session:
-    """The session of the run's graph on its cluster. Raises LimitError for a graph that is too large."""
-    require_explainable(run.graph.op_count or 0)
-    cluster = to_text(run.cluster)
+class OnACluster(Protocol):
+    """A row of a graph on a cluster, such as a run."""
+
+    @property
+    def graph(self) -> Graph: ...
+    @property
+    def cluster(self) -> api.Json: ...
+    @property
+    def drop_devices(self) -> bool: ...
+
+
+def session_of(row: OnACluster) -> api.Session:
+    """The session of the row's graph on its cluster. Raises LimitError for a graph that is too large."""
+    graph, cluster, drop_devices = row.graph, to_text(row.cluster), row.drop_devices
+    require_explainable(graph.op_count or 0)
 
     def make() -> api.Session:
-        blob = PreparedBlob.objects.values_list("blob", flat=True).get(graph=run.graph_id)
+        blob = PreparedBlob.objects.values_list("blob", flat=True).get(graph=graph.id)
         prepared = api.PreparedGraph.from_bytes(bytes(blob))
-        return api.Session(prepared, api.parse_cluster(cluster), drop_devices=run.drop_devices)
+        return api.Session(prepared, api.parse_cluster(cluster), drop_devices=drop_devices)
 
-    return _warm.get((run.graph_id, run.graph.finished_at, cluster, run.drop_devices), make)
+    return _warm.get((graph.id, graph.finished_at, cluster, drop_devices), make)
 
 
 def require_explainable(ops: int) -> None:

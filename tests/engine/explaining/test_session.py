@@ -14,8 +14,10 @@ from engine.errors import PlacementError
 from engine.explaining.sent import explanation_to_bytes
 from engine.explaining.session import SPLIT, Session
 from engine.files.tensor_file import unpack_tensors
+from engine.graphs.grouping.grouping import group_ops
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
+from tests.engine.graphs.graph_samples import make_costs, make_graph
 
 MOVES = 1000
 
@@ -149,3 +151,68 @@ def test_the_bytes_for_a_browser_hold_the_whole_explanation() -> None:
         begin, beyond = arrays["memory.first"][device : device + 2]
         assert arrays["memory.bytes"][begin:beyond].max() == timeline.peak_bytes[device]
         assert first[device + 1] - first[device] == peak["holdings"]
+
+
+def test_a_split_placement_goes_through_its_parts_and_back() -> None:
+    session, rng = session_of(6), np.random.default_rng(1)
+    device_of_op = session.by_group(drawn(session, rng)).device_of_op.copy()
+    moved = rng.integers(0, len(device_of_op), 5)
+    device_of_op[moved] = rng.integers(0, session.cluster.device_count, 5)
+    given = session.by_op(device_of_op)
+    assert given.is_split
+    devices, split = session.parts_of(given)
+    assert len(split) < len(device_of_op)
+    assert np.array_equal(session.by_parts(devices, split).device_of_op, device_of_op)
+
+
+def test_groups_of_a_split_placement_are_moved_and_the_split_ones_stay() -> None:
+    session = session_of(6)
+    groups = session.prepared.grouping.group_count
+    device_of_op = np.zeros(session.op_count, dtype=np.int32)
+    first = np.flatnonzero(session.prepared.grouping.group_of_op == 0)
+    device_of_op[first[0]] = 1
+    base = session.by_op(device_of_op)
+    moved = session.by_group([SPLIT, 2, *[0] * (groups - 2)], base)
+    assert np.array_equal(moved.device_of_op[first], device_of_op[first])
+    assert moved.device_of_group.tolist() == [SPLIT, 2, *[0] * (groups - 2)]
+    with pytest.raises(PlacementError, match="device -1 is not in the cluster"):
+        session.by_group([SPLIT] * groups)
+
+
+def fixed_session(**columns: object) -> Session:
+    """Two groups: a with b, c with d."""
+    graph = make_graph(list("abcd"), [("a", "b"), ("c", "d")], **columns)  # type: ignore[arg-type]
+    grouping = dataclasses.replace(
+        group_ops(graph, make_costs(4), None),
+        names=("ab", "cd"),
+        group_of_op=np.array([0, 0, 1, 1], dtype=np.int32),
+        edge_source=np.zeros(0, np.int32),
+        edge_target=np.zeros(0, np.int32),
+        edge_bytes=np.zeros(0, np.int64),
+    )
+    return Session(PreparedGraph(graph, make_costs(4), grouping), parse_cluster("2xK80"))
+
+
+def test_what_a_run_could_make_is_allowed() -> None:
+    session = fixed_session(devices={"a": "/gpu:1"})
+    session.require_allowed(session.by_group([1, 0]))
+    session.require_allowed(session.by_op(np.array([1, 0, 0, 1], dtype=np.int32)))
+
+
+@pytest.mark.parametrize(
+    ("columns", "device_of_op", "message"),
+    [
+        (
+            {"devices": {"a": "/gpu:1"}},
+            [0, 0, 1, 1],
+            "ab: its group may not go to /device:GPU:0; allowed: /device:GPU:1",
+        ),
+        ({"devices": {"a": "/gpu:1"}}, [0, 1, 1, 1], "a: it may not go to /device:GPU:0; allowed: /device:GPU:1"),
+        ({"colocation": {"b": ["a"]}}, [0, 1, 1, 1], "b: it must share the device of a; allowed: /device:GPU:0"),
+    ],
+)
+def test_what_no_run_could_make_is_refused(columns: dict[str, object], device_of_op: list[int], message: str) -> None:
+    session = fixed_session(**columns)
+    with pytest.raises(PlacementError) as caught:
+        session.require_allowed(session.by_op(np.array(device_of_op, dtype=np.int32)))
+    assert str(caught.value) == message

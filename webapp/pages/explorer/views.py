@@ -13,7 +13,9 @@ from webapp.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.pages.graphs.page import graph_or_404
+from webapp.pages.placements.page import placement_or_404
 from webapp.pages.runs.page import run_or_404
+from webapp.placements.keeping import given_of
 from webapp.runs.sessions import require_explainable, session_of
 
 MOST_WORK = 200_000_000
@@ -47,9 +49,9 @@ def explanation(request: HttpRequest, run_id: uuid.UUID, seq: int) -> HttpRespon
 @in_threads(EXPLAINING)
 @require_POST
 def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """The explanation of a placement by hand on the run's graph and cluster: `placement`, JSON [groups]."""
+    """The explanation of a placement by hand on the run's graph and cluster, as `hand_made` reads it."""
     session = session_of(run_or_404(run_id))
-    explained = session.explain(session.by_group(_integers(request, "placement")))
+    explained = session.explain(hand_made(session, request))
     return HttpResponse(
         api.explanation_to_bytes(session, explained),
         content_type="application/octet-stream",
@@ -65,7 +67,7 @@ def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     Null where the group may not go. Raises LimitError for more work than a page may ask for.
     """
     session = session_of(run_or_404(run_id))
-    placement, groups = session.by_group(_integers(request, "placement")), _integers(request, "groups")
+    placement, groups = hand_made(session, request), integers(request, "groups")
     if len(groups) > session.most_groups(MOST_WORK):
         raise api.LimitError(f"{len(groups)} groups at once", allowed=f"{session.most_groups(MOST_WORK)} of this graph")
     found = session.gains(placement, groups)
@@ -73,7 +75,20 @@ def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     return JsonResponse({"groups": groups, "step_time_us": times, "missing_bytes": found.missing_bytes.tolist()})
 
 
-def _integers(request: HttpRequest, name: str) -> list[int]:
+def hand_made(session: api.Session, request: HttpRequest) -> api.GivenPlacement:
+    """The placement that a request sends: `placement`, JSON [groups].
+
+    With `base`, the id of a kept placement on the same graph and cluster, −1 stands for the devices that it has there.
+    Raises PlacementError.
+    """
+    base = request.POST.get("base", "")
+    given = given_of(placement_or_404(base)) if base else None
+    if given is not None and len(given.device_of_op) != session.op_count:
+        raise api.PlacementError("it is of another graph", where="base", allowed="a placement of this graph")
+    return session.by_group(integers(request, "placement"), given)
+
+
+def integers(request: HttpRequest, name: str) -> list[int]:
     """A field that holds a JSON list of integers. Raises PlacementError."""
     try:
         values = json.loads(request.POST.get(name, ""))

@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.urls import Resolver404, resolve
 
-from engine.api import MOST_POLICY_BYTES
+from engine.api import MOST_PLACEMENT_BYTES, MOST_POLICY_BYTES
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +28,8 @@ async def upload_limit_bytes(path: str) -> int | None:
         return None
     if match.view_name == "policies:upload":
         return MOST_POLICY_BYTES + FORM_AROUND_FILE_BYTES
+    if match.view_name == "placements:upload":
+        return MOST_PLACEMENT_BYTES + FORM_AROUND_FILE_BYTES
     if match.view_name == "graphs:upload":
         rows: QuerySet[Any] = Project.objects.filter(id=match.kwargs["project_id"])
     elif match.view_name == "graphs:again":

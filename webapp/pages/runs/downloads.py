@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -44,12 +44,18 @@ def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse
         if not Run.objects.filter(id=run_id).exists():
             raise Http404("This run does not exist, or it has been deleted.")
         raise Http404(NOTHING_YET)
-    content_type, make = NAMES[name]
-    if (refusal := _refusal(answer.run.graph, name)) is not None:
+    if (refusal := refusal_of(answer.run.graph, name)) is not None:
         return error_answer(request, HTTPStatus.CONFLICT, {"": [refusal]})
-    filename = f"{_slug(answer.run)}-{name}"
-    content = make(answer, name)
+    content_type, make = NAMES[name]
+    return attachment(answer.run.graph, name, content_type, make(answer, name))
+
+
+def attachment(
+    graph: Graph, name: str, content_type: str, content: bytes | AsyncIterator[bytes]
+) -> HttpResponse | StreamingHttpResponse:
+    """`content` as a file to store, named after the graph."""
     answer_of = HttpResponse if isinstance(content, bytes) else StreamingHttpResponse
+    filename = f"{_slug(graph)}-{name}"
     return answer_of(
         content,
         content_type=content_type,
@@ -57,7 +63,7 @@ def download(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse
     )
 
 
-def _refusal(graph: Graph, name: str) -> str | None:
+def refusal_of(graph: Graph, name: str) -> str | None:
     """Why the graph cannot be written as `name`; None if it can."""
     if name.startswith("placed") and not graph.format.write:
         return NO_GRAPHDEF.format(graph.format.words)
@@ -66,9 +72,9 @@ def _refusal(graph: Graph, name: str) -> str | None:
     return LACKS_VARIABLES if name == PLACED_SAVED_MODEL and graph.lacks_variables else None
 
 
-def _slug(run: Run) -> str:
+def _slug(graph: Graph) -> str:
     """The graph's name in letters, digits and hyphens."""
-    return slugify(Path(run.graph.name).stem)[:60] or "graph"
+    return slugify(Path(graph.name).stem)[:60] or "graph"
 
 
 def _prepared(run: Run) -> api.PreparedGraph:
@@ -82,15 +88,16 @@ def _device_of_op(answer: Answer, prepared: api.PreparedGraph) -> dict[str, str]
     return api.placement_to_json(prepared, request_of(answer.run).cluster, devices)
 
 
-def _placed(answer: Answer, name: str) -> bytes:
-    with _written(answer, name) as path:
+def _placed(answer: Answer, name: str) -> bytes | AsyncIterator[bytes]:
+    return placed(answer.run.graph, _device_of_op(answer, _prepared(answer.run)), name)
+
+
+def placed(graph: Graph, device_of_op: Mapping[str, str], name: str) -> bytes | AsyncIterator[bytes]:
+    """The placed graph as the file `name`: a SavedModel in chunks, since it may be large."""
+    with _written(graph, device_of_op, name) as path:
+        if name == PLACED_SAVED_MODEL:
+            return _pieces(path.open("rb"))  # the open file is already deleted from its folder
         return path.read_bytes()
-
-
-def _placed_saved_model(answer: Answer, name: str) -> AsyncIterator[bytes]:
-    """In chunks, since it may be large; the open file is already deleted from its folder."""
-    with _written(answer, name) as path:
-        return _pieces(path.open("rb"))
 
 
 async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
@@ -100,12 +107,10 @@ async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
 
 
 @contextmanager
-def _written(answer: Answer, name: str) -> Iterator[Path]:
+def _written(graph: Graph, device_of_op: Mapping[str, str], name: str) -> Iterator[Path]:
     """The placed graph as a file, in the format of the name's suffix, until the context ends."""
-    graph = answer.run.graph
     if not graph.source_path.exists():
         raise Http404("The graph's file is no longer on this machine.")
-    device_of_op = _device_of_op(answer, _prepared(answer.run))
     with TemporaryDirectory(dir=settings.DATA_FOLDER, prefix="placed-") as folder:
         destination = Path(folder) / name
         reading = graph.own_options.reading
@@ -142,7 +147,7 @@ def _report(answer: Answer, _name: str) -> bytes:
 
 NAMES: dict[str, tuple[str, Callable[[Answer, str], bytes | AsyncIterator[bytes]]]] = {
     "placed.pb": ("application/octet-stream", _placed),
-    PLACED_SAVED_MODEL: ("application/zip", _placed_saved_model),
+    PLACED_SAVED_MODEL: ("application/zip", _placed),
     "placed.pbtxt": ("text/plain; charset=utf-8", _placed),
     "placement.json": ("application/json", _placement),
     "report.json": ("application/json", _report),

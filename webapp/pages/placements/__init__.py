@@ -1,0 +1,1 @@
+"""Kept placements: keep, upload, rename, delete, explain, download."""

@@ -1,0 +1,135 @@
+"""Kept placements: list, keep, upload, show, explain, rename, delete, download."""
+
+import json
+import uuid
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from engine import api
+from webapp.graphs.incoming import IncomingFile
+from webapp.graphs.models import Graph
+from webapp.handler import EXPLAINING, WAITING, in_threads
+from webapp.jobs import deletion
+from webapp.jobs.models import Event
+from webapp.pages.explorer.views import FOR_A_DAY, hand_made, integers
+from webapp.pages.placements.page import placement_or_404, placement_to_json, whole_to_json
+from webapp.pages.runs.downloads import NAMES, attachment, placed, refusal_of
+from webapp.pages.runs.page import run_or_404
+from webapp.placements import keeping
+from webapp.placements.models import Placement
+from webapp.runs.models import Run
+from webapp.runs.sessions import session_of
+from webapp.user_errors import error_answer
+
+NO_FILE = "No file was chosen; allowed: a placement as JSON {op: device}."
+
+
+@require_safe
+@never_cache
+def kept(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
+    """The placements that the run's page can show, the newest first."""
+    return JsonResponse({"placements": [placement_to_json(row) for row in keeping.kept_for(run_or_404(run_id))]})
+
+
+@in_threads(EXPLAINING)
+@require_POST
+def keep(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
+    """Keep the placement that `hand_made` reads, with `name`, `locked` and `seq`, all but the placement optional.
+
+    `seq` is the event from whose placement it was made. One that equals its placement is kept as from the run.
+    """
+    run = run_or_404(run_id)
+    given = hand_made(session_of(run), request)
+    parent = placement_or_404(request.POST["base"]) if request.POST.get("base") else None
+    seq = _seq(request, run)
+    kind = Placement.RUN if seq is not None and request.POST.get("is_moved") == "false" else Placement.HAND
+    locked = integers(request, "locked") if "locked" in request.POST else []
+    placement = keeping.keep(run, request.POST.get("name", ""), given, keeping.MadeFrom(kind, seq, parent), locked)
+    return JsonResponse(placement_to_json(placement), status=HTTPStatus.CREATED)
+
+
+def _seq(request: HttpRequest, run: Run) -> int | None:
+    """The event that the request names; None if it names none. Raises PlacementError."""
+    text = request.POST.get("seq", "")
+    if not text:
+        return None
+    if not (text.isdecimal() and len(text) < 19 and Event.objects.filter(job_id=run.id, seq=int(text)).exists()):
+        raise api.PlacementError("no such event", where="seq", allowed="an event of the run", field="seq")
+    return int(text)
+
+
+@in_threads(WAITING)
+@require_POST
+def upload(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """Keep an uploaded placement JSON of the run's graph and cluster: field `file`."""
+    run = run_or_404(run_id)
+    file = request.FILES.get("file")
+    if not isinstance(file, IncomingFile):
+        return error_answer(request, HTTPStatus.BAD_REQUEST, {"file": [NO_FILE]})
+    return JsonResponse(placement_to_json(keeping.keep_upload(run, file)), status=HTTPStatus.CREATED)
+
+
+@require_safe
+@never_cache
+def whole(request: HttpRequest, placement_id: uuid.UUID) -> JsonResponse:
+    """The placement with the device of each group."""
+    return JsonResponse(whole_to_json(placement_or_404(placement_id)))
+
+
+@in_threads(EXPLAINING)
+@require_safe
+def explanation(request: HttpRequest, placement_id: uuid.UUID) -> HttpResponse:
+    """Why it takes as long as it does, as docs/formats.md describes it. A placement never changes."""
+    placement = placement_or_404(placement_id)
+    session = session_of(placement)
+    content = api.explanation_to_bytes(session, session.explain(keeping.given_of(placement)))
+    return HttpResponse(content, content_type="application/octet-stream", headers={"Cache-Control": FOR_A_DAY})
+
+
+@require_POST
+def rename(request: HttpRequest, placement_id: uuid.UUID) -> JsonResponse:
+    """Give it the name `name`."""
+    placement = placement_or_404(placement_id)
+    keeping.rename(placement, request.POST.get("name", ""))
+    return JsonResponse(placement_to_json(placement))
+
+
+@require_POST
+def delete(request: HttpRequest, placement_id: uuid.UUID) -> JsonResponse:
+    """Delete it."""
+    deletion.delete(placement_or_404(placement_id))
+    return JsonResponse({})
+
+
+@in_threads(WAITING)
+@require_safe
+@never_cache
+def download(request: HttpRequest, placement_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:
+    """The file `name` of a kept placement."""
+    placement = placement_or_404(placement_id)
+    session = session_of(placement)
+    return _download(request, placement.graph, session, name, lambda: keeping.given_of(placement))
+
+
+@in_threads(WAITING)
+@require_POST
+def download_by_hand(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:
+    """The file `name` of a placement by hand, which `hand_made` reads."""
+    run = run_or_404(run_id)
+    session = session_of(run)
+    return _download(request, run.graph, session, name, lambda: hand_made(session, request))
+
+
+def _download(
+    request: HttpRequest, graph: Graph, session: api.Session, name: str, given_of: Callable[[], api.GivenPlacement]
+) -> HttpResponse | StreamingHttpResponse:
+    if (refusal := refusal_of(graph, name)) is not None:
+        return error_answer(request, HTTPStatus.CONFLICT, {"": [refusal]})
+    device_of_op = api.devices_to_json(session.prepared, session.cluster, given_of().device_of_op)
+    is_graph = name.startswith("placed")
+    content = placed(graph, device_of_op, name) if is_graph else json.dumps(device_of_op, indent=1).encode()
+    return attachment(graph, name, NAMES[name][0], content)
