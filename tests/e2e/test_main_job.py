@@ -14,6 +14,19 @@ from tests.e2e.steps import create_project, expect_status, part, start_run, uplo
 
 pytestmark = pytest.mark.e2e
 HOSTILE = "<img src=x onerror=alert(1)>"
+DOMAIN = "host => host.episodeAxis.domain"
+WATCH_CURSOR = """() => {
+  window.farthestCursor = -Infinity;
+  const look = () => {
+    const [line, axis] = [".chart-cursor.is-shown", ".chart-axis"].map((kind) => document.querySelector(kind)?.getBBox());
+    if (line && axis) {
+      window.farthestCursor = Math.max(window.farthestCursor, line.x - axis.x - axis.width);
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+"""from now on, notes in each frame how far the cursor of the chart is beyond the end of its axis, in pixels"""
 
 
 def episodes(page: Page) -> int:
@@ -50,6 +63,7 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     expect(page.locator("main")).to_contain_text("Conv2D")
     start_run(page, evaluations=3000)
 
+    page.evaluate(WATCH_CURSOR)
     wait_for_episodes(page, 20)
     early = episodes(page)
     best_early = part(page, "best").inner_text()
@@ -62,6 +76,7 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     expect_status(page, "done")
     assert episodes(page) > early
     expect(part(page, "used")).to_contain_text("3,000")
+    assert page.evaluate("window.farthestCursor") <= 0, "the cursor never left the plot while the run was live"
 
     slider = page.get_by_label("Episode shown")
     slider.fill("0")
@@ -105,6 +120,60 @@ def test_the_chart_of_a_search_ends_where_its_axis_ends(page: Page, training_gra
     chart.hover(position={"x": end_of_best - 1, "y": 60})
     tip = chart.locator(".tip strong")
     expect(tip).to_contain_text(re.compile(r"^Episode (19|20),\d\d\d"))
+    look_closer(page)
+    walk_the_improvements(page)
+
+
+def look_closer(page: Page) -> None:
+    """Zoom and move the chart with wheel, drag, keys and buttons, and show all of it again."""
+    chart = part(page, "chart")
+    whole = chart.evaluate(DOMAIN)
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 100)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    [low, high] = chart.evaluate(DOMAIN)
+    assert whole[0] < low < high < whole[1]
+
+    page.mouse.down()
+    page.mouse.move(box["x"] + 200, box["y"] + 100, steps=3)
+    page.mouse.up()
+    moved = chart.evaluate(DOMAIN)
+    assert moved[0] > low and moved[1] - moved[0] == pytest.approx(high - low)
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    page.mouse.move(box["x"] + 260, box["y"] + 100, steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    marked = chart.evaluate(DOMAIN)
+    assert moved[0] < marked[0] < marked[1] < moved[1]
+    page.get_by_role("button", name="Show all episodes").click()
+    assert chart.evaluate(DOMAIN) == whole
+
+    chart.press("+")
+    closer = chart.evaluate(DOMAIN)
+    assert closer[1] - closer[0] < whole[1] - whole[0]
+    chart.press("End")
+    last = int(chart.get_attribute("aria-valuenow"))
+    assert chart.evaluate(DOMAIN)[0] <= last <= chart.evaluate(DOMAIN)[1], "the zoom follows the shown episode"
+    chart.press("0")
+    assert chart.evaluate(DOMAIN) == whole
+
+
+def walk_the_improvements(page: Page) -> None:
+    """From the best episode back to each one that was the best before it."""
+    page.get_by_role("button", name="Show the best episode").click()
+    chart, earlier = part(page, "chart"), page.get_by_role("button", name="Previous improvement")
+    numbers = [int(chart.get_attribute("aria-valuenow"))]
+    while earlier.get_attribute("aria-disabled") == "false":
+        earlier.click()
+        numbers.append(int(chart.get_attribute("aria-valuenow")))
+    assert numbers == sorted(set(numbers), reverse=True) and len(numbers) > 2
+    assert part(page, "improvements").locator("i").count() > 0
+    expect(part(page, "player").locator("output")).to_have_text(re.compile(rf"^Episode {numbers[-1]} of [12]\d,\d\d\d$"))
+    chart.press("n")
+    assert int(chart.get_attribute("aria-valuenow")) == numbers[-2]
 
 
 def test_a_cancelled_run_still_gives_its_best(page: Page, training_graph: Path) -> None:

@@ -22,6 +22,9 @@ test("all ticks of step times have one unit, and enough decimals to differ", () 
   const axis = stepTimeAxis(plot([1, 10], [40_000, 41_000]), false);
   assert.equal(axis.title, "step time (ms)");
   assert.deepEqual(axis.ticks.map(axis.words), ["40.0", "40.2", "40.4", "40.6", "40.8", "41.0"]);
+  const ofBest = stepTimeAxis(plot([1, 10], [600_000, 1_300_000]), false, 616_000);
+  assert.equal(ofBest.title, "step time (ms)");
+  assert.ok(ofBest.ticks.map(ofBest.words).includes("1,200"));
   const logarithmic = stepTimeAxis(plot([1, 10], [1_000, 1_000_000]), true);
   assert.equal(logarithmic.title, "step time (s), log scale");
   assert.deepEqual(logarithmic.ticks.map(logarithmic.words), ["0.001", "0.01", "0.1", "1"]);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { follow, initialPlayer, seek, step, tick, togglePlay, withLength, withSpeed } from "../../frontend/js/run/player.js";
+import { markShares } from "../../frontend/js/run/improvement-marks.js";
+import { follow, initialPlayer, neighbour, seek, step, tick, togglePlay, withLength, withSpeed } from "../../frontend/js/run/player.js";
 
 /**
  * @param {number} length
@@ -76,4 +77,21 @@ test("time does not move a player that does not play", () => {
 test("the same length again is the same state", () => {
   const player = playerWith(9);
   assert.equal(withLength(player, 9, true), player);
+});
+
+test("the improvements before and after the shown episode", () => {
+  const improvements = [0, 4, 9];
+  const at = (/** @type {number} */ index) => seek(playerWith(20), index);
+  assert.deepEqual([-1, 1].map((by) => neighbour(at(4), improvements, by < 0 ? -1 : 1)), [0, 9]);
+  assert.deepEqual([-1, 1].map((by) => neighbour(at(7), improvements, by < 0 ? -1 : 1)), [4, 9]);
+  assert.equal(neighbour(at(0), improvements, -1), -1);
+  assert.equal(neighbour(at(12), improvements, 1), -1);
+  assert.equal(neighbour(at(3), [], 1), -1);
+});
+
+test("a mark stands where its episode is; of those that would touch, the last", () => {
+  assert.deepEqual(markShares([0, 50, 100], 101), [0, 0.5, 1]);
+  assert.deepEqual(markShares([0], 1), [0]);
+  assert.deepEqual(markShares([100, 101, 900], 10_001), [0.01, 0.09]);
+  assert.ok(markShares(Array.from({ length: 5000 }, (_, index) => index), 5000).length <= 251);
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartModel, episodeRange, nearestEpisode } from "../../frontend/js/chart/run-chart-model.js";
+import { chartModel, episodeRange, nearestEpisode, shownPart } from "../../frontend/js/chart/run-chart-model.js";
 import { changes, distinctPoints, envelope, runningMean } from "../../frontend/js/chart/decimate.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
-import { linearScale, linearTicks, logScale, logTicks, niceStep, roomFor } from "../../frontend/js/chart/scale.js";
+import { linearScale, linearTicks, logScale, logTicks, niceStep, roomFor, roundedUp } from "../../frontend/js/chart/scale.js";
 import { baseline, episode, started } from "./events.mjs";
 
 const LABELS = { single_device: "Single device" };
@@ -46,12 +46,16 @@ test("ticks are round, within the domain, and not more than asked for", () => {
   assert.deepEqual(linearTicks([0, 10], 5), [0, 2, 4, 6, 8, 10]);
   assert.deepEqual(linearTicks([0.13, 0.41], 3).map((tick) => tick.toFixed(2)), ["0.20", "0.30", "0.40"]);
   assert.deepEqual(linearTicks([7, 7], 5), [7]);
+  assert.deepEqual(linearTicks([0.7, 1.35], 1).length, 3, "one tick would show no scale");
   for (const [low, high] of [[0, 1], [3, 3.001], [1e-7, 2e-7], [12, 98765]]) {
     const ticks = linearTicks([low, high], 6);
     assert.ok(ticks.length >= 2 && ticks.length <= 8, `${low} ${high}: ${ticks}`);
     assert.ok(ticks.every((tick) => tick >= low - 1e-9 && tick <= high * (1 + 1e-9)));
   }
   assert.equal(niceStep(100, 5), 20);
+  assert.deepEqual(roundedUp([560, 731], 5), [560, 750]);
+  assert.deepEqual(linearTicks(roundedUp([560, 731], 5), 5).at(-1), 750);
+  assert.deepEqual(roundedUp([5, 5], 5), [5, 5]);
 });
 
 test("ticks of a log axis are powers of ten and their parts, thinned where there are many", () => {
@@ -60,6 +64,7 @@ test("ticks of a log axis are powers of ten and their parts, thinned where there
   assert.deepEqual(logTicks([4, 120], 2), [10, 100]);
   assert.ok(logTicks([1e-3, 1e9], 6).length <= 6);
   assert.ok(logTicks([1.1, 1.4], 5).length >= 2);
+  assert.deepEqual(logTicks([3, 200], 3), [10, 100], "few, but at equal distances");
 });
 
 test("room along the x axis grows in steps and never falls short", () => {
@@ -169,6 +174,31 @@ test("the axis goes as far as the episodes' numbers, of which a search emits one
   const [low, high] = episodeRange([{ episode: 3 }, { episode: 480 }, { episode: 99_982 }]);
   assert.equal(low, 1);
   assert.ok(high >= 99_982 && high <= 125_000);
+});
+
+test("a zoom draws the episodes that it shows, and one on each side", () => {
+  const episodes = [2, 3, 50, 51, 400].map((episode) => ({ episode }));
+  assert.deepEqual(shownPart(episodes, [1, 1000]), [0, 5]);
+  assert.deepEqual(shownPart(episodes, [10, 49]), [1, 3]);
+  assert.deepEqual(shownPart(episodes, [50, 51]), [1, 4]);
+  assert.deepEqual(shownPart(episodes, [500, 600]), [4, 5]);
+  assert.deepEqual(shownPart([], [1, 20]), [0, 0]);
+});
+
+test("the range is that of the episodes shown, in the unit of the best of them", () => {
+  const times = Array.from({ length: 100 }, (_, index) => 2_000_000 - index * 15_000);
+  const state = stateWith(times);
+  const [all, end] = [chartModel(state, false, LABELS), chartModel(state, false, LABELS, [90, 100])];
+  assert.ok(all && end && all.rangeUs[1] >= 2_000_000 && end.rangeUs[1] < 1_000_000);
+  assert.equal(all.bestUs, 515_000);
+  assert.equal(chartModel(state, false, LABELS, [0, 10])?.bestUs, 1_865_000);
+});
+
+test("quantiles of many step times are those of a selection, and the ends of the range are exact", () => {
+  const times = Array.from({ length: 20_000 }, (_, index) => 1000 + ((index * 7919) % 1000));
+  times[12_345] = 998;
+  const model = chartModel(stateWith(times), false, LABELS);
+  assert.ok(model && model.rangeUs[0] < 998 && model.rangeUs[1] > 1999 && model.bestUs === 998);
 });
 
 test("the nearest episode is found by its number", () => {

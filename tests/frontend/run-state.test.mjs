@@ -74,7 +74,11 @@ test("a page of a thinned run is whole: its gaps are no missing events", () => {
 
 test("the state before is left as it was", () => {
   const before = fed([wholeRun(3)]);
-  const plain = () => structuredClone({ ...before, episodes: [...before.episodes.whole()] });
+  const plain = () => structuredClone({
+    ...before,
+    episodes: [...before.episodes.whole()],
+    improvements: [...before.improvements.whole()],
+  });
   const copy = plain();
   const after = fed([[episode(7)]], before);
   const other = fed([[episode(7, { step_time_us: 1 })]], before);
@@ -95,6 +99,16 @@ test("the best episode is the first with the least feasible step time", () => {
   ]);
   assert.equal(state.bestIndex, 2);
   assert.equal(fed([[started(1), episode(2, { feasible: false })]]).bestIndex, -1);
+});
+
+test("an improvement is an episode that fits and is faster than all before", () => {
+  const times = [900, 950, 800, 100, 800, 700];
+  const episodes = times.map((time, index) => episode(index + 2, { step_time_us: time, feasible: time !== 100 }));
+  const whole = fed([[started(1), ...episodes]]);
+  assert.deepEqual(whole.improvements.whole(), [0, 2, 5]);
+  assert.equal(whole.improvements.last, whole.bestIndex);
+  const pieces = fed([[started(1), ...episodes.slice(0, 2)], episodes.slice(2, 3), episodes.slice(3)]);
+  assert.deepEqual(pieces.improvements.whole(), [0, 2, 5]);
 });
 
 test("a baseline that is emitted again replaces the one before", () => {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { activityAt, firstAbove, idleTimes, lanesOf, visibleBars } from "../../frontend/js/step/lanes.js";
 import { NONE, Step } from "../../frontend/js/step/step.js";
 import { idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/step/step-words.js";
-import { fitted, TimeAxis } from "../../frontend/js/step/time-axis.js";
+import { TimeAxis } from "../../frontend/js/step/time-axis.js";
 import { changeWords } from "../../frontend/js/step/move-buttons.js";
 import { movedGroups, newTrial, placementOf, redo, undo, withMove } from "../../frontend/js/step/trial.js";
 import { trialWords } from "../../frontend/js/step/trial-bar.js";
@@ -172,10 +172,6 @@ test("firstAbove agrees with a search from the start", () => {
 });
 
 test("a zoom stays within the step and keeps its middle", () => {
-  assert.deepEqual(fitted([-10, 10], 1, 100), [0, 20]);
-  assert.deepEqual(fitted([95, 115], 1, 100), [80, 100]);
-  assert.deepEqual(fitted([-50, 500], 1, 100), [0, 100]);
-  assert.deepEqual(fitted([49.9, 50.1], 10, 100), [45, 55]);
   const axis = new TimeAxis();
   axis.setLength(100);
   assert.ok(axis.showsAll);

@@ -24,11 +24,12 @@ import { linearTicks, logTicks } from "./scale.js";
  * @property {number} height pixel of the line or point it names
  */
 
+const LABELS_BESIDE_FROM_WIDTH = 620;
 const ABOVE_PLOT = 26;
 const BELOW_PLOT = 40;
 const LABEL_HEIGHT = 16;
 const TICK_HEIGHT = 44;
-const TICK_WIDTH = 90;
+const TICK_WIDTH = 80;
 
 /** Redraws a chart, at most once a frame, when its host changes size or on request. */
 export class ChartFrame {
@@ -48,6 +49,11 @@ export class ChartFrame {
     this.#draw = draw;
     host.replaceChildren(this.#picture, this.#empty);
     new ResizeObserver(() => this.redrawSoon()).observe(host);
+  }
+
+  /** @returns {boolean} whether the picture is older than what was asked for */
+  get isStale() {
+    return this.#frame !== 0;
   }
 
   redrawSoon() {
@@ -83,13 +89,36 @@ export function plotArea(width, height, left, right) {
 }
 
 /**
+ * The area of a chart of episodes: equal in all charts of one width, so that they stand on one axis.
+ *
+ * @param {number} width of the host
+ * @param {number} height of the host
+ * @returns {{ area: Area, beside: boolean }} and whether labels stand beside the plot
+ */
+export function episodePlotArea(width, height) {
+  const beside = width >= LABELS_BESIDE_FROM_WIDTH;
+  return { area: plotArea(width, height, 56, beside ? 184 : 22), beside };
+}
+
+/**
+ * @param {Area} area
+ * @param {readonly SVGElement[]} parts
+ * @returns {SVGElement} the parts, as far as they lie in the area
+ */
+export function clipped({ left, right, top, bottom }, parts) {
+  const [width, height] = [Math.max(0, right - left), Math.max(0, bottom - top + 4)];
+  return svg("svg", { x: left, y: top - 2, width, height, viewBox: `${left} ${top - 2} ${width} ${height}` }, ...parts);
+}
+
+/**
  * @param {Plot} plot
  * @param {boolean} logarithmic
+ * @param {number} [bestUs] the time whose unit is that of all ticks: other figures of the page have it too
  * @returns {Axis} step times, in one unit for all ticks
  */
-export function stepTimeAxis(plot, logarithmic) {
+export function stepTimeAxis(plot, logarithmic, bestUs = plot.y.domain[1]) {
   const { domain } = plot.y;
-  const { unit, divisor } = timeUnit(domain[1]);
+  const { unit, divisor } = timeUnit(bestUs);
   const ticks = (logarithmic ? logTicks : linearTicks)(domain, mostUp(plot));
   const step = ticks.length > 1 ? (ticks[1] - ticks[0]) / divisor : 1;
   return {

@@ -2,9 +2,9 @@
 
 import { svg } from "../ui/dom.js";
 import { formatTime } from "../ui/format.js";
-import { axes, ChartFrame, countAxis, edgeLabels, heightOf, label, plotArea, rounded, stepPath, stepTimeAxis } from "./chart-frame.js";
+import { axes, ChartFrame, countAxis, edgeLabels, heightOf, label, mostUp, plotArea, rounded, stepPath, stepTimeAxis } from "./chart-frame.js";
 import { comparisonModel } from "./comparison-model.js";
-import { linearScale, logScale } from "./scale.js";
+import { linearScale, logScale, roundedUp } from "./scale.js";
 
 /** @typedef {import("./comparison-model.js").ComparisonState} ComparisonState */
 /** @typedef {import("./comparison-model.js").Series} Series */
@@ -43,16 +43,16 @@ export class ComparisonChart {
     const plot = {
       ...area,
       x: logScale(model.evaluations, [area.left + 4, area.right - 4]),
-      y: linearScale(model.rangeUs, [area.bottom, area.top]),
+      y: linearScale(roundedUp(model.rangeUs, mostUp(area)), [area.bottom, area.top]),
     };
     const { series } = model;
     return [
       ...axes(plot, countAxis(plot, "evaluations, log scale", true), stepTimeAxis(plot, false)),
-      ...singleDevice(plot, model.singleDeviceUs),
+      ...singleDevice(plot, model.singleDeviceUs, named),
       ...series.map((one) => svg("path", { class: `series-band is-series-${one.index}`, d: bandPath(plot, one) })),
       ...series.map((one) => svg("path", { class: `series-line is-series-${one.index}`, d: linePath(plot, one) })),
       ...series.map((one) => svg("path", { class: `series-line is-tail is-series-${one.index}`, d: tailPath(plot, one) })),
-      ...(named ? edgeLabels(plot, true, series.map((one) => nameOf(plot, one))) : []),
+      ...(named ? edgeLabels(plot, true, [...series.map((one) => nameOf(plot, one)), ...nameOfSingle(plot, model.singleDeviceUs)]) : []),
     ];
   }
 }
@@ -113,15 +113,24 @@ function nameOf(plot, { index, label: name, lastUs }) {
 /**
  * @param {Plot} plot
  * @param {number | null} us
+ * @param {boolean} named whether its name stands beside the plot
  * @returns {SVGElement[]}
  */
-function singleDevice(plot, us) {
-  if (us === null || us > plot.y.domain[1] || us < plot.y.domain[0]) {
+function singleDevice(plot, us, named) {
+  return nameOfSingle(plot, us).flatMap(({ text, kind, height }) => [
+    svg("path", { class: "chart-line is-one-device", d: `M${plot.left},${rounded(height)}H${plot.right}` }),
+    ...(named ? [] : [label(plot.left + 6, rounded(height) - 5, text, kind, "start")]),
+  ]);
+}
+
+/**
+ * @param {Plot} plot
+ * @param {number | null} us
+ * @returns {import("./chart-frame.js").EdgeLabel[]} the name of the line of one device; none outside the range
+ */
+function nameOfSingle({ y }, us) {
+  if (us === null || us > y.domain[1] || us < y.domain[0]) {
     return [];
   }
-  const y = rounded(plot.y.toPixel(us));
-  return [
-    svg("path", { class: "chart-line is-single_device", d: `M${plot.left},${y}H${plot.right}` }),
-    label(plot.left + 6, y - 5, `one device ${formatTime(us)}`, "chart-label is-single_device", "start"),
-  ];
+  return [{ text: `One device ${formatTime(us)}`, kind: "chart-label is-one-device", height: y.toPixel(us) }];
 }

@@ -3,7 +3,7 @@
 import { svg } from "../ui/dom.js";
 import { formatTime } from "../ui/format.js";
 import { crisp, edgeLabels, heightOf, rounded, stepPath } from "./chart-frame.js";
-import { changes, distinctPoints, envelope, runningMean } from "./decimate.js";
+import { changes, distinctPoints, envelope } from "./decimate.js";
 
 /** @typedef {import("../run/run-state.js").Episode} Episode */
 /** @typedef {import("./chart-frame.js").Plot} Plot x from the episode's number, y from the step time in µs */
@@ -40,21 +40,23 @@ export function baselines(plot, beside, lines) {
  *
  * @param {Plot} plot
  * @param {readonly Episode[]} episodes
+ * @param {readonly number[]} mean the running mean at each episode
+ * @param {readonly [number, number]} part the episodes to draw: from an index to before another
  * @returns {SVGElement[]}
  */
-export function curves(plot, episodes) {
-  const x = (/** @type {number} */ index) => plot.x.toPixel(episodes[index].episode);
+export function curves(plot, episodes, mean, [from, to]) {
+  const x = (/** @type {number} */ index) => plot.x.toPixel(episodes[from + index].episode);
   const made = [];
-  const mean = runningMean(episodes.map(({ stepTimeUs }) => stepTimeUs), MEAN_WINDOW);
-  const points = envelope(mean, Math.round(plot.right - plot.left)).filter(({ index }) => index >= MEAN_WINDOW / 5);
-  if (points.length > 1) {
-    const through = points.map(({ index, value }) => `${rounded(x(index))},${rounded(heightOf(plot, value))}`);
+  const points = envelope(mean.slice(from, to), Math.round(plot.right - plot.left));
+  const settled = points.filter(({ index }) => from + index >= MEAN_WINDOW / 5);
+  if (settled.length > 1) {
+    const through = settled.map(({ index, value }) => `${rounded(x(index))},${rounded(heightOf(plot, value))}`);
     made.push(svg("path", { class: "chart-mean", d: `M${through.join("L")}` }));
   }
-  const best = changes(episodes, ({ bestStepTimeUs }) => bestStepTimeUs);
+  const best = changes(episodes.slice(from, to), ({ bestStepTimeUs }) => bestStepTimeUs);
   if (best.length > 0) {
     const steps = stepPath(best.map(({ index, value }) => [x(index), heightOf(plot, value)]));
-    made.push(svg("path", { class: "chart-best", d: `${steps}H${rounded(x(episodes.length - 1))}` }));
+    made.push(svg("path", { class: "chart-best", d: `${steps}H${rounded(x(to - from - 1))}` }));
   }
   return made;
 }
@@ -64,10 +66,12 @@ export function curves(plot, episodes) {
  *
  * @param {CanvasRenderingContext2D} context
  * @param {Plot} plot
- * @param {readonly Episode[]} episodes
+ * @param {readonly Episode[]} shown the episodes to draw
  * @param {{ feasible: string, infeasible: string }} colours
  */
-export function drawPoints(context, plot, episodes, colours) {
+export function drawPoints(context, plot, shown, colours) {
+  const [low, high] = plot.x.domain;
+  const episodes = shown.filter(({ episode }) => episode >= low && episode <= high);
   const points = distinctPoints(
     episodes,
     ({ episode }) => plot.x.toPixel(episode),
@@ -95,7 +99,7 @@ export function drawPoints(context, plot, episodes, colours) {
 }
 
 /**
- * The episode that is shown, or the one under the pointer.
+ * The episode that is shown, or the one under the pointer; nothing if the plot does not show it.
  *
  * @param {Plot} plot
  * @param {Episode} episode
@@ -103,12 +107,35 @@ export function drawPoints(context, plot, episodes, colours) {
  * @returns {SVGElement[]}
  */
 export function cursor(plot, episode, kind) {
+  if (!showsNumber(plot, episode.episode)) {
+    return [];
+  }
   const x = rounded(plot.x.toPixel(episode.episode));
   const y = rounded(heightOf(plot, episode.stepTimeUs));
   return [
-    svg("path", { class: `chart-cursor is-${kind}`, d: `M${x},${plot.top}V${plot.bottom}` }),
+    cursorLine(plot, episode.episode, kind),
     svg("circle", { class: `chart-dot is-${kind}`, cx: x, cy: y, r: kind === "shown" ? 5 : 4 }),
   ];
+}
+
+/**
+ * @param {Plot} plot
+ * @param {number} number of an episode
+ * @param {string} kind
+ * @returns {SVGElement}
+ */
+export function cursorLine(plot, number, kind) {
+  const x = rounded(plot.x.toPixel(number));
+  return svg("path", { class: `chart-cursor is-${kind}`, d: `M${x},${plot.top}V${plot.bottom}` });
+}
+
+/**
+ * @param {Plot} plot
+ * @param {number} number of an episode
+ * @returns {boolean} whether it lies within what the plot shows
+ */
+export function showsNumber({ x }, number) {
+  return number >= x.domain[0] && number <= x.domain[1];
 }
 
 /**

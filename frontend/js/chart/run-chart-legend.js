@@ -1,8 +1,9 @@
 /** The legend under the chart: its marks in words, with their values. */
 
 import { MEAN_WINDOW } from "./run-chart-drawing.js";
+import { hasEnded } from "../jobs/job-state.js";
 import { element } from "../ui/dom.js";
-import { formatTime, NOTHING } from "../ui/format.js";
+import { formatCount, formatTime, NOTHING } from "../ui/format.js";
 
 /** @type {WeakMap<Element, string>} */
 const written = new WeakMap();
@@ -15,7 +16,7 @@ const written = new WeakMap();
  */
 export function chartLegend(host, state, methodLabels, onShow) {
   const entries = [
-    ["episode", "Episode", ""],
+    ["episode", "Episode", shownWords(state)],
     ...(state.episodes.whole().some(({ feasible }) => !feasible) ? [["infeasible", "Does not fit in memory", ""]] : []),
     ["best", "Best so far", ""],
     ["mean", `Mean of ${MEAN_WINDOW}`, ""],
@@ -48,6 +49,16 @@ function label(key, name, { baselines }, onShow) {
   const button = element("button", { type: "button", class: "link-button", title: "Show this placement" }, name);
   button.addEventListener("click", () => onShow(`baseline-${key}`));
   return button;
+}
+
+/**
+ * @param {import("../run/run-state.js").RunState} state
+ * @returns {string} how many of the episodes are points, where not all are; of a run that works, the numbers would change
+ *   under the pointer
+ */
+function shownWords({ episodes, status }) {
+  const last = episodes.last?.episode ?? 0;
+  return hasEnded(status) && last > episodes.length ? `${formatCount(episodes.length)} of ${formatCount(last)} shown` : "";
 }
 
 /** @param {import("../ui/contracts.js").BaselineEvent} baseline */

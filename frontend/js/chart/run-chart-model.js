@@ -1,7 +1,7 @@
 /** The contents of a run's chart, apart from the drawing: the range of step times, and the lines inside and outside. */
 
 import { isNumber } from "../ui/format.js";
-import { roomFor } from "./scale.js";
+import { extent, roomFor } from "./scale.js";
 
 /**
  * @typedef {object} Line a horizontal line
@@ -14,6 +14,7 @@ import { roomFor } from "./scale.js";
  * @property {readonly [number, number]} rangeUs of the step times shown
  * @property {Line[]} lines
  * @property {number} above episodes slower than the range
+ * @property {number} bestUs the least of the times shown, whose unit is that of the axis
  */
 
 /** Lines within this factor of the episodes extend the range, */
@@ -23,17 +24,27 @@ const LEAST_SHARE = 0.45;
 const LEAST_SPREAD = 0.35;
 const MARGIN = 0.06;
 
+/** Quantiles of more step times than these are those of an even selection. */
+const MOST_ORDERED = 4096;
+
 /**
  * @param {import("../run/run-state.js").RunState} state
  * @param {boolean} logarithmic
  * @param {Record<string, string>} methodLabels method → label
+ * @param {readonly [number, number]} [part] the episodes shown: from an index to before another
  * @returns {ChartModel | null} null if there is nothing to show
  */
-export function chartModel(state, logarithmic, methodLabels) {
+export function chartModel(state, logarithmic, methodLabels, [from, to] = [0, state.episodes.length]) {
   const lines = candidateLines(state, methodLabels);
   const episodes = state.episodes.whole();
-  const times = episodes.map(({ stepTimeUs }) => stepTimeUs).filter((time) => isNumber(time) && time > 0);
-  const best = state.episodes.last?.bestStepTimeUs;
+  const times = [];
+  for (let index = from; index < to; index += 1) {
+    const { stepTimeUs } = episodes[index];
+    if (isNumber(stepTimeUs) && stepTimeUs > 0) {
+      times.push(stepTimeUs);
+    }
+  }
+  const best = episodes[to - 1]?.bestStepTimeUs;
   const bests = isNumber(best) ? [best] : [];
   const baselines = lines.filter(({ key }) => logarithmic || key !== "lower_bound").map(({ valueUs }) => valueUs);
   const core = times.length > 0 ? [...quantileRange(times, logarithmic), ...bests] : baselines;
@@ -45,6 +56,7 @@ export function chartModel(state, logarithmic, methodLabels) {
     rangeUs,
     lines: lines.map((line) => ({ ...line, place: placeOf(line.valueUs, rangeUs) })),
     above: times.filter((time) => time > rangeUs[1]).length,
+    bestUs: Math.min(...bests, core[0]),
   };
 }
 
@@ -56,6 +68,34 @@ export function chartModel(state, logarithmic, methodLabels) {
  */
 export function episodeRange(episodes) {
   return [1, roomFor(episodes.at(-1)?.episode ?? 0)];
+}
+
+/**
+ * @param {readonly { episode: number }[]} episodes in the order of their numbers
+ * @param {readonly [number, number]} domain of numbers
+ * @returns {[number, number]} the episodes within the domain and one on each side, where there is one: from an index to
+ *   before another
+ */
+export function shownPart(episodes, [low, high]) {
+  return [Math.max(0, firstFrom(episodes, low) - 1), Math.min(episodes.length, firstFrom(episodes, high) + 1)];
+}
+
+/**
+ * @param {readonly { episode: number }[]} episodes in the order of their numbers
+ * @param {number} number
+ * @returns {number} index of the first one from `number` on
+ */
+function firstFrom(episodes, number) {
+  let [low, high] = [0, episodes.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (episodes[middle].episode < number) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
 }
 
 /**
@@ -110,12 +150,13 @@ function candidateLines(state, methodLabels) {
  * @returns {[number, number]}
  */
 function quantileRange(times, logarithmic) {
-  const ordered = Float64Array.from(times).sort();
-  const greatest = ordered[ordered.length - 1];
+  const [least, greatest] = extent(times);
+  const every = Math.ceil(times.length / MOST_ORDERED);
+  const ordered = Float64Array.from({ length: Math.ceil(times.length / every) }, (_, index) => times[index * every]).sort();
   const most = ordered[Math.floor((ordered.length - 1) * 0.98)];
   const median = ordered[Math.floor((ordered.length - 1) / 2)];
   const far = !logarithmic && greatest > NEAR * median && most < greatest / 1.5;
-  return [ordered[0], far ? most : greatest];
+  return [least, far ? most : greatest];
 }
 
 /**

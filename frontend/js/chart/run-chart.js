@@ -4,14 +4,15 @@ import { hasEnded } from "../jobs/job-state.js";
 import { colour, onThemeChange } from "../ui/colours.js";
 import { element, setAttributes, svg } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatTime } from "../ui/format.js";
-import { axes, ChartFrame, countAxis, plotArea, stepTimeAxis } from "./chart-frame.js";
-import { baselines, cursor, curves, drawPoints } from "./run-chart-drawing.js";
-import { chartModel, episodeRange, nearestEpisode } from "./run-chart-model.js";
+import { axes, ChartFrame, clipped, countAxis, episodePlotArea, stepTimeAxis } from "./chart-frame.js";
+import { runningMean } from "./decimate.js";
+import { EpisodeGestures } from "./episode-gestures.js";
+import { baselines, cursor, curves, drawPoints, MEAN_WINDOW } from "./run-chart-drawing.js";
+import { chartModel, episodeRange, nearestEpisode, shownPart } from "./run-chart-model.js";
 import { linearScale, logScale } from "./scale.js";
 
 /** @typedef {import("../run/run-state.js").RunState} RunState */
 
-const LABELS_BESIDE_FROM_WIDTH = 620;
 const KEY_STEPS = new Map([
   ["ArrowLeft", -1],
   ["ArrowDown", -1],
@@ -23,14 +24,18 @@ const KEY_STEPS = new Map([
 
 export class RunChart {
   #host;
+  #axis;
   #methodLabels;
   #onSeek;
   #canvas = element("canvas", { "aria-hidden": "true" });
   #shownMark = svg("g");
   #hoverMark = svg("g");
   #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  #gestures;
   /** @type {RunState | null} */
   #state = null;
+  /** @type {{ episodes: RunState["episodes"] | null, mean: number[] }} the running mean, and of which episodes it is */
+  #mean = { episodes: null, mean: [] };
   #shown = -1;
   #logarithmic = false;
   /** @type {import("./chart-frame.js").Plot | null} */
@@ -39,11 +44,13 @@ export class RunChart {
 
   /**
    * @param {HTMLElement} host
+   * @param {import("./episode-axis.js").EpisodeAxis} axis
    * @param {Record<string, string>} methodLabels method → label
    * @param {(index: number) => void} onSeek called at a click or a key
    */
-  constructor(host, methodLabels, onSeek) {
+  constructor(host, axis, methodLabels, onSeek) {
     this.#host = host;
+    this.#axis = axis;
     this.#methodLabels = methodLabels;
     this.#onSeek = onSeek;
     this.#frame = new ChartFrame(host, (width, height) => this.#draw(width, height));
@@ -51,10 +58,11 @@ export class RunChart {
     host.append(this.#tip);
     setAttributes(host, { role: "slider", tabindex: 0, "aria-label": "Episode in the chart", "aria-orientation": "horizontal" });
     onThemeChange(() => this.#frame.redrawSoon()); // a canvas keeps its old colours
-    host.addEventListener("pointermove", (event) => this.#onPointerMove(event));
-    host.addEventListener("pointerdown", (event) => this.#onPointerDown(event));
-    host.addEventListener("pointerleave", () => this.#hover(-1));
+    this.#gestures = new EpisodeGestures(host, axis, () => this.#plot, (number) => onSeek(this.#nearest(number)));
     host.addEventListener("keydown", (event) => this.#onKey(event));
+    axis.onChange(() => this.#frame.redrawSoon());
+    axis.onPoint(() => this.#hover());
+    Object.assign(host, { episodeAxis: axis }); // for tests
   }
 
   /**
@@ -62,14 +70,23 @@ export class RunChart {
    * @param {number} shown index of the episode shown, -1 for none
    */
   update(state, shown) {
-    const changed = state !== this.#state;
-    this.#state = state;
-    this.#shown = shown;
-    if (changed) {
+    if (state !== this.#state) {
+      this.#state = state;
+      this.#axis.setWhole(episodeRange(state.episodes.whole()));
       this.#frame.redrawSoon();
-    } else {
-      this.#markShown();
     }
+    if (shown !== this.#shown) {
+      this.#shown = shown;
+      if (this.shownNumber !== undefined) {
+        this.#axis.revealEpisode(this.shownNumber);
+      }
+    }
+    this.#markShown();
+  }
+
+  /** @returns {number | undefined} the number of the episode shown */
+  get shownNumber() {
+    return this.#state?.episodes.at(this.#shown)?.episode;
   }
 
   /** @param {boolean} logarithmic */
@@ -84,28 +101,43 @@ export class RunChart {
    * @returns {SVGElement[] | string}
    */
   #draw(width, height) {
-    const model = this.#state && chartModel(this.#state, this.#logarithmic, this.#methodLabels);
+    const episodes = this.#state?.episodes.whole() ?? [];
+    const part = shownPart(episodes, this.#axis.domain);
+    const model = this.#state && chartModel(this.#state, this.#logarithmic, this.#methodLabels, part);
     const context = this.#sizeCanvas(width, height);
     if (!this.#state || !model) {
       this.#plot = null;
       this.#markShown();
       return this.#emptyWords();
     }
-    const episodes = this.#state.episodes.whole();
-    const beside = width >= LABELS_BESIDE_FROM_WIDTH;
-    const plot = this.#plotOf(plotArea(width, height, 52, beside ? 184 : 22), model.rangeUs, episodes);
+    const { area, beside } = episodePlotArea(width, height);
+    const plot = this.#plotOf(area, model.rangeUs);
     this.#plot = plot;
     if (context) {
-      drawPoints(context, plot, episodes, { feasible: colour("--chart-point"), infeasible: colour("--danger") });
+      const colours = { feasible: colour("--chart-point"), infeasible: colour("--danger") };
+      drawPoints(context, plot, episodes.slice(...part), colours);
     }
     this.#markShown();
+    this.#hover();
     return [
-      ...axes(plot, countAxis(plot, "episode"), stepTimeAxis(plot, this.#logarithmic)),
-      ...curves(plot, episodes),
+      ...axes(plot, countAxis(plot, "episode"), stepTimeAxis(plot, this.#logarithmic, model.bestUs)),
+      clipped(plot, curves(plot, episodes, this.#meanOf(this.#state), part)),
       ...baselines(plot, beside, model.lines),
+      this.#gestures.mark,
       this.#shownMark,
       this.#hoverMark,
     ];
+  }
+
+  /**
+   * @param {RunState} state
+   * @returns {number[]} the running mean at each episode
+   */
+  #meanOf({ episodes }) {
+    if (this.#mean.episodes !== episodes) {
+      this.#mean = { episodes, mean: runningMean(episodes.whole().map(({ stepTimeUs }) => stepTimeUs), MEAN_WINDOW) };
+    }
+    return this.#mean.mean;
   }
 
   #emptyWords() {
@@ -117,14 +149,13 @@ export class RunChart {
   /**
    * @param {import("./chart-frame.js").Area} area
    * @param {readonly [number, number]} rangeUs
-   * @param {readonly import("../run/run-state.js").Episode[]} episodes
    * @returns {import("./chart-frame.js").Plot}
    */
-  #plotOf(area, rangeUs, episodes) {
+  #plotOf(area, rangeUs) {
     const scale = this.#logarithmic ? logScale : linearScale;
     return {
       ...area,
-      x: linearScale(episodeRange(episodes), [area.left + 4, area.right - 4]),
+      x: linearScale(this.#axis.domain, [area.left + 4, area.right - 4]),
       y: scale(rangeUs, [area.bottom, area.top]),
     };
   }
@@ -144,13 +175,15 @@ export class RunChart {
   }
 
   #markShown() {
-    const length = this.#state?.episodes.length ?? 0;
-    const episode = this.#state?.episodes.at(this.#shown);
-    this.#shownMark.replaceChildren(...(this.#plot && episode ? cursor(this.#plot, episode, "shown") : []));
+    const episodes = this.#state?.episodes;
+    const episode = episodes?.at(this.#shown);
+    if (!this.#frame.isStale || !this.#plot) { // the next picture has another scale, and marks the episode itself
+      this.#shownMark.replaceChildren(...(this.#plot && episode ? cursor(this.#plot, episode, "shown") : []));
+    }
     setAttributes(this.#host, {
-      "aria-valuemin": Math.min(1, length),
-      "aria-valuemax": length,
-      "aria-valuenow": this.#shown + 1,
+      "aria-valuemin": episodes?.at(0)?.episode ?? 0,
+      "aria-valuemax": episodes?.last?.episode ?? 0,
+      "aria-valuenow": episode?.episode ?? 0,
       "aria-valuetext": episode ? this.#describe(this.#shown).join(", ") : "no episode yet",
     });
   }
@@ -172,61 +205,45 @@ export class RunChart {
     ];
   }
 
-  /** @param {PointerEvent} event */
-  #onPointerMove(event) {
-    const index = this.#indexAt(event);
-    this.#hover(index);
-    if (event.buttons === 1 && index >= 0) {
-      this.#onSeek(index);
-    }
-  }
-
-  /** @param {PointerEvent} event */
-  #onPointerDown(event) {
-    const index = this.#indexAt(event);
-    if (event.button === 0 && index >= 0) {
-      this.#onSeek(index);
-    }
-  }
-
   /** @param {KeyboardEvent} event */
   #onKey(event) {
     const last = (this.#state?.episodes.length ?? 0) - 1;
     const by = KEY_STEPS.get(event.key);
     const ends = new Map([["Home", 0], ["End", last]]);
     const index = by === undefined ? ends.get(event.key) : this.#shown + by * (event.shiftKey ? 10 : 1);
-    if (index === undefined || last < 0 || event.ctrlKey || event.metaKey || event.altKey) {
+    if (last < 0 || event.ctrlKey || event.metaKey || event.altKey) {
+      return;
+    }
+    if (index !== undefined) {
+      this.#onSeek(Math.max(0, Math.min(last, index)));
+    } else if (!this.#gestures.onKey(event, this.shownNumber)) {
       return;
     }
     event.preventDefault();
     event.stopPropagation();
-    this.#onSeek(Math.max(0, Math.min(last, index)));
   }
 
   /**
-   * @param {PointerEvent} event
-   * @returns {number} -1 beside the plot
+   * @param {number} number
+   * @returns {number} the index of the episode nearest to it, -1 without one
    */
-  #indexAt(event) {
-    const x = event.clientX - this.#host.getBoundingClientRect().left;
-    if (!this.#plot || x < this.#plot.left - 8 || x > this.#plot.right + 8) {
-      return -1;
-    }
-    return nearestEpisode(this.#state?.episodes.whole() ?? [], this.#plot.x.toValue(x));
+  #nearest(number) {
+    return nearestEpisode(this.#state?.episodes.whole() ?? [], number);
   }
 
-  /** @param {number} index */
-  #hover(index) {
+  /** Mark the episode that the pointer is on, here or in another chart. */
+  #hover() {
+    const number = this.#axis.pointed;
+    const index = number === null ? -1 : this.#nearest(number);
     const episode = this.#state?.episodes.at(index);
-    if (!this.#plot || !episode) {
-      this.#hoverMark.replaceChildren();
-      this.#tip.hidden = true;
+    const marks = this.#plot && episode ? cursor(this.#plot, episode, "hover") : [];
+    this.#hoverMark.replaceChildren(...marks);
+    this.#tip.hidden = marks.length === 0;
+    if (!this.#plot || !episode || marks.length === 0) {
       return;
     }
-    this.#hoverMark.replaceChildren(...cursor(this.#plot, episode, "hover"));
     const [title, ...lines] = this.#describe(index);
     this.#tip.replaceChildren(element("strong", {}, title), ...lines.map((line) => element("span", {}, line)));
-    this.#tip.hidden = false;
     const x = this.#plot.x.toPixel(episode.episode);
     const toTheLeft = x > (this.#plot.left + this.#plot.right) / 2;
     const shift = toTheLeft ? x - 12 - this.#tip.offsetWidth : x + 12;

@@ -63,14 +63,33 @@ export function niceStep(span, most) {
 /**
  * @param {readonly [number, number]} domain
  * @param {number} most
- * @returns {number[]} round values within the domain
+ * @returns {number[]} round values within the domain, at least two: one alone shows no scale
  */
 export function linearTicks(domain, most) {
   const [low, high] = domain;
   if (!(high > low)) {
     return [low];
   }
-  const step = niceStep(high - low, most);
+  const ticks = multiples(domain, niceStep(high - low, most));
+  return ticks.length < 2 ? linearTicks(domain, most + 1) : ticks;
+}
+
+/**
+ * @param {readonly [number, number]} domain
+ * @param {number} most ticks
+ * @returns {[number, number]} the domain up to a tick, so that the highest line stands below one
+ */
+export function roundedUp([low, high], most) {
+  const step = high > low ? niceStep(high - low, most) : 1;
+  return [low, Math.ceil(high / step - 1e-9) * step];
+}
+
+/**
+ * @param {readonly [number, number]} domain
+ * @param {number} step
+ * @returns {number[]} the multiples of `step` within the domain
+ */
+function multiples([low, high], step) {
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => (first + index) * step);
@@ -83,9 +102,10 @@ export function linearTicks(domain, most) {
  */
 export function logTicks(domain, most) {
   const [low, high] = domain;
+  const least = high / low < 10 ? Math.min(3, most) : 2; // few ticks of a narrow domain would be worse than linear ones
   for (const factors of [[1, 2, 5], [1, 3], [1]]) {
     const ticks = logCandidates(low, high, factors);
-    if (ticks.length < Math.min(3, most)) {
+    if (ticks.length < least) {
       break;
     }
     if (ticks.length <= most) {

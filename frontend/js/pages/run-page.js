@@ -1,8 +1,7 @@
 /** The page of a run: connects the modules. */
 
 import { Announcer } from "../ui/announcer.js";
-import { RunChart } from "../chart/run-chart.js";
-import { chartLegend } from "../chart/run-chart-legend.js";
+import { RunCharts } from "../chart/run-charts.js";
 import { confirmDeletion } from "../ui/confirm.js";
 import { prefersLessMotion } from "../ui/colours.js";
 import { DeviceLegend } from "../graph/device-legend.js";
@@ -37,7 +36,7 @@ class RunPage {
   #methodLabels;
   #state;
   #header;
-  #chart;
+  #charts;
   #player;
   #legend;
   #panel;
@@ -73,7 +72,10 @@ class RunPage {
     this.#wanted = this.#address.view.shown || (hasEnded(run.status) ? "best" : null);
     const looks = deviceLooks(run.devices);
     this.#header = new RunHeader(root, run);
-    this.#chart = new RunChart(this.#part("chart"), methodLabels, (index) => this.#player.seek(index));
+    this.#charts = new RunCharts(root, methodLabels, {
+      onSeek: (index) => this.#player.seek(index),
+      onShow: (token) => this.#goTo(token),
+    });
     this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode());
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
     this.#panel = new GraphPanel(root, graph, run.devices, looks, (group) => this.#step && this.#chooseGroup(group), (group, device) =>
@@ -89,8 +91,6 @@ class RunPage {
       discard: () => this.#discard(),
     });
     this.#announcer = new Announcer(this.#part("announcer"));
-    const logarithmic = find(root, "[data-part=logarithmic]", HTMLInputElement);
-    logarithmic.addEventListener("change", () => this.#chart.setLogarithmic(logarithmic.checked));
     this.#part("watch").addEventListener("keydown", (event) => this.#onKey(event) || this.#player.onKey(event));
     this.#listenToCancel();
   }
@@ -125,12 +125,10 @@ class RunPage {
   }
 
   #draw() {
-    const { episodes, status, bestIndex } = this.#state;
     this.#header.show(this.#state);
-    this.#player.update(episodes.length, !hasEnded(status), bestIndex);
+    this.#player.update(this.#state, !hasEnded(this.#state.status));
     this.#showWanted();
-    this.#chart.update(this.#state, this.#player.shown);
-    chartLegend(this.#part("chart-legend"), this.#state, this.#methodLabels, (token) => this.#goTo(token));
+    this.#charts.update(this.#state, this.#player.shown);
   }
 
   /** @param {import("../run/view.js").View} view that of the address, after the user went back or forward */
@@ -230,7 +228,7 @@ class RunPage {
   /** Show the placement of the shown episode, a fixed one, or the one made of it by hand. */
   #showPlacement() {
     const placement = this.#placement;
-    this.#chart.update(this.#state, this.#player.shown);
+    this.#charts.update(this.#state, this.#player.shown);
     this.#shownStep = null;
     this.#panel.show(placement);
     this.#step.show(this.#shownOf(placement), this.#player.following && !hasEnded(this.#state.status));

@@ -3,6 +3,8 @@
 import { prefersLessMotion } from "../ui/colours.js";
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { formatCount } from "../ui/format.js";
+import { GrowingList } from "../ui/growing-list.js";
+import { ImprovementMarks } from "./improvement-marks.js";
 import * as player from "./player.js";
 
 /** @typedef {import("./player.js").PlayerState} PlayerState */
@@ -18,7 +20,12 @@ export class PlayerControls {
   #onChange;
   /** @type {PlayerState} */
   #state;
+  #marks;
   #best = -1;
+  /** @type {import("../ui/growing-list.js").GrowingList<number>} */
+  #improvements = new GrowingList();
+  /** @type {(index: number) => number} */
+  #numberOf = (index) => index + 1;
   #clockRuns = false;
 
   /**
@@ -31,6 +38,7 @@ export class PlayerControls {
     this.#slider = find(root, "input[type=range]", HTMLInputElement);
     this.#speed = find(root, "select", HTMLSelectElement);
     this.#position = find(root, "output", HTMLOutputElement);
+    this.#marks = new ImprovementMarks(find(root, "[data-part=improvements]", HTMLElement));
     this.#state = player.initialPlayer(prefersLessMotion() ? player.SPEEDS[0] : player.SPEEDS[1]);
     this.#speed.value = String(this.#state.speed);
     this.#slider.addEventListener("input", () => this.#set(player.seek(this.#state, Number(this.#slider.value))));
@@ -54,13 +62,15 @@ export class PlayerControls {
   }
 
   /**
-   * @param {number} length number of episodes
-   * @param {boolean} live whether more will come
-   * @param {number} best index of the best episode, -1 without one
+   * @param {import("./run-state.js").RunState} state
+   * @param {boolean} live whether more episodes will come
    */
-  update(length, live, best) {
-    this.#best = best;
-    this.#set(player.withLength(this.#state, length, live));
+  update({ episodes, bestIndex, improvements }, live) {
+    this.#best = bestIndex;
+    this.#improvements = improvements;
+    this.#numberOf = (index) => episodes.at(index)?.episode ?? 0;
+    this.#set(player.withLength(this.#state, episodes.length, live));
+    this.#marks.show(improvements.whole(), episodes.length);
     this.#draw();
   }
 
@@ -85,10 +95,18 @@ export class PlayerControls {
       first: () => player.step(this.#state, -Infinity),
       last: () => player.follow(this.#state),
       best: () => player.step(this.#state, this.#best - this.#state.index),
+      worse: () => player.step(this.#state, this.#improvement(-1) - this.#state.index),
+      better: () => player.step(this.#state, this.#improvement(1) - this.#state.index),
     };
-    if (this.#state.length > 0 && Object.hasOwn(acts, what) && (what !== "best" || this.#best >= 0)) {
+    const to = { best: this.#best, worse: this.#improvement(-1), better: this.#improvement(1) }[what];
+    if (this.#state.length > 0 && Object.hasOwn(acts, what) && (to === undefined || to >= 0)) {
       this.#set(acts[what]());
     }
+  }
+
+  /** @param {-1 | 1} by */
+  #improvement(by) {
+    return player.neighbour(this.#state, this.#improvements.whole(), by);
   }
 
   /**
@@ -102,7 +120,7 @@ export class PlayerControls {
       return;
     }
     const onButton = target?.closest("button, a, summary, tr") !== null;
-    const what = { b: "best", l: "last", " ": onButton ? undefined : "play" }[event.key];
+    const what = { b: "best", l: "last", p: "worse", n: "better", " ": onButton ? undefined : "play" }[event.key];
     if (what) {
       event.preventDefault();
       this.act(what);
@@ -139,12 +157,9 @@ export class PlayerControls {
 
   #draw() {
     const { index, length, mode, live } = this.#state;
-    const text = length === 0 ? "no episode yet" : `${formatCount(index + 1)} of ${formatCount(length)}`;
-    setAttributes(this.#slider, {
-      max: Math.max(0, length - 1),
-      disabled: length === 0,
-      "aria-valuetext": `Episode ${text}`,
-    });
+    const numbers = [index, length - 1].map((each) => formatCount(this.#numberOf(each)));
+    const text = length === 0 ? "no episode yet" : `Episode ${numbers.join(" of ")}`;
+    setAttributes(this.#slider, { max: Math.max(0, length - 1), disabled: length === 0, "aria-valuetext": text });
     this.#slider.value = String(Math.max(0, index));
     this.#slider.style.setProperty("--share", String(length > 1 ? index / (length - 1) : length));
     setText(this.#position, text);
@@ -154,6 +169,8 @@ export class PlayerControls {
     this.#button("back", index <= 0);
     this.#button("forward", index >= length - 1);
     this.#button("best", this.#best < 0);
+    this.#button("worse", this.#improvement(-1) < 0);
+    this.#button("better", this.#improvement(1) < 0);
     this.#button("last", length === 0, live ? "Follow live" : "Go to the last episode");
     const last = find(this.#root, "[data-player=last]", HTMLButtonElement);
     last.setAttribute("aria-pressed", String(live && mode === "following"));

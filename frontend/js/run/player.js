@@ -100,6 +100,19 @@ export function withSpeed(player, speed) {
 }
 
 /**
+ * The last of the ascending `indices` before the shown one, or the first after it.
+ *
+ * @param {PlayerState} player
+ * @param {readonly number[]} indices
+ * @param {-1 | 1} by
+ * @returns {number} -1 without one
+ */
+export function neighbour({ index }, indices, by) {
+  const found = by < 0 ? indices.findLast((each) => each < index) : indices.find((each) => each > index);
+  return found ?? -1;
+}
+
+/**
  * Let `seconds` pass.
  *
  * @param {PlayerState} player

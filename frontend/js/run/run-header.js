@@ -48,7 +48,7 @@ export class RunHeader {
     setAttributes(progress, { max: Math.max(1, numbers.budget), value: numbers.used });
     this.#text("left", ended ? formatDuration(numbers.elapsedSeconds) : leftWords(state, numbers.leftSeconds));
     this.#text("left-label", ended ? "Time taken" : "Time left");
-    this.#text("elapsed", ended ? counted(state.episodes.length, "episode") : elapsedWords(numbers));
+    this.#text("elapsed", ended ? counted(state.episodes.last?.episode ?? 0, "episode") : elapsedWords(numbers));
     this.#text("bound", formatTime(numbers.lowerBoundUs));
     this.#text("bound-gap", gapWords(numbers));
     this.#message(state);

@@ -30,10 +30,12 @@ import { GrowingList } from "../ui/growing-list.js";
  * @property {GrowingList<Episode>} episodes
  * @property {number} bestUs the least feasible step time among them, Infinity without one
  * @property {number} bestIndex of the first episode with the least feasible step time, -1 without one
+ * @property {GrowingList<number>} improvements indices of the episodes that are feasible and faster than all before
  * @property {{ stage: string, done: number, total: number } | null} progress
  * @property {import("../ui/contracts.js").Report | null} report
  *
- * @typedef {{ -readonly [Name in keyof RunState]: RunState[Name] } & { added: Episode[] }} Draft with the new episodes
+ * @typedef {{ -readonly [Name in keyof RunState]: RunState[Name] } & { added: Episode[], improved: number[] }} Draft with the new
+ *   episodes and improvements
  *
  * @typedef {import("../jobs/job-state.js").EventsAction<import("../ui/contracts.js").RunEvent>} EventsAction
  * @typedef {import("../jobs/job-state.js").StatusAction} StatusAction
@@ -55,6 +57,7 @@ export function initialState(status = "queued", error = "") {
     baselines: Object.freeze([]),
     episodes: new GrowingList(),
     bestIndex: -1,
+    improvements: new GrowingList(),
     bestUs: Infinity,
     progress: null,
     report: null,
@@ -88,12 +91,12 @@ function withEvents(state, { events, whole }) {
   }
   const status = state.status === "queued" ? "running" : state.status; // a new event shows that a worker has it
   /** @type {Draft} */
-  const draft = { ...state, status, missing, lastSeq: fresh[fresh.length - 1].seq, added: [] };
+  const draft = { ...state, status, missing, lastSeq: fresh[fresh.length - 1].seq, added: [], improved: [] };
   for (const event of fresh) {
     apply(draft, event);
   }
-  const { added, ...next } = draft;
-  return Object.freeze({ ...next, episodes: state.episodes.with(added) });
+  const { added, improved, ...next } = draft;
+  return Object.freeze({ ...next, episodes: state.episodes.with(added), improvements: state.improvements.with(improved) });
 }
 
 /**
@@ -134,6 +137,7 @@ function addEpisode(draft, event) {
   if (event.feasible && event.step_time_us < draft.bestUs) {
     draft.bestUs = event.step_time_us;
     draft.bestIndex = draft.episodes.length + draft.added.length;
+    draft.improved.push(draft.bestIndex);
   }
   draft.progress = null;
   draft.added.push({

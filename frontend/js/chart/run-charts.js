@@ -1,0 +1,53 @@
+/** The charts of a run, on one axis of episodes, with their legend and tools. */
+
+import { find } from "../ui/dom.js";
+import { EpisodeAxis } from "./episode-axis.js";
+import { ZOOM_STEP } from "./episode-gestures.js";
+import { RunChart } from "./run-chart.js";
+import { chartLegend } from "./run-chart-legend.js";
+
+export class RunCharts {
+  #axis = new EpisodeAxis();
+  #stepTimes;
+  #legend;
+  #methodLabels;
+  #onShow;
+
+  /**
+   * @param {HTMLElement} root with the parts `chart`, `chart-legend` and `chart-tools`
+   * @param {Record<string, string>} methodLabels method → label
+   * @param {{ onSeek: (index: number) => void, onShow: (token: string) => void }} listeners called with the index of the
+   *   episode to show, with the token of the baseline to show
+   */
+  constructor(root, methodLabels, { onSeek, onShow }) {
+    this.#onShow = onShow;
+    this.#methodLabels = methodLabels;
+    this.#legend = find(root, "[data-part=chart-legend]", HTMLElement);
+    this.#stepTimes = new RunChart(find(root, "[data-part=chart]", HTMLElement), this.#axis, methodLabels, onSeek);
+    this.#listen(find(root, "[data-part=chart-tools]", HTMLElement));
+  }
+
+  /**
+   * @param {import("../run/run-state.js").RunState} state
+   * @param {number} shown index of the episode shown, -1 for none
+   */
+  update(state, shown) {
+    this.#stepTimes.update(state, shown);
+    chartLegend(this.#legend, state, this.#methodLabels, this.#onShow);
+  }
+
+  /** @param {HTMLElement} tools */
+  #listen(tools) {
+    const logarithmic = find(tools, "[data-part=logarithmic]", HTMLInputElement);
+    logarithmic.addEventListener("change", () => this.#stepTimes.setLogarithmic(logarithmic.checked));
+    /** @type {Record<string, () => void>} */
+    const acts = {
+      "zoom-in": () => this.#axis.zoom(ZOOM_STEP, this.#stepTimes.shownNumber),
+      "zoom-out": () => this.#axis.zoom(1 / ZOOM_STEP),
+      fit: () => this.#axis.fit(),
+    };
+    for (const [name, act] of Object.entries(acts)) {
+      find(tools, `[data-chart-tool=${name}]`, HTMLButtonElement).addEventListener("click", act);
+    }
+  }
+}
