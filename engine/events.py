@@ -1,9 +1,9 @@
 """The events that a run emits: numbered from 1, typed, versioned, stored as JSON. docs/formats.md describes them."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 
 EVENT_VERSION = 1
 
@@ -113,8 +113,18 @@ class NumberedEvent:
 
     def to_json(self) -> dict[str, Json]:
         """The event as `{"seq", "type", "version", ...fields}`."""
-        fields: dict[str, Json] = dataclasses.asdict(self.event)
+        names = [field.name for field in dataclasses.fields(self.event)]
+        fields: dict[str, Json] = {name: getattr(self.event, name) for name in names}  # `asdict` copies each number
         return {"seq": self.seq, "type": self.event.type, "version": EVENT_VERSION, **fields}
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> "NumberedEvent":
+        """The inverse of `to_json`. Raises KeyError, TypeError or ValueError for what this version never emits."""
+        fields = dict(value)
+        seq, kind, version = (fields.pop(name) for name in ("seq", "type", "version"))
+        if version != EVENT_VERSION:
+            raise ValueError(f"an event of version {version}; this is version {EVENT_VERSION}")
+        return NumberedEvent(seq, {event.type: event for event in get_args(Event)}[kind](**fields))
 
 
 EmitFromPlacer: TypeAlias = Callable[[Episode | Progress | PlacerState], None]

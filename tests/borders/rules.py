@@ -12,6 +12,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.supervisor",),
     ("webapp.asgi", "webapp.celery", "webapp.settings", "webapp.apps", "webapp.checks", "webapp.urls"),
     ("webapp.pages",),
+    ("webapp.example",),
     ("webapp.backups",),
     ("webapp.comparisons", "webapp.placements"),
     ("webapp.runs",),

@@ -42,8 +42,8 @@ def test_projects_have_pages(client: Client) -> None:
     names = [f"project {number}" for number in range(3)]
     for name in names:
         Project.objects.create(name=name)
-    first, second = (shown(client, f"/?page={number}") for number in (1, 2))
+    first, second = (shown(client, f"/projects/?page={number}") for number in (1, 2))
     assert [name for page in (first, second) for name in re.findall(r">(project \d)</strong>", page)] == names[::-1]
-    assert "Page 2 of 2, 3 projects" in second and 'href="/?page=1#projects-title"' in second
-    refused = client.post("/projects/", {"name": ""})
+    assert "Page 2 of 2, 3 projects" in second and 'href="/projects/?page=1#projects-title"' in second
+    refused = client.post("/projects/", {"name": "x" * 201})
     assert refused.status_code == 400 and "Page 1 of 2, 3 projects" in refused.content.decode()

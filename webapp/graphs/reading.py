@@ -39,7 +39,7 @@ def _read(graph: Graph) -> bool:
         report_progress = ProgressReport(claim)
         if graph.sample:
             _build_sample(claim, graph, report_progress, heartbeat.raise_if_lost)
-        _store(claim, _prepared(graph, report_progress, heartbeat.raise_if_lost))
+        store_prepared(claim, _prepared(graph, report_progress, heartbeat.raise_if_lost))
     return True
 
 
@@ -74,7 +74,8 @@ def _prepared(graph: Graph, report_progress: api.ReportProgress, pulse: Callable
     )
 
 
-def _store(claim: Claim[Graph], prepared: api.PreparedGraph) -> None:
+def store_prepared(claim: Claim[Graph], prepared: api.PreparedGraph) -> None:
+    """Store the result of the reading: the graph is ready. Raises ClaimLostError."""
     summary, blob, view = prepared.summary(), prepared.to_bytes(), to_text(prepared.view())
     with transaction.atomic():
         counts = {"op_count": summary["ops"], "group_count": summary["groups"]}

@@ -26,7 +26,10 @@ def limits() -> api.Limits:
 
 
 def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, times: IncomingFile | None) -> Graph:
-    """Check and store the files, and queue the reading. Raises a PlacetoError and then stores nothing."""
+    """Check and store the files, and queue the reading. Raises a PlacetoError and then stores nothing.
+
+    `project` may be a new one, which is stored with the graph.
+    """
     name = file.name or "graph"
     suffix = PurePath(name).suffix.lower()
     if suffix not in api.FORMATS:
@@ -41,7 +44,7 @@ def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, t
         api.check_upload(file.path, suffix, limits())
     _check_times(times)
     graph = Graph(project=project, name=name[:200], suffix=suffix, file_bytes=size, content_hash=file.content_hash)
-    with _files_of(graph):
+    with files_of(graph):
         file.move_to(graph.source_path)
         _queue(graph, options, times)
     return graph
@@ -70,7 +73,7 @@ def read_again(graph: Graph, options: GraphOptions, times: IncomingFile | Path |
         content_hash=graph.content_hash,
         read_again_from=graph,
     )
-    with _files_of(new):
+    with files_of(new):
         try:
             _share(graph.source_path, new.source_path)
             if isinstance(times, Path):
@@ -117,7 +120,7 @@ def _require_nothing_open(row: api.Format, options: GraphOptions) -> None:
 
 
 @contextmanager
-def _files_of(graph: Graph) -> Iterator[None]:
+def files_of(graph: Graph) -> Iterator[None]:
     """Delete the files of `graph` if anything goes wrong."""
     try:
         yield
@@ -145,7 +148,9 @@ def _queue(graph: Graph, options: GraphOptions, times: IncomingFile | None) -> N
         graph.times_name, graph.times_bytes = (times.name or "times")[:200], times.size or 0
         times.move_to(graph.times_path)
     with transaction.atomic():
-        if not Project.objects.select_for_update().filter(id=graph.project_id).exists():
+        if graph.project._state.adding:
+            graph.project.save(force_insert=True)
+        elif not Project.objects.select_for_update().filter(id=graph.project_id).exists():
             raise Http404("This project has been deleted meanwhile.")
         graph.save(force_insert=True)
         transaction.on_commit(partial(publish, Graph, graph.id))

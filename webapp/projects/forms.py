@@ -1,6 +1,7 @@
-"""The form of a project."""
+"""The forms of a project."""
 
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 
@@ -18,3 +19,20 @@ class ProjectForm(ModelForm):
     class Meta:
         model = Project
         fields = ("name",)
+
+
+class NewProjectForm(ProjectForm):
+    """A new project, which gets a name of ours if it is given none."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["name"].required = False
+        self.fields["name"].widget.attrs["placeholder"] = self._free_name()
+
+    def clean_name(self) -> str:
+        """The given name, or a free one."""
+        return self.cleaned_data["name"] or self._free_name()
+
+    def _free_name(self) -> str:
+        names = (f"Project {number}" for number in count(Project.objects.count() + 1))
+        return next(name for name in names if not Project.objects.filter(name=name).exists())

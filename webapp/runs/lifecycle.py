@@ -12,9 +12,9 @@ from webapp.policies.models import Policy
 from webapp.runs.models import Run
 
 
-def start(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
-    """Queue a run on a graph that is ready, with a policy that has a file."""
-    run = Run(
+def new_run(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
+    """A run that is not stored yet."""
+    return Run(
         graph=graph,
         cluster=api.cluster_to_json(request.cluster),
         method=request.method,
@@ -27,6 +27,11 @@ def start(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -
         policy_name="" if policy is None else policy.name,
         policy_digest="" if policy is None else policy.digest,
     )
+
+
+def start(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
+    """Queue a run on a graph that is ready, with a policy that has a file."""
+    run = new_run(graph, request, policy)
     with transaction.atomic():
         if not Graph.objects.select_for_update().filter(id=graph.id).exists():
             raise Http404("This graph has been deleted meanwhile.")

@@ -1,4 +1,4 @@
-"""The addresses that take large bodies: forms with files, of a project or a graph that exists."""
+"""The addresses that take large bodies: forms with files, most of them of a project or a graph that exists."""
 
 import logging
 from typing import Any
@@ -30,6 +30,8 @@ async def upload_limit_bytes(path: str) -> int | None:
         return MOST_POLICY_BYTES + FORM_AROUND_FILE_BYTES
     if match.view_name == "placements:upload":
         return MOST_PLACEMENT_BYTES + FORM_AROUND_FILE_BYTES
+    if match.view_name == "graphs:upload-first":
+        return int(settings.UPLOAD_LIMIT_BYTES) + FORM_AROUND_FILE_BYTES
     if match.view_name == "graphs:upload":
         rows: QuerySet[Any] = Project.objects.filter(id=match.kwargs["project_id"])
     elif match.view_name == "graphs:again":

@@ -6,6 +6,7 @@ from webapp.pages.graphs import views
 
 app_name = "graphs"
 urlpatterns = [
+    path("graphs/", views.upload, name="upload-first"),
     path("projects/<uuid:project_id>/graphs/", views.upload, name="upload"),
     path("projects/<uuid:project_id>/samples/", views.sample, name="sample"),
     path("graphs/<uuid:graph_id>/", views.detail, name="detail"),

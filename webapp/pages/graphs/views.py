@@ -15,16 +15,22 @@ from webapp.graphs.models import Graph, PreparedBlob
 from webapp.graphs.uploads import accept_sample, accept_upload, read_again
 from webapp.jobs import deletion
 from webapp.pages.graphs.page import graph_or_404, graph_page
+from webapp.pages.home.page import home_page
 from webapp.pages.projects.page import project_or_404, project_page
+from webapp.projects.first_project import project_for_uploads
 from webapp.user_errors import add_to_form, refused_form, status_of
 
 
 @require_POST
-def upload(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    """Store a file as a graph for a worker to read."""
-    project = project_or_404(project_id)
+def upload(request: HttpRequest, project_id: uuid.UUID | None = None) -> HttpResponse:
+    """Store a file as a graph for a worker to read, in the project for uploads if the address names none."""
     form = UploadForm(request.POST, request.FILES)
-    page = partial(project_page, request, project, upload_form=form)
+    if project_id is None:
+        project = project_for_uploads()
+        page = partial(home_page, request, upload_form=form)
+    else:
+        project = project_or_404(project_id)
+        page = partial(project_page, request, project, upload_form=form)
     if not form.is_valid():
         return refused_form(request, form, page)
     file = form.cleaned_data["file"]

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.pages.pagination import page_of
 from webapp.pages.run_lines import page_of_lines
-from webapp.projects.forms import ProjectForm
+from webapp.projects.forms import NewProjectForm, ProjectForm
 from webapp.projects.models import Project
 from webapp.user_errors import row_or_404
 
@@ -20,7 +20,7 @@ def project_or_404(project_id: uuid.UUID | str) -> Project:
     return row_or_404(Project.objects.all(), project_id, "project")
 
 
-def project_list_page(request: HttpRequest, form: ProjectForm, status: int = HTTPStatus.OK) -> HttpResponse:
+def project_list_page(request: HttpRequest, form: NewProjectForm, status: int = HTTPStatus.OK) -> HttpResponse:
     """Context: projects (a page), form."""
     context = {"projects": page_of(Project.objects.all(), request), "form": form}
     return render(request, "projects/list.html", context, status=status)

@@ -5,24 +5,20 @@ from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.jobs import deletion
 from webapp.pages.projects.page import project_list_page, project_or_404, project_page
-from webapp.projects.forms import ProjectForm
+from webapp.projects.forms import NewProjectForm, ProjectForm
 from webapp.user_errors import refused_form
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def project_list(request: HttpRequest) -> HttpResponse:
-    """All projects."""
-    return project_list_page(request, ProjectForm())
-
-
-@require_POST
-def create(request: HttpRequest) -> HttpResponse:
-    """Create a project."""
-    form = ProjectForm(request.POST)
+    """All projects; a POST makes one."""
+    if request.method != "POST":
+        return project_list_page(request, NewProjectForm())
+    form = NewProjectForm(request.POST)
     if form.is_valid():
         return redirect("projects:detail", project_id=form.save().id)
     return refused_form(request, form, partial(project_list_page, request, form))

@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from webapp.example.opening import is_example
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.graphs.page import graph_or_404, graph_page
@@ -35,12 +36,13 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Context: run, graph, project, policy_fit and lacks_variables (in words), method_labels, run_json (both for
-    json_script).
+    """Context: run, is_example, graph, project, policy_fit and lacks_variables (in words), method_labels, run_json
+    (both for json_script).
     """
     run = run_or_404(run_id)
     context = {
         "run": run,
+        "is_example": is_example(run),
         "graph": run.graph,
         "project": run.graph.project,
         "policy_fit": policy_fit(run),

@@ -1,0 +1,122 @@
+"""Puts the example into the database: ordinary rows, made by the code that stores what workers report."""
+
+import hashlib
+import uuid
+from functools import cache
+from typing import TypeVar
+
+from django.db import transaction
+
+from engine import api
+from webapp.example.example_file import ExampleFile, Request, read_example
+from webapp.graphs.models import Graph
+from webapp.graphs.reading import store_prepared
+from webapp.graphs.uploads import files_of
+from webapp.jobs.claim import Claim, JobType
+from webapp.jobs.deletion import Deletable
+from webapp.projects.models import Project
+from webapp.runs import lifecycle
+from webapp.runs.models import Run
+from webapp.runs.run_store import RunStore
+from webapp.user_errors import BusyError
+
+NAME = "Example"
+LONGEST_SECONDS = 40.0
+"""of a run that a visitor starts on it, after its baselines"""
+MOST_WAITING = 100
+"""deleted examples that wait for their purge; each has ids of its own"""
+_NAMESPACE = uuid.UUID("2d9b7a0e-53a4-4c1d-9a53-6f2f0f5c8b17")
+
+RowType = TypeVar("RowType", bound=Deletable)
+
+
+def open_example() -> Run:
+    """The example's run. It is stored with its graph and project unless it is there; two requests store it once.
+
+    Raises BusyError.
+    """
+    run = _living(Run)
+    return run if run is not None else _store(read_example())
+
+
+def run_example() -> Run:
+    """Queue a run as the example's own, with a limit of time. Raises BusyError."""
+    run = open_example()
+    return lifecycle.start(run.graph, _request().run(LONGEST_SECONDS))
+
+
+def is_example(run: Run) -> bool:
+    """Whether this is the example's run."""
+    return run.id in _ids(Run)
+
+
+def _store(file: ExampleFile) -> Run:
+    with transaction.atomic():
+        project, _ = Project.objects.get_or_create(id=_id_of(Project), defaults={"name": NAME})
+        Project.objects.select_for_update().get(id=project.id)  # a second request waits here for the first one
+        run = _living(Run)
+        return run if run is not None else _store_run(file, _living(Graph) or _store_graph(file, project))
+
+
+def _store_graph(file: ExampleFile, project: Project) -> Graph:
+    graph = Graph(
+        id=_id_of(Graph),
+        project=project,
+        name=api.samples()[file.request.sample][:200],
+        suffix=".pb",
+        sample=file.request.sample,
+        file_bytes=len(file.graph),
+        content_hash=hashlib.sha256(file.graph).hexdigest(),
+    )
+    with files_of(graph):
+        graph.source_path.parent.mkdir(mode=0o700, exist_ok=True)
+        graph.source_path.write_bytes(file.graph)
+        graph.save(force_insert=True)
+        store_prepared(_claim(graph), api.PreparedGraph.from_bytes(file.prepared))
+    return graph
+
+
+def _store_run(file: ExampleFile, graph: Graph) -> Run:
+    run = lifecycle.new_run(graph, file.request.run())
+    run.id = _id_of(Run)
+    run.save(force_insert=True)
+    store = RunStore(_claim(run), run)
+    for event in file.events:
+        store.emit(event)
+    store.end_with(Run.DONE, file.report)
+    return run
+
+
+def _claim(job: JobType) -> Claim[JobType]:
+    """Raises BusyError while the database belongs to another version."""
+    claim = Claim.take(type(job), job.id)
+    if claim is None:
+        raise BusyError("The application is being updated. Try again in a few seconds.")
+    return claim
+
+
+@cache
+def _request() -> Request:
+    return read_example().request
+
+
+def _living(model: type[RowType]) -> RowType | None:
+    return model.objects.filter(pk__in=_ids(model)).first()
+
+
+def _id_of(model: type[Deletable]) -> uuid.UUID:
+    """The id of the living row, or else one that no row has. Raises BusyError."""
+    living = _living(model)
+    if living is not None:
+        return uuid.UUID(str(living.pk))
+    waiting = set(model.all_rows.filter(pk__in=_ids(model)).values_list("pk", flat=True))
+    free = next((key for key in _ids(model) if key not in waiting), None)
+    if free is None:
+        raise BusyError("The example has been deleted many times. Try again in a minute.")
+    return free
+
+
+@cache
+def _ids(model: type[Deletable]) -> tuple[uuid.UUID, ...]:
+    """The ids that rows of the example may have."""
+    return tuple(uuid.uuid5(_NAMESPACE, f"{model._meta.label_lower} {number}") for number in range(MOST_WAITING))
