@@ -25,6 +25,7 @@ from engine.comparing.report import draw_outcomes as draw_comparison
 from engine.comparing.report import report_of as comparison_report
 from engine.comparing.summary import MethodSummary, summaries_of
 from engine.comparing.summary import markdown_of as comparison_markdown
+from engine.costs.costs import CostSource
 from engine.errors import (
     ChildError,
     ChildKilledError,
@@ -232,6 +233,7 @@ __all__ = [
     "ComparisonListener",
     "ComparisonRequest",
     "CostError",
+    "CostSource",
     "Emit",
     "Episode",
     "Event",

@@ -43,8 +43,20 @@ def _ops(explanation: Explanation) -> dict[str, NDArray[np.generic]]:
         "op.start_us": timeline.start_us,
         "op.end_us": timeline.end_us,
         "op.slack_us": explanation.slack_us[:ops],
+        "op.peak_share": _peak_shares(explanation),
         "waited_for": timeline.waited_for,
     }
+
+
+def _peak_shares(explanation: Explanation) -> NDArray[np.float64]:
+    """[ops] the share of each op's bytes in what its devices hold at their peaks, the sum over the devices."""
+    holdings = explanation.timeline.holdings
+    shares = np.zeros(len(explanation.timeline.device_of_op))
+    for peak in explanation.peaks:
+        held = int(peak.bytes_of_class.sum())
+        if held:
+            np.add.at(shares, holdings.op[peak.holdings], holdings.bytes[peak.holdings] / held)
+    return shares
 
 
 def _transfers(timeline: Timeline) -> dict[str, NDArray[np.generic]]:

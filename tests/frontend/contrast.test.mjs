@@ -80,6 +80,16 @@ for (const [theme, word] of THEMES.entries()) {
   });
 }
 
+for (const [theme, word] of THEMES.entries()) {
+  test(`steps of a quantity differ in lightness in ${word}, for people who see no hues too`, () => {
+    const steps = [0, 1, 2, 3, 4].map((step) => colourOf(`ramp-${step}`, theme));
+    for (const [index, step] of steps.slice(1).entries()) {
+      assert.ok(contrast(step, steps[index]) >= 1.4, `${index} and ${index + 1}: ${contrast(step, steps[index])}`);
+    }
+    assert.ok(contrast(steps[4], colourOf("surface", theme)) >= TEXT);
+  });
+}
+
 test("controls take their edges from --border-strong", () => {
   const controls = readFileSync(new URL("../../frontend/styles/controls.css", import.meta.url), "utf8");
   for (const rule of [/^\.button \{[^}]*\}/m, /^input:where[^{]*\{[^}]*\}/m]) {

@@ -53,6 +53,15 @@ def test_each_event_with_a_placement_is_explained(client: Client, run: Run, seq:
     assert sum(found["cause_us"]) == pytest.approx(found["step_time_us"], rel=1e-6)
 
 
+def test_the_costs_of_a_graph_say_where_they_are_from(client: Client, run: Run) -> None:
+    ops = client.get(f"/graphs/{run.graph_id}/ops.json").json()
+    costs = client.get(f"/graphs/{run.graph_id}/costs.json").json()
+    assert costs["groups"] == ops["groups"]
+    assert len(costs["source"]) == len(ops["names"])
+    assert {costs["sources"][source] for source in costs["source"]} <= {"given", "estimated", "unknown"}
+    assert all(0 <= op < len(ops["names"]) for op in costs["cpu_only"])
+
+
 def test_viewers_of_an_event_share_its_explanation(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     first = client.get(f"/runs/{run.id}/explanations/4").content
 

@@ -7,15 +7,15 @@ import { formatBytes, formatCount, formatShare, formatTime } from "../ui/format.
 /** @typedef {import("./devices.js").DeviceLook} DeviceLook */
 
 /**
- * The device's mark in the graph.
+ * The mark of a look in the graph.
  *
- * @param {DeviceLook} look
+ * @param {{ colour: string, shape: import("./devices.js").Shape }} look its colour may be a custom property
  * @returns {SVGElement}
  */
 export function deviceMark(look) {
   const points = shapePoints(look.shape);
   const shape = points === null ? svg("circle", { r: 1 }) : svg("polygon", { points });
-  shape.setAttribute("fill", look.colour);
+  shape.setAttribute("fill", look.colour.startsWith("--") ? `var(${look.colour})` : look.colour);
   return svg("svg", { class: "device-mark", viewBox: "-1.1 -1.1 2.2 2.2", "aria-hidden": "true" }, shape);
 }
 

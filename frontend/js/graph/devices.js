@@ -15,7 +15,7 @@
  * @property {string} kind
  */
 
-/** @typedef {"ellipse" | "round-rectangle" | "diamond" | "hexagon" | "triangle" | "star" | "rectangle" | "pentagon"} Shape */
+/** @typedef {"ellipse" | "round-rectangle" | "diamond" | "hexagon" | "triangle" | "star" | "rectangle" | "pentagon" | "octagon"} Shape */
 
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a400", "#7b5ea7"];
 const CPU_COLOURS = ["#7d8590", "#a3a9b1", "#5c6470"];
@@ -76,6 +76,8 @@ export function shapePoints(shape) {
       return "-1,0 -0.5,-1 0.5,-1 1,0 0.5,1 -0.5,1";
     case "pentagon":
       return "0,-1 1,-0.2 0.6,1 -0.6,1 -1,-0.2";
+    case "octagon":
+      return "-0.4,-1 0.4,-1 1,-0.4 1,0.4 0.4,1 -0.4,1 -1,0.4 -1,-0.4";
     case "star":
       return "0,-1 0.3,-0.35 1,-0.3 0.45,0.15 0.62,0.9 0,0.5 -0.62,0.9 -0.45,0.15 -1,-0.3 -0.3,-0.35";
     default:

@@ -1,17 +1,27 @@
 /**
- * A grouped graph with its tools: the canvas, zoom buttons, the tip, the panel of the chosen group, and the table with
- * the same selection. Used by the page of a graph and by the page of a run.
+ * A grouped graph with its tools: the canvas, its colours with their legend, zoom buttons, the tip, the panel of the
+ * chosen group, and the table with the same selection. Used by the page of a graph and by the page of a run.
  */
 
 import { element, find } from "../ui/dom.js";
 import { counted } from "../ui/format.js";
+import { ColourChooser } from "./colour-chooser.js";
+import { COLOURINGS, colouring } from "./colouring.js";
+import { costFacts } from "./cost-facts.js";
 import { groupPanel, groupTip } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
 import { MOST_GROUPS_DRAWN, GraphView } from "./graph-view.js";
 import { timeOn } from "./placement.js";
-import { showFailure } from "../ui/server.js";
+import { getJson, showFailure } from "../ui/server.js";
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
+
+/**
+ * @typedef {object} Colours
+ * @property {readonly string[]} keys of `COLOURINGS`, the first one is shown at first
+ * @property {(fact: string) => void} [onNeed] called when the chosen one lacks facts of the shown placement
+ * @property {(key: string) => void} [onChoose]
+ */
 
 export class GraphPanel {
   #root;
@@ -30,16 +40,24 @@ export class GraphPanel {
   #edgeCounts;
   #onChoose;
   #extraOf;
+  #colours;
+  #chooser;
+  #colour;
+  /** @type {import("./colouring.js").Facts} */
+  #facts;
+  /** @type {Promise<import("../ui/contracts.js").OpCosts> | null} */
+  #costs = null;
 
   /**
    * @param {HTMLElement} root with `[data-part=canvas]`, `[data-part=groups]`, `[data-part=chosen]` and zoom buttons
    * @param {import("../ui/contracts.js").GroupGraph} graph
    * @param {readonly import("../ui/contracts.js").Device[]} devices empty: the graph alone
    * @param {import("./devices.js").DeviceLook[]} looks
+   * @param {Colours} colours
    * @param {(group: number) => void} [onChoose] called with -1 for none
    * @param {(group: number, device: number | null) => Node | null} [extraOf] what the panel of a group gets beside its facts
    */
-  constructor(root, graph, devices, looks, onChoose = () => {}, extraOf = () => null) {
+  constructor(root, graph, devices, looks, colours, onChoose = () => {}, extraOf = () => null) {
     this.#onChoose = onChoose;
     this.#extraOf = extraOf;
     this.#root = root;
@@ -52,6 +70,14 @@ export class GraphPanel {
       looks,
       timeOf: (group, device) => this.#timeOf(group, device),
       onChoose: (group) => this.#choose(group, "table"),
+      onSearch: (found) => this.#view?.light(found),
+    });
+    this.#colours = colours;
+    this.#colour = colours.keys[0];
+    this.#facts = { placement: null, looks, timeUs: null, bytes: graph.groups.map((group) => group.output_bytes), step: null, gainUs: null, costs: null };
+    this.#chooser = new ColourChooser(this.#part("colour"), this.#part("colour-legend"), colours.keys, (key) => {
+      this.colourBy(key);
+      colours.onChoose?.(key);
     });
     this.#choose(-1, "table");
   }
@@ -94,11 +120,71 @@ export class GraphPanel {
   show(placement) {
     const before = this.#placement?.[this.#chosen];
     this.#placement = placement;
-    this.#view?.show(placement);
     this.#table.show(placement);
+    this.#facts = { ...this.#facts, placement, timeUs: this.#times(), step: null, gainUs: null };
+    this.#paint();
     if (placement?.[this.#chosen] !== before) {
       this.#fillPanel();
     }
+  }
+
+  /** @param {string} key of `COLOURINGS` */
+  colourBy(key) {
+    if (this.#colours.keys.includes(key)) {
+      this.#colour = key;
+      this.#paint();
+      this.#askForFacts();
+    }
+  }
+
+  /** @returns {string} what it is coloured by */
+  get colour() {
+    return this.#colour;
+  }
+
+  /** @param {Partial<import("./colouring.js").Facts>} facts of the shown placement */
+  know(facts) {
+    this.#facts = { ...this.#facts, ...facts };
+    this.#paint();
+    this.#askForFacts();
+  }
+
+  #askForFacts() {
+    for (const fact of COLOURINGS[this.#colour].needs) {
+      if (this.#facts[fact] === null && fact === "costs") {
+        this.#loadCosts();
+      } else if (this.#facts[fact] === null) {
+        this.#colours.onNeed?.(fact);
+      }
+    }
+  }
+
+  async #loadCosts() {
+    try {
+      this.#costs ??= /** @type {Promise<import("../ui/contracts.js").OpCosts>} */ (getJson(String(this.#part("colour").dataset.costs)));
+      const costs = await this.#costs;
+      this.know({ costs: costFacts(costs, costs.groups, this.#graph.groups.length) });
+    } catch (error) {
+      this.#costs = null;
+      this.cannotKnow(error);
+    }
+  }
+
+  /** @param {unknown} error why the facts that the colour needs are not known */
+  cannotKnow(error) {
+    this.#chooser.fail(error instanceof Error ? error.message : String(error));
+  }
+
+  #paint() {
+    const painted = colouring(this.#colour, this.#facts, this.#graph.groups.length);
+    this.#chooser.show(this.#colour, painted);
+    this.#view?.show({ ...painted, placement: this.#placement });
+  }
+
+  /** @returns {(number | null)[] | null} [groups] */
+  #times() {
+    const known = this.#placement !== null || this.#kind !== null;
+    return known ? this.#graph.groups.map((group, index) => this.#timeOf(group, this.#placement?.[index] ?? null)) : null;
   }
 
   /**
@@ -108,6 +194,8 @@ export class GraphPanel {
    */
   showKind(kind) {
     this.#kind = kind;
+    this.#facts = { ...this.#facts, timeUs: this.#times() };
+    this.#paint();
     this.#table.refresh();
     this.#fillPanel();
   }
@@ -124,7 +212,7 @@ export class GraphPanel {
     stage.prepend(host);
     stage.append(this.#tip);
     try {
-      this.#view = await GraphView.create(host, this.#graph, this.#looks, {
+      this.#view = await GraphView.create(host, this.#graph, {
         onChoose: (group) => this.#choose(group, "graph"),
         onHover: (group, x, y) => this.#hover(group, x, y),
       });
@@ -132,7 +220,8 @@ export class GraphPanel {
       showFailure(host, "The graph cannot be drawn here; the table has the same groups.", error, () => this.draw());
       return;
     }
-    this.#view.show(this.#placement);
+    this.#paint();
+    this.#view.light(this.#table.found);
     this.#view.choose(this.#chosen, false);
     this.#listenToTools();
     Object.assign(stage, { graphView: this.#view }); // for tests

@@ -1,18 +1,25 @@
 /**
- * The grouped graph on a canvas. The only module that touches Cytoscape.
+ * A graph on a canvas: nodes by Cytoscape, edges and names on canvases of our own. The only module that touches Cytoscape.
  *
- * Positions come from the server and never change. A new placement updates only the groups whose device differs, in one
- * batch.
+ * Positions come from the server and never change. A new placement updates only the nodes whose look differs, in one
+ * batch. Cytoscape holds no edges: it drew some hundreds of them too slowly for an animation.
  */
 
-import { colour, onThemeChange, prefersLessMotion } from "../ui/colours.js";
-import { shortName } from "../ui/format.js";
+import { onThemeChange, prefersLessMotion } from "../ui/colours.js";
+import { EdgeLayer } from "./edge-layer.js";
 import { geometry } from "./graph-geometry.js";
-import { EDGES_WITH_ARROWS, graphStyle } from "./graph-style.js";
-import { differences } from "./placement.js";
+import { graphStyle, lookClass, sizeClass } from "./graph-style.js";
+import { LabelLayer } from "./label-layer.js";
+import { nodeNames } from "./node-names.js";
 
 /** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */
-/** @typedef {import("./devices.js").DeviceLook} DeviceLook */
+
+/**
+ * @typedef {object} Picture how the nodes look
+ * @property {readonly import("./graph-style.js").NodeLook[]} looks the same array while only `lookOf` changes
+ * @property {ArrayLike<number>} lookOf [nodes] an index of `looks`
+ * @property {ArrayLike<number> | null} placement [nodes] edges between two devices stand out
+ */
 
 /** With more groups, a canvas is too slow to pan: the page offers the table first. */
 export const MOST_GROUPS_DRAWN = 3000;
@@ -25,100 +32,117 @@ const ZOOM_STEP = 1.35;
 const PAN_PIXELS = 60;
 
 export class GraphView {
-  #graph;
-  #looks;
   #core;
-  #room;
+  #nodes;
+  #drawing;
+  #edges;
+  #labels;
+  /** @type {Picture} */
+  #picture = { looks: [], lookOf: [], placement: null };
+  /** @type {string[]} [nodes] */
+  #classes;
   /** @type {ArrayLike<number> | null} */
-  #placement = null;
-  #chosen = -1;
+  #lit = null;
 
   /**
    * @param {HTMLElement} host
    * @param {GroupGraph} graph
-   * @param {DeviceLook[]} looks of the placement's devices
-   * @param {{ onChoose: (group: number) => void, onHover: (group: number, x: number, y: number) => void }} listeners
-   *   called with -1 for none
+   * @param {{ onChoose: (node: number) => void, onHover: (node: number, x: number, y: number) => void, onOpen?: (node: number) => void }} listeners
+   *   `onChoose` and `onHover` are called with -1 for none
    * @returns {Promise<GraphView>}
    */
-  static async create(host, graph, looks, listeners) {
+  static async create(host, graph, listeners) {
     const { default: cytoscape } = await import("../../vendor/cytoscape.esm.min.mjs");
     leaveWheelToPage(host);
-    const drawn = geometry(graph, host.clientWidth / Math.max(1, host.clientHeight));
+    const drawing = geometry(graph, host.clientWidth / Math.max(1, host.clientHeight));
     const core = cytoscape({
       container: host,
-      elements: elementsOf(graph, drawn),
-      style: graphStyle({ edges: graph.edges.length, room: drawn.room }),
+      elements: elementsOf(drawing),
+      style: graphStyle([], drawing),
       layout: { name: "preset", fit: false },
       minZoom: 0.02,
       maxZoom: 6,
       autoungrabify: true,
       boxSelectionEnabled: false,
       selectionType: "single",
-      hideEdgesOnViewport: graph.edges.length > EDGES_WITH_ARROWS,
-      textureOnViewport: graph.groups.length > 1000,
       pixelRatio: "auto",
     });
-    return new GraphView({ host, core, graph, looks, room: drawn.room }, listeners);
+    return new GraphView({ host, core, drawing, names: nodeNames(graph.groups.map(({ name }) => name)) }, listeners);
   }
 
   /**
    * @param {object} made
    * @param {HTMLElement} made.host
    * @param {import("../../vendor/cytoscape.esm.min.mjs").default.Core} made.core
-   * @param {GroupGraph} made.graph
-   * @param {DeviceLook[]} made.looks
-   * @param {number} made.room from a group to its neighbour
-   * @param {{ onChoose: (group: number) => void, onHover: (group: number, x: number, y: number) => void }} listeners
+   * @param {import("./graph-geometry.js").Drawing} made.drawing
+   * @param {string[]} made.names [nodes]
+   * @param {Parameters<typeof GraphView.create>[2]} listeners
    */
-  constructor({ host, core, graph, looks, room }, listeners) {
+  constructor({ host, core, drawing, names }, listeners) {
     this.#core = core;
-    this.#graph = graph;
-    this.#looks = looks;
-    this.#room = room;
+    this.#nodes = core.nodes().toArray();
+    this.#drawing = drawing;
+    this.#classes = this.#nodes.map((node) => node.classes().join(" "));
+    this.#edges = new EdgeLayer(host, drawing);
+    this.#labels = new LabelLayer(host, drawing, names);
     this.#listen(listeners);
     this.#fitWhenResized(host);
     host.addEventListener("keydown", (event) => this.#onKey(event));
     onThemeChange(() => this.#restyle());
-    this.#recolour(graph.groups.map((_, group) => group));
     this.#showFirst();
+    this.#follow();
   }
 
   /**
-   * Colour the groups by `placement`; null: no device yet.
+   * Draw the nodes as `picture` says.
    *
-   * @param {ArrayLike<number> | null} placement [groups]
-   * @returns {number} how many groups changed
+   * @param {Picture} picture
+   * @returns {number} how many nodes changed
    */
-  show(placement) {
-    const changed = differences(this.#placement, placement, this.#graph.groups.length);
-    this.#placement = placement;
-    this.#recolour(changed);
-    return changed.length;
+  show(picture) {
+    const before = this.#picture;
+    this.#picture = picture;
+    if (picture.looks !== before.looks) {
+      this.#core.style(graphStyle(picture.looks, this.#drawing));
+    }
+    if (picture.placement !== before.placement) {
+      this.#edges.show(picture.placement, this.#lit);
+    }
+    return this.#reclass();
   }
 
   /**
-   * @param {number} group -1 for none
+   * Fade what a search has not found.
+   *
+   * @param {ArrayLike<number> | null} lit [nodes] 1: found. null: no search
+   */
+  light(lit) {
+    this.#lit = lit;
+    this.#edges.show(this.#picture.placement, lit);
+    this.#labels.light(lit);
+    this.#reclass();
+  }
+
+  /** @param {Uint8Array} hidden [edges] 1: not drawn, unless its node is chosen */
+  hideEdges(hidden) {
+    this.#edges.hide(hidden);
+  }
+
+  /**
+   * @param {number} node -1 for none
    * @param {boolean} reveal whether to scroll to it
    */
-  choose(group, reveal) {
-    this.#chosen = group;
-    this.#core.batch(() => {
-      this.#core.elements(".chosen, .near").removeClass("chosen near");
-      if (group >= 0) {
-        const node = this.#node(group);
-        node.addClass("chosen");
-        node.connectedEdges().addClass("near");
-      }
-    });
-    if (group >= 0 && reveal) {
-      this.#reveal(group);
+  choose(node, reveal) {
+    this.#edges.choose(node);
+    this.#labels.choose(node);
+    if (node >= 0 && reveal) {
+      this.#reveal(node);
     }
   }
 
   fit() {
     this.#core.fit(undefined, PADDING);
-    const most = MOST_ROOM_PIXELS / this.#room;
+    const most = MOST_ROOM_PIXELS / this.#drawing.room;
     if (this.#core.zoom() > most) {
       this.#core.zoom(most);
       this.#core.center();
@@ -128,8 +152,8 @@ export class GraphView {
   /** Show the whole graph, or its top if the whole would be too small to read. */
   #showFirst() {
     this.fit();
-    const least = LEAST_ROOM_PIXELS / this.#room;
-    if (this.#core.zoom() < least && this.#graph.groups.length > 1) {
+    const least = LEAST_ROOM_PIXELS / this.#drawing.room;
+    if (this.#core.zoom() < least && this.#nodes.length > 1) {
       this.#core.zoom(least);
       this.#core.center();
       const { y1 } = this.#core.elements().renderedBoundingBox();
@@ -145,49 +169,36 @@ export class GraphView {
   }
 
   /**
-   * The colour of a drawn group, for tests and debugging.
+   * The middle of a node, in pixels of the canvas; for tests and menus.
    *
-   * @param {number} group
-   * @returns {string}
+   * @param {number} node
+   * @returns {{ x: number, y: number }}
    */
-  colourOf(group) {
-    return this.#node(group).data("colour");
+  pixelOf(node) {
+    return this.#nodes[node].renderedPosition();
   }
 
-  /** @param {number} group */
-  #node(group) {
-    return this.#core.getElementById(nodeId(group));
-  }
-
-  /** @param {number[]} groups */
-  #recolour(groups) {
-    const unplaced = { colour: colour("--node-unplaced"), shape: "ellipse" };
+  /** @returns {number} how many nodes changed */
+  #reclass() {
+    const { lookOf } = this.#picture;
+    let changed = 0;
     this.#core.batch(() => {
-      for (const group of groups) {
-        const look = (this.#placement && this.#looks[this.#placement[group]]) || unplaced;
-        this.#node(group).data({ colour: look.colour, shape: look.shape });
-      }
-      if (groups.length > 0) {
-        this.#markCrossing(groups);
-      }
+      this.#nodes.forEach((node, index) => {
+        const faded = this.#lit && !this.#lit[index] ? " faded" : "";
+        const classes = `${sizeClass(this.#drawing.levels[index])} ${lookClass(lookOf[index])}${faded}`;
+        if (classes !== this.#classes[index]) {
+          this.#classes[index] = classes;
+          node.classes(classes);
+          changed += 1;
+        }
+      });
     });
+    return changed;
   }
 
-  /** @param {number[]} groups whose device changed */
-  #markCrossing(groups) {
-    for (const group of groups) {
-      this.#node(group)
-        .connectedEdges()
-        .forEach((edge) => {
-          const { from, to } = edge.data();
-          edge.toggleClass("crossing", this.#placement !== null && this.#placement[from] !== this.#placement[to]);
-        });
-    }
-  }
-
-  /** @param {number} group */
-  #reveal(group) {
-    const node = this.#node(group);
+  /** @param {number} index */
+  #reveal(index) {
+    const node = this.#nodes[index];
     const box = node.renderedBoundingBox();
     const seen = box.x1 > 0 && box.y1 > 0 && box.x2 < this.#core.width() && box.y2 < this.#core.height();
     if (seen) {
@@ -200,22 +211,31 @@ export class GraphView {
     }
   }
 
-  /** @param {{ onChoose: (group: number) => void, onHover: (group: number, x: number, y: number) => void }} listeners */
-  #listen({ onChoose, onHover }) {
-    this.#core.on("tap", (event) => {
-      const isNode = event.target !== this.#core && event.target.isNode();
-      onChoose(isNode ? event.target.data("group") : -1);
-    });
+  /** @param {Parameters<typeof GraphView.create>[2]} listeners */
+  #listen({ onChoose, onHover, onOpen }) {
+    this.#core.on("tap", (event) => onChoose(event.target === this.#core ? -1 : indexOf(event.target)));
+    this.#core.on("dbltap", "node", (event) => onOpen?.(indexOf(event.target)));
     this.#core.on("mouseover", "node", (event) => {
-      event.target.addClass("hover");
       const { x, y } = event.target.renderedPosition();
-      onHover(event.target.data("group"), x, y);
+      this.#labels.hover(indexOf(event.target));
+      onHover(indexOf(event.target), x, y);
     });
-    this.#core.on("mouseout", "node", (event) => {
-      event.target.removeClass("hover");
+    const leave = () => {
+      this.#labels.hover(-1);
       onHover(-1, 0, 0);
+    };
+    this.#core.on("mouseout", "node", leave);
+    this.#core.on("viewport", () => {
+      this.#follow();
+      leave();
     });
-    this.#core.on("viewport", () => onHover(-1, 0, 0));
+  }
+
+  /** Let edges and names follow the nodes. */
+  #follow() {
+    const viewport = { ...this.#core.pan(), zoom: this.#core.zoom() };
+    this.#edges.move(viewport);
+    this.#labels.move(viewport);
   }
 
   /** @param {HTMLElement} host */
@@ -227,6 +247,7 @@ export class GraphView {
         ({ clientWidth: width, clientHeight: height } = host);
         this.#core.resize();
         this.fit();
+        this.#follow();
       }
     }).observe(host);
   }
@@ -252,9 +273,9 @@ export class GraphView {
   }
 
   #restyle() {
-    this.#core.style(graphStyle({ edges: this.#graph.edges.length, room: this.#room }));
-    this.#recolour(this.#graph.groups.map((_, group) => group));
-    this.choose(this.#chosen, false);
+    this.#core.style(graphStyle(this.#picture.looks, this.#drawing));
+    this.#edges.recolour();
+    this.#labels.recolour();
   }
 }
 
@@ -274,37 +295,18 @@ function leaveWheelToPage(host) {
 }
 
 /**
- * @param {GroupGraph} graph
- * @param {ReturnType<typeof geometry>} drawn
+ * @param {import("./graph-geometry.js").Drawing} drawing
  * @returns {import("../../vendor/cytoscape.esm.min.mjs").default.ElementDefinition[]}
  */
-function elementsOf(graph, { stretch, sizes, edges: looks }) {
-  const nodes = graph.groups.map((group, index) => ({
-    data: {
-      id: nodeId(index),
-      group: index,
-      label: shortName(group.name),
-      size: sizes[index],
-      colour: "#888",
-      shape: "ellipse",
-    },
-    position: { x: group.x * stretch, y: group.y },
+function elementsOf({ x, y, levels }) {
+  return Array.from(x, (_, index) => ({
+    data: { id: `node-${index}`, index },
+    position: { x: x[index], y: y[index] },
+    classes: sizeClass(levels[index]),
   }));
-  const edges = graph.edges.map((edge, index) => ({
-    data: {
-      id: `edge-${index}`,
-      source: nodeId(edge.source),
-      target: nodeId(edge.target),
-      from: edge.source,
-      to: edge.target,
-      ...looks[index],
-    },
-    classes: looks[index].bend === 0 ? "" : "bent",
-  }));
-  return [...nodes, ...edges];
 }
 
-/** @param {number} group */
-function nodeId(group) {
-  return `group-${group}`;
+/** @param {import("../../vendor/cytoscape.esm.min.mjs").default.NodeSingular} node */
+function indexOf(node) {
+  return node.data("index");
 }

@@ -29,6 +29,7 @@ export class GroupsTable {
   #looks;
   #timeOf;
   #onChoose;
+  #onSearch;
   #table = element("table", { class: "groups", role: "grid" });
   #body = element("tbody");
   #note = element("p", { class: "table-note", "aria-live": "polite" });
@@ -52,19 +53,24 @@ export class GroupsTable {
    * @param {readonly import("./devices.js").DeviceLook[]} options.looks empty: no device column
    * @param {(group: Group, device: number | null) => number | null} options.timeOf in µs
    * @param {(group: number) => void} options.onChoose -1 for none
+   * @param {(found: Uint8Array | null) => void} options.onSearch [groups] 1: found; null: no search
    */
-  constructor(host, groups, { looks, timeOf, onChoose }) {
+  constructor(host, groups, { looks, timeOf, onChoose, onSearch }) {
     this.#groups = groups;
     this.#looks = looks;
     this.#timeOf = timeOf;
     this.#onChoose = onChoose;
+    this.#onSearch = onSearch;
     const columns = COLUMNS.filter(({ key }) => key !== "device" || looks.length > 0);
     this.#headers = columns.map((column) => this.#makeHeader(column));
     const caption = element("caption", { class: "visually-hidden" }, "Groups, in topological order unless sorted");
     this.#table.append(caption, element("thead", {}, element("tr", {}, ...this.#headers)), this.#body);
     const scroller = element("div", { class: "table-scroller" }, this.#table);
     host.replaceChildren(element("div", { class: "table-tools" }, this.#search, this.#note), scroller, this.#more);
-    this.#search.addEventListener("input", () => this.#render());
+    this.#search.addEventListener("input", () => {
+      this.#render();
+      this.#onSearch(this.found);
+    });
     this.#more.addEventListener("click", () => this.#showAll());
     this.#body.addEventListener("click", (event) => this.#onClick(event));
     this.#body.addEventListener("keydown", (event) => this.#onKey(event));
@@ -78,6 +84,18 @@ export class GroupsTable {
     for (const group of changed) {
       this.#fillRow(group);
     }
+  }
+
+  /** @returns {Uint8Array | null} [groups] 1: the search finds it; null: there is no search */
+  get found() {
+    if (this.#search.value.trim() === "") {
+      return null;
+    }
+    const found = new Uint8Array(this.#groups.length);
+    for (const { id } of this.#ordered()) {
+      found[id] = 1;
+    }
+    return found;
   }
 
   /** Write all times again after `timeOf` has changed. */
@@ -94,6 +112,7 @@ export class GroupsTable {
     this.#chosen = group;
     if (group >= 0 && reveal && !this.#rows.has(group)) {
       this.#search.value = "";
+      this.#onSearch(null);
       this.#limit = this.#groups.length;
       this.#render();
     }
@@ -107,13 +126,17 @@ export class GroupsTable {
     }
   }
 
-  #render() {
-    const found = orderGroups(this.#groups, {
+  #ordered() {
+    return orderGroups(this.#groups, {
       search: this.#search.value,
       ...this.#order,
       deviceOf: (group) => this.#deviceOf(group),
       timeOf: (group) => this.#timeOf(group, this.#deviceOf(group)),
     });
+  }
+
+  #render() {
+    const found = this.#ordered();
     const shown = found.slice(0, this.#limit);
     this.#rows.clear();
     const rows = shown.map((group) => this.#makeRow(group));

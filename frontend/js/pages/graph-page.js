@@ -40,7 +40,7 @@ function watchReading(root) {
 async function showGraph(root) {
   try {
     const graph = /** @type {import("../ui/contracts.js").GroupGraph} */ (await getJson(`${root.dataset.address}view.json`));
-    const panel = new GraphPanel(root, graph, [], []);
+    const panel = new GraphPanel(root, graph, [], [], { keys: ["time", "bytes", "source", "cpu"] });
     const kind = find(root, "select[data-part=kind]", HTMLSelectElement);
     kind.addEventListener("change", () => panel.showKind(kind.value));
     panel.showKind(kind.value);

@@ -4,6 +4,7 @@ import { Announcer } from "../ui/announcer.js";
 import { RunCharts } from "../chart/run-charts.js";
 import { confirmDeletion } from "../ui/confirm.js";
 import { prefersLessMotion } from "../ui/colours.js";
+import { COLOURINGS } from "../graph/colouring.js";
 import { DeviceLegend } from "../graph/device-legend.js";
 import { deviceLooks } from "../graph/devices.js";
 import { find, setText } from "../ui/dom.js";
@@ -18,7 +19,9 @@ import { PlayerControls } from "../run/player-controls.js";
 import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
 import { ViewAddress } from "../run/view-address.js";
+import { bestGains, gainsOfAll } from "../step/gains.js";
 import { moveButtons } from "../step/move-buttons.js";
+import { nodeFacts } from "../step/node-facts.js";
 import { StepPanel } from "../step/step-panel.js";
 import { TrialBar } from "../step/trial-bar.js";
 import { newTrial, placementOf, redo, undo, withMove } from "../step/trial.js";
@@ -78,7 +81,12 @@ class RunPage {
     });
     this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode());
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
-    this.#panel = new GraphPanel(root, graph, run.devices, looks, (group) => this.#step && this.#chooseGroup(group), (group, device) =>
+    const colours = {
+      keys: Object.keys(COLOURINGS),
+      onNeed: (/** @type {string} */ fact) => void (fact === "gainUs" && this.#showGains()),
+      onChoose: (/** @type {string} */ colour) => this.#address.change({ colour }),
+    };
+    this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, (group) => this.#step && this.#chooseGroup(group), (group, device) =>
       device === null ? null : moveButtons(looks, device, this.#gainsOf(group), (to) => this.#move(group, to)));
     const explained = this.#part("step");
     this.#step = new StepPanel(explained, run.devices, graph.groups, String(explained.dataset.ops), {
@@ -97,6 +105,7 @@ class RunPage {
 
   start() {
     this.#draw();
+    this.#panel.colourBy(this.#address.view.colour);
     this.#chooseGroup(this.#address.view.group);
     const store = {
       state: () => this.#state,
@@ -135,6 +144,7 @@ class RunPage {
   #showView(view) {
     this.#goTo(view.shown || (hasEnded(this.#state.status) ? "best" : "live"));
     this.#chooseGroup(view.group);
+    this.#panel.colourBy(view.colour);
   }
 
   /** @param {number} group -1 for none */
@@ -296,6 +306,23 @@ class RunPage {
     if (step) {
       this.#drawNumbers();
       this.#panel.refreshPanel();
+      this.#panel.know({ step: nodeFacts(step, this.#step.groupOfOp, this.#graph.groups.length) });
+    }
+  }
+
+  /** Colour the groups by the gain of their best move, once the shown placement is known to stay. */
+  async #showGains() {
+    const [placement, step] = [this.#placement, this.#shownStep];
+    if (!placement || !step) {
+      return;
+    }
+    try {
+      const gains = await gainsOfAll(placement);
+      if (this.#shownStep === step) {
+        this.#panel.know({ gainUs: bestGains(gains, placement, step.stepTimeUs) });
+      }
+    } catch (error) {
+      this.#panel.cannotKnow(error);
     }
   }
 

@@ -282,6 +282,11 @@ export class StepPanel {
     return this.#ops?.names[op] ?? `op ${op}`;
   }
 
+  /** @returns {ArrayLike<number>} [ops] known once a step is */
+  get groupOfOp() {
+    return this.#ops?.groups ?? [];
+  }
+
   /** @param {number} op */
   #groupOf(op) {
     return this.#ops?.groups[op] ?? -1;

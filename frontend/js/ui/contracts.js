@@ -116,6 +116,12 @@
  * @property {number} width
  * @property {number} height
  *
+ * @typedef {object} OpCosts the content of `costs.json`
+ * @property {string[]} sources
+ * @property {number[]} source [ops] an index of `sources`
+ * @property {number[]} cpu_only ops that no GPU runs
+ * @property {number[]} groups [ops]
+ *
  * @typedef {object} EventsPage
  * @property {RunEvent[]} events
  * @property {RunStatus} status

@@ -143,6 +143,8 @@ def test_the_bytes_for_a_browser_hold_the_whole_explanation() -> None:
     assert np.array_equal(arrays["op.start_us"], timeline.start_us)
     assert np.array_equal(arrays["waited_for"], timeline.waited_for)
     assert len(arrays["op.slack_us"]) == session.op_count
+    used = sum(int(peak) > 0 for peak in timeline.peak_bytes)
+    assert abs(arrays["op.peak_share"].sum() - used) <= 1e-9 * used, "what a device holds at its peak is held by ops"
     peaks, first = texts["peaks"], arrays["peak.first"]
     assert isinstance(peaks, list) and len(peaks) == session.cluster.device_count
     for device, peak in enumerate(peaks):

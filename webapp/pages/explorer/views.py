@@ -118,6 +118,26 @@ def ops(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
     )
 
 
+@in_threads(EXPLAINING)
+@require_safe
+def costs(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
+    """Where the costs of each op are from, which ops no GPU runs, and the ops' groups.
+
+    Raises LimitError for a graph that is too large to be explained.
+    """
+    prepared = _prepared(graph_or_404(graph_id))
+    return JsonResponse(
+        {
+            "sources": [source.name.lower() for source in api.CostSource],
+            "source": prepared.costs.source.tolist(),
+            "cpu_only": [op for op, reason in enumerate(prepared.graph.cpu_reason) if reason],
+            "groups": prepared.grouping.group_of_op.tolist(),
+        },
+        headers={"Cache-Control": FOR_A_DAY},
+        json_dumps_params={"separators": (",", ":")},
+    )
+
+
 def _prepared(graph: Graph) -> api.PreparedGraph:
     require_explainable(graph.op_count or 0)
     blob = PreparedBlob.objects.filter(graph=graph).values_list("blob", flat=True).first()

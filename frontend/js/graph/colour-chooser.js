@@ -1,0 +1,48 @@
+/** The choice of what a graph is coloured by, and the legend of the choice. */
+
+import { element } from "../ui/dom.js";
+import { COLOURINGS } from "./colouring.js";
+import { deviceMark } from "./device-legend.js";
+
+export class ColourChooser {
+  #select;
+  #legend = element("ul", { class: "colour-legend" });
+  #shown = "";
+
+  /**
+   * @param {HTMLElement} choice where the select goes
+   * @param {HTMLElement} legend
+   * @param {readonly string[]} keys of `COLOURINGS` that this page knows the facts of
+   * @param {(key: string) => void} onChoose
+   */
+  constructor(choice, legend, keys, onChoose) {
+    const options = keys.map((key) => element("option", { value: key }, COLOURINGS[key].label));
+    this.#select = element("select", {}, ...options);
+    this.#select.addEventListener("change", () => onChoose(this.#select.value));
+    choice.replaceChildren(element("label", { class: "colour-choice" }, "Colour by", this.#select));
+    legend.replaceChildren(this.#legend);
+  }
+
+  /**
+   * @param {string} key
+   * @param {import("./colouring.js").Colouring} colouring
+   */
+  show(key, { looks, legend }) {
+    const shown = JSON.stringify([key, legend.map(({ look, words }) => [looks[look], words])]);
+    if (shown !== this.#shown) {
+      this.#shown = shown;
+      this.#select.value = key;
+      this.#legend.setAttribute("aria-label", COLOURINGS[key].title);
+      this.#legend.replaceChildren(
+        element("li", { class: "colour-title" }, `${COLOURINGS[key].title}:`),
+        ...legend.map(({ look, words }) => element("li", {}, deviceMark(looks[look]), words)),
+      );
+    }
+  }
+
+  /** @param {string} why the legend cannot be known */
+  fail(why) {
+    this.#shown = "";
+    this.#legend.replaceChildren(element("li", { role: "alert" }, why));
+  }
+}

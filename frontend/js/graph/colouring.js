@@ -1,0 +1,220 @@
+/**
+ * What the nodes of a graph are coloured by, from facts of each node. Pure: names of colours, no colours.
+ *
+ * A quantity has a few steps of one ramp, whose lightness alone tells them apart; what is no quantity differs in colour
+ * and shape.
+ */
+
+import { bounds, stepOf, stepWords, STEPS } from "./scale-steps.js";
+
+/** @typedef {import("./graph-style.js").NodeLook} NodeLook */
+
+/**
+ * @typedef {object} Facts of the nodes; null: not known yet, or not on this page
+ * @property {ArrayLike<number> | null} placement [nodes] device, `SPLIT` where the ops of a node are on several
+ * @property {readonly import("./devices.js").DeviceLook[]} looks of the devices; empty: none
+ * @property {ArrayLike<number | null> | null} timeUs [nodes]
+ * @property {ArrayLike<number>} bytes [nodes] of outputs
+ * @property {StepFacts | null} step
+ * @property {ArrayLike<number | null> | null} gainUs [nodes] how much shorter the step gets by the best single move; null: it may not move
+ * @property {CostFacts | null} costs
+ *
+ * @typedef {object} StepFacts
+ * @property {Float64Array} slackUs [nodes] the least of its ops
+ * @property {Float64Array} chainUs [nodes] its time on the critical chain
+ * @property {Float64Array} peakShare [nodes] of the peaks of the devices
+ *
+ * @typedef {object} CostFacts
+ * @property {readonly string[]} sources their names
+ * @property {Int8Array} sourceOf [nodes] where the costs of most of its ops are from; -1 without ops
+ * @property {Uint8Array} needsCpu [nodes] 1: some of its ops run on no GPU
+ */
+
+/**
+ * @typedef {object} Colouring
+ * @property {readonly NodeLook[]} looks
+ * @property {ArrayLike<number>} lookOf [nodes] an index of `looks`
+ * @property {readonly { look: number, words: string }[]} legend of the looks that there are
+ */
+
+/** In place of a device: the ops of the node are on several. */
+export const SPLIT = -1;
+
+/** @type {NodeLook} */
+const NOTHING = Object.freeze({ colour: "--surface", shape: "ellipse" });
+/** @type {readonly NodeLook[]} */
+const UNKNOWN = Object.freeze([/** @type {NodeLook} */ ({ colour: "--node-unplaced", shape: "ellipse" })]);
+/** @type {NodeLook} */
+const SPLIT_LOOK = Object.freeze({ colour: "--surface", shape: "octagon" });
+/** @type {readonly NodeLook[]} */
+const RAMP = Object.freeze(Array.from({ length: STEPS }, (_, step) => /** @type {NodeLook} */ ({ colour: `--ramp-${step}`, shape: "ellipse" })));
+/** @type {readonly NodeLook[]} */
+const KINDS = Object.freeze(
+  /** @type {NodeLook[]} */ ([
+    { colour: "#0072b2", shape: "ellipse" },
+    { colour: "#e69f00", shape: "diamond" },
+    { colour: "#009e73", shape: "hexagon" },
+    { colour: "#cc79a7", shape: "triangle" },
+    { colour: "#d55e00", shape: "rectangle" },
+  ]),
+);
+
+const SOURCE_WORDS = new Map([
+  ["measured", "measured in traced steps"],
+  ["estimated", "estimated by a cost model"],
+  ["given", "given in the file"],
+  ["bounded", "estimated for the largest sizes"],
+  ["unknown", "unknown, counted as nothing"],
+]);
+
+/** @type {Readonly<Record<string, { label: string, title: string, needs: readonly (keyof Facts)[], colour: (facts: Facts, count: number) => Colouring }>>} */
+export const COLOURINGS = Object.freeze({
+  device: { label: "Device", title: "Device of each group", needs: ["placement"], colour: byDevice },
+  time: { label: "Time", title: "Time on its device", needs: ["timeUs"], colour: ({ timeUs }, count) => byQuantity(timeUs, count, "us") },
+  bytes: { label: "Bytes", title: "Bytes of its outputs", needs: ["bytes"], colour: ({ bytes }, count) => byQuantity(bytes, count, "bytes") },
+  peak: {
+    label: "Share of the peak",
+    title: "Share of what its devices hold at their memory peak",
+    needs: ["step"],
+    colour: ({ step }, count) => byQuantity(step?.peakShare ?? null, count, "share"),
+  },
+  slack: { label: "Slack", title: "How much later it could end without making the step longer", needs: ["step"], colour: bySlack },
+  critical: {
+    label: "Critical chain",
+    title: "Its time on the critical chain",
+    needs: ["step"],
+    colour: ({ step }, count) => byQuantity(step?.chainUs ?? null, count, "us", "not on the chain"),
+  },
+  gain: { label: "Gain if moved", title: "How much shorter the step gets by the best single move", needs: ["gainUs"], colour: byGain },
+  source: { label: "Source of costs", title: "Where the costs of most of its ops are from", needs: ["costs"], colour: bySource },
+  cpu: { label: "Cannot run on a GPU", title: "Ops that no GPU runs", needs: ["costs"], colour: byCpu },
+});
+
+/**
+ * @param {string} key
+ * @param {Facts} facts
+ * @param {number} count of nodes
+ * @returns {Colouring} all nodes alike while the facts are not known
+ */
+export function colouring(key, facts, count) {
+  const wish = COLOURINGS[key] ?? COLOURINGS.device;
+  if (wish.needs.some((fact) => facts[fact] === null || facts[fact] === undefined)) {
+    return { looks: UNKNOWN, lookOf: new Uint8Array(count), legend: [{ look: 0, words: "known once the picture stands still" }] };
+  }
+  return wish.colour(facts, count);
+}
+
+/**
+ * @param {Facts} facts
+ * @param {number} count
+ * @returns {Colouring}
+ */
+function byDevice({ placement, looks }, count) {
+  const devices = /** @type {ArrayLike<number>} */ (placement);
+  const lookOf = Uint8Array.from({ length: count }, (_, node) => (devices[node] === SPLIT ? looks.length : devices[node]));
+  const legend = looks.map(({ label }, look) => ({ look, words: label }));
+  const isSplit = lookOf.includes(looks.length);
+  return {
+    looks: withSplit(looks),
+    lookOf,
+    legend: isSplit ? [...legend, { look: looks.length, words: "on several devices" }] : legend,
+  };
+}
+
+/** @type {WeakMap<readonly NodeLook[], readonly NodeLook[]>} one array for equal looks: nothing is styled again */
+const splits = new WeakMap();
+
+/** @param {readonly NodeLook[]} looks */
+function withSplit(looks) {
+  const known = splits.get(looks) ?? Object.freeze([...looks, SPLIT_LOOK]);
+  splits.set(looks, known);
+  return known;
+}
+
+/** @type {readonly NodeLook[]} */
+const RAMP_AND_NOTHING = Object.freeze([...RAMP, NOTHING]);
+/** @type {readonly NodeLook[]} the least is the darkest */
+const REVERSED = Object.freeze([...RAMP].reverse());
+
+/**
+ * @param {ArrayLike<number | null> | null} values [nodes]
+ * @param {number} count
+ * @param {import("./scale-steps.js").Unit} unit
+ * @param {string} [none] of what is zero
+ * @returns {Colouring}
+ */
+function byQuantity(values, count, unit, none = "none") {
+  const known = Array.from({ length: count }, (_, node) => values?.[node] ?? 0);
+  const edges = bounds(known.reduce((most, value) => Math.max(most, value), 0), unit);
+  const lookOf = Uint8Array.from(known, (value) => (value > 0 ? stepOf(value, edges) : STEPS));
+  const steps = RAMP.map((_, look) => ({ look, words: stepWords(look, edges, unit) }));
+  const legend = [...(lookOf.includes(STEPS) ? [{ look: STEPS, words: none }] : []), ...steps];
+  return { looks: RAMP_AND_NOTHING, lookOf, legend: legend.filter(({ look }) => lookOf.includes(look)) };
+}
+
+/**
+ * @param {Facts} facts
+ * @param {number} count
+ * @returns {Colouring}
+ */
+function bySlack({ step }, count) {
+  const slack = /** @type {StepFacts} */ (step).slackUs;
+  const finite = Array.from({ length: count }, (_, node) => (Number.isFinite(slack[node]) ? slack[node] : 0));
+  const edges = bounds(finite.reduce((most, value) => Math.max(most, value), 0), "us");
+  const lookOf = Uint8Array.from(finite, (value) => stepOf(value, edges));
+  const legend = REVERSED.map((_, look) => ({ look, words: stepWords(look, edges, "us") }));
+  return { looks: REVERSED, lookOf, legend: legend.filter(({ look }) => lookOf.includes(look)) };
+}
+
+/** @type {readonly NodeLook[]} */
+const GAINS = Object.freeze([...RAMP, NOTHING, /** @type {NodeLook} */ ({ colour: "--node-unplaced", shape: "rectangle" })]);
+
+/**
+ * @param {Facts} facts
+ * @param {number} count
+ * @returns {Colouring}
+ */
+function byGain({ gainUs }, count) {
+  const gains = /** @type {ArrayLike<number | null>} */ (gainUs);
+  const all = Array.from({ length: count }, (_, node) => gains[node]);
+  const edges = bounds(all.reduce((/** @type {number} */ most, gain) => Math.max(most, gain ?? 0), 0), "us");
+  const lookOf = Uint8Array.from(all, (gain) => (gain === null ? STEPS + 1 : gain > 0 ? stepOf(gain, edges) : STEPS));
+  const legend = [
+    { look: STEPS + 1, words: "may not move" },
+    { look: STEPS, words: "no move helps" },
+    ...RAMP.map((_, look) => ({ look, words: stepWords(look, edges, "us") })),
+  ];
+  return { looks: GAINS, lookOf, legend: legend.filter(({ look }) => lookOf.includes(look)) };
+}
+
+/** @type {readonly NodeLook[]} */
+const SOURCES = Object.freeze([...KINDS, NOTHING]);
+
+/**
+ * @param {Facts} facts
+ * @param {number} count
+ * @returns {Colouring}
+ */
+function bySource({ costs }, count) {
+  const { sources, sourceOf } = /** @type {CostFacts} */ (costs);
+  const lookOf = Uint8Array.from({ length: count }, (_, node) => (sourceOf[node] < 0 ? KINDS.length : sourceOf[node] % KINDS.length));
+  const legend = sources.map((name, look) => ({ look, words: SOURCE_WORDS.get(name) ?? name }));
+  return { looks: SOURCES, lookOf, legend: legend.filter(({ look }) => lookOf.includes(look)) };
+}
+
+/** @type {readonly NodeLook[]} */
+const CPU = Object.freeze(/** @type {NodeLook[]} */ ([NOTHING, { colour: "#d55e00", shape: "rectangle" }]));
+
+/**
+ * @param {Facts} facts
+ * @param {number} count
+ * @returns {Colouring}
+ */
+function byCpu({ costs }, count) {
+  const lookOf = Uint8Array.from({ length: count }, (_, node) => /** @type {CostFacts} */ (costs).needsCpu[node]);
+  const legend = [
+    { look: 0, words: "all ops can run on a GPU" },
+    { look: 1, words: "some ops run on a CPU only" },
+  ];
+  return { looks: CPU, lookOf, legend };
+}

@@ -1,0 +1,100 @@
+// What nodes are coloured by, the steps of a legend, names that tell nodes apart, and places for them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { COLOURINGS, colouring, SPLIT } from "../../frontend/js/graph/colouring.js";
+import { costFacts } from "../../frontend/js/graph/cost-facts.js";
+import { deviceLooks } from "../../frontend/js/graph/devices.js";
+import { freeBoxes } from "../../frontend/js/graph/free-boxes.js";
+import { nodeNames } from "../../frontend/js/graph/node-names.js";
+import { bounds, stepOf, stepWords } from "../../frontend/js/graph/scale-steps.js";
+import { bestGains } from "../../frontend/js/step/gains.js";
+
+const DEVICES = ["/device:GPU:0", "/device:GPU:1"].map((name) => ({ name, kind: "K80", class: "GPU", memory_bytes: 1 }));
+
+/**
+ * @param {Partial<import("../../frontend/js/graph/colouring.js").Facts>} [known]
+ * @returns {import("../../frontend/js/graph/colouring.js").Facts}
+ */
+function facts(known = {}) {
+  const looks = deviceLooks(DEVICES);
+  return { placement: null, looks, timeUs: null, bytes: [0, 5, 5e6], step: null, gainUs: null, costs: null, ...known };
+}
+
+/**
+ * @param {string} key
+ * @param {Partial<import("../../frontend/js/graph/colouring.js").Facts>} [known]
+ */
+function words(key, known) {
+  const { lookOf, legend } = colouring(key, facts(known), 3);
+  return Array.from(lookOf, (look) => legend.find((entry) => entry.look === look)?.words);
+}
+
+test("nodes have the look of their device; one on several is shown as such", () => {
+  assert.deepEqual(words("device", { placement: [0, 1, SPLIT] }), ["GPU 0", "GPU 1", "on several devices"]);
+  const [one, other] = [[0, 0, 0], [1, 0, SPLIT]].map((placement) => colouring("device", facts({ looks: LOOKS, placement }), 3));
+  assert.equal(one.looks, other.looks, "the same array: nothing is styled again");
+});
+
+const LOOKS = deviceLooks(DEVICES);
+
+test("what is not known yet makes no picture up", () => {
+  for (const key of Object.keys(COLOURINGS).filter((name) => name !== "bytes")) {
+    assert.equal(new Set(words(key)).size, 1, key);
+    assert.match(String(words(key)[0]), /stands still/);
+  }
+});
+
+test("each step of a quantity has its words, and every node its step", () => {
+  assert.deepEqual(words("time", { timeUs: [0, 5, 5000] }), ["none", "< 100 µs", "≥ 3 ms"]);
+  assert.deepEqual(words("bytes")[0], "none");
+  const step = { slackUs: Float64Array.of(0, 20, Infinity), chainUs: Float64Array.of(0, 7, 9), peakShare: Float64Array.of(0, 0.02, 0.9) };
+  assert.deepEqual(words("critical", { step })[0], "not on the chain");
+  assert.match(String(words("slack", { step })[0]), /^< /);
+  assert.match(String(words("peak", { step })[2]), /^≥ 30 %/);
+  assert.deepEqual(words("gain", { gainUs: [null, 0, 40] }), ["may not move", "no move helps", "≥ 30 µs"]);
+});
+
+test("steps rise by the same ratio up to the largest, at whatever size", () => {
+  for (const most of [1e-6, 0.4, 1, 3, 999, 1000, 1e9]) {
+    const edges = bounds(most, "us");
+    assert.equal(edges.length, 4);
+    assert.ok(edges.every((edge, index) => index === 0 || edge > edges[index - 1] * 2.9), String(edges));
+    assert.equal(stepOf(most, edges), 4, String(most));
+    assert.equal(stepOf(0, edges), 0);
+  }
+  assert.deepEqual(bounds(5 * 1024, "bytes"), [64, 256, 1024, 4096]);
+  assert.equal(stepWords(1, [0.01, 0.03, 0.1, 0.3], "share"), "1 % to 3 %");
+});
+
+test("a group's costs are from where those of most of its ops are; one op for a CPU is enough", () => {
+  const costs = { sources: ["unknown", "given", "estimated"], source: [2, 2, 1, 0], cpu_only: [3], groups: [] };
+  const found = costFacts(costs, [0, 0, 0, 1], 3);
+  assert.deepEqual([...found.sourceOf], [2, 0, -1]);
+  assert.deepEqual([...found.needsCpu], [0, 1, 0]);
+  assert.deepEqual(words("cpu", { costs: found })[1], "some ops run on a CPU only");
+  assert.match(String(words("source", { costs: found })[0]), /estimated/);
+});
+
+test("the best move of a group goes to another device where it fits", () => {
+  const gains = { stepTimesUs: [[10, 7, 8], [10, 2, 9], [10, null, null], [10, 12, 14]], missingBytes: [[0, 5, 0], [0, 1, 0], [0, -1, -1], [0, 0, 0]] };
+  assert.deepEqual(bestGains(gains, [0, 0, 0, 0], 10), [2, 1, null, 0]);
+  assert.deepEqual(bestGains({ stepTimesUs: [[10, 3]], missingBytes: [[0, 9]] }, [0], 10), [0], "no fitting move helps");
+});
+
+test("names lose what all share and what says nothing, and stay different", () => {
+  const blocks = [1, 2, 3, 4, 5, 6].map((block) => `model/block_${block}/conv`);
+  assert.deepEqual(nodeNames(blocks), ["block_1", "block_2", "block_3", "block_4", "block_5", "block_6"]);
+  const clash = [...blocks, "model/block_1/pool", "model/block_1"];
+  assert.equal(new Set(nodeNames(clash)).size, clash.length);
+  assert.deepEqual(nodeNames(["model"]), ["model"]);
+  assert.deepEqual(nodeNames(["a", "__proto__", "constructor"]), ["a", "__proto__", "constructor"]);
+  const long = nodeNames(["x".repeat(100) + "1", "x".repeat(100) + "2"]);
+  assert.ok(long.every((name) => name.length <= 26) && long[0] !== long[1], "cut in the middle");
+});
+
+test("labels cover neither nodes nor each other; the first wish that is free counts", () => {
+  const at = (/** @type {number} */ x) => ({ x, y: 0, width: 40, height: 10 });
+  assert.deepEqual(freeBoxes([at(0)], [[at(20), at(50)], [at(60), at(95)], [at(10)]]), [at(50), at(95), null]);
+  const far = { x: -500, y: -500, width: 2000, height: 1 };
+  assert.deepEqual(freeBoxes([far], [[{ ...far, y: -499.5 }], [{ ...far, y: -499 }]]), [null, { ...far, y: -499 }]);
+});
