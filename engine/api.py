@@ -53,8 +53,12 @@ from engine.events import (
     Started,
 )
 from engine.explaining.gains import Gains
+from engine.explaining.model_explorer import device_node_data, model_explorer_graph, time_node_data
 from engine.explaining.sent import explanation_to_bytes
 from engine.explaining.session import SPLIT, Explanation, GivenPlacement, Session
+from engine.explaining.tables import chain_csv, groups_csv
+from engine.explaining.trace import explained_trace
+from engine.files.csv_text import csv_text
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, keep_warm, prepare
@@ -278,6 +282,7 @@ __all__ = [
     "apply",
     "build",
     "build_family",
+    "chain_csv",
     "check_policy",
     "check_run_metadata",
     "check_training",
@@ -289,21 +294,26 @@ __all__ = [
     "comparison_markdown",
     "comparison_report",
     "comparison_summaries",
+    "csv_text",
     "device_kinds",
+    "device_node_data",
     "device_of_group",
     "devices_to_json",
     "digraph",
     "draw_comparison",
     "end_warm",
+    "explained_trace",
     "explanation_to_bytes",
     "families",
     "family_members",
+    "groups_csv",
     "groups_of_named",
     "keep_warm",
     "learned_until",
     "list_settings",
     "measure",
     "methods",
+    "model_explorer_graph",
     "parse_cluster",
     "place",
     "placement_to_json",
@@ -317,6 +327,7 @@ __all__ = [
     "settings_schema",
     "shortened",
     "simulate",
+    "time_node_data",
     "trace",
     "train",
     "training_identity",

@@ -18,7 +18,8 @@ DOMAIN = "host => host.episodeAxis.domain"
 WATCH_CURSOR = """() => {
   window.farthestCursor = -Infinity;
   const look = () => {
-    const [line, axis] = [".chart-cursor.is-shown", ".chart-axis"].map((kind) => document.querySelector(kind)?.getBBox());
+    const boxOf = (kind) => document.querySelector(kind)?.getBBox();
+    const [line, axis] = [".chart-cursor.is-shown", ".chart-axis"].map(boxOf);
     if (line && axis) {
       window.farthestCursor = Math.max(window.farthestCursor, line.x - axis.x - axis.width);
     }
@@ -87,7 +88,8 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     page.get_by_role("button", name="Show the best episode").click()
 
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download placed GraphDef").click()
+        part(page, "downloads").locator("summary").click()
+        page.get_by_role("link", name="Placed GraphDef (.pb)").click()
     placed = tmp_path / "placed.pb"
     download.value.save_as(placed)
     order: dict[str, Any] = {"plain": str(training_graph), "placed": str(placed)}
@@ -171,7 +173,9 @@ def walk_the_improvements(page: Page) -> None:
         numbers.append(int(chart.get_attribute("aria-valuenow")))
     assert numbers == sorted(set(numbers), reverse=True) and len(numbers) > 2
     assert part(page, "improvements").locator("i").count() > 0
-    expect(part(page, "player").locator("output")).to_have_text(re.compile(rf"^Episode {numbers[-1]} of [12]\d,\d\d\d$"))
+    expect(part(page, "player").locator("output")).to_have_text(
+        re.compile(rf"^Episode {numbers[-1]} of [12]\d,\d\d\d$")
+    )
     chart.press("n")
     assert int(chart.get_attribute("aria-valuenow")) == numbers[-2]
 

@@ -9,6 +9,8 @@ import { SERVER_UPDATED } from "../jobs/words.js";
 import { Announcer } from "../ui/announcer.js";
 import { confirmDeletion } from "../ui/confirm.js";
 import { find } from "../ui/dom.js";
+import { watchDownloads } from "../ui/downloads.js";
+import { closeMenus } from "../ui/menu.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { renewPart } from "../ui/page-part.js";
 
@@ -98,5 +100,7 @@ function works(state) {
 
 fillNumbers(document);
 confirmDeletion(document);
+closeMenus(document);
+watchDownloads(document);
 watchRows(document, undefined, () => undefined);
 new ComparisonPage(JSON.parse(find(document, "#comparison", HTMLScriptElement).text)).start();

@@ -12,10 +12,12 @@ import { formatBytes, formatCount, formatTime } from "../ui/format.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { GraphPanel } from "../graph/graph-panel.js";
 import { crossing, loads } from "../graph/placement.js";
+import { closeMenus } from "../ui/menu.js";
 import { follow } from "../jobs/job-feed.js";
 import { hasEnded } from "../jobs/job-state.js";
 import { episodeAt, placementOfToken } from "../run/placements.js";
 import { PlayerControls } from "../run/player-controls.js";
+import { RunDownloads } from "../run/run-downloads.js";
 import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
 import { ViewAddress } from "../run/view-address.js";
@@ -45,6 +47,7 @@ class RunPage {
   #panel;
   #step;
   #trialBar;
+  #downloads;
   /** @type {import("../step/trial.js").Trial | null} */
   #trial = null;
   #trials = 0;
@@ -75,6 +78,7 @@ class RunPage {
     this.#wanted = this.#address.view.shown || (hasEnded(run.status) ? "best" : null);
     const looks = deviceLooks(run.devices);
     this.#header = new RunHeader(root, run);
+    this.#downloads = new RunDownloads(root);
     this.#charts = new RunCharts(root, methodLabels, {
       onSeek: (index) => this.#player.seek(index),
       onShow: (token) => this.#goTo(token),
@@ -243,6 +247,8 @@ class RunPage {
     this.#panel.show(placement);
     this.#step.show(this.#shownOf(placement), this.#player.following && !hasEnded(this.#state.status));
     this.#drawNumbers();
+    const words = `${this.#base?.words}${this.#trial ? ", changed by hand" : ""}`;
+    this.#downloads.show(placement && { words, placement });
     if (this.#wanted === null) {
       this.#address.change({ shown: this.#token });
     }
@@ -438,6 +444,7 @@ async function main() {
   const root = find(document, "[data-page=run]", HTMLElement);
   fillNumbers(document);
   confirmDeletion(document);
+  closeMenus(document);
   const run = /** @type {import("../ui/contracts.js").Run} */ (JSON.parse(find(document, "#run", HTMLScriptElement).text));
   const methodLabels = JSON.parse(find(document, "#method-labels", HTMLScriptElement).text);
   setText(find(root, "[data-part=cluster]", HTMLElement), JSON.stringify(run.cluster, null, 1));

@@ -58,6 +58,9 @@ export class RunHeader {
     for (const part of this.#root.querySelectorAll("[data-when=answer]")) {
       part.toggleAttribute("hidden", numbers.bestUs === null);
     }
+    for (const part of this.#root.querySelectorAll("[data-when=no-answer]")) {
+      part.toggleAttribute("hidden", numbers.bestUs !== null);
+    }
   }
 
   /** @param {Connection} connection */

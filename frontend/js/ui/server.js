@@ -48,21 +48,40 @@ export async function getBytes(url) {
 }
 
 /**
+ * @param {string} url of a file to save
+ * @param {AbortSignal} signal
+ * @returns {Promise<Response>} throws ServerError with the server's sentence
+ */
+export async function getFile(url, signal) {
+  return answered(url, { headers: { Accept: "application/json" }, cache: "no-store", signal });
+}
+
+/**
  * @param {string} url
  * @param {Record<string, unknown>} fields sent as JSON, each
  * @param {"application/json" | "application/octet-stream"} accept
+ * @param {AbortSignal | null} [signal]
  * @returns {Promise<Response>} throws ServerError with the server's sentence
  */
-export async function post(url, fields, accept) {
+export async function post(url, fields, accept, signal = null) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) {
     form.append(name, JSON.stringify(value));
   }
   const token = document.querySelector("input[name=csrfmiddlewaretoken]");
   const headers = { Accept: `${accept}, application/json`, "X-CSRFToken": token instanceof HTMLInputElement ? token.value : "" };
+  return answered(url, { method: "POST", body: form, headers, signal });
+}
+
+/**
+ * @param {string} url
+ * @param {RequestInit} request
+ * @returns {Promise<Response>} throws ServerError with the server's sentence
+ */
+async function answered(url, request) {
   let answer;
   try {
-    answer = await fetch(url, { method: "POST", body: form, headers });
+    answer = await fetch(url, request);
   } catch {
     throw new ServerError("The server cannot be reached.", 0);
   }

@@ -35,7 +35,7 @@ def explanation(request: HttpRequest, run_id: uuid.UUID, seq: int) -> HttpRespon
     run = run_or_404(run_id)
     answer = _answers.get((run_id, seq))
     if answer is None:
-        device_of_group = _device_of_group(run.id, seq)
+        device_of_group = device_of_group_at(run.id, seq)
         session = session_of(run)
         answer = api.explanation_to_bytes(session, session.explain(session.by_group(device_of_group)))
         _answers.keep((run_id, seq), answer, len(answer))
@@ -146,7 +146,7 @@ def _prepared(graph: Graph) -> api.PreparedGraph:
     return api.PreparedGraph.from_bytes(bytes(blob))
 
 
-def _device_of_group(run_id: uuid.UUID, seq: int) -> list[int]:
+def device_of_group_at(run_id: uuid.UUID, seq: int) -> list[int]:
     """[groups] the placement of an episode, a baseline or an answer. Raises Http404 where there is none."""
     text = Event.objects.filter(job_id=run_id, seq=seq).values_list("data", flat=True).first()
     if text is None:

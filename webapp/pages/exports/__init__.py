@@ -1,0 +1,1 @@
+"""Files made of a run for other programs: tables, a trace, a graph."""

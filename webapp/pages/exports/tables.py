@@ -1,0 +1,44 @@
+"""Exports of a whole run: its episodes, and its method beside the baselines."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from engine import api
+from webapp.jobs.models import Event
+from webapp.pages.exports.placements import CSV
+from webapp.runs.models import Run
+
+EPISODE_COLUMNS = (
+    "episode",
+    "step_time_us",
+    "feasible",
+    "best_step_time_us",
+    "evaluations",
+    "elapsed_seconds",
+)
+METHOD_COLUMNS = ("method", "step_time_us", "mean_step_time_us", "evaluations", "note")
+
+
+def _events(run: Run, kind: str) -> Iterator[dict[str, Any]]:
+    texts = Event.objects.filter(job_id=run.id, type=kind).order_by("seq").values_list("data", flat=True)
+    return (json.loads(text) for text in texts.iterator(chunk_size=2000))
+
+
+def _episodes(run: Run) -> str:
+    """Of a thinned run those that are left."""
+    rows = ([event[column] for column in EPISODE_COLUMNS] for event in _events(run, "episode"))
+    return api.csv_text(EPISODE_COLUMNS, rows)
+
+
+def _methods(run: Run) -> str:
+    rows = [[event[column] for column in METHOD_COLUMNS] for event in _events(run, "baseline")]
+    own = [run.method, run.best_step_time_us, None, run.evaluations_used, f"this run: {run.status}"]
+    return api.csv_text(METHOD_COLUMNS, [*rows, own])
+
+
+OF_RUN: dict[str, tuple[str, Callable[[Run], str]]] = {
+    "episodes.csv": (CSV, _episodes),
+    "methods.csv": (CSV, _methods),
+}
+"""name → (content type, function that makes it)"""
