@@ -12,7 +12,7 @@ from engine import VERSION
 from engine.child.parent import Limits, Pulse, ReportProgress, no_pulse
 from engine.child.warm import end_warm
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
-from engine.clusters.cluster_json import cluster_to_json
+from engine.clusters.cluster_json import DEFAULT_OP_REST_US, cluster_to_json
 from engine.clusters.device_kinds import CATALOGUE
 from engine.clusters.parsing import parse_cluster
 from engine.comparing.child import CLOSE
@@ -62,12 +62,13 @@ from engine.files.csv_text import csv_text
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, keep_warm, prepare
-from engine.formats.registry import FORMATS
+from engine.formats.registry import CONVERSIONS, FORMATS, unknown_suffix
 from engine.formats.writing import write_placed
 from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FROM
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
+from engine.number_words import part_words
 from engine.placement_files import (
     MOST_PLACEMENT_BYTES,
     apply,
@@ -95,8 +96,8 @@ from engine.policy_training import (
     training_identity,
 )
 from engine.prepared import PreparedGraph
-from engine.problem import Budget
-from engine.run import TRIVIAL_BASELINES, Run, RunRequest
+from engine.problem import MOST_EVALUATIONS, Budget
+from engine.run import BASELINES, TRIVIAL_BASELINES, Run, RunRequest
 from engine.settings.listing import MakeSettings, Setting, list_settings, settings_schema
 from engine.settings.seeds import MOST_SEED
 from engine.zoo import BUILD_LIMITS, ZOO, build_graph
@@ -208,13 +209,17 @@ def comparison_summaries(outcomes: Sequence[Outcome]) -> list[MethodSummary]:
 
 
 __all__ = [
+    "BASELINES",
     "BUILD_LIMITS",
     "CLOSE",
+    "CONVERSIONS",
     "DEFAULT_GROUPS",
+    "DEFAULT_OP_REST_US",
     "FAMILY_COUNT",
     "FORMATS",
     "MEASURING_LIMITS",
     "MOST_DEVICES",
+    "MOST_EVALUATIONS",
     "MOST_MEMORY_BYTES",
     "MOST_PLACEMENT_BYTES",
     "MOST_POLICY_BYTES",
@@ -315,6 +320,7 @@ __all__ = [
     "methods",
     "model_explorer_graph",
     "parse_cluster",
+    "part_words",
     "place",
     "placement_to_json",
     "policy_fit",
@@ -331,6 +337,7 @@ __all__ = [
     "trace",
     "train",
     "training_identity",
+    "unknown_suffix",
     "what_has_settings",
     "write_placed",
     "zero_shot_evaluations",

@@ -6,10 +6,15 @@ class PlacetoError(Exception):
 
     exit_status = 2
 
-    def __init__(self, what: str, *, where: str = "", allowed: str = "", field: str = "") -> None:
-        """`what` is wrong, `where` (op, device, file, position), what is `allowed`; `field` is the form's field."""
-        self.what, self.where, self.allowed, self.field = what, where, allowed, field
+    def __init__(self, what: str, *, where: str = "", allowed: str = "", advice: str = "", field: str = "") -> None:
+        """`what` is wrong, `where` (op, device, file, position), what is `allowed`; `field` is the form's field.
+
+        `advice`: what to do, where what is allowed does not say it.
+        """
+        self.what, self.where, self.allowed, self.advice, self.field = what, where, allowed, advice, field
         parts = [f"{where}: {what}" if where else what]
+        if advice:
+            parts.append(advice)
         if allowed:
             parts.append(f"allowed: {allowed}")
         super().__init__("; ".join(parts))

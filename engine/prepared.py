@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.clusters.cluster_json import DEFAULT_OP_REST_US
 from engine.costs.costs import Costs, CostSource
 from engine.costs.unknown import Unknown
 from engine.events import Json
@@ -75,6 +76,7 @@ class PreparedGraph:
             "bounded_ops": sources[CostSource.BOUNDED] if len(costs.flops) else None,
             **self._flops(),
             "time_us": dict(zip(costs.kinds, np.nansum(costs.step_time_us(), axis=1).tolist(), strict=True)),
+            "one_device_us": self._one_device_us(),
             "back_edges": len(graph.back_edges),
             "feedback_edges": len(self.grouping.feedback_edges),
             "format": self.origin.format,
@@ -87,6 +89,14 @@ class PreparedGraph:
             "sizes": _rows(self.origin.sizes),
             "variables_stored": self.origin.variables_stored,
             "batch_helps": list(self.origin.batch_helps),
+        }
+
+    def _one_device_us(self) -> dict[str, Json]:
+        """By kind: the simulated step on one device, with the default rest after each op; None if an op cannot run."""
+        times, trips = self.costs.step_time_us(), self.costs.trips_of_op()
+        steps = times.sum(axis=1) + DEFAULT_OP_REST_US * ((times > 0) * trips).sum(axis=1)
+        return {
+            kind: None if np.isnan(step) else float(step) for kind, step in zip(self.costs.kinds, steps, strict=True)
         }
 
     def _flops(self) -> dict[str, Json]:

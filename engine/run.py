@@ -24,6 +24,7 @@ from engine.events import (
     Started,
 )
 from engine.files.archive import pack, unpack
+from engine.number_words import bytes_words
 from engine.placers.placer import Placer, ResumablePlacer
 from engine.placers.policy_passes import load_network
 from engine.placers.registry import make_placer, settings_of
@@ -169,10 +170,10 @@ class Run:
         try:
             make_placer(method, {}).place(problem, rng, self._looked_at_stop)
         except InfeasibleError as error:
-            return Baseline(method, None, None, problem.ledger.used, str(error))
+            return Baseline(method, None, None, problem.ledger.used, error.what)
         mean_us, best_us = problem.ledger.mean_step_time_us, problem.ledger.best_step_time_us
         if best_us is None:
-            note = f"no placement fits the memory: {_shortage(problem)}"
+            note = f"does not fit in memory: it needs {_shortage(problem)}"
             return Baseline(method, None, mean_us, problem.ledger.used, note)
         return Baseline(method, best_us, mean_us, problem.ledger.used, "", problem.ledger.answer().tolist())
 
@@ -224,9 +225,9 @@ class Run:
     def _check_feasible(self) -> None:
         if self._problem.ledger.best_step_time_us is None:
             raise InfeasibleError(
-                f"no placement of {self._problem.ledger.used} evaluated fits the memory: {_shortage(self._problem)}",
-                where=self._request.method,
-                allowed="more or larger devices, or more evaluations",
+                f"none of the placements fits in memory ({self._problem.ledger.used:,} evaluated): "
+                f"the closest needs {_shortage(self._problem)}",
+                advice="use more or larger devices, or allow more evaluations",
             )
 
 
@@ -237,9 +238,10 @@ def resumable(placer: Placer) -> ResumablePlacer:
 
 
 def _shortage(problem: PlacementProblem) -> str:
-    """A sentence about the placement that misses the least memory: how much it misses, and on which device."""
+    """What the placement that misses the least memory misses: `2.34 GiB more than the 1.00 GiB of GPU 0`."""
     evaluation = problem.simulator.evaluate(problem.ledger.answer()[None, :])
     missing = evaluation.peak_bytes[0] - problem.memory_bytes
     worst = int(np.argmax(missing))
     device = problem.cluster.devices[worst]
-    return f"the closest is {int(missing[worst])} bytes over the {device.memory_bytes} bytes of {device.name}"
+    name = " ".join(device.name.removeprefix("/device:").split(":"))
+    return f"{bytes_words(int(missing[worst]))} more than the {bytes_words(device.memory_bytes)} of {name}"

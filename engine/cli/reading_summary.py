@@ -3,11 +3,12 @@
 The graph's page says the same in `webapp/graphs/what_was_read.py`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engine import api
 from engine.errors import shortened
+from engine.number_words import bytes_words, counted, flops_words, part_words, time_words
 
 Summary = Mapping[str, Any]
 """a summary of our own engine, whose fields have the types that `PreparedGraph.summary` gives them"""
@@ -20,22 +21,22 @@ TYPES_SHOWN = 12
 """most types of ops of unknown cost to name"""
 TYPED_AGAIN = 1000
 """characters of a name that a person may have to type, after `--trips` or `--size`"""
-DECIMAL_UNITS = ("", " k", " M", " G", " T", " P", " E")
-BYTE_UNITS = (" B", " KiB", " MiB", " GiB", " TiB", " PiB")
 
 
 def what_was_read(summary: Summary) -> Iterator[str]:
     """All lines, in the order of the graph's page."""
     yield f"Graph: {shortened(summary['name'])}"
     counts = {"op": summary["ops"], "type": len(summary["types"]), "edge": summary["edges"], "group": summary["groups"]}
-    yield ", ".join(_counted(count, noun) for noun, count in counts.items())
-    output, persistent = (in_units(summary[key], BYTE_UNITS, 1024) for key in ("output_bytes", "persistent_bytes"))
+    yield ", ".join(counted(count, noun) for noun, count in counts.items())
+    output, persistent = (bytes_words(summary[key]) for key in ("output_bytes", "persistent_bytes"))
     yield f"Outputs: {output}; variables: {persistent}"
     yield from _flops(summary)
     yield from _read_as(summary)
     yield f"Op times: {_shares(summary['sources'])}"
-    times = ", ".join(f"{_kind(kind)} {_time(time)}" for kind, time in summary["time_us"].items())
-    yield f"All ops one after another: {times}"
+    steps = ", ".join(f"{_kind(kind)} {_step(time)}" for kind, time in summary["one_device_us"].items())
+    yield f"Simulated step on one device, with a rest of {time_words(api.DEFAULT_OP_REST_US, 2)} after each op: {steps}"
+    times = ", ".join(f"{_kind(kind)} {time_words(time)}" for kind, time in summary["time_us"].items())
+    yield f"Ops alone, without rests: {times}"
     yield from summary["notes"]
     yield from _loops(summary)
     yield from _branches(summary)
@@ -53,15 +54,6 @@ def left_to_people(summary: Summary) -> Iterator[str]:
     yield from _cpu_ops(summary)
 
 
-def in_units(value: float, units: Sequence[str], base: int) -> str:
-    """Three significant digits and the largest fitting unit: `12.3 MiB`."""
-    power = 0
-    while value >= 999.5 and power < len(units) - 1:
-        value, power = value / base, power + 1
-    decimals = 0 if power == 0 else max(0, 2 - (value >= 9.995) - (value >= 99.95))
-    return f"{value:.{decimals}f}{units[power]}"
-
-
 def _flops(summary: Summary) -> Iterator[str]:
     """The FLOPs of a step, and the shares of them that are estimated, bounded and so on."""
     if summary["flops"] is None:
@@ -69,7 +61,7 @@ def _flops(summary: Summary) -> Iterator[str]:
         return
     by_source = summary["flops_by_source"]
     shares = f": {_shares(by_source, counts=False)}" if by_source else ""
-    yield f"FLOPs of a step: {in_units(summary['flops'], DECIMAL_UNITS, 1000)}{shares}"
+    yield f"FLOPs of a step: {flops_words(summary['flops'])}{shares}"
 
 
 def _read_as(summary: Summary) -> Iterator[str]:
@@ -91,7 +83,7 @@ def _loops(summary: Summary) -> Iterator[str]:
         return
     yield f"Loops: {len(loops)}"
     for loop in loops[:ROWS_SHOWN]:
-        trips, ops = _counted(loop["trips"], "trip"), _counted(loop["ops"], "op")
+        trips, ops = counted(loop["trips"], "trip"), counted(loop["ops"], "op")
         yield f"  {shortened(loop['name'], TYPED_AGAIN)}: {trips} ({api.TRIPS_FROM[loop['source']]}) of {ops}"
     yield from _more(len(loops), ROWS_SHOWN)
     if any(loop["source"] in api.OPEN_TRIPS and loop["source"] != "given" for loop in loops):
@@ -128,15 +120,8 @@ def _shares(sums: Mapping[str, float], *, counts: bool = True) -> str:
     total = sum(sums.values())
     rows = sorted(sums.items(), key=lambda row: (-row[1], row[0]))
     if counts:
-        return ", ".join(f"{count} {source} ({_percent(count / total)})" for source, count in rows)
-    return ", ".join(f"{_percent(count / total)} {source}" for source, count in rows)
-
-
-def _percent(share: float) -> str:
-    """`share` in percent, but never 0 % or 100 % if it is only near."""
-    if 0 < share < 0.01:
-        return "< 1 %"
-    return "> 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+        return ", ".join(f"{count} {source} ({part_words(count / total)})" for source, count in rows)
+    return ", ".join(f"{part_words(count / total)} {source}" for source, count in rows)
 
 
 def _unknown_ops(summary: Summary) -> Iterator[str]:
@@ -163,19 +148,12 @@ def _cpu_ops(summary: Summary) -> Iterator[str]:
             yield f"  {reason}: {count}: {', '.join(map(shortened, names))}{dots}"
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _kind(kind: str) -> str:
     return "any device" if kind == "*" else kind
 
 
-def _time(time_us: float) -> str:
-    for unit, divisor in (("s", 1e6), ("ms", 1e3)):
-        if time_us >= divisor:
-            return f"{time_us / divisor:.3g} {unit}"
-    return f"{time_us:.3g} µs"
+def _step(time_us: float | None) -> str:
+    return "cannot run all ops" if time_us is None else time_words(time_us)
 
 
 def _more(count: int, shown: int) -> Iterator[str]:

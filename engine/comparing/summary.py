@@ -9,9 +9,9 @@ from engine.comparing.child import CLOSE
 from engine.comparing.curve import Band, band_of
 from engine.comparing.outcome import Outcome
 from engine.events import Json
+from engine.number_words import TIME_UNITS, gap_words, percent_words
 from engine.placers.registry import PLACERS
 
-UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))
 NO_FIGURE = "–"
 
 
@@ -48,9 +48,9 @@ class MethodSummary:
     band: Band
 
     @property
-    def above_bound_percent(self) -> float | None:
-        """The relative gap to the lower bound in percent."""
-        return None if self.above_bound is None else 100 * self.above_bound
+    def gap_to_one_device(self) -> float | None:
+        """The relative gap of the mean to the best single device; below 0 it is faster."""
+        return None if self.of_one_device is None else self.of_one_device - 1
 
     @property
     def feasible_words(self) -> str:
@@ -119,7 +119,7 @@ def _mean_known(values: Sequence[float | None]) -> float | None:
 def unit_of(summaries: Sequence[MethodSummary]) -> tuple[float, str]:
     """(µs in the unit, name of the unit) for the largest unit that the greatest step time reaches."""
     greatest_us = max((summary.greatest_us or 0.0 for summary in summaries), default=0.0)
-    return next((unit for unit in UNITS if greatest_us >= unit[0]), UNITS[-1])
+    return next((unit for unit in TIME_UNITS if greatest_us >= unit[0]), TIME_UNITS[-1])
 
 
 def markdown_of(summaries: Sequence[MethodSummary]) -> str:
@@ -132,9 +132,9 @@ def markdown_of(summaries: Sequence[MethodSummary]) -> str:
         f"range ({unit})",
         f"best ({unit})",
         f"by itself ({unit})",
-        "of one device",
-        "above the bound",
-        f"evaluations to {CLOSE:.0%}",
+        "against one device",
+        "above the lower bound",
+        f"evaluations to {percent_words(CLOSE)}",
         "evaluations",
         "seconds",
         "feasible",
@@ -157,8 +157,8 @@ def _cells(summary: MethodSummary, divisor: float) -> list[str]:
         time(summary.least_us) if same else f"{time(summary.least_us)} to {time(summary.greatest_us)}",
         time(summary.least_us),
         time(summary.own_mean_us),
-        NO_FIGURE if summary.of_one_device is None else f"{summary.of_one_device:.3f}",
-        NO_FIGURE if summary.above_bound is None else f"{summary.above_bound:.1%}",
+        NO_FIGURE if summary.gap_to_one_device is None else gap_words(summary.gap_to_one_device),
+        NO_FIGURE if summary.above_bound is None else percent_words(summary.above_bound),
         NO_FIGURE if summary.evaluations_to_best is None else f"{summary.evaluations_to_best:.0f}",
         f"{summary.evaluations:.0f}",
         f"{summary.wall_seconds:.2f}",

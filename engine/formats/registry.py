@@ -47,12 +47,48 @@ FORMATS = {
 }
 """suffix (at most 8 characters with the dot) → row, the usual format first"""
 
+KERAS = "load it in TensorFlow with keras.models.load_model, write it with model.export(folder), and zip the folder"
+PYTORCH = "export it to ONNX with torch.onnx.export, convert that with onnx2tf to a SavedModel, and zip its folder"
+WEIGHTS = (
+    "it holds weights without a graph: upload the SavedModel (.zip) or the MetaGraphDef (.meta) that belongs to it"
+)
+UNPACK = "unpack it and upload the graph in it; zip the folder of a SavedModel"
+CONVERSIONS = {
+    ".onnx": "convert it to a SavedModel, for example with onnx2tf, and zip its folder",
+    ".tflite": "upload the model that it was converted from: a SavedModel (.zip) or a GraphDef (.pb)",
+    ".h5": KERAS,
+    ".hdf5": KERAS,
+    ".keras": KERAS,
+    ".pt": PYTORCH,
+    ".pth": PYTORCH,
+    ".pt2": PYTORCH,
+    ".ckpt": WEIGHTS,
+    ".index": WEIGHTS,
+    ".safetensors": WEIGHTS,
+    ".gz": UNPACK,
+    ".tgz": UNPACK,
+    ".tar": UNPACK,
+    ".7z": UNPACK,
+}
+"""suffix of a known file that is no format here → how to get one that is, for people"""
+
 
 def format_of(suffix: str) -> Format:
     """The row of `suffix`. Raises GraphError where there is none."""
     if suffix not in FORMATS:
-        raise GraphError(f"no format is named {shortened(suffix)}", allowed=", ".join(FORMATS), field="file")
+        raise unknown_suffix(suffix)
     return FORMATS[suffix]
+
+
+def unknown_suffix(suffix: str, name: str = "") -> GraphError:
+    """The error for a file whose `suffix` belongs to no format; `name`: the file's, for people."""
+    return GraphError(
+        f"a file ending in {shortened(suffix, 20) or 'nothing'}",
+        where=shortened(name),
+        advice=CONVERSIONS.get(suffix, ""),
+        allowed=", ".join(FORMATS),
+        field="file",
+    )
 
 
 def without_suffix(name: str) -> str:

@@ -17,8 +17,6 @@ class CpuOnly:
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         cpus = [index for index, device in enumerate(problem.cluster.devices) if device.is_cpu]
         if not cpus:
-            raise InfeasibleError(
-                "the cluster has no CPU", where="cpu_only", allowed="a cluster with a CPU, such as 2xK80+cpu"
-            )
+            raise InfeasibleError("the cluster has no CPU", advice="add one, as in 2xK80+cpu")
         placements = np.stack([all_on(problem, cpu) for cpu in cpus])[: problem.ledger.remaining]
         problem.evaluate_episodes(placements)

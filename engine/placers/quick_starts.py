@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.errors import PlacetoError
 from engine.events import ShouldStop
-from engine.placers.registry import make_placer
+from engine.placers.registry import PLACERS, make_placer
 from engine.placers.single_device import one_device_placements
 from engine.problem import Ledger, PlacementProblem
 from engine.search.halving import Start
@@ -42,7 +42,7 @@ def evaluate_methods(
         try:
             make_placer(method, {}).place(sub_problem, rng, should_stop)
         except PlacetoError as error:  # such as no rule for this graph, or no library on this machine
-            problem.progress(f"without {method}: {error.what}")
+            problem.progress(f"without {PLACERS[method].label}: {error.what}")
         if sub_problem.ledger.best_placement is not None:
             starts.append(start_of(sub_problem.ledger))
     return starts

@@ -29,9 +29,9 @@ def upload(page: Page, path: Path) -> None:
 
 
 def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: int = 0, with_cpu: bool = False) -> None:
-    page.get_by_label("How many").fill("2")
+    page.get_by_label("Number of devices").fill("2")
     page.get_by_label("Kind").select_option("K80")
-    page.get_by_label("and a CPU").set_checked(with_cpu)
+    page.get_by_label("Include a CPU").set_checked(with_cpu)
     page.get_by_label("Method", exact=True).select_option(method)
     page.get_by_label("Evaluations").fill(str(evaluations))
     page.get_by_label("Seed").fill(str(seed))

@@ -20,7 +20,7 @@ def test_compare_two_methods(page: Page, training_graph: Path) -> None:
     page.get_by_label("Evaluations").fill("60")
     page.get_by_label("Seeds").fill("2")
     expect(part(page, "summary")).to_have_text(
-        "2 methods × 2 seeds (1 of them is deterministic: one seed): 3 runs of at most 60 evaluations each."
+        "2 methods × 2 seeds (1 is deterministic and runs once): 3 runs of at most 60 evaluations each."
     )
     page.get_by_role("button", name="Start comparison").click()
     page.wait_for_url("**/comparisons/*/")

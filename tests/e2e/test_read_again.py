@@ -30,7 +30,7 @@ def test_batch_size_and_trips_are_asked_for_where_they_are_missed(
     hint.get_by_label("Batch size").fill("8")
     hint.get_by_role("button", name="Read again").click()
     expect(part(page, "again").locator(".errorlist")).to_have_text(
-        "rnn/while: 0 trips; allowed: an integer from 1 to 1000000000"
+        "rnn/while: 0 trips. Allowed: an integer from 1 to 1000000000."
     )
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
     faults.clear()

@@ -77,3 +77,18 @@ def test_ops_that_need_a_cpu_are_counted_by_reason_the_most_frequent_first() -> 
         "ops": OPS_NAMED + 4,
         "reasons": [[STRINGS, OPS_NAMED + 2, strings], [FILES, 2, ["op_0", f"op_{OPS_NAMED + 4}"]]],
     }
+
+
+def test_the_step_on_one_device_is_what_the_simulator_says() -> None:
+    one = prepared("", "", "")
+    costs = dataclasses.replace(one.costs, time_us=np.array([[3.0, 0.0, 2.0]]), trips=np.array([40, 1, 2]))
+    looped = PreparedGraph(one.graph, costs, one.grouping)
+    simulated = Simulator(one.graph, costs, parse_cluster("1xK80")).evaluate(np.zeros((1, 3), dtype=np.int32))
+    assert looped.summary()["one_device_us"] == {"*": simulated.step_time_us[0]}
+    assert looped.summary()["time_us"] == {"*": 124.0}
+
+
+def test_a_kind_that_cannot_run_an_op_has_no_step() -> None:
+    one = prepared("", "")
+    costs = dataclasses.replace(one.costs, kinds=("GPU", "CPU"), time_us=np.array([[1.0, np.nan], [2.0, 2.0]]))
+    assert PreparedGraph(one.graph, costs, one.grouping).summary()["one_device_us"] == {"GPU": None, "CPU": 15.4}

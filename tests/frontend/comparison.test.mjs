@@ -82,7 +82,7 @@ test("what will be started, in words", () => {
   );
   assert.equal(
     comparisonWords({ methods: 4, deterministic: 1, seeds: 3, evaluations: 2000 }),
-    "4 methods × 3 seeds (1 of them is deterministic: one seed): 10 runs of at most 2,000 evaluations each.",
+    "4 methods × 3 seeds (1 is deterministic and runs once): 10 runs of at most 2,000 evaluations each.",
   );
   assert.match(comparisonWords({ methods: 2, deterministic: 2, seeds: 1, evaluations: 5 }), /^2 methods × 1 seed: 2 runs of/);
 });

@@ -1,31 +1,24 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as format from "../../frontend/js/ui/format.js";
 
+const SHARED = JSON.parse(readFileSync(new URL("../number_words.json", import.meta.url), "utf8"));
+
 /** @type {[string, string][]} */
 const CASES = [
-  [format.formatTime(0), "0 µs"],
-  [format.formatTime(0.5), "0.50 µs"],
-  [format.formatTime(842), "842 µs"],
-  [format.formatTime(999.9), "1.00 ms"],
-  [format.formatTime(12_340), "12.3 ms"],
-  [format.formatTime(1_280_000), "1.28 s"],
-  [format.formatTime(125_000_000), "125 s"],
+  ...Object.entries(/** @type {Record<string, [number, string][]>} */ (SHARED)).flatMap(([names, cases]) => {
+    const written = /** @type {Record<string, (value: number) => string>} */ (/** @type {unknown} */ (format))[names.split(" ")[0]];
+    return cases.map(([value, words]) => /** @type {[string, string]} */ ([written(value), words]));
+  }),
   [format.formatTime(1_243_456, 4), "1.243 s"],
   [format.formatTime(null), "–"],
   [format.formatTime(NaN), "–"],
   [format.formatTime(Infinity), "–"],
-  [format.formatBytes(0), "0 B"],
-  [format.formatBytes(1023), "1.00 KiB"],
-  [format.formatBytes(12 * 1024 ** 3), "12.0 GiB"],
-  [format.formatBytes(1024 ** 5 * 3), "3.00 PiB"],
   [format.formatBytes(undefined), "–"],
-  [format.formatFlops(0), "0"],
-  [format.formatFlops(999), "999"],
-  [format.formatFlops(999.7), "1.00 k"],
-  [format.formatFlops(3_866_123_456), "3.87 G"],
-  [format.formatFlops(2e21), "2,000 E"],
   [format.formatFlops(null), "–"],
+  [format.formatPercent(null), "–"],
+  [format.formatGap(undefined), "–"],
   [format.formatCount(10_061), "10,061"],
   [format.formatCount(null), "–"],
   [format.counted(1, "group"), "1 group"],
@@ -33,8 +26,8 @@ const CASES = [
   [format.formatShare(0.784), "78 %"],
   [format.formatShare(0.001), "< 1 %"],
   [format.formatShare(0), "0 %"],
-  [format.formatRatio(1.3234), "1.32×"],
-  [format.formatRatio(12.04), "12.0×"],
+  [format.formatPercent(null), "–"],
+  [format.formatGap(undefined), "–"],
   [format.formatDuration(0.42), "0.4 s"],
   [format.formatDuration(8), "8.0 s"],
   [format.formatDuration(59.6), "1 min 00 s"],

@@ -59,9 +59,9 @@ test("held-out rows stand at their positions: emitted again they appear once, tw
   const third = event(2, 5, { stage: "held_out", held_out: [row("a", 0.5)], held_out_from: 2 });
   const state = fed(initialState(), [first, third]);
   assert.deepEqual(state.heldOut, [...rows, row("a", 0.5)]);
-  assert.equal(stageSentence(state, WORDS), "Evaluating held-out graphs: 3 so far, mean gap +30.0 %");
+  assert.equal(stageSentence(state, WORDS), "Evaluating held-out graphs: 3 so far, against the search 30 % slower on average");
   const misfit = event(3, 5, { stage: "held_out", held_out: [row("c", null)], held_out_from: 3 });
-  const words = "Evaluating held-out graphs: 4 so far, mean gap +30.0 %, 1 does not fit";
+  const words = "Evaluating held-out graphs: 4 so far, against the search 30 % slower on average, 1 does not fit";
   assert.equal(stageSentence(fed(state, [misfit]), WORDS), words);
   const alone = event(1, 5, { stage: "held_out", held_out: [row("c", null)], held_out_from: 0 });
   const none = "Evaluating held-out graphs: 1 so far, 1 does not fit";
@@ -86,13 +86,13 @@ test("stage and chart in words", () => {
   assert.match(chartSentence(initialState(), true), /^No line: training ended/);
   const state = fed(initialState(), [event(1, 2), event(2, 10), event(3, 5, { done: 0.456 })]);
   assert.equal(stageSentence(state, WORDS), "Learning by imitation, 46 % of the training");
-  assert.equal(chartSentence(state, true), "First +50.0 %, lowest +20.0 %, last +20.0 %.");
+  assert.equal(chartSentence(state, true), "Against the best known placements: at first 50 % slower, at best 20 % slower, now 20 % slower.");
   assert.equal(stageSentence({ ...state, stage: "dreaming" }, WORDS), "dreaming, 46 % of the training");
 });
 
 test("a day of training has its sentence", () => {
   const points = Array.from({ length: 170_000 }, (_, index) => ({ seconds: index / 2, gap: 1 / (index + 1) }));
-  assert.equal(chartSentence({ ...initialState(), points }, true), "First +100 %, lowest 0.0 %, last 0.0 %.");
+  assert.equal(chartSentence({ ...initialState(), points }, true), "Against the best known placements: at first 100 % slower, at best equally fast, now equally fast.");
 });
 
 test("while it is queued, again or for the first time, it shows no stage", () => {
@@ -126,6 +126,6 @@ test("a state that says the same changes nothing", () => {
 test("gaps", () => {
   assert.deepEqual(
     [0.0236, -0.004, 0.00001, -0.00001, 12.5, null, NaN].map(formatGap),
-    ["+2.4 %", "−0.4 %", "0.0 %", "0.0 %", "+1,250 %", "–", "–"],
+    ["2.4 % slower", "0.4 % faster", "equally fast", "equally fast", "1,250 % slower", "–", "–"],
   );
 });

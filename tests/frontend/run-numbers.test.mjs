@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runNumbers } from "../../frontend/js/run/run-numbers.js";
+import { aboveBound, againstOneDevice, runNumbers } from "../../frontend/js/run/run-numbers.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { baseline, episode, finished, started } from "./events.mjs";
 
@@ -18,17 +18,22 @@ test("before the first event nothing is claimed", () => {
     budget: 100,
     bestUs: null,
     singleUs: null,
-    speedUp: null,
     elapsedSeconds: null,
     leftSeconds: null,
     lowerBoundUs: null,
   });
 });
 
-test("speed-up is over the best single device, and null where that does not fit", () => {
+test("the best placement is compared with one device and with the bound", () => {
   const episodes = [episode(3, { best_step_time_us: 500 })];
-  assert.equal(runNumbers(after(started(1), baseline(2, "single_device", 1000), ...episodes), BUDGET).speedUp, 2);
-  assert.equal(runNumbers(after(started(1), baseline(2, "single_device", null), ...episodes), BUDGET).speedUp, null);
+  const numbers = runNumbers(after(started(1), baseline(2, "single_device", 1000), ...episodes), BUDGET);
+  assert.equal(againstOneDevice(numbers), "50 % faster than one device");
+  assert.equal(againstOneDevice({ bestUs: 1000, singleUs: 1000 }), "as fast as one device");
+  const alone = runNumbers(after(started(1), baseline(2, "single_device", null), ...episodes), BUDGET);
+  assert.equal(againstOneDevice(alone), "does not fit on one device");
+  assert.equal(againstOneDevice({ bestUs: null, singleUs: 1000 }), "–");
+  assert.equal(aboveBound({ bestUs: 616, lowerBoundUs: 393 }), "best is 57 % above it");
+  assert.equal(aboveBound({ bestUs: 616, lowerBoundUs: 0 }), "–");
 });
 
 test("time left follows the rate of the last episodes", () => {

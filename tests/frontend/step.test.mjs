@@ -253,10 +253,10 @@ test("the words of a trial and of a move", () => {
   assert.equal(trialWords(1, null, 1000), "By hand: 1 group moved, simulating…");
   assert.equal(
     trialWords(2, { stepTimeUs: 900, feasible: true }, 1000),
-    "By hand: 2 groups moved: 1.000 ms → 900.0 µs (−10.0 %), simulated",
+    "By hand: 2 groups moved: 1.000 ms → 900.0 µs (10 % faster), simulated",
   );
   assert.match(trialWords(2, { stepTimeUs: 900, feasible: false }, 1000), /; it does not fit in memory$/);
   assert.equal(changeWords(1000, null, -1), "not allowed");
   assert.equal(changeWords(1000, 900, 5), "does not fit");
-  assert.equal(changeWords(1000, 1011, 0), "+1.1 %");
+  assert.equal(changeWords(1000, 1011, 0), "1.1 % slower");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sortErrors } from "../../frontend/js/forms/form-errors.js";
+import { entryFault, sortErrors } from "../../frontend/js/forms/form-errors.js";
 import { faultOf } from "../../frontend/js/forms/upload.js";
 
 const ACCEPT = ".pb,.pbtxt, .json";
@@ -23,6 +23,14 @@ test("a file of another kind, or one that is too large, is refused before it is 
   }
 });
 
+test("a known file of another kind says how to convert it", () => {
+  const file = { name: "model.ONNX", size: 9 };
+  const conversions = { ".onnx": "convert it" };
+  assert.equal(faultOf([{ file, accept: ".pb", conversions }], LIMIT), "model.ONNX: a file ending in .onnx; convert it; allowed: .pb");
+  const odd = { name: "model.constructor", size: 9 };
+  assert.equal(faultOf([{ file: odd, accept: ".pb", conversions }], LIMIT), "model.constructor: a file ending in .constructor; allowed: .pb");
+});
+
 test("a second file has its own kind, and the limit is for both together", () => {
   const graph = { file: { name: "a.json", size: 100 }, accept: ACCEPT };
   /** @type {[{ name: string, size: number } | undefined, string][]} */
@@ -41,7 +49,20 @@ test("a sentence goes to its field where the form has it, all others are one tex
   const errors = { groups: ["no number"], file: ["no graph"], "": ["too late", "and too much"] };
   assert.deepEqual(sortErrors(errors, ["groups", "signature"]), {
     atFields: [["groups", ["no number"]]],
-    rest: "no graph too late and too much",
+    rest: "No graph. Too late. And too much.",
   });
   assert.deepEqual(sortErrors({}, ["groups"]), { atFields: [], rest: "" });
+});
+
+test("a wrong entry has a sentence of its own", () => {
+  /** @param {Record<string, boolean>} faults */
+  const validity = (faults) => /** @type {ValidityState} */ (/** @type {unknown} */ ({ valid: Object.keys(faults).length === 0, ...faults }));
+  const range = { min: "1", max: "64", type: "number" };
+  assert.equal(entryFault({ validity: validity({}), ...range }), "");
+  assert.equal(entryFault({ validity: validity({ valueMissing: true }), ...range }), "Enter a value.");
+  assert.equal(entryFault({ validity: validity({ rangeOverflow: true }), ...range }), "Enter a number from 1 to 64.");
+  assert.equal(entryFault({ validity: validity({ rangeUnderflow: true }), min: "1e-06", max: "", type: "number" }), "Enter a number above 0.");
+  assert.equal(entryFault({ validity: validity({ rangeUnderflow: true }), min: "1", max: "", type: "number" }), "Enter a number of at least 1.");
+  assert.equal(entryFault({ validity: validity({ stepMismatch: true }), ...range }), "Enter a whole number.");
+  assert.equal(entryFault({ validity: validity({ badInput: true }), ...range }), "Enter a number.");
 });

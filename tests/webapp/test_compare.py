@@ -93,7 +93,7 @@ def test_once_all_have_ended_it_shows_what_the_engine_gives(client: Client, comp
     assert random["band"]["evaluations"][-1] == 30
     assert random["band"]["low_us"][-1] == random["least_us"]
     assert (cpu_only["feasible"], cpu_only["mean_us"]) == (0, None)
-    assert cpu_only["reasons"] == ["the cluster has no CPU; allowed: a cluster with a CPU, such as 2xK80+cpu"]
+    assert cpu_only["reasons"] == ["the cluster has no CPU; add one, as in 2xK80+cpu"]
     page = client.get(f"/comparisons/{comparison.id}/").content.decode()
     assert "3 of 3 runs ended" in page
     assert "the cluster has no CPU" in page

@@ -116,7 +116,7 @@ def test_a_graph_that_fits_nowhere_says_by_how_much(graph: Graph) -> None:
     place_run(run.id)
     run.refresh_from_db()
     assert run.status == Run.FAILED
-    assert "bytes over the 1001 bytes of /device:GPU:0" in run.error
+    assert "more than the 0.98 KiB of GPU 0" in run.error
     assert run.events.filter(type="started").exists()
     assert not Answer.objects.exists()
 

@@ -30,7 +30,12 @@ class ComparisonForm(ProblemForm):
     """Devices, methods, policy, seeds, budget. Valid fields make `request`, the comparison to start."""
 
     methods = forms.MultipleChoiceField(label="Methods", widget=forms.CheckboxSelectMultiple)
-    seeds = forms.IntegerField(label="Seeds", initial=3, help_text="Runs of each method, with the seeds 0, 1, …")
+    seeds = forms.IntegerField(
+        label="Seeds",
+        initial=3,
+        help_text="Runs of each method, with the seeds 0, 1, …",
+        widget=forms.NumberInput(attrs={"min": 1}),
+    )
 
     request: api.ComparisonRequest
 

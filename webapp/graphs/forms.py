@@ -1,5 +1,6 @@
 """The forms that make graphs."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
@@ -44,10 +45,12 @@ class OptionsForm(forms.Form):
         label="Groups",
         required=False,
         initial=groups_text(api.DEFAULT_GROUPS),
-        help_text="The most groups to merge the ops into; all: no merging.",
+        help_text="Ops are merged into at most this many groups. Enter all for no merging.",
     )
     signature = forms.CharField(
-        label="Signature", required=False, help_text="Of a SavedModel; empty: serving_default, or the only one."
+        label="Signature",
+        required=False,
+        help_text="For a SavedModel. Leave empty for serving_default, or for the only one.",
     )
     input_shapes = forms.CharField(
         label="Input shapes",
@@ -68,14 +71,14 @@ class OptionsForm(forms.Form):
         required=False,
         strip=False,  # the lines are numbered
         widget=_lines(EXAMPLES["sizes"]),
-        help_text="One op per line, with the length of its output; default: the largest possible length.",
+        help_text="One op per line, with the length of its output. The default is the largest possible length.",
     )
     run_metadata = forms.FileField(
         label="Measured times",
         required=False,
         allow_empty_file=True,  # refused in our own words
         widget=forms.ClearableFileInput(attrs={"accept": TIMES_SUFFIX}),
-        help_text="RunMetadata with step stats (.pb) of this graph; measured times replace estimates.",
+        help_text="RunMetadata with step stats (.pb) of this graph; they replace the estimates.",
     )
     profile_kind = forms.ChoiceField(
         label="Measured on",
@@ -183,7 +186,9 @@ class UploadForm(OptionsForm):
         label="Graph file",
         allow_empty_file=True,  # refused with the engine's sentence
         help_text=formats_sentence(api.FORMATS),
-        widget=forms.ClearableFileInput(attrs={"accept": ",".join(api.FORMATS)}),
+        widget=forms.ClearableFileInput(
+            attrs={"accept": ",".join(api.FORMATS), "data-conversions": json.dumps(api.CONVERSIONS)}
+        ),
         error_messages={"required": "No file was chosen; allowed: " + ", ".join(api.FORMATS)},
     )
 

@@ -33,9 +33,7 @@ def accept_upload(project: Project, file: IncomingFile, options: GraphOptions, t
     name = file.name or "graph"
     suffix = PurePath(name).suffix.lower()
     if suffix not in api.FORMATS:
-        raise api.GraphError(
-            f"a file ending in {suffix or 'nothing'}", where=name, allowed=", ".join(api.FORMATS), field="file"
-        )
+        raise api.unknown_suffix(suffix, name)
     size = file.size or 0
     if not size:
         raise api.GraphError("the file is empty", where=name, allowed="a graph with at least one op", field="file")

@@ -1,8 +1,15 @@
-"""Clusters in a few words."""
+"""Clusters and their links in a few words."""
 
 from itertools import groupby
 
 from engine import api
+
+CONTENTION_WORDS = {
+    "bus": "one bus out of each device",
+    "pair": "one channel for each ordered pair of devices",
+    "none": "no transfer waits for another",
+}
+BYTES_PER_US_IN_A_GB_PER_S = 1000.0
 
 
 def cluster_words(cluster: api.Json) -> str:
@@ -11,3 +18,24 @@ def cluster_words(cluster: api.Json) -> str:
     kinds = [str(device["kind"]) for device in cluster["devices"] if isinstance(device, dict)]
     counts = [(kind, len(list(alike))) for kind, alike in groupby(kinds)]
     return " + ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in counts)
+
+
+def links_words(cluster: api.Json) -> str:
+    """How the devices are linked: `one bus out of each device, 7.6 GB/s, latency 0 µs, rest 25 µs after a transfer`.
+
+    `cluster`: cluster JSON of docs/formats.md; a default that is not written out is left out here too.
+    """
+    links = cluster.get("links") if isinstance(cluster, dict) else None
+    if not isinstance(links, dict):
+        return ""
+    words = [CONTENTION_WORDS[str(links["contention"])]] if "contention" in links else []
+    bandwidth, latency, rest = (links.get(key) for key in ("bandwidth_bytes_per_us", "latency_us", "rest_us"))
+    if isinstance(bandwidth, int | float):
+        words.append(f"{bandwidth / BYTES_PER_US_IN_A_GB_PER_S:g} GB/s")
+    if isinstance(latency, int | float):
+        words.append(f"latency {latency:g} µs")
+    if isinstance(rest, int | float) and links.get("contention") != "none":
+        words.append(f"rest {rest:g} µs after a transfer")
+    if isinstance(links.get("pairs"), list) and links["pairs"]:
+        words.append("some pairs of their own speed")
+    return ", ".join(words)

@@ -18,6 +18,8 @@ from webapp.user_errors import add_to_form
 
 GIBIBYTE = 1024**3
 LEAST_MEMORY_GIB = 1e-6
+LEAST_SECONDS = 1e-6
+"""which the page lets through; the engine allows any number above 0"""
 MOST_MEMORY_GIB = api.MOST_MEMORY_BYTES // GIBIBYTE
 ZERO_SHOT_METHOD = "placeto"
 """which evaluates the policy's greedy pass first"""
@@ -68,12 +70,15 @@ class ProblemForm(forms.Form):
 
     device_kind = forms.ChoiceField(label="Kind", required=False, widget=OptionSelect)
     device_count = forms.IntegerField(
-        label="How many", min_value=1, max_value=api.MOST_DEVICES, initial=2, required=False
+        label="Number of devices", min_value=1, max_value=api.MOST_DEVICES, initial=2, required=False
     )
     memory_gib = forms.FloatField(
-        label="Memory of each (GiB)", required=False, help_text="Empty: the default memory of this kind."
+        label="Memory per device (GiB)",
+        required=False,
+        help_text="Leave empty for the default of this kind.",
+        widget=forms.NumberInput(attrs={"min": LEAST_MEMORY_GIB, "max": MOST_MEMORY_GIB}),
     )
-    with_cpu = forms.BooleanField(label="and a CPU", required=False, initial=True)
+    with_cpu = forms.BooleanField(label="Include a CPU", required=False, initial=True)
     cluster = forms.CharField(
         label="Cluster",
         required=False,
@@ -81,9 +86,16 @@ class ProblemForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         help_text="Instead of the fields above: a shorthand such as 4xV100+cpu, or cluster JSON.",
     )
-    drop_devices = forms.BooleanField(label="Ignore devices fixed in the file", required=False)
-    evaluations = forms.IntegerField(label="Evaluations", initial=2000)
-    seconds = forms.FloatField(label="Seconds at most", required=False, help_text="Empty: no limit.")
+    drop_devices = forms.BooleanField(label="Ignore device placements stored in the file", required=False)
+    evaluations = forms.IntegerField(
+        label="Evaluations", initial=2000, widget=forms.NumberInput(attrs={"min": 1, "max": api.MOST_EVALUATIONS})
+    )
+    seconds = forms.FloatField(
+        label="Time limit (s)",
+        required=False,
+        help_text="Leave empty for no limit.",
+        widget=forms.NumberInput(attrs={"min": LEAST_SECONDS}),
+    )
     policy = forms.ChoiceField(
         label="Apply a policy",
         required=False,

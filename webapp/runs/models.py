@@ -10,7 +10,7 @@ from webapp.jobs.job import JobWithEvents
 from webapp.json_field import JsonTextField
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
-from webapp.runs.cluster_words import cluster_words
+from webapp.runs.cluster_words import cluster_words, links_words
 from webapp.runs.method_labels import method_labels
 
 NOT_THINNED = models.Q(kept_events=None)
@@ -104,6 +104,11 @@ class Run(JobWithEvents):
     def cluster_words(self) -> str:
         """The cluster in a few words."""
         return cluster_words(self.cluster)
+
+    @property
+    def links_words(self) -> str:
+        """How the devices are linked, in words."""
+        return links_words(self.cluster)
 
     @property
     def method_label(self) -> str:

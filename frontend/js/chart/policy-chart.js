@@ -1,7 +1,7 @@
 /** The chart of a training: the gap of its samples to the best known placements, over the seconds of training. */
 
 import { svg } from "../ui/dom.js";
-import { formatGap } from "../ui/format.js";
+import { formatPercent } from "../ui/format.js";
 import { axes, ChartFrame, mostAcross, mostUp, plotArea, rounded } from "./chart-frame.js";
 import { linearScale, linearTicks } from "./scale.js";
 
@@ -46,7 +46,7 @@ export class PolicyChart {
     const place = (/** @type {{ seconds: number, gap: number }} */ { seconds, gap }) =>
       `${rounded(x.toPixel(seconds))},${rounded(y.toPixel(gap))}`;
     const across = { title: "seconds of training", ticks: linearTicks(x.domain, mostAcross(area)), words: secondsText };
-    const up = { title: "gap to the best known", ticks: linearTicks(y.domain, mostUp(area)), words: formatGap };
+    const up = { title: "slower than the best known", ticks: linearTicks(y.domain, mostUp(area)), words: formatPercent };
     return [
       ...axes({ ...area, x, y }, across, up),
       svg("path", { class: "chart-best", d: `M${points.map(place).join("L")}` }),

@@ -4,6 +4,7 @@ import { MEAN_WINDOW } from "./run-chart-drawing.js";
 import { hasEnded } from "../jobs/job-state.js";
 import { element } from "../ui/dom.js";
 import { formatCount, formatTime, NOTHING } from "../ui/format.js";
+import { errorSentence } from "../ui/sentences.js";
 
 /** @type {WeakMap<Element, string>} */
 const written = new WeakMap();
@@ -20,15 +21,20 @@ export function chartLegend(host, state, methodLabels, onShow) {
     ...(state.episodes.whole().some(({ feasible }) => !feasible) ? [["infeasible", "Does not fit in memory", ""]] : []),
     ["best", "Best so far", ""],
     ["mean", `Mean of ${MEAN_WINDOW}`, ""],
-    ...state.baselines.map((baseline) => [baseline.method, methodLabels[baseline.method] ?? baseline.method, value(baseline)]),
+    ...state.baselines.map((baseline) => [
+      baseline.method,
+      methodLabels[baseline.method] ?? baseline.method,
+      value(baseline),
+      errorSentence(baseline.note),
+    ]),
     ...(state.started ? [["lower_bound", "Lower bound", formatTime(state.started.lower_bound_us)]] : []),
   ];
   const text = JSON.stringify(entries);
   if (written.get(host) !== text) {
     written.set(host, text);
     host.replaceChildren(
-      ...entries.map(([key, name, words]) =>
-        element("li", {}, element("i", { class: `key is-${key}`, "aria-hidden": "true" }), label(key, name, state, onShow), element("b", {}, words)),
+      ...entries.map(([key, name, words, title]) =>
+        element("li", { title: title || null }, element("i", { class: `key is-${key}`, "aria-hidden": "true" }), label(key, name, state, onShow), element("b", {}, words)),
       ),
     );
   }
@@ -64,9 +70,21 @@ function shownWords({ episodes, status }) {
 /** @param {import("../ui/contracts.js").BaselineEvent} baseline */
 function value({ method, step_time_us: best, mean_step_time_us: mean, evaluations, note }) {
   if (best === null) {
-    return note || NOTHING;
+    return noteHead(note, method) || NOTHING;
   }
   return method === "random" && evaluations > 1 && mean !== null
     ? `best ${formatTime(best)}, mean ${formatTime(mean)}`
     : formatTime(best);
+}
+
+/**
+ * The first words of a note, for places with little room: `does not fit in memory`.
+ *
+ * @param {string} note
+ * @param {string} method with which notes of an earlier version begin
+ * @returns {string}
+ */
+export function noteHead(note, method) {
+  const own = note.startsWith(`${method}: `) ? note.slice(method.length + 2) : note;
+  return own.split(/[:;]/)[0];
 }

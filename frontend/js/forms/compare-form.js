@@ -2,7 +2,9 @@
 
 import { find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
-import { showMemory } from "./run-form.js";
+import { checkEntries, wrongEntries } from "./form-errors.js";
+import { fillNumbers } from "../ui/page-numbers.js";
+import { INCOMPLETE, showMemory } from "./run-form.js";
 
 /**
  * @param {{ methods: number, deterministic: number, seeds: number, evaluations: number }} chosen `deterministic`: those
@@ -14,7 +16,7 @@ export function comparisonWords({ methods, deterministic, seeds, evaluations }) 
     return "Choose at least one method.";
   }
   const runs = counted((methods - deterministic) * seeds + deterministic, "run");
-  const once = seeds > 1 && deterministic > 0 ? ` (${formatCount(deterministic)} of them ${deterministic === 1 ? "is" : "are"} deterministic: one seed)` : "";
+  const once = seeds > 1 && deterministic > 0 ? ` (${formatCount(deterministic)} ${deterministic === 1 ? "is deterministic and runs" : "are deterministic and run"} once)` : "";
   return `${counted(methods, "method")} × ${counted(seeds, "seed")}${once}: ${runs} of at most ${formatCount(evaluations)} evaluations each.`;
 }
 
@@ -29,10 +31,12 @@ export function enhanceComparisonForm(form) {
       seeds: Number(data.get("seeds")),
       evaluations: Number(data.get("evaluations")),
     };
-    setText(find(form, "[data-part=summary]", HTMLElement), comparisonWords(chosen));
+    const isWrong = Object.keys(wrongEntries(form)).length > 0;
+    setText(find(form, "[data-part=summary]", HTMLElement), isWrong ? INCOMPLETE : comparisonWords(chosen));
     find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", String(data.get("cluster")).trim() !== "");
     showMemory(form);
   };
+  checkEntries(form);
   form.addEventListener("input", update);
   form.addEventListener("submit", () => {
     button.disabled = true; // a double click starts one comparison
@@ -47,5 +51,6 @@ export function enhanceComparisonForm(form) {
 }
 
 if (typeof document !== "undefined") {
+  fillNumbers(document);
   enhanceComparisonForm(find(document, "form[data-compare-form]", HTMLFormElement));
 }

@@ -1,6 +1,7 @@
 /** Shows the server's errors for a form sent by a script, at the same places as a page without scripts. */
 
 import { element } from "../ui/dom.js";
+import { errorSentence } from "../ui/sentences.js";
 
 /** @typedef {Record<string, string[]>} Errors field → sentences; the empty field is for sentences without a field */
 
@@ -16,7 +17,7 @@ export function sortErrors(errors, fields) {
   const entries = Object.entries(errors);
   return {
     atFields: entries.filter(([field]) => known.has(field)),
-    rest: entries.filter(([field]) => !known.has(field)).flatMap(([, sentences]) => sentences).join(" "),
+    rest: entries.filter(([field]) => !known.has(field)).flatMap(([, sentences]) => sentences).map(errorSentence).join(" "),
   };
 }
 
@@ -36,7 +37,7 @@ export function showErrors(form, errors) {
   for (const [index, [name, sentences]] of atFields.entries()) {
     const control = /** @type {HTMLElement} */ (places.get(name));
     control.setAttribute("aria-invalid", "true");
-    const items = sentences.map((sentence) => element("li", {}, sentence));
+    const items = sentences.map((sentence) => element("li", {}, errorSentence(sentence)));
     control.closest(".field")?.append(element("ul", { class: "errorlist", role: "alert" }, ...items));
     control.closest("details")?.setAttribute("open", "");
     if (index === 0) {
@@ -54,6 +55,80 @@ export function clearErrors(form) {
   for (const control of form.querySelectorAll("[aria-invalid]")) {
     control.removeAttribute("aria-invalid");
   }
+}
+
+/**
+ * What is wrong with a control's entry, as far as the page knows; the server checks the rest.
+ *
+ * @param {{ validity: ValidityState, min?: string, max?: string, type: string }} control
+ * @returns {string} a sentence; empty for a good entry
+ */
+export function entryFault({ validity, min, max, type }) {
+  if (validity.valid) {
+    return "";
+  }
+  if (validity.valueMissing) {
+    return type === "file" ? "Choose a file." : type === "radio" ? "Choose one of these." : "Enter a value.";
+  }
+  if (validity.rangeUnderflow || validity.rangeOverflow) {
+    if (Number(min) >= 0.001 && max) {
+      return `Enter a number from ${grouped(String(min))} to ${grouped(max)}.`;
+    }
+    const low = Number(min) > 0 && Number(min) < 0.001 ? "above 0" : min ? `of at least ${grouped(min)}` : "";
+    const high = max ? `of at most ${grouped(max)}` : "";
+    return `Enter a number ${[low, high].filter(Boolean).join(" and ")}.`;
+  }
+  if (validity.stepMismatch) {
+    return "Enter a whole number.";
+  }
+  return validity.badInput ? "Enter a number." : "Enter another value.";
+}
+
+/** @param {string} number as an attribute has it */
+function grouped(number) {
+  return Number(number).toLocaleString("en", { maximumFractionDigits: 6 });
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @returns {Errors} of the entries that the page knows to be wrong; the names of their fields, in order
+ */
+export function wrongEntries(form) {
+  /** @type {Errors} */
+  const errors = {};
+  for (const control of form.elements) {
+    if (control instanceof HTMLInputElement || control instanceof HTMLSelectElement || control instanceof HTMLTextAreaElement) {
+      const fault = control.disabled || control.name === "" ? "" : entryFault(control);
+      if (fault) {
+        errors[control.name] ??= [fault];
+      }
+    }
+  }
+  return errors;
+}
+
+/**
+ * Show wrong entries at their fields in the page's own style when the form is sent, in place of the browser's bubbles.
+ * Call it before other listeners to `submit`: a form with wrong entries reaches none of them.
+ *
+ * @param {HTMLFormElement} form
+ */
+export function checkEntries(form) {
+  form.noValidate = true;
+  form.addEventListener("submit", (event) => {
+    const errors = wrongEntries(form);
+    if (Object.keys(errors).length > 0) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      showErrors(form, errors);
+    }
+  });
+  form.addEventListener("input", ({ target }) => {
+    if (target instanceof HTMLInputElement && target.validity.valid && target.getAttribute("aria-invalid") === "true") {
+      target.removeAttribute("aria-invalid");
+      target.closest(".field")?.querySelector(".errorlist")?.remove();
+    }
+  });
 }
 
 /**

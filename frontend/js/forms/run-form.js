@@ -1,7 +1,11 @@
 /** The form that starts a run: shows only the fields for the current choices, and describes the run in words. */
 
+import { checkEntries, wrongEntries } from "./form-errors.js";
 import { find, setText } from "../ui/dom.js";
 import { formatBytes, formatCount } from "../ui/format.js";
+
+/** The line under a form with an entry that cannot be right. */
+export const INCOMPLETE = "One of the entries above is missing or out of range.";
 
 /**
  * Attributes of the options: `data-memory-bytes` for a device kind; `data-presets` (names separated by spaces),
@@ -17,6 +21,7 @@ export function enhanceRunForm(form) {
     showSummary(form);
     showMissingCpu(form);
   };
+  checkEntries(form);
   form.addEventListener("input", update);
   form.addEventListener("submit", () => {
     const button = find(form, "button[type=submit]", HTMLButtonElement);
@@ -97,7 +102,8 @@ function showSummary(form) {
   const evaluations = Number(field(form, "evaluations")?.value);
   const zeroShot = field(form, "evaluations")?.disabled ?? false;
   const budget = zeroShot ? "zero-shot" : `at most ${formatCount(evaluations)} evaluations`;
-  setText(find(form, "[data-part=summary]", HTMLElement), `${method} on ${cluster}, ${budget}.`);
+  const isWrong = Object.keys(wrongEntries(form)).length > 0;
+  setText(find(form, "[data-part=summary]", HTMLElement), isWrong ? INCOMPLETE : `${method} on ${cluster}, ${budget}.`);
   find(form, "[data-part=simple-cluster]", HTMLElement).toggleAttribute("data-unused", Boolean(own));
 }
 

@@ -4,12 +4,15 @@
  */
 
 import { find, setText } from "../ui/dom.js";
-import { focusRefused } from "./form-errors.js";
+import { fillNumbers } from "../ui/page-numbers.js";
+import { checkEntries, focusRefused } from "./form-errors.js";
 
 const form = find(document, "form[data-train-form]", HTMLFormElement);
 const button = find(form, "button[type=submit]", HTMLButtonElement);
 
+fillNumbers(document);
 focusRefused(form);
+checkEntries(form);
 form.addEventListener("change", ({ target }) => {
   const row = target instanceof HTMLInputElement && target.checked ? target.closest("tr") : null;
   for (const box of row?.querySelectorAll("input") ?? []) {

@@ -6,6 +6,7 @@
 import { find, setText } from "../ui/dom.js";
 import { clearErrors, focusRefused, showErrors } from "./form-errors.js";
 import { cutName, formatBytes, formatShare } from "../ui/format.js";
+import { errorSentence } from "../ui/sentences.js";
 
 /** @param {HTMLFormElement} form */
 export function enhanceUpload(form) {
@@ -56,7 +57,8 @@ export function enhanceUpload(form) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const [file, second] = [input.files?.[0], times.files?.[0]];
-    const fields = [{ file, accept: input.accept }, { file: second, accept: times.accept }];
+    const conversions = JSON.parse(input.dataset.conversions ?? "{}");
+    const fields = [{ file, accept: input.accept, conversions }, { file: second, accept: times.accept }];
     const fault = faultOf(fields, Number(form.dataset.limitBytes));
     showError(form, fault);
     if (fault === "") {
@@ -81,19 +83,20 @@ function isComingBack() {
 /**
  * Errors that the server would report only after a long upload: an unknown suffix, or too many bytes.
  *
- * @param {readonly { file: { name: string, size: number } | undefined, accept: string }[]} fields each with the suffixes
- *   that it takes, commas between; a file may be missing
+ * @param {readonly { file: { name: string, size: number } | undefined, accept: string, conversions?: Record<string, string> }[]} fields
+ *   each with the suffixes that it takes, commas between, and how to convert known others; a file may be missing
  * @param {number} limitBytes of all files together
  * @returns {string} empty without an error
  */
 export function faultOf(fields, limitBytes) {
-  const chosen = fields.flatMap(({ file, accept }) => (file ? [{ name: file.name, size: file.size, accept }] : []));
-  for (const { name, accept } of chosen) {
+  const chosen = fields.flatMap(({ file, ...field }) => (file ? [{ name: file.name, size: file.size, ...field }] : []));
+  for (const { name, accept, conversions } of chosen) {
     const suffixes = accept.split(",").map((suffix) => suffix.trim());
     const dot = name.lastIndexOf(".");
     const suffix = dot > 0 ? name.slice(dot).toLowerCase() : "nothing";
     if (!suffixes.includes(suffix)) {
-      return `${cutName(name)}: a file ending in ${cutName(suffix)}; allowed: ${suffixes.join(", ")}`;
+      const advice = conversions && Object.hasOwn(conversions, suffix) ? `; ${conversions[suffix]}` : "";
+      return `${cutName(name)}: a file ending in ${cutName(suffix)}${advice}; allowed: ${suffixes.join(", ")}`;
     }
   }
   const bytes = chosen.reduce((sum, { size }) => sum + size, 0);
@@ -157,5 +160,5 @@ function refusal(form, request) {
 function showError(form, text) {
   const box = find(form, "[data-part=upload-error]", HTMLElement);
   box.hidden = text === "";
-  setText(box, text);
+  setText(box, errorSentence(text));
 }

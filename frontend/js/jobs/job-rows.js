@@ -6,6 +6,7 @@
 import { element, setAttributes, setText } from "../ui/dom.js";
 import { formatCount, formatTime } from "../ui/format.js";
 import { failureWords, poll } from "./poll.js";
+import { errorSentence } from "../ui/sentences.js";
 import { getJson } from "../ui/server.js";
 import { stageWords, statusWords } from "./words.js";
 
@@ -155,7 +156,7 @@ export function rowTexts(state) {
   return {
     status: statusWords(String(state.status)),
     stage: stageWords(state),
-    error: String(state.error ?? ""),
+    error: errorSentence(String(state.error ?? "")),
     used: typeof state.evaluations_used === "number" ? formatCount(state.evaluations_used) : null,
     best: "best_step_time_us" in state ? formatTime(/** @type {number | null} */ (state.best_step_time_us)) : null,
   };

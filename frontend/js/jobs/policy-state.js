@@ -124,7 +124,7 @@ export function stageSentence(state, stageWords) {
   if (stage === "held_out" && heldOut.length > 0) {
     const gaps = heldOut.flatMap(({ gap }) => (gap === null ? [] : [gap]));
     const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
-    const gapWords = gaps.length > 0 ? `, mean gap ${formatGap(mean)}` : "";
+    const gapWords = gaps.length > 0 ? `, against the search ${formatGap(mean)} on average` : "";
     const misfits = heldOut.length - gaps.length;
     return `${words}: ${heldOut.length} so far${gapWords}${misfits > 0 ? `, ${misfits} ${misfits === 1 ? "does" : "do"} not fit` : ""}`;
   }
@@ -170,5 +170,5 @@ export function chartSentence({ points }, ended) {
   }
   const least = points.reduce((lowest, { gap }) => Math.min(lowest, gap), Infinity);
   const last = points[points.length - 1].gap;
-  return `First ${formatGap(points[0].gap)}, lowest ${formatGap(least)}, last ${formatGap(last)}.`;
+  return `Against the best known placements: at first ${formatGap(points[0].gap)}, at best ${formatGap(least)}, now ${formatGap(last)}.`;
 }

@@ -4,6 +4,7 @@ import { find, setText } from "../ui/dom.js";
 import { watchRows } from "../jobs/job-rows.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { renewPart } from "../ui/page-part.js";
+import { errorSentence } from "../ui/sentences.js";
 import { faultOf } from "../forms/upload.js";
 
 fillNumbers(document);
@@ -15,7 +16,7 @@ form.addEventListener("submit", (event) => {
   const fault = faultOf([{ file: input.files?.[0], accept: input.accept }], Number(form.dataset.limitBytes));
   const box = find(form, "[data-part=upload-error]", HTMLElement);
   box.hidden = fault === "";
-  setText(box, fault);
+  setText(box, errorSentence(fault));
   if (fault !== "") {
     event.preventDefault();
     return;

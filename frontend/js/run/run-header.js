@@ -1,8 +1,9 @@
 /** The top of the run page: state, figures, connection, and the sentence that is read aloud. */
 
 import { find, setAttributes, setText } from "../ui/dom.js";
-import { counted, formatCount, formatDuration, formatEstimate, formatRatio, formatTime, NOTHING } from "../ui/format.js";
-import { runNumbers } from "./run-numbers.js";
+import { counted, formatCount, formatDuration, formatEstimate, formatTime, NOTHING } from "../ui/format.js";
+import { aboveBound, againstOneDevice, runNumbers } from "./run-numbers.js";
+import { errorSentence } from "../ui/sentences.js";
 import { hasEnded } from "../jobs/job-state.js";
 import { deletedWords, SERVER_UPDATED, stageWords, statusWords, WAITING, WAITING_TO_GO_ON } from "../jobs/words.js";
 
@@ -41,7 +42,7 @@ export class RunHeader {
     this.#text("status", statusWords(state.status));
     this.#part("status").dataset.status = state.status;
     this.#text("best", formatTime(numbers.bestUs));
-    this.#text("speed-up", speedUpWords(numbers));
+    this.#text("speed-up", againstOneDevice(numbers));
     this.#text("used", formatCount(numbers.used));
     this.#text("budget", `of ${formatCount(numbers.budget)}`);
     const progress = find(this.#root, "[data-part=progress]", HTMLProgressElement);
@@ -50,7 +51,7 @@ export class RunHeader {
     this.#text("left-label", ended ? "Time taken" : "Time left");
     this.#text("elapsed", ended ? counted(state.episodes.last?.episode ?? 0, "episode") : elapsedWords(numbers));
     this.#text("bound", formatTime(numbers.lowerBoundUs));
-    this.#text("bound-gap", gapWords(numbers));
+    this.#text("bound-gap", aboveBound(numbers));
     this.#message(state);
     for (const part of this.#root.querySelectorAll("[data-when=working]")) {
       part.toggleAttribute("hidden", ended);
@@ -86,7 +87,7 @@ export class RunHeader {
   /** @param {RunState} state */
   #message(state) {
     const part = this.#part("message");
-    const text = messageOf(state);
+    const text = messageOf(state, Number(part.dataset.baselines));
     part.hidden = text === "";
     part.dataset.kind = state.status === "failed" || state.unreadable ? "error" : "note";
     setText(part, text);
@@ -108,14 +109,15 @@ export class RunHeader {
 
 /**
  * @param {RunState} state
+ * @param {number} baselines that are evaluated before the first episode
  * @returns {string}
  */
-function messageOf(state) {
+function messageOf(state, baselines) {
   if (state.unreadable) {
     return SERVER_UPDATED;
   }
   if (state.error) {
-    return state.error;
+    return errorSentence(state.error);
   }
   if (state.status === "queued" && state.episodes.length === 0) {
     return `${WAITING} The run starts automatically.`;
@@ -127,7 +129,7 @@ function messageOf(state) {
     return stageWords({ ...state.progress });
   }
   if (state.status === "running" && state.episodes.length === 0) {
-    return "The baselines come first: a single device, the CPU alone, random placements.";
+    return `Evaluating baselines first: ${state.baselines.length} of ${baselines}.`;
   }
   return "";
 }
@@ -147,23 +149,4 @@ function leftWords(state, leftSeconds) {
 /** @param {import("./run-numbers.js").RunNumbers} numbers */
 function elapsedWords({ elapsedSeconds }) {
   return elapsedSeconds === null ? "not started" : `${formatDuration(elapsedSeconds)} so far`;
-}
-
-/** @param {import("./run-numbers.js").RunNumbers} numbers */
-function speedUpWords({ bestUs, singleUs, speedUp }) {
-  if (bestUs !== null && singleUs === null) {
-    return "one device does not fit";
-  }
-  if (speedUp !== null && speedUp < 1.0005) {
-    return "as fast as one device";
-  }
-  return speedUp === null ? NOTHING : `${formatRatio(speedUp)} one device`;
-}
-
-/** @param {import("./run-numbers.js").RunNumbers} numbers */
-function gapWords({ bestUs, lowerBoundUs }) {
-  if (bestUs === null || lowerBoundUs === null || lowerBoundUs <= 0) {
-    return NOTHING;
-  }
-  return `best: ${formatRatio(bestUs / lowerBoundUs)} the bound`;
 }

@@ -1,6 +1,7 @@
 /** The figures on the run page, computed from a run's state. */
 
 import { hasEnded } from "../jobs/job-state.js";
+import { formatGap, formatPercent, NOTHING } from "../ui/format.js";
 
 const RATE_EPISODES = 50;
 
@@ -10,7 +11,6 @@ const RATE_EPISODES = 50;
  * @property {number} budget evaluations
  * @property {number | null} bestUs best feasible step time so far
  * @property {number | null} singleUs best single device
- * @property {number | null} speedUp over the best single device
  * @property {number | null} elapsedSeconds
  * @property {number | null} leftSeconds estimate, null if none can be made
  * @property {number | null} lowerBoundUs
@@ -31,7 +31,6 @@ export function runNumbers(state, budget) {
     budget: state.started?.evaluations ?? budget.evaluations,
     bestUs,
     singleUs,
-    speedUp: bestUs && singleUs ? singleUs / bestUs : null,
     elapsedSeconds,
     leftSeconds: hasEnded(state.status) ? null : leftSeconds(state, budget),
     lowerBoundUs: state.started?.lower_bound_us ?? state.report?.lower_bound_us ?? null,
@@ -45,6 +44,36 @@ export function runNumbers(state, budget) {
  */
 export function baselineTime(state, method) {
   return state.baselines.find((baseline) => baseline.method === method)?.step_time_us ?? null;
+}
+
+/**
+ * How the best placement compares with the best single device: `16 % faster than one device`.
+ *
+ * @param {Pick<RunNumbers, "bestUs" | "singleUs">} numbers
+ * @returns {string}
+ */
+export function againstOneDevice({ bestUs, singleUs }) {
+  if (bestUs === null) {
+    return NOTHING;
+  }
+  if (singleUs === null) {
+    return "does not fit on one device";
+  }
+  const words = formatGap(bestUs / singleUs - 1);
+  return words === "equally fast" ? "as fast as one device" : `${words} than one device`;
+}
+
+/**
+ * How far the best placement is from the lower bound: `57 % above it`.
+ *
+ * @param {Pick<RunNumbers, "bestUs" | "lowerBoundUs">} numbers
+ * @returns {string}
+ */
+export function aboveBound({ bestUs, lowerBoundUs }) {
+  if (bestUs === null || lowerBoundUs === null || lowerBoundUs <= 0) {
+    return NOTHING;
+  }
+  return `best is ${formatPercent(bestUs / lowerBoundUs - 1)} above it`;
 }
 
 /**

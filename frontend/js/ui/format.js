@@ -30,7 +30,8 @@ export function isNumber(value) {
  * @returns {string}
  */
 export function significant(value, digits = 3) {
-  const whole = Math.max(1, Math.floor(Math.log10(Math.max(Math.abs(value), 1e-12))) + 1);
+  const shown = Math.abs(Number(value.toPrecision(digits))); // 9.996 is 10.0
+  const whole = Math.max(1, Math.floor(Math.log10(Math.max(shown, 1e-12))) + 1);
   const decimals = value === 0 ? 0 : Math.min(6, Math.max(0, digits - whole));
   return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
@@ -130,29 +131,35 @@ export function formatShare(share) {
 }
 
 /**
- * A relative gap: `+2.4 %`, `−0.3 %`.
+ * A share or a difference in percent: `57 %`, `2.4 %`, `−0.3 %`. Below 10 % it has a decimal, unless that is zero.
  *
- * @param {number | null | undefined} gap
+ * @param {number | null | undefined} share
+ * @returns {string}
+ */
+export function formatPercent(share) {
+  if (!isNumber(share)) {
+    return NOTHING;
+  }
+  const percent = Math.abs(share * 100);
+  const digits = percent < 9.95 ? 1 : 0;
+  const text = percent.toLocaleString("en", { maximumFractionDigits: digits });
+  return `${share < 0 && text !== "0" ? "−" : ""}${text} %`;
+}
+
+/**
+ * How a time compares with another, the one form for it on all pages: `16 % faster`, `2.4 % slower`, `equally fast`.
+ *
+ * @param {number | null | undefined} gap the time over the other one, minus 1
  * @returns {string}
  */
 export function formatGap(gap) {
   if (!isNumber(gap)) {
     return NOTHING;
   }
-  const percent = Math.abs(gap * 100) < 0.05 ? 0 : gap * 100;
-  const digits = Math.abs(percent) < 100 ? 1 : 0;
-  const text = Math.abs(percent).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${text} %`;
-}
-
-/**
- * A ratio: `1.32×`.
- *
- * @param {number | null | undefined} ratio
- * @returns {string}
- */
-export function formatRatio(ratio) {
-  return isNumber(ratio) ? `${significant(ratio)}×` : NOTHING;
+  if (Math.abs(gap) < 0.0005) {
+    return "equally fast";
+  }
+  return `${formatPercent(Math.abs(gap))} ${gap > 0 ? "slower" : "faster"}`;
 }
 
 /**

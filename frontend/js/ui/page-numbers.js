@@ -1,6 +1,8 @@
-/** Formats the raw numbers of a template for people. */
+/** Writes the raw numbers, times and errors of a template for people. */
 
-import { formatBytes, formatCount, formatDuration, formatFlops, formatGap, formatTime, NOTHING } from "./format.js";
+import { setText } from "./dom.js";
+import { formatBytes, formatCount, formatDuration, formatFlops, formatGap, formatPercent, formatTime, NOTHING } from "./format.js";
+import { errorSentence } from "./sentences.js";
 
 /** @type {[string, (value: number) => string][]} */
 const FORMS = [
@@ -10,6 +12,7 @@ const FORMS = [
   ["data-flops", formatFlops],
   ["data-seconds", formatDuration],
   ["data-gap", formatGap],
+  ["data-percent", formatPercent],
 ];
 
 const WHEN = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
@@ -21,6 +24,9 @@ export function fillNumbers(root) {
       const text = target.getAttribute(attribute) ?? "";
       target.textContent = text === "" || text === "None" ? NOTHING : format(Number(text));
     }
+  }
+  for (const error of root.querySelectorAll(".errorlist li, [data-error]")) {
+    setText(error, errorSentence(error.textContent ?? ""));
   }
   for (const time of root.querySelectorAll("time[datetime]")) {
     const when = new Date(time.getAttribute("datetime") ?? "");

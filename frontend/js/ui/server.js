@@ -1,6 +1,7 @@
 /** Requests to this server. */
 
 import { element } from "./dom.js";
+import { errorSentence } from "./sentences.js";
 
 /** A failed request: its message for the user, and its HTTP status. */
 export class ServerError extends Error {
@@ -95,7 +96,7 @@ async function answered(url, request) {
 async function sentenceOf(answer) {
   try {
     const { errors } = await answer.json();
-    return String(Object.values(errors).flat()[0]);
+    return errorSentence(String(Object.values(errors).flat()[0]));
   } catch {
     return `The server answered ${answer.status}.`;
   }

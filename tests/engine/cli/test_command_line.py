@@ -56,7 +56,7 @@ def test_methods_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
 def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["place", graph, "--cluster", SMALL_CLUSTER, "--method", "random", "--evaluations", "5"]
     assert main(command) == 3
-    assert "bytes over the 100 bytes of /device:GPU:0" in capsys.readouterr().err
+    assert "B more than the 100 B of GPU 0; use more or larger devices" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from engine import api
-from engine.cli.reading_summary import (
-    BYTE_UNITS,
-    DECIMAL_UNITS,
-    ROWS_SHOWN,
-    in_units,
-    left_to_people,
-    what_was_read,
-)
+from engine.cli.reading_summary import ROWS_SHOWN, left_to_people, what_was_read
 from engine.costs.costs import CostSource
 from engine.graphs.grouping.grouping import group_ops
 from engine.graphs.origin import Origin
@@ -131,23 +124,7 @@ def test_a_batch_size_that_helps_nothing_is_not_asked_for() -> None:
     assert [line for line in left_to_people(summary(Origin(batch_helps=(0, 1)))) if "batch" in line] == []
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (0, "0"),
-        (999, "999"),
-        (999.6, "1.00 k"),
-        (9_994, "9.99 k"),
-        (9_996, "10.0 k"),
-        (99_960, "100 k"),
-        (3.8661e9, "3.87 G"),
-        (5e21, "5000 E"),
-    ],
-)
-def test_numbers_have_three_digits_and_a_unit(value: float, words: str) -> None:
-    assert in_units(value, DECIMAL_UNITS, 1000) == words
-
-
-def test_bytes_are_told_in_powers_of_two() -> None:
-    assert in_units(12 * 2**20, BYTE_UNITS, 1024) == "12.0 MiB"
-    assert in_units(1, BYTE_UNITS, 1024) == "1 B"
+def test_the_step_on_one_device_is_told_with_and_without_rests() -> None:
+    told = lines()
+    start = told.index("Simulated step on one device, with a rest of 5.7 µs after each op: any device 26.8 µs")
+    assert told[start + 1] == "Ops alone, without rests: any device 4.00 µs"

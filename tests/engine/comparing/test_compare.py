@@ -123,7 +123,7 @@ def test_who_can_do_nothing_is_a_row_with_a_reason(
     assert main([*command, "--out", str(tmp_path)]) == 3
     told = capsys.readouterr()
     assert "- CPU only: the cluster has no CPU" in told.out
-    assert "bytes over the 100 bytes of /device:GPU:0" in told.out
+    assert "B more than the 100 B of GPU 0" in told.out
     assert "2/2 done" in told.err
     cpu_only, one = report_in(tmp_path)["rows"]
     assert (cpu_only["feasible"], cpu_only["step_time_us"]) == (False, None)

@@ -68,7 +68,7 @@ def test_a_method_that_cannot_help_is_told_and_left_out(monkeypatch: pytest.Monk
     problem = small_problem(3, ops=20, cpu=False, evaluations=60)
     heard = place(problem, Auto())
     (told,) = [event.stage for event in heard if isinstance(event, Progress) and "without" in event.stage]
-    assert told.startswith("without cpu_only: the cluster has no CPU")
+    assert told.startswith("without CPU only: the cluster has no CPU")
     assert problem.ledger.used == 60
 
 

@@ -6,10 +6,12 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from engine import api
 from webapp.graphs.forms import AgainForm, UploadForm
 from webapp.graphs.models import Graph
 from webapp.pages.graphs.reading_summary import (
     cpu_ops_of,
+    one_device_of,
     reading_facts,
     row_facts,
     shares_of,
@@ -49,6 +51,8 @@ def graph_page(
         "shares": shares_of(summary),
         "unknown": unknown_ops_of(summary),
         "cpu_ops": cpu_ops_of(summary),
+        "one_device": one_device_of(summary),
+        "op_rest": api.DEFAULT_OP_REST_US,
         "progress": graph.progress(),
         "run_form": run_form or RunForm(),
         "tables": tables_of(summary, again_form.id_for_trips),

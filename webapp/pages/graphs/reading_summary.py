@@ -46,12 +46,12 @@ class Share:
     @property
     def words(self) -> str:
         """`12 %`."""
-        return percent_words(self.percent)
+        return api.part_words(self.percent / 100)
 
     @property
     def flops_words(self) -> str:
         """The share of the operations, such as `12 %`; empty if none is known."""
-        return percent_words(self.flops_percent) if self.flops_percent else ""
+        return api.part_words(self.flops_percent / 100) if self.flops_percent else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,32 @@ class CpuOps:
     """reason, count, names of the first ones"""
 
 
+@dataclass(frozen=True, slots=True)
+class OneDevice:
+    """The times of a step on one device of a kind."""
+
+    kind: str
+    ops_us: float
+    """sum of the ops' times"""
+    step_us: float | None
+    """with the default rest after each op; None where an op cannot run, or where an earlier version read the graph"""
+    is_counted: bool
+    """whether `step_us` was computed"""
+
+    @property
+    def label(self) -> str:
+        """The kind, for people."""
+        return "any device" if self.kind == "*" else self.kind
+
+
+def one_device_of(summary: GraphSummary) -> list[OneDevice]:
+    """The times of a step by kind of device."""
+    steps: Mapping[str, float | None] = summary.get("one_device_us") or {}
+    return [
+        OneDevice(kind, ops_us, steps.get(kind), kind in steps) for kind, ops_us in summary.get("time_us", {}).items()
+    ]
+
+
 def shares_of(summary: GraphSummary) -> list[Share]:
     """The sources of the ops' times, without empty ones."""
     counts: Mapping[str, int] = summary.get("sources", {})
@@ -181,13 +207,6 @@ def tables_of(summary: GraphSummary, id_for_trips: Callable[[str], str]) -> list
         Table("sizes", "Sizes that depend on data", "Op", [_size_row(size) for size in sizes_in_order(summary)]),
     ]
     return [table for table in tables if table.rows]
-
-
-def percent_words(percent: float) -> str:
-    """`12 %`; 0 and 100 % only for exactly these."""
-    if 0 < percent < 1:
-        return "< 1 %"
-    return "> 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
 
 
 def reading_facts(summary: GraphSummary) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from engine import api
 from webapp.example.opening import is_example
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
@@ -37,7 +38,7 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 @never_cache
 def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Context: run, is_example, graph, project, policy_fit and lacks_variables (in words), method_labels, run_json
-    (both for json_script).
+    (both for json_script), baseline_count.
     """
     run = run_or_404(run_id)
     context = {
@@ -48,6 +49,7 @@ def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
         "policy_fit": policy_fit(run),
         "lacks_variables": LACKS_VARIABLES,
         "method_labels": method_labels(),
+        "baseline_count": len(api.BASELINES),
         "run_json": run_to_json(run),
     }
     return render(request, "runs/detail.html", context)

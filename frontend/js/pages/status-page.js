@@ -1,5 +1,0 @@
-/** The state of the installation. */
-
-import { fillNumbers } from "../ui/page-numbers.js";
-
-fillNumbers(document);
