@@ -25,7 +25,7 @@ const PROMISES = [
   [LINE, ["border-strong"], SURFACES], // of controls, and around the marks of devices, whose colours differ in lightness
   [LINE, ["edge", "edge-crossing", "node-unplaced"], ["surface"]],
   [LINE, ["good", "accent", "chart-mean", "chart-bound", "warn"], ["surface"]], // the bar of the sources of times
-  [LINE, ["point", "best", "mean", "single", "cpu", "random", "bound"].map((name) => `chart-${name}`), ["surface"]],
+  [LINE, ["point", "best", "mean", "single", "cpu", "random", "scotch", "expert", "bound"].map((name) => `chart-${name}`), ["surface"]],
 ];
 
 /**

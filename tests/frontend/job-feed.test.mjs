@@ -353,3 +353,48 @@ test("over any sequence of failures and pauses there is never more than one stre
   const once = reduce(initialState(), { type: "events", events: world.events });
   assert.deepEqual(world.state.episodes, once.episodes);
 });
+
+for (const seed of [1, 2, 3, 4, 5]) {
+  test(`3,000 events under random reconnects, repeats and gaps: the page holds what is stored (seed ${seed})`, async () => {
+    const world = await begun(3000, 2);
+    let chance = seed;
+    const draw = (/** @type {number} */ below) => {
+      chance = (chance * 1103515245 + 12345) % 2147483648;
+      return Math.floor((chance / 2147483648) * below);
+    };
+    const acts = [
+      () => world.stream.send("error"),
+      () => world.feed.pause(),
+      () => world.feed.resume(),
+      () => (world.broken = draw(3) === 0),
+      () => world.stream.send("events", world.events.slice(world.state.lastSeq, world.stored)),
+      () => world.stream.send("events", world.events.slice(Math.max(0, world.state.lastSeq - draw(40)), world.stored)),
+      () => world.stream.send("events", world.events.slice(world.state.lastSeq + draw(40), world.stored)),
+    ];
+    for (let turn = 0; turn < 600; turn += 1) {
+      world.stored = Math.min(world.events.length, world.stored + draw(11));
+      acts[draw(acts.length)]();
+      if (draw(2)) {
+        await world.settle();
+      }
+      if (world.timers.size === 1 && draw(3)) {
+        await world.tick();
+      }
+    }
+    world.broken = false;
+    world.stored = world.events.length;
+    world.status = "done";
+    world.feed.resume();
+    for (let turn = 0; turn < 20 && world.connection !== "ended"; turn += 1) {
+      await world.settle();
+      world.openStreams.at(-1)?.send("status", { status: "done", error: "" }); // as a server does for each stream
+      if (world.timers.size > 0) {
+        await world.tick();
+      }
+    }
+    assert.equal(world.connection, "ended");
+    const once = reduce(initialState("done"), { type: "events", events: world.events, whole: true });
+    assert.equal(world.state.episodes.length, 3000);
+    assert.deepEqual({ ...world.state, episodes: world.state.episodes.whole() }, { ...once, episodes: once.episodes.whole() });
+  });
+}

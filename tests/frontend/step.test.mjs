@@ -9,6 +9,8 @@ import { TimeAxis } from "../../frontend/js/step/time-axis.js";
 import { changeWords } from "../../frontend/js/step/move-buttons.js";
 import { movedGroups, newTrial, placementOf, redo, undo, withMove } from "../../frontend/js/step/trial.js";
 import { trialWords } from "../../frontend/js/step/trial-bar.js";
+import { opRows } from "../../frontend/js/step/op-list.js";
+import { verdict } from "../../frontend/js/step/verdict.js";
 import { segmentsOf } from "../../frontend/js/step/chain-list.js";
 
 const LABELS = ["GPU 0", "GPU 1"];
@@ -17,12 +19,14 @@ const LABELS = ["GPU 0", "GPU 1"];
  * The bytes that `engine.explaining.sent` makes: a (10 µs) on GPU 0 is sent in 5 µs to b (20 µs) on GPU 1.
  *
  * @param {Record<string, unknown>} [texts]
+ * @param {Record<string, Float64Array | Int32Array | Uint8Array>} [others] arrays that differ
  */
-function bytes(texts = {}) {
+function bytes(texts = {}, others = {}) {
   const arrays = {
     "op.device": Int32Array.of(0, 1),
     "op.start_us": Float64Array.of(0, 15),
     "op.end_us": Float64Array.of(10, 35),
+    "op.slack_us": Float64Array.of(0, 0),
     waited_for: Int32Array.of(-1, 2, 0),
     "transfer.op": Int32Array.of(0),
     "transfer.source": Int32Array.of(0),
@@ -45,6 +49,7 @@ function bytes(texts = {}) {
     "memory.first": Int32Array.of(0, 2, 3),
     "memory.time_us": Float64Array.of(0, 10, 0),
     "memory.bytes": Float64Array.of(100, 0, 7),
+    ...others,
   };
   const all = {
     version: 1,
@@ -187,15 +192,31 @@ test("a zoom stays within the step and keeps its middle", () => {
   assert.ok(axis.showsAll);
 });
 
-test("the sentence has the engine's shares and the device that idles most", () => {
+test("the sentence has the engine's shares", () => {
   const step = new Step(bytes());
-  assert.equal(
-    stepSentence(step, LABELS),
-    "The critical chain takes 35.00 µs: 86 % compute and 14 % transfer. GPU 0 idles for 71 % of it, mostly because it has no further op in this step.",
-  );
+  assert.equal(stepSentence(step), "The critical chain takes 35.00 µs: 86 % compute and 14 % transfer.");
   assert.deepEqual(idleOfDevices(step).map(({ us }) => us), [25, 15]);
-  const unused = new Step(bytes({ busy_us: [10, 0] }));
-  assert.match(stepSentence(unused, LABELS), /GPU 1 has nothing to do\.$/);
+});
+
+test("the verdict compares, names the device that idles most and what it waits for, and ends with the bound", () => {
+  const groupName = (/** @type {number} */ op) => ["stem", "head"][op];
+  const about = { stepTimeUs: 35, feasible: true, rivals: [], lowerBoundUs: 28, step: new Step(bytes()), labels: LABELS, groupName };
+  assert.equal(
+    verdict(about),
+    "35.0 µs. GPU 0 idles 71 %, mostly because it has no further op in this step; 25 % above the lower bound.",
+  );
+  const waiting = new Step(bytes({ busy_us: [10, 30] }, { "idle.device": Int32Array.of(1, 1), "idle.cause": Uint8Array.of(0, 0), "idle.waits_us": Float64Array.of(25, 0, 0, 0, 10, 5, 0, 0), "idle.activity": Int32Array.of(0, 0) }));
+  const rivals = [{ words: "one device", stepTimeUs: 40 }, { words: "Scotch", stepTimeUs: 35 }];
+  assert.match(verdict({ ...about, rivals, step: waiting }), /^35\.0 µs: 1[23](\.5)? % faster than one device, as fast as Scotch\. GPU 1 idles \d+ %, mostly waiting for stem; 25 % above/);
+  const unused = new Step(bytes({ busy_us: [35, 0] }));
+  assert.match(verdict({ ...about, step: unused }), /GPU 1 has nothing to do/);
+  assert.equal(verdict({ ...about, feasible: false, step: null }), "35.0 µs. It does not fit in memory.");
+});
+
+test("ops are listed with their text, times and whether they are critical", () => {
+  const rows = opRows(new Step(bytes()), { names: ["A/<b>", "c"], types: ["Conv2D", "MatMul"], groups: [0, 1] }, LABELS, () => "g");
+  assert.deepEqual(rows[0], { op: 0, device: 0, text: "a/<b>\nconv2d\ng\ngpu 0", timeUs: 10, slackUs: 0, startUs: 0, critical: true });
+  assert.equal(rows[1].startUs, 15);
 });
 
 test("a peak over the limit says by how much", () => {

@@ -12,6 +12,7 @@ from webapp.jobs.turns import others_wait
 from webapp.jobs.yielding import Yielding, wait_behind_others
 from webapp.json_field import to_text
 from webapp.policies.models import PolicyFile
+from webapp.runs.baselines import BASELINES
 from webapp.runs.models import Run
 from webapp.runs.run_store import RunStore
 
@@ -84,4 +85,5 @@ def request_of(run: Run) -> api.RunRequest:
         seed=run.seed,
         settings=run.settings,
         drop_devices=run.drop_devices,
+        baselines=BASELINES,
     )

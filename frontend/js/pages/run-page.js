@@ -15,7 +15,7 @@ import { crossing, loads } from "../graph/placement.js";
 import { closeMenus } from "../ui/menu.js";
 import { follow } from "../jobs/job-feed.js";
 import { hasEnded } from "../jobs/job-state.js";
-import { episodeAt, placementOfToken } from "../run/placements.js";
+import { episodeAt, placementOfToken, rivalsOf } from "../run/placements.js";
 import { PlayerControls } from "../run/player-controls.js";
 import { RunDownloads } from "../run/run-downloads.js";
 import { RunHeader } from "../run/run-header.js";
@@ -27,7 +27,10 @@ import { nodeFacts } from "../step/node-facts.js";
 import { StepPanel } from "../step/step-panel.js";
 import { TrialBar } from "../step/trial-bar.js";
 import { newTrial, placementOf, redo, undo, withMove } from "../step/trial.js";
+import { verdict } from "../step/verdict.js";
+import { keySheet } from "../ui/key-sheet.js";
 import { getBytes, getJson, post, showFailure } from "../ui/server.js";
+import { RUN_KEYS } from "../run/run-keys.js";
 
 /** @typedef {import("../run/placements.js").KnownPlacement} KnownPlacement */
 
@@ -283,6 +286,24 @@ class RunPage {
     this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement), stepTimeUs);
     this.#trialBar.show(this.#trial, this.#shownStep, base?.stepTimeUs ?? 0);
     setText(this.#part("shown"), base ? this.#words(base) : "");
+    setText(this.#part("verdict"), stepTimeUs === null ? "" : this.#verdict(stepTimeUs, base));
+  }
+
+  /**
+   * @param {number} stepTimeUs
+   * @param {KnownPlacement | null} base
+   */
+  #verdict(stepTimeUs, base) {
+    const step = this.#shownStep;
+    return verdict({
+      stepTimeUs,
+      feasible: this.#trial ? (step?.feasible ?? true) : (base?.feasible ?? true),
+      rivals: rivalsOf(this.#state, this.#methodLabels, this.#trial ? "" : (base?.token ?? "")),
+      lowerBoundUs: this.#state.started?.lower_bound_us ?? null,
+      step,
+      labels: deviceLooks(this.#run.devices).map(({ label }) => label),
+      groupName: (op) => this.#step.groupName(op),
+    });
   }
 
   /**
@@ -445,6 +466,7 @@ async function main() {
   fillNumbers(document);
   confirmDeletion(document);
   closeMenus(document);
+  keySheet(find(root, "[data-part=keys]", HTMLButtonElement), RUN_KEYS);
   const run = /** @type {import("../ui/contracts.js").Run} */ (JSON.parse(find(document, "#run", HTMLScriptElement).text));
   const methodLabels = JSON.parse(find(document, "#method-labels", HTMLScriptElement).text);
   setText(find(root, "[data-part=cluster]", HTMLElement), JSON.stringify(run.cluster, null, 1));

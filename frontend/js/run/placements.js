@@ -102,3 +102,26 @@ function baselineOf({ baselines }, method, methodLabels) {
     episodeIndex: -1,
   };
 }
+
+/** Baselines that are too weak to be compared with in a sentence, beside one device. */
+const WEAK = new Set(["single_device", "cpu_only", "random"]);
+
+/**
+ * With what a placement is compared in a sentence: one device, and the fastest of the methods evaluated beside the run.
+ *
+ * @param {RunState} state
+ * @param {Record<string, string>} methodLabels method → label
+ * @param {string} shown token of the placement itself
+ * @returns {{ words: string, stepTimeUs: number }[]}
+ */
+export function rivalsOf({ baselines }, methodLabels, shown) {
+  const others = baselines.flatMap(({ method, step_time_us: stepTimeUs }) =>
+    stepTimeUs === null || shown === `baseline-${method}` ? [] : [{ method, stepTimeUs }],
+  );
+  const single = others.filter(({ method }) => method === "single_device");
+  const [best] = others.filter(({ method }) => !WEAK.has(method)).sort((one, other) => one.stepTimeUs - other.stepTimeUs);
+  return [
+    ...single.map(({ stepTimeUs }) => ({ words: "one device", stepTimeUs })),
+    ...(best ? [{ words: methodLabels[best.method] ?? best.method, stepTimeUs: best.stepTimeUs }] : []),
+  ];
+}

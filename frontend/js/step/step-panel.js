@@ -6,6 +6,7 @@ import { counted, cutName, formatBytes, formatShare, formatTime } from "../ui/fo
 import { getJson, showFailure } from "../ui/server.js";
 import { ChainList, placeOf } from "./chain-list.js";
 import { MemoryView } from "./memory-view.js";
+import { OpList } from "./op-list.js";
 import { peakLists } from "./peak-list.js";
 import { NONE, Step } from "./step.js";
 import { IDLE_CAUSES, stepSentence } from "./step-words.js";
@@ -37,6 +38,7 @@ export class StepPanel {
   #timeline;
   #memory;
   #chain;
+  #list;
   #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
   /** @type {Promise<OpNames> | null} */
   #names = null;
@@ -73,6 +75,7 @@ export class StepPanel {
     });
     this.#memory = new MemoryView(this.#part("memory"), this.#axis, this.#looks);
     this.#chain = new ChainList(this.#part("chain"), this.#labels, (activity) => this.#choose(activity));
+    this.#list = new OpList(this.#part("ops"), this.#labels, (op) => this.#choose(op));
     stage.after(this.#tip);
     Object.assign(stage, { timelineView: this.#timeline, timeAxis: this.#axis }); // for tests
     this.#listenToTools();
@@ -146,10 +149,11 @@ export class StepPanel {
     this.#part("failure").replaceChildren();
     this.#chosen = NONE;
     this.#axis.setLength(step.stepTimeUs);
-    this.#timeline.show(step, (op) => this.#groupName(op));
+    this.#timeline.show(step, (op) => this.groupName(op));
     this.#memory.show(step);
     this.#chain.show(step, (op) => this.#opName(op));
-    setText(this.#part("sentence"), stepSentence(step, this.#labels));
+    this.#list.show(step, /** @type {OpNames} */ (this.#ops), (op) => this.groupName(op));
+    setText(this.#part("sentence"), stepSentence(step));
     this.#part("timeline").setAttribute("aria-label", this.#timelineLabel(step));
     const lists = peakLists(step, this.#looks, (op) => this.#opName(op), (activity) => this.#choose(activity));
     this.#part("peaks").replaceChildren(...lists);
@@ -184,6 +188,7 @@ export class StepPanel {
       this.#chosen === activity ||
       (this.#chosen === NONE && this.#chosenGroup >= 0 && this.#groupOf(step.opOf(activity)) === this.#chosenGroup);
     this.#timeline.choose(this.#chosen, isChosen);
+    this.#list.choose(this.#chosen !== NONE && !step.isTransfer(this.#chosen) ? this.#chosen : -1);
     setText(this.#part("chosen-words"), this.#chosenWords(step));
   }
 
@@ -292,8 +297,11 @@ export class StepPanel {
     return this.#ops?.groups[op] ?? -1;
   }
 
-  /** @param {number} op */
-  #groupName(op) {
+  /**
+   * @param {number} op
+   * @returns {string} the name of its group
+   */
+  groupName(op) {
     return this.#groups[this.#groupOf(op)]?.name ?? this.#opName(op);
   }
 

@@ -34,17 +34,13 @@ export const BYTE_CLASSES = Object.freeze({
   temporaries: { label: "Temporaries", means: "Room that an op takes while it runs." },
 });
 
-/** A device that runs less than this share of the step is left out of the sentence on idle devices. */
-const LEAST_BUSY = 0.05;
-
 /**
- * What the step's time goes to, in one or two sentences.
+ * What the step's time goes to, in one sentence.
  *
  * @param {Step} step
- * @param {readonly string[]} labels of devices
  * @returns {string}
  */
-export function stepSentence(step, labels) {
+export function stepSentence(step) {
   const { step_time_us: stepTimeUs, causes, cause_us: times } = step.texts;
   if (!(stepTimeUs > 0)) {
     return "The step takes no time.";
@@ -54,30 +50,7 @@ export function stepSentence(step, labels) {
     .filter(({ us }) => us / stepTimeUs >= 0.005)
     .sort((one, other) => other.us - one.us)
     .map(({ cause, us }) => `${formatShare(us / stepTimeUs)} ${CAUSES[cause].label.toLowerCase()}`);
-  return `The critical chain takes ${formatTime(stepTimeUs, 4)}: ${listed(parts)}. ${idleSentence(step, labels)}`.trim();
-}
-
-/**
- * The device that idles most of those that do much of the work, and why.
- *
- * @param {Step} step
- * @param {readonly string[]} labels of devices
- * @returns {string} empty if no device that is used idles
- */
-export function idleSentence(step, labels) {
-  const idle = idleOfDevices(step);
-  const used = idle.filter(
-    ({ device, us }) => step.texts.busy_us[device] >= LEAST_BUSY * step.stepTimeUs && us >= 0.005 * step.stepTimeUs,
-  );
-  const [most] = used.sort((one, other) => other.us - one.us);
-  const unused = idle.filter(({ device }) => step.texts.busy_us[device] === 0).map(({ device }) => labels[device]);
-  const without = unused.length ? ` ${listed(unused)} ${unused.length === 1 ? "has" : "have"} nothing to do.` : "";
-  if (!most) {
-    return without.trim();
-  }
-  const [cause] = most.causes;
-  const share = formatShare(most.us / step.stepTimeUs);
-  return `${labels[most.device]} idles for ${share} of it, mostly because ${IDLE_CAUSES[cause.name]}.${without}`;
+  return `The critical chain takes ${formatTime(stepTimeUs, 4)}: ${listed(parts)}.`;
 }
 
 /**

@@ -8,7 +8,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from engine import api
 from webapp.example.opening import is_example
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
@@ -17,6 +16,7 @@ from webapp.pages.graphs.views import view_answer
 from webapp.pages.runs.downloads import LACKS_VARIABLES
 from webapp.pages.runs.page import policy_fit, run_or_404, run_to_json
 from webapp.runs import lifecycle
+from webapp.runs.baselines import BASELINES
 from webapp.runs.forms import RunForm
 from webapp.runs.method_labels import method_labels
 from webapp.user_errors import conflict, refused_form
@@ -49,7 +49,7 @@ def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
         "policy_fit": policy_fit(run),
         "lacks_variables": LACKS_VARIABLES,
         "method_labels": method_labels(),
-        "baseline_count": len(api.BASELINES),
+        "baseline_count": len(BASELINES),
         "run_json": run_to_json(run),
     }
     return render(request, "runs/detail.html", context)

@@ -1,0 +1,41 @@
+/** The keys of the page of a run, for the sheet of keys. */
+
+/** @type {readonly import("../ui/key-sheet.js").KeySection[]} */
+export const RUN_KEYS = Object.freeze([
+  {
+    title: "Page",
+    keys: [
+      ["?", "Show this sheet"],
+      ["/", "Search ops"],
+    ],
+  },
+  {
+    title: "Episodes",
+    keys: [
+      ["Space", "Play or pause"],
+      ["B", "Best episode"],
+      ["N or P", "Next or previous improvement"],
+      ["L", "Newest episode, live"],
+      ["← or →", "In the slider and the chart: one episode back or on"],
+    ],
+  },
+  {
+    title: "Graph, chart and timeline",
+    keys: [
+      ["+ or -", "Zoom"],
+      ["0", "Show all of it"],
+      ["← ↑ → ↓", "Pan the graph or the timeline"],
+      ["< or >", "Pan the zoomed chart"],
+      ["[ or ]", "In the timeline: the bar before or after"],
+      ["Esc", "Choose nothing"],
+    ],
+  },
+  {
+    title: "Try a move",
+    keys: [
+      ["1 to 9", "Move the chosen group to this device"],
+      ["Ctrl + Z", "Undo"],
+      ["Ctrl + Y", "Redo"],
+    ],
+  },
+]);

@@ -1,0 +1,47 @@
+"""The connection of a run's page breaks again and again: at the end it holds what is stored."""
+
+import random
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import create_project, part, start_run, upload
+from tests.webapp.graph_files import node_link
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_page_that_loses_its_connection_again_and_again_holds_what_is_stored(
+    page: Page, tmp_path: Path, faults: list[str]
+) -> None:
+    path = tmp_path / "tree.json"
+    path.write_bytes(node_link(40, 4_000_000))
+    create_project(page, "Bad connection")
+    upload(page, path)
+    start_run(page, evaluations=1000)
+    status, chance, losses = part(page, "status"), random.Random(0), 0
+    while status.get_attribute("data-status") not in {"done", "failed"}:
+        page.context.set_offline(True)
+        page.wait_for_timeout(chance.uniform(50, 1500))
+        losses += 1
+        page.context.set_offline(False)
+        page.wait_for_timeout(chance.uniform(50, 1500))
+    assert losses > 1
+    faults[:] = [fault for fault in faults if "ERR_INTERNET_DISCONNECTED" not in fault]
+
+    expect(part(page, "connection")).to_be_empty()
+    slider = page.get_by_label("Episode shown")
+    stored = page.request.get(f"{page.url.split('?')[0]}events.json?limit=2000").json()["events"]
+    episodes = [event for event in stored if event["type"] == "episode"]
+    expect(slider).to_have_attribute("max", str(len(episodes) - 1))
+    for index in [0, *sorted(chance.sample(range(len(episodes)), 5))]:
+        slider.fill(str(index))
+        expect(part(page, "shown")).to_contain_text(f"Episode {episodes[index]['episode']:,}:")
+        devices = (
+            part(page, "groups")
+            .locator("tbody tr")
+            .evaluate_all("rows => rows.map(row => [Number(row.dataset.group), row.cells[1].textContent.trim()])")
+        )
+        placement = episodes[index]["placement"]
+        assert dict(devices) == {group: f"GPU {placement[group]}" for group, _ in devices}
