@@ -26,6 +26,7 @@ from engine.comparing.report import report_of as comparison_report
 from engine.comparing.summary import MethodSummary, summaries_of
 from engine.comparing.summary import markdown_of as comparison_markdown
 from engine.costs.costs import CostSource
+from engine.costs.source_words import simulated_words
 from engine.errors import (
     ChildError,
     ChildKilledError,
@@ -333,6 +334,7 @@ __all__ = [
     "settings_schema",
     "shortened",
     "simulate",
+    "simulated_words",
     "time_node_data",
     "trace",
     "train",

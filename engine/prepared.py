@@ -59,7 +59,7 @@ class PreparedGraph:
         """A summary of the graph for people; docs/formats.md describes the keys."""
         graph, costs = self.graph, self.costs
         unknown = np.flatnonzero(costs.source == CostSource.UNKNOWN)
-        sources = Counter(costs.source.tolist())
+        sources = self.op_time_sources()
         return {
             "name": graph.name,
             "ops": graph.op_count,
@@ -72,8 +72,8 @@ class PreparedGraph:
             "unknown_ops": len(unknown),
             "unknown_types": _most_common([graph.op_types[op] for op in unknown]),
             "unknown": self._unknown(unknown),
-            "sources": {source.name.lower(): sources[source] for source in CostSource if sources[source]},
-            "bounded_ops": sources[CostSource.BOUNDED] if len(costs.flops) else None,
+            "sources": dict(sources),
+            "bounded_ops": sources.get("bounded", 0) if len(costs.flops) else None,
             **self._flops(),
             "time_us": dict(zip(costs.kinds, np.nansum(costs.step_time_us(), axis=1).tolist(), strict=True)),
             "one_device_us": self._one_device_us(),
@@ -90,6 +90,11 @@ class PreparedGraph:
             "variables_stored": self.origin.variables_stored,
             "batch_helps": list(self.origin.batch_helps),
         }
+
+    def op_time_sources(self) -> dict[str, int]:
+        """The ops by the source of their times: its name in lower case → ops, without empty ones."""
+        counts = Counter(self.costs.source.tolist())
+        return {source.name.lower(): counts[source] for source in CostSource if counts[source]}
 
     def _one_device_us(self) -> dict[str, Json]:
         """By kind: the simulated step on one device, with the default rest after each op; None if an op cannot run."""

@@ -117,7 +117,9 @@ def test_the_report_of_place_and_the_events_of_its_run(prepared: api.PreparedGra
     placement: dict[str, api.Json] = {**api.placement_to_json(prepared, cluster, api.device_of_group(report))}
     assert comparable(events) == comparable(example("events"))
     del report["device_of_group"]
-    assert comparable(report | {"placement": placement}) == comparable(told)
+    step_time_source = api.simulated_words(prepared.op_time_sources())
+    told_of_it = report | {"step_time_source": step_time_source, "placement": placement}
+    assert comparable(told_of_it) == comparable(told)
 
 
 def test_every_field_of_every_event_is_told() -> None:

@@ -76,7 +76,8 @@ def _place(parsed: argparse.Namespace) -> int:
     report = api.place(prepared, request, _Console(budget).show, lambda: False)
     placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
     del report["device_of_group"]
-    write_report(parsed.report, report | {"placement": dict(placement)})
+    step_time_source = api.simulated_words(prepared.op_time_sources())
+    write_report(parsed.report, report | {"step_time_source": step_time_source, "placement": dict(placement)})
     if parsed.out is not None and parsed.out.suffix == PLACEMENT_FORMAT:
         parsed.out.write_text(json.dumps(placement, indent=1) + "\n")
     elif parsed.out is not None:

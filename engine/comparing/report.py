@@ -9,6 +9,7 @@ from engine.comparing.comparison import ComparisonRequest
 from engine.comparing.figure import draw
 from engine.comparing.outcome import Outcome
 from engine.comparing.summary import summaries_of
+from engine.costs.source_words import simulated_words
 from engine.events import Json
 from engine.placement_files import placement_to_json
 from engine.placers.registry import PLACERS
@@ -30,6 +31,7 @@ def report_of(prepared: PreparedGraph, request: ComparisonRequest, outcomes: Seq
         "seconds": request.budget.seconds,
         "seeds": request.seeds,
         "engine_version": VERSION,
+        "step_time_source": simulated_words(prepared.op_time_sources()),
         "one_device_us": one_device_us(outcomes),
         "lower_bound_us": next((outcome.lower_bound_us for outcome in outcomes), None),
         "methods": [summary.to_json() for summary in summaries_of(outcomes, LABELS)],

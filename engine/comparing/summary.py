@@ -122,8 +122,11 @@ def unit_of(summaries: Sequence[MethodSummary]) -> tuple[float, str]:
     return next((unit for unit in TIME_UNITS if greatest_us >= unit[0]), TIME_UNITS[-1])
 
 
-def markdown_of(summaries: Sequence[MethodSummary]) -> str:
-    """The summaries as a Markdown table, followed by the reasons of methods without a feasible placement."""
+def markdown_of(summaries: Sequence[MethodSummary], step_time_source: str) -> str:
+    """The summaries as a Markdown table, followed by the reasons of methods without a feasible placement.
+
+    `step_time_source`: how the step times were found, in words (`engine.costs.source_words`).
+    """
     divisor, unit = unit_of(summaries)
     head = [
         "method",
@@ -142,7 +145,7 @@ def markdown_of(summaries: Sequence[MethodSummary]) -> str:
     rows = [_cells(summary, divisor) for summary in summaries]
     lines = [_line(head), _line(["---", *["---:"] * 10, "---"]), *map(_line, rows)]
     reasons = [f"- {summary.label}: {reason}" for summary in summaries for reason in summary.reasons]
-    return "\n".join([*lines, *([""] if reasons else []), *reasons]) + "\n"
+    return "\n".join([*lines, *([""] if reasons else []), *reasons, "", f"Step times: {step_time_source}."]) + "\n"
 
 
 def _cells(summary: MethodSummary, divisor: float) -> list[str]:

@@ -120,6 +120,14 @@ class Graph(StagedJob):
         return self.suffix == SAVED_MODEL_SUFFIX
 
     @property
+    def step_time_source(self) -> str:
+        """How the step times of its runs are found, in words."""
+        summary = self.summary if isinstance(self.summary, dict) else {}
+        sources = summary.get("sources")
+        counts = sources if isinstance(sources, dict) else {}
+        return api.simulated_words({name: count for name, count in counts.items() if isinstance(count, int)})
+
+    @property
     def lacks_variables(self) -> bool:
         """Whether its file is known to be a SavedModel without its variables."""
         summary = self.summary if isinstance(self.summary, dict) else {}

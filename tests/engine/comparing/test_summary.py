@@ -42,7 +42,7 @@ def test_an_infeasible_seed_is_told_and_counts_for_no_time() -> None:
     (summary,) = summaries_of([outcome(0, 2000.0), short], {})
     assert summary.mean_us == summary.least_us == 2000.0
     assert summary.feasible_words == "1 of 2 seeds"
-    assert f"- brkga: {SHORT}\n" in markdown_of([summary])
+    assert f"- brkga: {SHORT}\n" in markdown_of([summary], "simulated")
 
 
 def test_a_method_without_anything_is_a_row() -> None:
@@ -50,7 +50,7 @@ def test_a_method_without_anything_is_a_row() -> None:
     (summary,) = summaries_of([nothing], {"cpu_only": "CPU only"})
     assert summary.feasible_words == "no"
     assert (
-        markdown_of([summary]).splitlines()[2]
+        markdown_of([summary], "simulated").splitlines()[2]
         == "| CPU only | 1: deterministic | – | – | – | – | – | – | – | 0 | 0.00 | no |"
     )
 
@@ -63,12 +63,14 @@ def test_a_seed_that_waits_does_not_pull_the_means_down() -> None:
 
 
 def test_the_table_in_the_unit_that_reads_best() -> None:
-    table = markdown_of(summaries_of([outcome(0, 2000.0), outcome(1, 3000.0)], {"brkga": "BRKGA"}))
+    table = markdown_of(summaries_of([outcome(0, 2000.0), outcome(1, 3000.0)], {"brkga": "BRKGA"}), "simulated")
     assert table.splitlines() == [
         "| method | seeds | mean (ms) | range (ms) | best (ms) | by itself (ms) | against one device "
         "| above the lower bound | evaluations to 1 % | evaluations | seconds | feasible |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
         "| BRKGA | 2 | 2.5000 | 2.0000 to 3.0000 | 2.0000 | 5.0000 | 38 % faster | 100 % | 4 | 10 | 2.50 | yes |",
+        "",
+        "Step times: simulated.",
     ]
 
 

@@ -101,7 +101,7 @@ def delete(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
 def table(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     """The table as Markdown."""
     comparison = comparison_or_404(comparison_id)
-    text = api.comparison_markdown(api.comparison_summaries(outcomes_of(comparison)))
+    text = api.comparison_markdown(api.comparison_summaries(outcomes_of(comparison)), comparison.graph.step_time_source)
     return _attachment(comparison, "comparison.md", text, "text/markdown; charset=utf-8")
 
 

@@ -139,7 +139,8 @@ def _report(answer: Answer, _name: str) -> bytes:
             "evaluations": run.evaluations_used,
             "policy": run.policy_name or None,
         }
-    report = report | {"status": run.status, "placement": placement}
+    step_time_source = api.simulated_words(prepared.op_time_sources())
+    report = report | {"status": run.status, "step_time_source": step_time_source, "placement": placement}
     if run.policy_digest:
         report["policy_digest"] = run.policy_digest
     return json.dumps(report, indent=1).encode()

@@ -1,0 +1,26 @@
+"""The phrase that says where op times come from."""
+
+import pytest
+
+from engine.costs.costs import CostSource
+from engine.costs.source_words import SOURCE_WORDS, simulated_words
+
+
+def test_every_source_has_words() -> None:
+    assert set(SOURCE_WORDS) == {source.name.lower() for source in CostSource}
+
+
+@pytest.mark.parametrize(
+    ("sources", "words"),
+    [
+        ({}, "simulated"),
+        ({"estimated": 5338}, "simulated, op times estimated by Grappler"),
+        ({"given": 4, "unknown": 0}, "simulated, op times given in the file"),
+        (
+            {"measured": 150, "estimated": 849, "unknown": 1},
+            "simulated, op times 85 % estimated by Grappler, 15 % measured, < 1 % unknown, counted as zero",
+        ),
+    ],
+)
+def test_one_source_has_no_share(sources: dict[str, int], words: str) -> None:
+    assert simulated_words(sources) == words
