@@ -52,6 +52,7 @@ from engine.events import (
     Progress,
     ShouldStop,
     Started,
+    Update,
 )
 from engine.explaining.gains import Gains
 from engine.explaining.model_explorer import device_node_data, model_explorer_graph, time_node_data
@@ -285,6 +286,7 @@ __all__ = [
     "TrainRequest",
     "TrainedPolicy",
     "TrainingProgress",
+    "Update",
     "apply",
     "build",
     "build_family",

@@ -64,6 +64,29 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
+class Update:
+    """A method has learned: means over what it learned from since its last update; None where it has no such number."""
+
+    type: ClassVar[str] = "update"
+    episode: int
+    """number of the last episode so far"""
+    evaluations: int
+    """used so far"""
+    elapsed_seconds: float
+    mean_return: float | None
+    """of an episode, as the method counts it: the higher, the better"""
+    return_baseline: float | None
+    """the return that the method expected"""
+    memory_penalty: float | None
+    """part of the return that memory which is missing at an episode's end takes, at least 0"""
+    entropy: float | None
+    """of a decision, in nats"""
+    gradient_norm: float | None
+    """before it is clipped"""
+    learning_rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """The progress of long work that is no episode: building, reading, costing."""
 
@@ -101,7 +124,7 @@ class Checkpoint:
     state: bytes
 
 
-Event: TypeAlias = Started | Baseline | Episode | Progress | Finished
+Event: TypeAlias = Started | Baseline | Episode | Update | Progress | Finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +150,8 @@ class NumberedEvent:
         return NumberedEvent(seq, {event.type: event for event in get_args(Event)}[kind](**fields))
 
 
-EmitFromPlacer: TypeAlias = Callable[[Episode | Progress | PlacerState], None]
+FromPlacer: TypeAlias = Episode | Update | Progress | PlacerState
+EmitFromPlacer: TypeAlias = Callable[[FromPlacer], None]
 """the function to which a placer emits events"""
 Emit: TypeAlias = Callable[[NumberedEvent | Checkpoint], None]
 """the function to which a run emits events"""

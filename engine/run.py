@@ -13,13 +13,12 @@ from engine.events import (
     Baseline,
     Checkpoint,
     Emit,
-    Episode,
     Event,
     Finished,
+    FromPlacer,
     Json,
     NumberedEvent,
     PlacerState,
-    Progress,
     ShouldStop,
     Started,
 )
@@ -201,7 +200,7 @@ class Run:
         self._seq += 1
         self._emit(NumberedEvent(self._seq, event))
 
-    def _emit_from_placer(self, event: Episode | Progress | PlacerState) -> None:
+    def _emit_from_placer(self, event: FromPlacer) -> None:
         if isinstance(event, PlacerState):
             self._emit(Checkpoint(self._seq, self._checkpoint(event.state)))
         else:

@@ -123,7 +123,7 @@ def test_the_report_of_place_and_the_events_of_its_run(prepared: api.PreparedGra
 
 
 def test_every_field_of_every_event_is_told() -> None:
-    for kind in (api.Started, api.Baseline, api.Episode, api.Progress, api.Finished):
+    for kind in (api.Started, api.Baseline, api.Episode, api.Update, api.Progress, api.Finished):
         [row] = re.findall(rf"^\| `{kind.type}` \|.*$", PAGE, flags=re.MULTILINE)
         assert [field.name for field in fields(kind) if f"`{field.name}`" not in row] == []
 

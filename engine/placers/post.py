@@ -41,6 +41,12 @@ class IndependentChoices:
         powers = np.exp(masked - masked.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
+    def entropy(self) -> float:
+        """The mean entropy of a group's choice, in nats."""
+        probabilities = self.probabilities()
+        logarithms = np.log(np.where(probabilities > 0, probabilities, 1.0))
+        return float(-(probabilities * logarithms).sum(axis=1).mean())
+
     def sample(self, count: int, rng: np.random.Generator) -> NDArray[np.int32]:
         """[count, groups] independent placements."""
         upper = np.cumsum(self.probabilities(), axis=1)
@@ -144,6 +150,7 @@ class Post:
             worth = scorer.evaluate(placements)
             sampled.append(placements)
             scored = worth if scored is None else scored.followed_by(worth)
+            scorer.learned(worth, entropy=choices.entropy(), learning_rate=self.learning_rate)
             if batch < batches - 1:
                 spread = worth.scores.std()
                 advantages = (worth.scores.mean() - worth.scores) / (spread if spread > 0 else 1.0)

@@ -16,6 +16,7 @@ from engine.placeto.features import group_graph
 from engine.placeto.rewards import StepTimePenalty
 from engine.placeto.settings import PlacetoSettings
 from engine.problem import PlacementProblem
+from engine.problem.learning import Learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Scored:
     """[batch]"""
     missing: NDArray[np.int64]
     """[batch] bytes on the fullest device"""
+    of_memory: NDArray[np.float64]
+    """[batch] the part of the score that is for missing memory"""
 
     def order(self) -> NDArray[np.intp]:
         """[batch] indices from the best to the worst; equals keep their order."""
@@ -35,7 +38,7 @@ class Scored:
 
     def taken(self, indices: NDArray[np.intp]) -> "Scored":
         """The scores at `indices`."""
-        return Scored(self.scores[indices], self.infeasible[indices], self.missing[indices])
+        return Scored(self.scores[indices], self.infeasible[indices], self.missing[indices], self.of_memory[indices])
 
     def followed_by(self, other: "Scored") -> "Scored":
         """These scores, followed by `other`."""
@@ -43,6 +46,7 @@ class Scored:
             np.concatenate([self.scores, other.scores]),
             np.concatenate([self.infeasible, other.infeasible]),
             np.concatenate([self.missing, other.missing]),
+            np.concatenate([self.of_memory, other.of_memory]),
         )
 
 
@@ -74,5 +78,27 @@ class Scorer:
         evaluations = self._problem.evaluate_episodes(placements)
         self._evaluated += len(placements)
         missing = self._problem.missing_bytes(evaluations)
-        scores = self._penalty.penalised(evaluations.step_time_us, evaluations.peak_bytes, self._problem.memory_bytes)
-        return Scored(scores, missing > 0, missing)
+        memory = evaluations.peak_bytes, self._problem.memory_bytes
+        scores = self._penalty.penalised(evaluations.step_time_us, *memory)
+        return Scored(scores, missing > 0, missing, self._penalty.of_memory(*memory))
+
+    def learned(
+        self,
+        scored: Scored,
+        *,
+        entropy: float,
+        learning_rate: float,
+        expected: float | None = None,
+        gradient_norm: float | None = None,
+    ) -> None:
+        """Report that the method has learned from `scored`; `expected` is the score that it expected, if it has one."""
+        self._problem.learned(
+            Learned(
+                mean_return=-float(scored.scores.mean()),
+                return_baseline=None if expected is None else -expected,
+                memory_penalty=float(scored.of_memory.mean()),
+                entropy=entropy,
+                gradient_norm=gradient_norm,
+                learning_rate=learning_rate,
+            )
+        )

@@ -22,6 +22,8 @@ class EvaluatedEpisodes:
     """[batch, steps]; None if the reward needs every step but the budget allowed only the ends"""
     best_end: tuple[float, NDArray[np.int32]]
     """the least ρ' of the batch's ends, and that placement [groups]"""
+    memory_penalty: float
+    """the mean over the batch's ends of the part of ρ' that is for missing memory"""
 
 
 class Evaluator:
@@ -49,7 +51,7 @@ class Evaluator:
         ends = episodes.ends()
         seen = self._evaluate(ends, are_episodes=True)
         returns = terminal_returns(seen.penalised, episodes.plan.steps) if counts else None
-        return EvaluatedEpisodes(episodes, returns, _least(seen.penalised, ends))
+        return EvaluatedEpisodes(episodes, returns, _least(seen.penalised, ends), float(seen.of_memory.mean()))
 
     def _evaluate_states(self, episodes: Episodes) -> EvaluatedEpisodes:
         """Spend one evaluation on each distinct start and each step that moves a group, at least one an episode.
@@ -67,17 +69,20 @@ class Evaluator:
         start_values = self._evaluate(starts)
         values = np.empty((whole, episodes.plan.steps + 1))
         ends = episodes.ends()
+        of_memory = np.empty(whole)
         for index in range(whole):
             start = int(start_of.reshape(-1)[index])
             seen = self._evaluate(episodes.states_of(index)[1:][moved[index]]).after(start_values.row(start))
             state = np.concatenate(([0], np.cumsum(moved[index])))
             values[index] = seen.penalised[state]
+            of_memory[index] = seen.of_memory[-1]
             self._problem.episode(ends[index], float(seen.step_time_us[-1]), feasible=bool(seen.feasible[-1]))
-        return EvaluatedEpisodes(episodes, intermediate_returns(values), _least(values[:, -1], ends))
+        least = _least(values[:, -1], ends)
+        return EvaluatedEpisodes(episodes, intermediate_returns(values), least, float(of_memory.mean()))
 
     def _evaluate(self, placements: NDArray[np.int32], *, are_episodes: bool = False) -> "_Seen":
         """Evaluate `placements` [rows, groups], some at a time, so that a stop takes effect soon."""
-        parts: list[_Seen] = [_Seen(np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))]
+        parts: list[_Seen] = [_Seen(np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_), np.empty(0))]
         done, clock = 0, self._problem.ledger.clock
         while done < len(placements):
             rows = placements[done : done + self._rows_a_call]
@@ -87,10 +92,10 @@ class Evaluator:
             else:
                 evaluations = self._problem.evaluate(rows)
             self._adapt_rows(len(rows), clock() - began)
-            penalised = self._penalty.penalised(
-                evaluations.step_time_us, evaluations.peak_bytes, self._problem.memory_bytes
-            )
-            parts.append(_Seen(penalised, evaluations.step_time_us, self._problem.feasible(evaluations)))
+            memory = evaluations.peak_bytes, self._problem.memory_bytes
+            penalised = self._penalty.penalised(evaluations.step_time_us, *memory)
+            feasible = self._problem.feasible(evaluations)
+            parts.append(_Seen(penalised, evaluations.step_time_us, feasible, self._penalty.of_memory(*memory)))
             done += len(rows)
             self._raise_if_over()
         return _Seen.joined(parts)
@@ -105,11 +110,12 @@ class Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The evaluations of some placements: ρ', step time and whether it fits, each [rows]."""
+    """The evaluations of some placements: ρ', step time, whether it fits, the penalty for memory; each [rows]."""
 
     penalised: NDArray[np.float64]
     step_time_us: NDArray[np.float64]
     feasible: NDArray[np.bool_]
+    of_memory: NDArray[np.float64]
 
     @staticmethod
     def joined(parts: "list[_Seen]") -> "_Seen":
@@ -117,11 +123,13 @@ class _Seen:
             np.concatenate([part.penalised for part in parts]),
             np.concatenate([part.step_time_us for part in parts]),
             np.concatenate([part.feasible for part in parts]),
+            np.concatenate([part.of_memory for part in parts]),
         )
 
     def row(self, index: int) -> "_Seen":
         """Row `index` alone."""
-        return _Seen(self.penalised[[index]], self.step_time_us[[index]], self.feasible[[index]])
+        rows = [index]
+        return _Seen(self.penalised[rows], self.step_time_us[rows], self.feasible[rows], self.of_memory[rows])
 
     def after(self, first: "_Seen") -> "_Seen":
         """`first`, followed by these rows."""

@@ -1,5 +1,6 @@
 """Adam over a network's weights, with a clipped gradient and a state that can be saved."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,12 +22,15 @@ class Optimiser:
         """Reset the gradient."""
         self._adam.zero_grad(set_to_none=True)
 
-    def step(self, learning_rate: float, gradient_norm: float) -> None:
-        """Take one step along the gradient, its global norm clipped. Raises SettingsError if it is not finite."""
+    def step(self, learning_rate: float, gradient_norm: float) -> float:
+        """Take one step along the gradient, its global norm clipped; returns the norm before.
+
+        Raises SettingsError if it is not finite.
+        """
         for group in self._adam.param_groups:
             group["lr"] = learning_rate
-        norm = torch.nn.utils.clip_grad_norm_(self._named.values(), gradient_norm)
-        if not torch.isfinite(norm):
+        norm = float(torch.nn.utils.clip_grad_norm_(self._named.values(), gradient_norm))
+        if not math.isfinite(norm):
             raise SettingsError(
                 "the training diverged: its gradient is not finite",
                 where="learning_rate",
@@ -34,6 +38,7 @@ class Optimiser:
                 field="learning_rate",
             )
         self._adam.step()
+        return norm
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Adam's moments and counts by parameter, for `restore`."""

@@ -6,6 +6,7 @@ Source: Addanki et al. 2019, section 3.3 and published code.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -25,6 +26,17 @@ def falling(start: float, end: float, progress: float) -> float:
     return start + (end - start) * min(1.0, progress)
 
 
+@dataclass(frozen=True, slots=True)
+class UpdateNumbers:
+    """What an update from a batch was like."""
+
+    entropy: float
+    """mean of a decision that counts, in nats, before the update"""
+    gradient_norm: float
+    """mean over the epochs, before it is clipped"""
+    learning_rate: float
+
+
 class Reinforce:
     """Trains one actor on its episodes."""
 
@@ -35,7 +47,7 @@ class Reinforce:
 
     def update(
         self, episodes: Episodes, advantages: NDArray[np.float64], progress: float, raise_if_over: RaiseIfOver
-    ) -> None:
+    ) -> UpdateNumbers:
         """Learn from a batch and its `advantages` [batch, steps]; greedy episodes do not count.
 
         `progress` in [0, 1] is the spent share of the budget. Raises SettingsError if the gradient is not finite.
@@ -49,12 +61,14 @@ class Reinforce:
             settings,
             self._actor.torch_device,
         )
+        norms = []
         for _ in range(settings.epochs):
             self._optimiser.begin()
             for part in self._actor.score(episodes, raise_if_over):
                 batch.loss(part).backward()  # type: ignore[no-untyped-call]  # torch's own
-            self._optimiser.step(learning_rate, settings.gradient_norm)
+            norms.append(self._optimiser.step(learning_rate, settings.gradient_norm))
             batch.close_epoch()
+        return UpdateNumbers(batch.entropy, float(np.mean(norms)), learning_rate)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """The state of the optimiser, for `restore`."""
@@ -80,12 +94,19 @@ class _Batch:
         self._actions = index_tensor(episodes.actions, torch_device)
         self._advantages = torch.from_numpy(advantages.astype(np.float32)).to(torch_device)
         self._counts = torch.from_numpy(counts.astype(np.float32))[:, None].to(torch_device)
-        self._decisions = max(1, int(counts.sum()) * episodes.plan.steps) if not settings.sum_over_decisions else 1
+        self._counted = max(1, int(counts.sum()) * episodes.plan.steps)
+        self._entropy_sum = 0.0
+        self._decisions = self._counted if not settings.sum_over_decisions else 1
         """divisor of the sum over the decisions"""
         self._entropy_weight, self._ratio_clip = entropy_weight, settings.ratio_clip
         self._first_epoch = True
         self._sampled = torch.zeros_like(self._advantages)
         """[batch, steps] log-probabilities of the actions when they were sampled"""
+
+    @property
+    def entropy(self) -> float:
+        """The mean entropy of a decision that counts, when it was sampled; in nats."""
+        return self._entropy_sum / self._counted
 
     def close_epoch(self) -> None:
         """End the epoch: later epochs use ratios to the first epoch's probabilities."""
@@ -104,5 +125,7 @@ class _Batch:
             clipped = ratio.clamp(1.0 - self._ratio_clip, 1.0 + self._ratio_clip)
             gain = torch.minimum(ratio * advantages, clipped * advantages)
         entropy = -(logarithms.exp() * logarithms).sum(dim=-1)
+        if self._first_epoch:
+            self._entropy_sum += float((entropy.detach() * self._counts[part.episodes]).sum())
         weighted = (gain + self._entropy_weight * entropy) * self._counts[part.episodes]
         return -weighted.sum() / self._decisions

@@ -29,10 +29,14 @@ class StepTimePenalty:
         self, step_time_us: NDArray[np.float64], peak_bytes: NDArray[np.int64], memory_bytes: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """[batch] ρ' of `step_time_us` [batch] and `peak_bytes` [batch, devices]; `memory_bytes` is [devices]."""
+        penalised = step_time_us / self.unit_us + self.of_memory(peak_bytes, memory_bytes)
+        return np.asarray(np.minimum(penalised, self.cap))
+
+    def of_memory(self, peak_bytes: NDArray[np.int64], memory_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """[batch] the penalty for missing memory alone, before the cap; arguments as in `penalised`."""
         missing = np.maximum(peak_bytes - memory_bytes, 0).astype(np.float64)
         amount = missing / np.maximum(memory_bytes, 1) if self.per_device_memory else missing / BYTES_PER_GB
-        penalised = step_time_us / self.unit_us + self.penalty * amount.max(axis=1)
-        return np.asarray(np.minimum(penalised, self.cap))
+        return np.asarray(self.penalty * amount.max(axis=1))
 
 
 def terminal_returns(end: NDArray[np.float64], steps: int) -> NDArray[np.float64]:

@@ -25,6 +25,7 @@ from engine.placeto.start_times import GroupStartTimes
 from engine.placeto.torch_threads import torch_threads
 from engine.placeto.weights import set_weights, weights_of
 from engine.problem import PlacementProblem
+from engine.problem.learning import Learned
 from engine.simulator import Evaluations
 
 STATE_VERSION = 1
@@ -132,18 +133,30 @@ class PlacetoTraining:
         outcome = self._evaluator.evaluate(self._actor.sample(plan, self._raise_if_over))
         self._take_best(outcome.best_end, progress)
         if outcome.returns is not None:
-            self._learn(outcome.episodes, outcome.returns, progress)
+            self._learn(outcome.episodes, outcome.returns, progress, outcome.memory_penalty)
         self._batches += 1
 
-    def _learn(self, episodes: Episodes, returns: NDArray[np.float64], progress: float) -> None:
+    def _learn(self, episodes: Episodes, returns: NDArray[np.float64], progress: float, memory_penalty: float) -> None:
         """Learn from the episodes that are not greedy; only these enter the return baseline."""
         teach = ~episodes.plan.greedy
         if not teach.any():
             return
         advantages = np.zeros_like(returns)
         advantages[teach] = self._baseline.advantages(returns[teach], normalise=self._settings.normalise_advantages)
-        self._reinforce.update(episodes, advantages, progress, self._raise_if_over)
+        numbers = self._reinforce.update(episodes, advantages, progress, self._raise_if_over)
+        mean_return = float(returns[teach, 0].mean())
+        expected = float(self._baseline.window[:, 0].mean()) if len(self._baseline.window) else mean_return
         self._baseline.add(returns[teach])
+        self._problem.learned(
+            Learned(
+                mean_return=mean_return,
+                return_baseline=expected,
+                memory_penalty=memory_penalty,
+                entropy=numbers.entropy,
+                gradient_norm=numbers.gradient_norm,
+                learning_rate=numbers.learning_rate,
+            )
+        )
 
     def _take_best(self, end: tuple[float, NDArray[np.int32]], progress: float) -> None:
         """Keep a batch's best `end` (ρ', placement) if it is the best of all or good enough to start from."""
@@ -168,6 +181,7 @@ class PlacetoTraining:
             "start_value": self._start_value,
             "batches": self._batches,
             "episodes": self._problem.reporter.episodes,
+            "learning": self._problem.reporter.learning.state(),
         }
         return pack_tensors(arrays, texts)
 
@@ -188,3 +202,5 @@ class PlacetoTraining:
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
         self._best_value, self._start_value = cast(float, texts["best_value"]), cast(float, texts["start_value"])
         self._batches, self._problem.reporter.episodes = cast(int, texts["batches"]), cast(int, texts["episodes"])
+        if "learning" in texts:  # states of version 0.1 have none
+            self._problem.reporter.learning.restore(cast(Mapping[str, Json], texts["learning"]))

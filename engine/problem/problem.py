@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
-from engine.events import EmitFromPlacer, Episode, PlacerState, Progress, ShouldStop
+from engine.events import EmitFromPlacer, Episode, FromPlacer, PlacerState, Progress, ShouldStop, Update
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
+from engine.problem.learning import Learned
 from engine.problem.ledger import Budget, ChunkBest, Clock, Ledger
 from engine.problem.reporter import Reporter, ignore
 from engine.simulator import Evaluations, Simulator
@@ -63,7 +64,11 @@ class PlacementProblem:
         """
         used, best_us, seconds = self.ledger.used, self.ledger.best_step_time_us, self.ledger.budget.seconds
 
-        def forward(event: Episode | Progress | PlacerState) -> None:
+        def forward(event: FromPlacer) -> None:
+            if isinstance(event, Update):
+                number = used + event.evaluations
+                elapsed_seconds = self.ledger.elapsed_seconds
+                event = dataclasses.replace(event, episode=number, evaluations=number, elapsed_seconds=elapsed_seconds)
             if isinstance(event, Episode):
                 known = [known_us for known_us in (best_us, event.best_step_time_us) if known_us is not None]
                 number = used + event.evaluations
@@ -168,6 +173,10 @@ class PlacementProblem:
     ) -> None:
         """Report an episode of several evaluations, the last of which is `placement` [groups]."""
         self.reporter.episode(placement, step_time_us, feasible=feasible, number=number)
+
+    def learned(self, learned: Learned) -> None:
+        """Report that the method has learned from its last evaluations."""
+        self.reporter.learned(learned)
 
     def progress(self, stage: str, done: int = 0, total: int = 0) -> None:
         """Report progress that is no episode; `total` is 0 if it is not known."""

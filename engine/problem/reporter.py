@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, Episode, PlacerState, Progress
+from engine.events import EmitFromPlacer, Episode, FromPlacer, PlacerState, Progress, Update
+from engine.problem.learning import Learned, LearningCurve
 from engine.problem.ledger import ChunkBest, Ledger
 from engine.simulator import Evaluations
 
@@ -15,7 +16,7 @@ SECONDS_BETWEEN_SIGNS = 2.0
 """longest time between two episodes of compiled code: after it the next chunk is emitted, improved or not"""
 
 
-def ignore(_event: Episode | Progress | PlacerState) -> None:
+def ignore(_event: FromPlacer) -> None:
     """Ignore an event: the `emit` of a caller that wants none."""
 
 
@@ -27,13 +28,14 @@ class Reporter:
         self._every = -(-ledger.budget.evaluations // MOST_EPISODES)
         self.episodes = 0
         """the number of the last episode, emitted or not"""
+        self.learning = LearningCurve()
         self._sign_seconds = self._state_seconds = ledger.clock()
 
     def begin(self) -> None:
         """Begin the method's time."""
         self._sign_seconds = self._state_seconds = self._ledger.clock()
 
-    def emit(self, event: Episode | Progress) -> None:
+    def emit(self, event: Episode | Update | Progress) -> None:
         """Emit `event` unchanged."""
         self._sign_seconds = self._ledger.clock()
         self._emit(event)
@@ -85,6 +87,24 @@ class Reporter:
             self.episodes = used_before + best.at
             feasible, known_us = best.missing_bytes == 0, self._ledger.best_step_time_us
             self._emit_episode(self.episodes, best.placement, best.step_time_us, feasible, known_us, self.episodes)
+
+    def learned(self, learned: Learned) -> None:
+        """Emit an update for what the method has `learned` since the last one, if it is time for one."""
+        means = self.learning.add(learned)
+        if means is not None:
+            self.emit(
+                Update(
+                    episode=self.episodes,
+                    evaluations=self._ledger.used,
+                    elapsed_seconds=self._ledger.elapsed_seconds,
+                    mean_return=means.mean_return,
+                    return_baseline=means.return_baseline,
+                    memory_penalty=means.memory_penalty,
+                    entropy=means.entropy,
+                    gradient_norm=means.gradient_norm,
+                    learning_rate=means.learning_rate,
+                )
+            )
 
     def _emit_episode(
         self,

@@ -19,7 +19,7 @@ WATCH_CURSOR = """() => {
   window.farthestCursor = -Infinity;
   const look = () => {
     const boxOf = (kind) => document.querySelector(kind)?.getBBox();
-    const [line, axis] = [".chart-cursor.is-shown", ".chart-axis"].map(boxOf);
+    const [line, axis] = [boxOf(".chart-cursor.is-shown"), boxOf(".chart-axis")];
     if (line && axis) {
       window.farthestCursor = Math.max(window.farthestCursor, line.x - axis.x - axis.width);
     }
@@ -77,6 +77,8 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     expect_status(page, "done")
     assert episodes(page) > early
     expect(part(page, "used")).to_contain_text("3,000")
+    expect(part(page, "learning-readout")).to_contain_text("Entropy")
+    expect(part(page, "learning-chart").locator(".learning-line.is-mean_return")).to_be_visible()
     assert page.evaluate("window.farthestCursor") <= 0, "the cursor never left the plot while the run was live"
 
     slider = page.get_by_label("Episode shown")
@@ -173,9 +175,8 @@ def walk_the_improvements(page: Page) -> None:
         numbers.append(int(chart.get_attribute("aria-valuenow")))
     assert numbers == sorted(set(numbers), reverse=True) and len(numbers) > 2
     assert part(page, "improvements").locator("i").count() > 0
-    expect(part(page, "player").locator("output")).to_have_text(
-        re.compile(rf"^Episode {numbers[-1]} of [12]\d,\d\d\d$")
-    )
+    words = re.compile(rf"^Episode {numbers[-1]:,} of [12]\d,\d\d\d$")
+    expect(part(page, "player").locator("output")).to_have_text(words)
     chart.press("n")
     assert int(chart.get_attribute("aria-valuenow")) == numbers[-2]
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from engine.api import Budget, PreparedGraph, RunRequest
-from engine.events import Checkpoint, Episode, Event, NumberedEvent
+from engine.events import Checkpoint, Episode, Event, NumberedEvent, Update
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
 
 Heard = list[NumberedEvent | Checkpoint]
@@ -27,4 +27,4 @@ def events_of(heard: Heard) -> list[Event]:
 
 
 def without_times(event: Event) -> Event:
-    return dataclasses.replace(event, elapsed_seconds=0.0) if isinstance(event, Episode) else event
+    return dataclasses.replace(event, elapsed_seconds=0.0) if isinstance(event, Episode | Update) else event

@@ -64,6 +64,29 @@ export function episode(seq, fields = {}) {
 
 /**
  * @param {number} seq
+ * @param {Partial<import("../../frontend/js/ui/contracts.js").UpdateEvent>} [fields]
+ * @returns {import("../../frontend/js/ui/contracts.js").UpdateEvent}
+ */
+export function update(seq, fields = {}) {
+  return {
+    type: "update",
+    seq,
+    version: 1,
+    episode: seq,
+    evaluations: seq,
+    elapsed_seconds: seq / 10,
+    mean_return: -1.5,
+    return_baseline: -1.6,
+    memory_penalty: 0,
+    entropy: 0.4,
+    gradient_norm: 0.7,
+    learning_rate: 0.003,
+    ...fields,
+  };
+}
+
+/**
+ * @param {number} seq
  * @returns {import("../../frontend/js/ui/contracts.js").FinishedEvent}
  */
 export function finished(seq) {

@@ -78,6 +78,7 @@ test("the state before is left as it was", () => {
     ...before,
     episodes: [...before.episodes.whole()],
     improvements: [...before.improvements.whole()],
+    updates: [...before.updates.whole()],
   });
   const copy = plain();
   const after = fed([[episode(7)]], before);

@@ -25,7 +25,7 @@ RUNS_A_STEP = 500
 KEPT_OF_THE_REST = 1000
 """events of a run that stay beside its improvements; a run with fewer events keeps all"""
 ENDED = (Run.DONE, Run.FAILED, Run.CANCELLED)
-THINNED = ("episode", "progress")
+THINNED = ("episode", "update", "progress")
 """the types of events of which some go; of the others, such as baselines and the report, all stay"""
 
 

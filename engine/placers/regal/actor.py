@@ -71,8 +71,11 @@ class ProposalActor:
         distributions, biases = self.probabilities()
         return Choices(distributions.argmax(axis=-1), biases.argmax(axis=-1))
 
-    def learn(self, choices: Choices, advantage: float) -> None:
-        """Take one step of REINFORCE: make `choices` likelier if `advantage` is above 0, else less likely."""
+    def learn(self, choices: Choices, advantage: float) -> float:
+        """Take one step of REINFORCE: make `choices` likelier if `advantage` is above 0, else less likely.
+
+        Returns the mean entropy of a choice before the step, in nats.
+        """
         distributions, biases = self._logarithms()
         chosen = distributions.gather(-1, torch.from_numpy(choices.distributions)[..., None]).sum()
         chosen = chosen + biases.gather(-1, torch.from_numpy(choices.biases)[..., None]).sum()
@@ -80,6 +83,9 @@ class ProposalActor:
         loss = -advantage * chosen / (self._groups * (self._devices + 1))
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
         self._optimiser.step()
+        with torch.no_grad():
+            entropy = -(distributions.exp() * distributions).sum() - (biases.exp() * biases).sum()
+        return float(entropy) / (self._groups * (self._devices + 1))
 
     def _logarithms(self) -> tuple[Tensor, Tensor]:
         scores = self._network(self._data)

@@ -18,6 +18,7 @@ from engine.placers.brkga import breed, shares_of
 from engine.placers.regal.proposals import Choices, plain_choices, proposals_of
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
+from engine.problem.learning import Learned
 from engine.settings import machine
 from engine.settings.fields import number, require_allowed, whole
 
@@ -78,7 +79,15 @@ class Regal:
                     break
                 choices = actor.sample(rng)
                 score = self._search(choices, self.episode_evaluations, problem, scorer, rng)
-                actor.learn(choices, advantage_of(score, scores))
+                entropy = actor.learn(choices, advantage_of(score, scores))
+                problem.learned(
+                    Learned(
+                        mean_return=-score,
+                        return_baseline=-float(np.mean(scores)),
+                        entropy=entropy,
+                        learning_rate=self.learning_rate,
+                    )
+                )
                 scores.append(score)
             return actor.most_probable()
 

@@ -17,6 +17,7 @@ from engine.placeto.optimiser import Optimiser
 from engine.placeto.rewards import US_PER_SECOND
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
+from engine.problem.learning import Learned
 
 
 class MovingAverage:
@@ -83,15 +84,26 @@ class SequenceTraining:
         costs = np.sqrt(np.where(feasible, step_time_us / self._unit_us, settings.failed_time))
         counts = feasible | (self._updates < settings.learn_failed_updates)
         if counts.any():
-            advantages = np.where(counts, self._baseline.differences(costs), 0.0)
+            differences = self._baseline.differences(costs)
+            expected = float((costs - differences).mean())
+            advantages = np.where(counts, differences, 0.0)
             if settings.normalise_advantages:
                 advantages /= max(float(np.sqrt(np.square(advantages).mean())), 1e-9)
             self._baseline.add(costs[counts])
-            self._update(sampled, advantages / counts.sum())
+            entropy, gradient_norm = self._update(sampled, advantages / counts.sum())
+            self._problem.learned(
+                Learned(
+                    mean_return=-float(costs[counts].mean()),
+                    return_baseline=-expected,
+                    entropy=entropy,
+                    gradient_norm=gradient_norm,
+                    learning_rate=learning_rate(settings, self._updates),
+                )
+            )
         self._updates += 1
 
-    def _update(self, sampled: Sampled, weights: NDArray[np.float64]) -> None:
-        """Take one descent step on Σ weights · log-probability − entropy bonus.
+    def _update(self, sampled: Sampled, weights: NDArray[np.float64]) -> tuple[float, float]:
+        """Take one descent step on Σ weights · log-probability − entropy bonus; returns entropy and gradient norm.
 
         Raises SettingsError for a gradient that is not finite.
         """
@@ -102,7 +114,8 @@ class SequenceTraining:
         bonus = self._settings.entropy_weight * (1.0 - self._problem.ledger.share_spent)
         loss: Tensor = (logarithms * weight_of_row).sum() - bonus * entropy
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
-        self._optimiser.step(learning_rate(self._settings, self._updates), self._settings.gradient_norm)
+        norm = self._optimiser.step(learning_rate(self._settings, self._updates), self._settings.gradient_norm)
+        return float(entropy.detach()), norm
 
 
 def learning_rate(settings: RnnSettings, updates: int) -> float:

@@ -62,6 +62,18 @@ class Ascent:
     """the gradient's global norm is clipped to this"""
 
 
+@dataclass(frozen=True, slots=True)
+class Ascended:
+    """What an update from a batch was like."""
+
+    divergence: float
+    """the resulting mean KL divergence of a stage"""
+    entropy: float
+    """mean of a stage before the update, in nats"""
+    gradient_norm: float | None
+    """mean over the steps, before it is clipped; None without a step"""
+
+
 class StageActor:
     """The network on one graph, and its optimiser."""
 
@@ -93,25 +105,27 @@ class StageActor:
                 previous = self._one_hot(placements[:, stage : stage + 1])
         return placements
 
-    def learn(self, placements: NDArray[np.int32], advantages: NDArray[np.float64]) -> float:
+    def learn(self, placements: NDArray[np.int32], advantages: NDArray[np.float64]) -> Ascended:
         """Ascend E[Σ_t π(d_t)/π_old(d_t) · A] − w · Σ_t KL(π_old ‖ π), both as means over stages, then adapt w.
 
-        `placements` [batch, groups] were sampled from the present policy, `advantages` is [batch]. Returns the
-        resulting mean KL divergence of a stage. Raises SettingsError if the gradient is no longer finite.
+        `placements` [batch, groups] were sampled from the present policy, `advantages` is [batch]. Raises SettingsError
+        if the gradient is no longer finite.
         """
         chosen = index_tensor(placements, self._features.device)[..., None]
         weights = torch.from_numpy(advantages.astype(np.float32))[:, None]
         with torch.no_grad():
             old = self.logarithms(placements)
+            entropy = float(-(old.exp() * old).sum(dim=-1).mean())
+        norms = []
         for _ in range(self._ascent.steps):
             new = self.logarithms(placements)
             ratio = (new - old).gather(-1, chosen)[..., 0].exp()
             loss = self.kl_weight * _divergence(old, new) - (ratio * weights).mean()
-            self._step(loss)
+            norms.append(self._step(loss))
         with torch.no_grad():
             divergence = float(_divergence(old, self.logarithms(placements)))
         self._adapt(divergence)
-        return divergence
+        return Ascended(divergence, entropy, float(np.mean(norms)) if norms else None)
 
     def logarithms(self, placements: NDArray[np.int32]) -> Tensor:
         """[batch, groups, devices] log-probabilities at each stage, given the stages before."""
@@ -120,10 +134,10 @@ class StageActor:
         scores, _ = self._network(encoded, slice(None), self._one_hot(before), None)
         return log_probabilities(scores, self._allowed, 0.0)
 
-    def _step(self, loss: Tensor) -> None:
+    def _step(self, loss: Tensor) -> float:
         self._optimiser.begin()
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
-        self._optimiser.step(self._ascent.learning_rate, self._ascent.gradient_norm)
+        return self._optimiser.step(self._ascent.learning_rate, self._ascent.gradient_norm)
 
     def _adapt(self, divergence: float) -> None:
         if divergence > ADAPT * self._ascent.kl_aim:

@@ -61,7 +61,13 @@ class Spotlight:
             placements = actor.sample(scorer.room(self.samples), rng, scorer.over)
             if placements is None:
                 return
-            scores = scorer.evaluate(placements).scores
-            spread = scores.std()
+            scored = scorer.evaluate(placements)
+            scores, spread = scored.scores, scored.scores.std()
             if spread > 0 and not scorer.over():
-                actor.learn(placements, (scores.mean() - scores) / spread)
+                ascended = actor.learn(placements, (scores.mean() - scores) / spread)
+                scorer.learned(
+                    scored,
+                    entropy=ascended.entropy,
+                    gradient_norm=ascended.gradient_norm,
+                    learning_rate=self.learning_rate,
+                )

@@ -3,18 +3,21 @@
 import { find } from "../ui/dom.js";
 import { EpisodeAxis } from "./episode-axis.js";
 import { ZOOM_STEP } from "./episode-gestures.js";
+import { LearningChart } from "./learning-chart.js";
 import { RunChart } from "./run-chart.js";
 import { chartLegend } from "./run-chart-legend.js";
 
 export class RunCharts {
   #axis = new EpisodeAxis();
   #stepTimes;
+  #learning;
+  #learningPart;
   #legend;
   #methodLabels;
   #onShow;
 
   /**
-   * @param {HTMLElement} root with the parts `chart`, `chart-legend` and `chart-tools`
+   * @param {HTMLElement} root with the parts `chart`, `chart-legend`, `chart-tools` and `learning`
    * @param {Record<string, string>} methodLabels method → label
    * @param {{ onSeek: (index: number) => void, onShow: (token: string) => void }} listeners called with the index of the
    *   episode to show, with the token of the baseline to show
@@ -24,6 +27,9 @@ export class RunCharts {
     this.#methodLabels = methodLabels;
     this.#legend = find(root, "[data-part=chart-legend]", HTMLElement);
     this.#stepTimes = new RunChart(find(root, "[data-part=chart]", HTMLElement), this.#axis, methodLabels, onSeek);
+    this.#learningPart = find(root, "[data-part=learning]", HTMLDetailsElement);
+    const [curves, readout] = ["learning-chart", "learning-readout"].map((name) => find(root, `[data-part=${name}]`, HTMLElement));
+    this.#learning = new LearningChart(curves, readout, this.#axis, onSeek);
     this.#listen(find(root, "[data-part=chart-tools]", HTMLElement));
   }
 
@@ -33,6 +39,8 @@ export class RunCharts {
    */
   update(state, shown) {
     this.#stepTimes.update(state, shown);
+    this.#learningPart.hidden = state.updates.length === 0;
+    this.#learning.update(state, shown);
     chartLegend(this.#legend, state, this.#methodLabels, this.#onShow);
   }
 

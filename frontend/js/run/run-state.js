@@ -30,12 +30,14 @@ import { GrowingList } from "../ui/growing-list.js";
  * @property {GrowingList<Episode>} episodes
  * @property {number} bestUs the least feasible step time among them, Infinity without one
  * @property {number} bestIndex of the first episode with the least feasible step time, -1 without one
+ * @property {GrowingList<import("../ui/contracts.js").UpdateEvent>} updates what a method that learns says of it
  * @property {GrowingList<number>} improvements indices of the episodes that are feasible and faster than all before
  * @property {{ stage: string, done: number, total: number } | null} progress
  * @property {import("../ui/contracts.js").Report | null} report
  *
- * @typedef {{ -readonly [Name in keyof RunState]: RunState[Name] } & { added: Episode[], improved: number[] }} Draft with the new
- *   episodes and improvements
+ * @typedef {{ -readonly [Name in keyof RunState]: RunState[Name] } & {
+ *   added: Episode[], improved: number[], learned: import("../ui/contracts.js").UpdateEvent[],
+ * }} Draft with the new episodes, improvements and updates
  *
  * @typedef {import("../jobs/job-state.js").EventsAction<import("../ui/contracts.js").RunEvent>} EventsAction
  * @typedef {import("../jobs/job-state.js").StatusAction} StatusAction
@@ -58,6 +60,7 @@ export function initialState(status = "queued", error = "") {
     episodes: new GrowingList(),
     bestIndex: -1,
     improvements: new GrowingList(),
+    updates: new GrowingList(),
     bestUs: Infinity,
     progress: null,
     report: null,
@@ -91,12 +94,17 @@ function withEvents(state, { events, whole }) {
   }
   const status = state.status === "queued" ? "running" : state.status; // a new event shows that a worker has it
   /** @type {Draft} */
-  const draft = { ...state, status, missing, lastSeq: fresh[fresh.length - 1].seq, added: [], improved: [] };
+  const draft = { ...state, status, missing, lastSeq: fresh[fresh.length - 1].seq, added: [], improved: [], learned: [] };
   for (const event of fresh) {
     apply(draft, event);
   }
-  const { added, improved, ...next } = draft;
-  return Object.freeze({ ...next, episodes: state.episodes.with(added), improvements: state.improvements.with(improved) });
+  const { added, improved, learned, ...next } = draft;
+  return Object.freeze({
+    ...next,
+    episodes: state.episodes.with(added),
+    improvements: state.improvements.with(improved),
+    updates: state.updates.with(learned),
+  });
 }
 
 /**
@@ -117,6 +125,9 @@ function apply(draft, event) {
       break;
     case "episode":
       addEpisode(draft, event);
+      break;
+    case "update":
+      draft.learned.push(event);
       break;
     case "progress":
       draft.progress = { stage: event.stage, done: event.done, total: event.total };

@@ -38,6 +38,20 @@
  * @property {number} elapsed_seconds
  * @property {number[]} placement [groups] device of each group
  *
+ * @typedef {object} UpdateEvent means over what the method learned from since the last one; null: it has no such number
+ * @property {"update"} type
+ * @property {number} seq
+ * @property {number} version
+ * @property {number} episode number of the last episode so far
+ * @property {number} evaluations
+ * @property {number} elapsed_seconds
+ * @property {number | null} mean_return
+ * @property {number | null} return_baseline
+ * @property {number | null} memory_penalty
+ * @property {number | null} entropy
+ * @property {number | null} gradient_norm
+ * @property {number | null} learning_rate
+ *
  * @typedef {object} ProgressEvent
  * @property {"progress"} type
  * @property {number} seq
@@ -62,7 +76,7 @@
  * @property {number} lower_bound_us
  * @property {string | null} [policy] the name on the card of the policy that it started from
  *
- * @typedef {StartedEvent | BaselineEvent | EpisodeEvent | ProgressEvent | FinishedEvent} RunEvent
+ * @typedef {StartedEvent | BaselineEvent | EpisodeEvent | UpdateEvent | ProgressEvent | FinishedEvent} RunEvent
  *
  * @typedef {"queued" | "running" | "done" | "failed" | "cancelled"} RunStatus
  *

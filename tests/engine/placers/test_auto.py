@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.cli.main import main
 from engine.errors import SettingsError
-from engine.events import Episode, PlacerState, Progress
+from engine.events import Episode, FromPlacer, PlacerState, Progress
 from engine.placers import auto
 from engine.placers.auto import Auto
 from engine.placers.quick_starts import evaluate_methods
@@ -19,7 +19,7 @@ from engine.search.halving import Halving, Start
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.policies.small_policies import small_policy
 
-Heard = list[Episode | Progress | PlacerState]
+Heard = list[FromPlacer]
 
 
 def place(problem: PlacementProblem, placer: Auto, seed: int = 0, stop_at: int = 10**9) -> Heard:

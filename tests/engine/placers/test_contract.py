@@ -1,14 +1,16 @@
 """What every method in the registry must hold; the tests run over the registry itself."""
 
 import contextlib
+import dataclasses
 import itertools
+import math
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from engine.errors import InfeasibleError, SettingsError
-from engine.events import Episode, PlacerState, Progress
+from engine.events import Episode, FromPlacer, Update
 from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
 from tests.engine.placers.small_problems import small_problem
@@ -16,7 +18,7 @@ from tests.engine.placers.small_problems import small_problem
 EVERY_METHOD = pytest.mark.parametrize("method", list(PLACERS))
 ENOUGH_FOR_ALL = {"exhaustive": 20_000}
 """evaluations of a method that refuses to work with fewer: all placements of the small problems here"""
-Heard = list[Episode | Progress | PlacerState]
+Heard = list[FromPlacer]
 
 
 def evaluations_for(method: str) -> int:
@@ -44,6 +46,30 @@ def test_placement_is_complete_and_respects_pins(method: str, pins: bool) -> Non
     placement, _ = place(method, problem)
     assert placement.shape == (problem.group_count,)
     assert problem.respects(placement[None, :]).all()
+
+
+@pytest.mark.parametrize(
+    ("method", "lacks"),
+    [
+        ("placeto", ()),
+        ("rnn", ("memory_penalty",)),
+        ("hierarchical", ("memory_penalty",)),
+        ("post", ("return_baseline", "gradient_norm")),
+        ("spotlight", ("return_baseline",)),
+        ("regal", ("memory_penalty", "gradient_norm")),
+    ],
+)
+def test_a_method_that_learns_says_what_it_learned(method: str, lacks: tuple[str, ...]) -> None:
+    _, heard = place(method, small_problem(1, evaluations=300))
+    updates = [event for event in heard if isinstance(event, Update)]
+    assert updates
+    for update in updates:
+        numbers = dataclasses.asdict(update)
+        assert tuple(name for name, number in numbers.items() if number is None) == lacks
+        assert all(math.isfinite(number) for number in numbers.values() if number is not None)
+        assert update.entropy is not None and update.entropy >= 0.0
+        assert update.mean_return is not None and update.mean_return < 0.0
+    assert [update.evaluations for update in updates] == sorted({update.evaluations for update in updates})
 
 
 @EVERY_METHOD

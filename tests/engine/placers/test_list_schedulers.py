@@ -10,7 +10,7 @@ from engine.clusters.cluster import Cluster, Contention, Device, MemoryModel
 from engine.clusters.parsing import parse_cluster
 from engine.costs.costs import Costs, CostSource
 from engine.errors import SettingsError
-from engine.events import Episode, PlacerState, Progress
+from engine.events import Episode, FromPlacer, Progress
 from engine.formats.node_link.reader import read_nodelink
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import group_ops
@@ -21,7 +21,7 @@ from tests.engine.placers.small_problems import one_group_an_op, small_problem
 
 SHARED = Path(__file__).parents[4] / "shared" / "graphs"
 LIST_SCHEDULERS = ("m_topo", "m_etf", "m_sct", "heft")
-Heard = list[Episode | Progress | PlacerState]
+Heard = list[FromPlacer]
 
 
 def place(method: str, problem: PlacementProblem, **settings: float) -> tuple[NDArray[np.int32], Heard]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.events import Episode, PlacerState, Progress
+from engine.events import Episode, FromPlacer, Progress
 from engine.placers.brkga import newcomers, uniform_proposals
 from engine.placers.regal.actor import ProposalActor
 from engine.placers.regal.placer import Regal, advantage_of
@@ -129,7 +129,7 @@ def test_without_training_it_is_brkga() -> None:
 
 
 def test_a_budget_too_small_to_train_is_reported() -> None:
-    heard: list[Episode | Progress | PlacerState] = []
+    heard: list[FromPlacer] = []
     problem = small_problem(1, evaluations=239)
     problem.report_to(heard.append)
     make_placer("regal", {}).place(problem, np.random.default_rng(0), lambda: False)
@@ -141,7 +141,7 @@ def test_regal_separates_two_chains_after_training() -> None:
     placements = []
     for _ in range(2):
         problem = two_chains(length=3, evaluations=1000)
-        heard: list[Episode | Progress | PlacerState] = []
+        heard: list[FromPlacer] = []
         rng = np.random.default_rng(0)
         problem.report_to(heard.append)
         make_placer("regal", {}).place(problem, rng, lambda: False)

@@ -78,7 +78,7 @@ def test_a_heavier_penalty_keeps_the_policy_closer() -> None:
         actor = make_actor()
         actor.kl_weight = weight
         placements = sample(actor, 16)
-        moved.append(actor.learn(placements, np.where(np.arange(16) < 8, 1.0, -1.0)))
+        moved.append(actor.learn(placements, np.where(np.arange(16) < 8, 1.0, -1.0)).divergence)
     assert moved[0] > moved[1] > 0
 
 

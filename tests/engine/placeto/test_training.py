@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from engine.errors import SettingsError
-from engine.events import Episode, Json, PlacerState, Progress
+from engine.events import Episode, FromPlacer, Json, PlacerState
 from engine.placers.placeto import Placeto
 from engine.placers.registry import make_placer
 from engine.placeto.episodes import Episodes
@@ -19,7 +19,7 @@ from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from tests.engine.placers.small_problems import clock_of_evaluations
 from tests.engine.placeto.problems import random_problem, slower, two_chains
 
-Heard = list[Episode | Progress | PlacerState]
+Heard = list[FromPlacer]
 BOTH_PRESETS = pytest.mark.parametrize("preset", ["fast", "paper"])
 BOTH_REWARDS = pytest.mark.parametrize("reward", ["terminal", "intermediate"])
 
@@ -120,7 +120,7 @@ def test_going_on_from_a_state_equals_never_having_stopped(preset: str, reward: 
     snapshots = []
     heard: Heard = []
 
-    def note(event: Episode | Progress | PlacerState) -> None:
+    def note(event: FromPlacer) -> None:
         heard.append(event)
         if isinstance(event, PlacerState):
             snapshots.append((len(episodes_in(heard)), problem.ledger.state(), event.state))

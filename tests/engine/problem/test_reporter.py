@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.events import Episode, PlacerState, Progress
+from engine.events import Episode, FromPlacer, PlacerState, Progress
 from engine.problem import Budget, ChunkBest, PlacementProblem
 from engine.problem.reporter import MOST_EPISODES, SECONDS_BETWEEN_SIGNS
 from tests.engine.placers.small_problems import small_problem
 
-Heard = list[Episode | Progress | PlacerState]
+Heard = list[FromPlacer]
 
 
 def heard_by(problem: PlacementProblem) -> Heard:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from engine.errors import SettingsError
-from engine.events import Episode, PlacerState, Progress
+from engine.events import FromPlacer, PlacerState
 from engine.placers.exhaustive import Exhaustive
 from engine.problem import Budget, PlacementProblem
 from engine.search.chunk_result import new_chunk_result
@@ -24,7 +24,7 @@ from engine.search.enumeration import (
 from engine.search.symmetry import interchangeable_devices
 from tests.engine.placers.small_problems import small_problem
 
-Heard = list[Episode | Progress | PlacerState]
+Heard = list[FromPlacer]
 
 
 def brute_force(allowed: NDArray[np.bool_]) -> list[tuple[int, ...]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine import api
 from engine.errors import SettingsError
-from engine.events import Episode, PlacerState, Progress
+from engine.events import Episode, FromPlacer, PlacerState
 from engine.placers.exhaustive import Exhaustive
 from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.random import random_placements
@@ -21,7 +21,7 @@ from tests.engine.placers.small_problems import small_problem
 from tests.engine.search.searches import one_by_one
 
 SHARED = Path(__file__).parents[4] / "shared" / "graphs"
-Heard = list[Episode | Progress | PlacerState]
+Heard = list[FromPlacer]
 
 
 def search(problem: PlacementProblem, seed: int = 0, **changes: float) -> Heard:

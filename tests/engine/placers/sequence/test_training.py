@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.errors import SettingsError, shortened
-from engine.events import Episode, Json, PlacerState, Progress
+from engine.events import Episode, FromPlacer, Json
 from engine.placers.registry import make_placer, settings_of
 from engine.placers.sequence.network import MOST_OUTPUTS, group_contents, group_embedding
 from engine.placers.sequence.settings import HierarchicalSettings, RnnSettings
@@ -20,7 +20,7 @@ from tests.engine.placers.small_problems import clock_of_evaluations, small_prob
 from tests.engine.placeto.problems import two_chains
 
 METHODS = pytest.mark.parametrize("method", ["rnn", "hierarchical"])
-Heard = list[Episode | Progress | PlacerState]
+Heard = list[FromPlacer]
 
 
 def place(method: str, problem: PlacementProblem, settings: dict[str, Json] | None = None, seed: int = 0) -> Heard:
