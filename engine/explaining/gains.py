@@ -14,7 +14,7 @@ LARGEST_BATCH_BYTES = 16 * 1024**2
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """The step after each group alone is moved to each device; NaN and -1 where the group may not go."""
+    """The step after each group alone is moved to each device; NaN and -1 where it may not, or was not asked for."""
 
     groups: NDArray[np.int64]
     """[moved groups]"""
@@ -29,17 +29,18 @@ def gains_of(
     placement: NDArray[np.int32],
     members: list[NDArray[np.int64]],
     groups: NDArray[np.int64],
-    allowed: NDArray[np.bool_],
+    moves: NDArray[np.bool_],
 ) -> Gains:
     """Simulate each move of `groups` from `placement` [groups or ops, as the simulator has them].
 
-    `members` [groups] are the places in `placement` that move with a group; `allowed` [groups, devices].
+    `members` [groups] are the places in `placement` that move with a group; `moves` [moved groups, devices] is true for
+    the moves to simulate.
     """
     memory_bytes = np.array([device.memory_bytes for device in simulator.cluster.devices], dtype=np.int64)
     devices = simulator.cluster.device_count
     step_time_us = np.full((len(groups), devices), np.nan)
     missing_bytes = np.full((len(groups), devices), -1, dtype=np.int64)
-    row, device = np.nonzero(allowed[groups])
+    row, device = np.nonzero(moves)
     size = max(1, LARGEST_BATCH_BYTES // placement.nbytes)
     bounds = [*range(0, len(row), size), len(row)]
     for low, high in pairwise(bounds):

@@ -87,10 +87,10 @@ class Session:
     def op_count(self) -> int:
         return self.prepared.graph.op_count
 
-    def most_groups(self, work: int) -> int:
-        """The number of groups whose gains take at most so many simulated ops and edges, at least one."""
+    def most_moves(self, work: int) -> int:
+        """The number of single moves that take at most so many simulated ops and edges, at least one of each device."""
         graph = self.prepared.graph
-        return max(1, work // ((graph.op_count + graph.edge_count) * self.cluster.device_count))
+        return max(self.cluster.device_count, work // (graph.op_count + graph.edge_count))
 
     @cached_property
     def lower_bound_us(self) -> float:
@@ -215,10 +215,12 @@ class Session:
             holders=Holders(timeline, simulator.executed),
         )
 
-    def gains(self, placement: GivenPlacement, groups: Sequence[int] | None = None) -> Gains:
+    def gains(
+        self, placement: GivenPlacement, groups: Sequence[int] | None = None, to: Sequence[int] | None = None
+    ) -> Gains:
         """The step after each single move of `groups`, by default of all. Raises as `evaluate` does.
 
-        A split group moves as a whole.
+        A split group moves as a whole. `to` [moved groups] asks for one device a group; without it, for all devices.
         """
         count = self.prepared.grouping.group_count
         asked = np.arange(count) if groups is None else np.array(groups, dtype=np.int64)
@@ -226,7 +228,18 @@ class Session:
             raise PlacementError("no such group", where="groups", allowed=f"0 to {count - 1}")
         simulator, devices = self._simulated(placement)
         members = self._ops_of_group if placement.is_split else [np.array([group]) for group in range(count)]
-        return gains_of(simulator, devices, members, asked, self.allowed)
+        moves = self.allowed[asked] & (True if to is None else self._only(to, len(asked)))
+        return gains_of(simulator, devices, members, asked, moves)
+
+    def _only(self, to: Sequence[int], count: int) -> NDArray[np.bool_]:
+        """[count, devices] true for one device of each row. Raises PlacementError."""
+        devices = self.cluster.device_count
+        chosen = np.array(to, dtype=np.int64)
+        if len(chosen) != count:
+            raise PlacementError(f"{len(chosen)} devices", where="to", allowed=f"{count}, one for each moved group")
+        if count and not 0 <= chosen.min() <= chosen.max() < devices:
+            raise PlacementError("no such device", where="to", allowed=f"0 to {devices - 1}")
+        return np.asarray(np.arange(devices) == chosen[:, None])
 
     def _simulated(self, placement: GivenPlacement) -> tuple[Simulator, NDArray[np.int32]]:
         """The simulator that takes the placement, and the placement as it takes it."""

@@ -139,3 +139,40 @@ def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path
     expect(bar).to_be_hidden()
     expect(step).to_have_attribute("data-state", "ready")
     assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)
+
+
+def test_the_shown_placement_is_compared_with_a_baseline(page: Page, tmp_path: Path) -> None:
+    run_on_a_tree(page, tmp_path, "Compared", "local_search", 2000)
+    address = page.url
+    run = page.request.get(f"{address}run.json").json()
+    compare = part(page, "compare")
+    expect(compare.locator(".compare-body")).to_be_hidden()
+
+    compare.get_by_label("Shown placement with").select_option("baseline-single_device")
+    expect(compare).to_have_attribute("data-state", "ready")
+    expect(page).to_have_url(re.compile("against=baseline-single_device"))
+    page.reload()
+    expect(compare).to_have_attribute("data-state", "ready")
+    expect(compare.locator("[data-compare=sentence]")).to_contain_text("moved")
+    rows = compare.locator(".moves-table tbody tr")
+    back = rows.locator("[data-us]")
+    expect(back).to_have_count(rows.count())
+    events = page.request.get(f"{address}events.json").json()["events"]
+    baseline = next(event for event in events if event.get("method") == "single_device")
+    difference_us = run["best_step_time_us"] - baseline["step_time_us"]
+    for parts in ("causes", "devices"):
+        columns = compare.locator(f"[data-parts={parts}] tfoot td").count()
+        total_us = sum_of(compare.locator(f"[data-parts={parts}] tbody [data-us]"), "us")
+        assert total_us == pytest.approx(columns * difference_us, rel=1e-6, abs=1e-6), parts
+
+    changes = [float(text) for text in back.evaluate_all("all => all.map(cell => cell.dataset.us)")]
+    assert changes == sorted(changes, reverse=True), "the move that is worth most comes first"
+    rows.first.click()
+    expect(rows.first).to_have_attribute("aria-selected", "true")
+    chosen = part(page, "groups").locator("tr[aria-selected=true]")
+    expect(chosen).to_have_attribute("data-group", str(rows.first.get_attribute("data-key")))
+    back_there = part(page, "chosen").locator(".moves button[aria-pressed=false] .move-change")
+    expect(back_there).to_have_text(re.compile("faster|slower|equally"))
+    assert back_there.inner_text() in rows.first.inner_text(), "the move back is worth what the simulation says"
+    compare.get_by_label("Shown placement with").select_option("best")
+    expect(compare.locator("[data-compare=sentence]")).to_contain_text("Every group is where it is in ")

@@ -102,6 +102,7 @@ export function finished(seq) {
       evaluations: 100,
       wall_seconds: 12.5,
       lower_bound_us: 500,
+      device_of_group: [1, 1, 0],
     },
   };
 }

@@ -109,6 +109,8 @@ def test_gains_are_the_step_times_after_each_move(client: Client, run: Run) -> N
     moved = by_hand(client, run, "step", placement=[1] + [0] * (groups - 1))
     _, texts = unpack_tensors(moved.content, "answer")
     assert times[1] == texts["step_time_us"]
+    back = by_hand(client, run, "gains.json", placement=[0] * groups, groups=[0], to=[1]).json()
+    assert back["step_time_us"] == [[None, times[1]]]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ const NOTHING = Object.freeze({ colour: "--surface", shape: "ellipse" });
 /** @type {readonly NodeLook[]} */
 const UNKNOWN = Object.freeze([/** @type {NodeLook} */ ({ colour: "--node-unplaced", shape: "ellipse" })]);
 /** @type {NodeLook} */
-const SPLIT_LOOK = Object.freeze({ colour: "--surface", shape: "octagon" });
+export const SPLIT_LOOK = Object.freeze({ colour: "--surface", shape: "octagon" });
 /** @type {readonly NodeLook[]} */
 const RAMP = Object.freeze(Array.from({ length: STEPS }, (_, step) => /** @type {NodeLook} */ ({ colour: `--ramp-${step}`, shape: "ellipse" })));
 /** @type {readonly NodeLook[]} */

@@ -56,10 +56,11 @@ export class EdgeLayer {
   /**
    * @param {ArrayLike<number> | null} placement [nodes] edges between two devices cross
    * @param {ArrayLike<number> | null} lit [nodes] 1: found by a search; edges of others fade. null: no search
+   * @param {ArrayLike<number> | null} litEdges [edges] 1: does not fade. null: as `lit` says
    */
-  show(placement, lit) {
+  show(placement, lit, litEdges) {
     this.#drawing.edges.forEach(({ source, target }, index) => {
-      const fades = lit !== null && !(lit[source] && lit[target]);
+      const fades = litEdges ? !litEdges[index] : lit !== null && !(lit[source] && lit[target]);
       this.#kinds[index] = fades ? FADING : placement && placement[source] !== placement[target] ? CROSSING : PLAIN;
     });
     this.#changed();

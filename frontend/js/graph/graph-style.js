@@ -6,9 +6,11 @@ import { colour } from "../ui/colours.js";
  * @typedef {object} NodeLook
  * @property {string} colour of the style sheet (`--ramp-2`), or `#rrggbb`
  * @property {import("./devices.js").Shape} shape
+ * @property {{ colour: string, pattern: "solid" | "dashed" | "double" | "dotted" }} [ring] a broad border with a meaning
  */
 
 const BORDER_SHARE = 0.05;
+const RING_SHARE = 0.2;
 const FADED = 0.18;
 
 /**
@@ -31,10 +33,18 @@ export function graphStyle(looks, { sizes, room }) {
     ...sizes.map((size, level) => ({ selector: `.${sizeClass(level)}`, style: { width: size, height: size } })),
     ...looks.map((look, index) => ({
       selector: `.${lookClass(index)}`,
-      style: { "background-color": paint(look.colour), shape: look.shape },
+      style: { "background-color": paint(look.colour), shape: look.shape, ...ringStyle(look, room) },
     })),
     { selector: ".faded", style: { opacity: FADED } },
   ];
+}
+
+/**
+ * @param {NodeLook} look
+ * @param {number} room
+ */
+function ringStyle({ ring }, room) {
+  return ring && { "border-width": room * RING_SHARE, "border-color": paint(ring.colour), "border-style": ring.pattern };
 }
 
 /** @param {number} level of size */

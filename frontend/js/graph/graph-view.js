@@ -43,6 +43,8 @@ export class GraphView {
   #classes;
   /** @type {ArrayLike<number> | null} */
   #lit = null;
+  /** @type {ArrayLike<number> | null} */
+  #litEdges = null;
 
   /**
    * @param {HTMLElement} host
@@ -106,7 +108,7 @@ export class GraphView {
       this.#core.style(graphStyle(picture.looks, this.#drawing));
     }
     if (picture.placement !== before.placement) {
-      this.#edges.show(picture.placement, this.#lit);
+      this.#edges.show(picture.placement, this.#lit, this.#litEdges);
     }
     return this.#reclass();
   }
@@ -115,10 +117,12 @@ export class GraphView {
    * Fade what a search has not found.
    *
    * @param {ArrayLike<number> | null} lit [nodes] 1: found. null: no search
+   * @param {ArrayLike<number> | null} [litEdges] [edges] null: those between found nodes
    */
-  light(lit) {
+  light(lit, litEdges = null) {
     this.#lit = lit;
-    this.#edges.show(this.#picture.placement, lit);
+    this.#litEdges = litEdges;
+    this.#edges.show(this.#picture.placement, lit, litEdges);
     this.#labels.light(lit);
     this.#reclass();
   }
@@ -138,6 +142,23 @@ export class GraphView {
     if (node >= 0 && reveal) {
       this.#reveal(node);
     }
+  }
+
+  /** @param {GraphView} other a drawing of the same graph: from now on both show the same part of it */
+  linkTo(other) {
+    const cores = [this.#core, other.#core];
+    for (const core of cores) {
+      core.on("viewport", () => {
+        const [zoom, pan] = [core.zoom(), { ...core.pan() }];
+        for (const each of cores) {
+          const there = each.pan();
+          if (each.zoom() !== zoom || there.x !== pan.x || there.y !== pan.y) {
+            each.viewport({ zoom, pan });
+          }
+        }
+      });
+    }
+    this.#core.viewport({ zoom: other.#core.zoom(), pan: { ...other.#core.pan() } });
   }
 
   fit() {

@@ -1,5 +1,6 @@
 /** The page of a run: connects the modules. */
 
+import { ComparePanel } from "../compare/compare-panel.js";
 import { Announcer } from "../ui/announcer.js";
 import { RunCharts } from "../chart/run-charts.js";
 import { confirmDeletion } from "../ui/confirm.js";
@@ -51,6 +52,7 @@ class RunPage {
   #step;
   #trialBar;
   #downloads;
+  #compare;
   /** @type {import("../step/trial.js").Trial | null} */
   #trial = null;
   #trials = 0;
@@ -93,7 +95,7 @@ class RunPage {
       onNeed: (/** @type {string} */ fact) => void (fact === "gainUs" && this.#showGains()),
       onChoose: (/** @type {string} */ colour) => this.#address.change({ colour }),
     };
-    this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, (group) => this.#step && this.#chooseGroup(group), (group, device) =>
+    this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, (group) => this.#compare && this.#chooseGroup(group), (group, device) =>
       device === null ? null : moveButtons(looks, device, this.#gainsOf(group), (to) => this.#move(group, to)));
     const explained = this.#part("step");
     this.#step = new StepPanel(explained, run.devices, graph.groups, String(explained.dataset.ops), {
@@ -105,6 +107,12 @@ class RunPage {
       redo: () => this.#try(redo),
       discard: () => this.#discard(),
     });
+    this.#compare = new ComparePanel(this.#part("compare"), graph, looks, methodLabels, {
+      onAgainst: (token) => this.#compareWith(token),
+      onChooseGroup: (group) => this.#chooseGroup(group),
+      loadStep: ({ explanation, placement }) => (explanation ? getBytes(explanation) : this.#stepOf(placement)),
+      askGains: async (placement, groups, to) => (await post("gains.json", { placement: Array.from(placement), groups, to }, "application/json")).json(),
+    });
     this.#announcer = new Announcer(this.#part("announcer"));
     this.#part("watch").addEventListener("keydown", (event) => this.#onKey(event) || this.#player.onKey(event));
     this.#listenToCancel();
@@ -114,6 +122,7 @@ class RunPage {
     this.#draw();
     this.#panel.colourBy(this.#address.view.colour);
     this.#chooseGroup(this.#address.view.group);
+    this.#compare.compareWith(this.#address.view.against);
     const store = {
       state: () => this.#state,
       /** @param {import("../run/run-state.js").EventsAction | import("../run/run-state.js").StatusAction} action */
@@ -143,6 +152,7 @@ class RunPage {
   #draw() {
     this.#header.show(this.#state);
     this.#player.update(this.#state, !hasEnded(this.#state.status));
+    this.#compare.update(this.#state.lastSeq >= this.#run.last_seq ? this.#state : null);
     this.#showWanted();
     this.#charts.update(this.#state, this.#player.shown);
   }
@@ -152,6 +162,13 @@ class RunPage {
     this.#goTo(view.shown || (hasEnded(this.#state.status) ? "best" : "live"));
     this.#chooseGroup(view.group);
     this.#panel.colourBy(view.colour);
+    this.#compare.compareWith(view.against);
+  }
+
+  /** @param {string | null} token of the placement that the shown one is compared with */
+  #compareWith(token) {
+    this.#address.change({ against: token });
+    this.#compare.compareWith(token);
   }
 
   /** @param {number} group -1 for none */
@@ -159,6 +176,7 @@ class RunPage {
     const chosen = group < this.#graph.groups.length ? group : -1;
     this.#panel.choose(chosen);
     this.#step.chooseGroup(chosen);
+    this.#compare.chooseGroup(chosen);
     this.#address.change({ group: chosen });
   }
 
@@ -279,12 +297,22 @@ class RunPage {
     return this.#trial ? placementOf(this.#trial) : (this.#base?.placement ?? null);
   }
 
+  /** @returns {import("../compare/compare-panel.js").Shown | null} the shown placement, to compare it with another */
+  get #compared() {
+    const [base, placement] = [this.#base, this.#placement];
+    if (!base || !placement) {
+      return null;
+    }
+    return this.#trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement } : { ...base, placement };
+  }
+
   #drawNumbers() {
     const [base, placement] = [this.#base, this.#placement];
     const known = this.#trial ? null : (base?.stepTimeUs ?? null);
     const stepTimeUs = known ?? this.#shownStep?.stepTimeUs ?? null;
     this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement), stepTimeUs);
     this.#trialBar.show(this.#trial, this.#shownStep, base?.stepTimeUs ?? 0);
+    this.#compare.show(this.#compared, this.#shownStep);
     setText(this.#part("shown"), base ? this.#words(base) : "");
     setText(this.#part("verdict"), stepTimeUs === null ? "" : this.#verdict(stepTimeUs, base));
   }
@@ -319,11 +347,13 @@ class RunPage {
       return { key: base.key, load: () => getBytes(base.explanation) };
     }
     this.#trials += 1;
-    const load = async () => {
-      const answer = await post("step", { placement: Array.from(placement) }, "application/octet-stream");
-      return answer.arrayBuffer();
-    };
-    return { key: this.#trial ? `by hand ${this.#trials}` : base.key, load, isWanted: true };
+    return { key: this.#trial ? `by hand ${this.#trials}` : base.key, load: () => this.#stepOf(placement), isWanted: true };
+  }
+
+  /** @param {ArrayLike<number>} placement [groups] */
+  async #stepOf(placement) {
+    const answer = await post("step", { placement: Array.from(placement) }, "application/octet-stream");
+    return answer.arrayBuffer();
   }
 
   /** @param {import("../step/step.js").Step | null} step */

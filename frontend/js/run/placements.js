@@ -29,7 +29,7 @@ export function placementOfToken(token, state, methodLabels) {
   const name = rest.join("-");
   switch (kind) {
     case "best":
-      return episodeAt(state, state.bestIndex);
+      return answerOf(state) ?? episodeAt(state, state.bestIndex);
     case "live":
       return episodeAt(state, state.episodes.length - 1);
     case "episode":
@@ -39,6 +39,28 @@ export function placementOfToken(token, state, methodLabels) {
     default:
       return null;
   }
+}
+
+/**
+ * The run's answer, where it is no episode: a trivial placement that the method could not beat.
+ *
+ * @param {RunState} state
+ * @returns {KnownPlacement | null}
+ */
+function answerOf({ report, bestUs }) {
+  if (!report?.feasible || report.step_time_us === null || report.step_time_us >= bestUs) {
+    return null;
+  }
+  return {
+    token: "best",
+    words: "the best placement",
+    placement: Uint8Array.from(report.device_of_group),
+    stepTimeUs: report.step_time_us,
+    feasible: true,
+    key: "answer",
+    explanation: "",
+    episodeIndex: -1,
+  };
 }
 
 /**

@@ -60,18 +60,27 @@ export function stepSentence(step) {
  */
 export function idleOfDevices(step) {
   const names = /** @type {(keyof typeof IDLE_CAUSES)[]} */ (step.texts.idle_causes);
-  const sums = step.texts.devices.map(() => new Array(names.length).fill(0));
-  const [devices, waits] = [step.array("idle.device"), step.array("idle.waits_us")];
-  for (let index = 0; index < devices.length; index += 1) {
-    for (let cause = 0; cause < names.length; cause += 1) {
-      sums[devices[index]][cause] += waits[index * names.length + cause];
-    }
-  }
-  return sums.map((times, device) => ({
+  return idleSums(step).map((times, device) => ({
     device,
     us: times.reduce((sum, us) => sum + us, 0),
     causes: times.map((us, cause) => ({ name: names[cause], us })).sort((one, other) => other.us - one.us),
   }));
+}
+
+/**
+ * @param {Step} step
+ * @returns {number[][]} [devices, causes] idle times in µs
+ */
+export function idleSums(step) {
+  const causes = step.texts.idle_causes.length;
+  const sums = step.texts.devices.map(() => new Array(causes).fill(0));
+  const [devices, waits] = [step.array("idle.device"), step.array("idle.waits_us")];
+  for (let index = 0; index < devices.length; index += 1) {
+    for (let cause = 0; cause < causes; cause += 1) {
+      sums[devices[index]][cause] += waits[index * causes + cause];
+    }
+  }
+  return sums;
 }
 
 /**

@@ -24,7 +24,7 @@
  * @property {number | null} mean_step_time_us
  * @property {number} evaluations
  * @property {string} note why there is no placement, or empty
- * @property {number[] | null} [placement] [groups] its best feasible placement
+ * @property {number[] | null} [placement] [groups] its best feasible one; an older version did not store it
  *
  * @typedef {object} EpisodeEvent
  * @property {"episode"} type
@@ -75,6 +75,7 @@
  * @property {number} wall_seconds
  * @property {number} lower_bound_us
  * @property {string | null} [policy] the name on the card of the policy that it started from
+ * @property {number[]} device_of_group
  *
  * @typedef {StartedEvent | BaselineEvent | EpisodeEvent | UpdateEvent | ProgressEvent | FinishedEvent} RunEvent
  *

@@ -63,6 +63,19 @@ export function formatTime(us, digits = 3) {
 }
 
 /**
+ * A difference of two times: `+1.2 ms`, `−842 µs`, `0 µs`.
+ *
+ * @param {number | null | undefined} us
+ * @returns {string}
+ */
+export function formatTimeChange(us) {
+  if (!isNumber(us)) {
+    return NOTHING;
+  }
+  return Math.abs(us) < 5e-4 ? formatTime(0) : `${us < 0 ? "−" : "+"}${formatTime(Math.abs(us))}`;
+}
+
+/**
  * @param {number | null | undefined} bytes
  * @returns {string}
  */

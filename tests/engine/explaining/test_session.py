@@ -218,3 +218,19 @@ def test_what_no_run_could_make_is_refused(columns: dict[str, object], device_of
     with pytest.raises(PlacementError) as caught:
         session.require_allowed(session.by_op(np.array(device_of_op, dtype=np.int32)))
     assert str(caught.value) == message
+
+
+def test_gains_of_one_device_a_group_are_those_of_all_devices() -> None:
+    session = session_of(7)
+    rng = np.random.default_rng(4)
+    one, other = drawn(session, rng), drawn(session, rng)
+    moved = np.flatnonzero(one != other)
+    every = session.gains(session.by_group(one), moved.tolist())
+    back = session.gains(session.by_group(one), moved.tolist(), other[moved].tolist())
+    row = np.arange(len(moved))
+    assert np.array_equal(back.step_time_us[row, other[moved]], every.step_time_us[row, other[moved]])
+    assert np.isnan(back.step_time_us).sum() == back.step_time_us.size - len(moved), "nothing else is simulated"
+    with pytest.raises(PlacementError, match="1 devices; allowed: 2, one for each moved group"):
+        session.gains(session.by_group(one), [0, 1], [0])
+    with pytest.raises(PlacementError, match="no such device; allowed: 0 to 4"):
+        session.gains(session.by_group(one), [0], [5])

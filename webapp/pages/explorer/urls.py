@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.pages.explorer import views
+from webapp.pages.explorer import others, views
 
 app_name = "explorer"
 urlpatterns = [
@@ -11,4 +11,6 @@ urlpatterns = [
     path("runs/<uuid:run_id>/step", views.step, name="step"),
     path("runs/<uuid:run_id>/gains.json", views.gains, name="gains"),
     path("runs/<uuid:run_id>/explanations/<int:seq>", views.explanation, name="explanation"),
+    path("runs/<uuid:run_id>/others.json", others.others, name="others"),
+    path("runs/<uuid:run_id>/others/<uuid:other_id>.json", others.other, name="other"),
 ]

@@ -64,13 +64,16 @@ def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     """The step after each single move of `groups` from `placement`, both JSON lists, by group and device.
 
-    Null where the group may not go. Raises LimitError for more work than a page may ask for.
+    `to`, a list of devices, asks for one move of each group. Null where the group may not go, or that was not asked.
+    Raises LimitError for more work than a page may ask for.
     """
     session = session_of(run_or_404(run_id))
     placement, groups = hand_made(session, request), integers(request, "groups")
-    if len(groups) > session.most_groups(MOST_WORK):
-        raise api.LimitError(f"{len(groups)} groups at once", allowed=f"{session.most_groups(MOST_WORK)} of this graph")
-    found = session.gains(placement, groups)
+    to = integers(request, "to") if "to" in request.POST else None
+    most = session.most_moves(MOST_WORK) // (1 if to is not None else session.cluster.device_count)
+    if len(groups) > most:
+        raise api.LimitError(f"{len(groups)} groups at once", allowed=f"{most} of this graph")
+    found = session.gains(placement, groups, to)
     times = [[None if math.isnan(us) else us for us in row] for row in found.step_time_us.tolist()]
     return JsonResponse({"groups": groups, "step_time_us": times, "missing_bytes": found.missing_bytes.tolist()})
 

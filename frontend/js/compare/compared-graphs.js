@@ -1,0 +1,117 @@
+/** The drawn graphs of a comparison: the differences alone, or both placements beside each other with one view. */
+
+import { COLOURINGS } from "../graph/colouring.js";
+import { GraphView, MOST_GROUPS_DRAWN } from "../graph/graph-view.js";
+import { movePicture } from "../graph/move-picture.js";
+import { element } from "../ui/dom.js";
+import { counted } from "../ui/format.js";
+import { showFailure } from "../ui/server.js";
+
+/** @typedef {"differences" | "sides"} Look */
+
+export class ComparedGraphs {
+  #host;
+  #graph;
+  #looks;
+  #onChoose;
+  /** @type {Promise<GraphView>[]} the shown placement's, and once both were wanted, the compared one's */
+  #views = [];
+  #chosen = -1;
+
+  /**
+   * @param {HTMLElement} host
+   * @param {import("../ui/contracts.js").GroupGraph} graph
+   * @param {import("../graph/devices.js").DeviceLook[]} looks
+   * @param {(group: number) => void} onChoose -1 for none
+   */
+  constructor(host, graph, looks, onChoose) {
+    this.#host = host;
+    this.#graph = graph;
+    this.#looks = looks;
+    this.#onChoose = onChoose;
+  }
+
+  /**
+   * @param {Look} look
+   * @param {ArrayLike<number>} before [groups]
+   * @param {ArrayLike<number>} after [groups]
+   */
+  async show(look, before, after) {
+    if (this.#graph.groups.length > MOST_GROUPS_DRAWN) {
+      const words = `${counted(this.#graph.groups.length, "group")} are too many to draw. The table lists the moved ones.`;
+      this.#host.replaceChildren(element("p", { class: "hint" }, words));
+      return;
+    }
+    try {
+      this.#views[0] ??= this.#draw("after");
+      const own = await this.#views[0];
+      if (look === "differences") {
+        const { picture, lit, litEdges } = movePicture(before, after, this.#looks, this.#graph.edges);
+        own.show(picture);
+        own.light(lit, litEdges);
+      } else {
+        own.show(this.#picture(after));
+        own.light(null);
+        this.#views[1] ??= this.#draw("before").then((view) => {
+          view.linkTo(own);
+          return view;
+        });
+        (await this.#views[1]).show(this.#picture(before));
+      }
+    } catch (error) {
+      this.#views = [];
+      showFailure(this.#host, "The graph cannot be drawn here; the table has the same groups.", error, null);
+    }
+  }
+
+  /** @param {number} group -1 for none */
+  async choose(group) {
+    this.#chosen = group;
+    for (const [index, view] of (await Promise.allSettled(this.#views)).entries()) {
+      if (view.status === "fulfilled") {
+        view.value.choose(group, index === 0);
+      }
+    }
+  }
+
+  /** @param {(view: GraphView) => void} act on what is drawn */
+  async each(act) {
+    const [own] = await Promise.allSettled(this.#views);
+    if (own?.status === "fulfilled") {
+      act(own.value);
+    }
+  }
+
+  /**
+   * @param {ArrayLike<number>} placement [groups]
+   * @returns {import("../graph/graph-view.js").Picture}
+   */
+  #picture(placement) {
+    const facts = { placement, looks: this.#looks, timeUs: null, bytes: [], step: null, gainUs: null, costs: null };
+    return { ...COLOURINGS.device.colour(facts, placement.length), placement };
+  }
+
+  /** @param {"before" | "after"} name */
+  async #draw(name) {
+    const words = name === "after" ? "The shown placement" : "The compared placement";
+    const canvas = element("div", {
+      class: "graph-canvas",
+      role: "img",
+      tabindex: 0,
+      "aria-label": `${words}, drawn as a graph of ${counted(this.#graph.groups.length, "group")}. The table of moved groups has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it.`,
+    });
+    const stage = element("div", { class: "graph-stage", "data-stage": name }, canvas);
+    if (name === "after") {
+      this.#host.replaceChildren(stage);
+    } else {
+      this.#host.prepend(stage);
+    }
+    const view = await GraphView.create(canvas, this.#graph, {
+      onChoose: (group) => this.#onChoose(group),
+      onHover: () => {},
+    });
+    view.choose(this.#chosen, false);
+    Object.assign(stage, { graphView: view }); // for tests
+    return view;
+  }
+}

@@ -1,0 +1,111 @@
+/** The table of moved groups: where each was, where it is, and the step if that one group alone went back. */
+
+import { SPLIT } from "../graph/colouring.js";
+import { deviceMark } from "../graph/device-legend.js";
+import { element } from "../ui/dom.js";
+import { cutName, formatGap, formatTime, formatTimeChange } from "../ui/format.js";
+import { SortedTable } from "../ui/sorted-table.js";
+
+/** @typedef {import("./difference.js").Move} Move */
+/** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
+
+/**
+ * @typedef {object} Back the step if one group alone went back
+ * @property {number | null} stepTimeUs null: the group may not go there
+ * @property {number} missingBytes that a device then lacks
+ */
+
+const LONGEST_NAME = 32;
+
+export class MovesTable {
+  #table;
+  #looks;
+  /** @type {ReadonlyMap<number, Back>} */
+  #backs = new Map();
+  #stepTimeUs = NaN;
+
+  /**
+   * @param {HTMLElement} host
+   * @param {readonly import("../ui/contracts.js").Group[]} groups
+   * @param {readonly DeviceLook[]} looks
+   * @param {(group: number) => void} onChoose
+   */
+  constructor(host, groups, looks, onChoose) {
+    this.#looks = looks;
+    this.#table = /** @type {SortedTable<Move>} */ (
+      new SortedTable(host, {
+        caption: "Moved groups, and the step time if one of them alone went back",
+        look: "moves-table",
+        keyOf: ({ group }) => group,
+        onChoose: ({ group }) => onChoose(group),
+        order: { key: "back", descending: true },
+        columns: [
+          {
+            key: "group",
+            label: "Group",
+            valueOf: ({ group }) => groups[group].name,
+            cells: ({ group }) => [element("span", { title: cutName(groups[group].name, 400) }, cutName(groups[group].name, LONGEST_NAME))],
+          },
+          { key: "from", label: "From", valueOf: ({ from }) => from, cells: ({ from }) => this.#device(from) },
+          { key: "to", label: "To", valueOf: ({ to }) => to, cells: ({ to }) => this.#device(to) },
+          {
+            key: "back",
+            label: "Step if it alone went back",
+            numeric: true,
+            valueOf: (move) => this.#change(move),
+            cells: (move) => this.#back(move),
+          },
+        ],
+      })
+    );
+  }
+
+  /** @param {readonly Move[]} moves */
+  show(moves) {
+    this.#backs = new Map();
+    this.#stepTimeUs = NaN;
+    this.#table.show(moves);
+  }
+
+  /**
+   * @param {ReadonlyMap<number, Back>} backs by group
+   * @param {number} stepTimeUs of the shown placement
+   */
+  showBacks(backs, stepTimeUs) {
+    this.#backs = backs;
+    this.#stepTimeUs = stepTimeUs;
+    this.#table.refresh();
+  }
+
+  /** @param {number} group -1 for none */
+  choose(group) {
+    this.#table.choose(group < 0 ? null : group);
+  }
+
+  /** @param {Move} move */
+  #change({ group }) {
+    const after = this.#backs.get(group)?.stepTimeUs;
+    return after === null || after === undefined ? null : after - this.#stepTimeUs;
+  }
+
+  /** @param {Move} move */
+  #back(move) {
+    const back = this.#backs.get(move.group);
+    const change = this.#change(move);
+    if (move.from === SPLIT) {
+      return ["was on several devices"];
+    }
+    if (!back || change === null) {
+      return [back ? "not allowed there" : "…"];
+    }
+    const gap = this.#stepTimeUs > 0 ? `, ${formatGap(change / this.#stepTimeUs)}` : "";
+    const fits = back.missingBytes > 0 ? ", does not fit" : "";
+    return [element("span", { "data-us": change, title: formatTime(back.stepTimeUs, 4) }, `${formatTimeChange(change)}${gap}${fits}`)];
+  }
+
+  /** @param {number} device */
+  #device(device) {
+    const look = this.#looks[device];
+    return look ? [deviceMark(look), ` ${look.label}`] : ["several"];
+  }
+}

@@ -1,0 +1,148 @@
+// Two placements of one graph: what can be compared, what moved, and what their steps differ by.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { askBacks, inOrder } from "../../frontend/js/compare/backs.js";
+import { causeParts, deviceParts, differenceSentence, movesBetween, pairsOf } from "../../frontend/js/compare/difference.js";
+import { ofKept, ofRun, optionsOf, problemOf } from "../../frontend/js/compare/references.js";
+import { SPLIT_LOOK } from "../../frontend/js/graph/colouring.js";
+import { deviceLooks } from "../../frontend/js/graph/devices.js";
+import { movePicture } from "../../frontend/js/graph/move-picture.js";
+import { placementOfToken } from "../../frontend/js/run/placements.js";
+import { initialState, reduce } from "../../frontend/js/run/run-state.js";
+import { Step } from "../../frontend/js/step/step.js";
+import { formatTimeChange } from "../../frontend/js/ui/format.js";
+import { sorted } from "../../frontend/js/ui/sorted-table.js";
+import { baseline, episode, finished, started } from "./events.mjs";
+import { bytes } from "./steps.mjs";
+
+const LABELS = { single_device: "Single device" };
+const OTHER = { id: "0b9ed6ff-4b0c-4d4e-9c52-4f5ee2b5b1d5", method: "heft", label: "HEFT", seed: 0, step_time_us: 700 };
+const KEPT = { id: "9d1f4a3e-6a53-4a1c-8a60-d9f5ad7be9a0", name: "<b>mine</b>", step_time_us: 600, missing_bytes: 5, urls: { json: "/j", explanation: "/e" } };
+
+/** A run with a baseline whose placement is stored, one without, and episodes 1, 2 and 5. */
+const events = [
+  started(1),
+  { ...baseline(2, "single_device", 950), placement: [0, 0, 0] },
+  baseline(3, "random", 1200),
+  baseline(4, "cpu_only", null),
+  episode(5, { episode: 1, step_time_us: 1000, placement: [0, 1, 0] }),
+  episode(6, { episode: 2, step_time_us: 900, placement: [1, 1, 0] }),
+  episode(7, { episode: 5, step_time_us: 910, placement: [1, 1, 1] }),
+];
+const running = reduce(initialState(), { type: "events", events });
+const done = reduce(running, { type: "events", events: [finished(8)] });
+
+/** The same two ops, both on GPU 0: 30 µs without a transfer. */
+const ON_ONE = bytes(
+  { step_time_us: 30, cause_us: [30, 0, 0, 0, 0], busy_us: [30, 0] },
+  { "idle.device": Int32Array.of(1), "idle.waits_us": Float64Array.of(0, 0, 0, 30) },
+);
+
+test("a placement that the run does not have says why", () => {
+  assert.match(problemOf("episode-3", running), /not stored/);
+  assert.match(problemOf("episode-9", running), /from 1 to 5/);
+  assert.match(problemOf("episode-x", running), /from 1 to 5/);
+  assert.match(problemOf("episode-1", initialState()), /no episodes yet/);
+  assert.match(problemOf("baseline-random", running), /did not store the placements/, "an older run");
+  assert.match(problemOf("baseline-cpu_only", running), /no CPU in the cluster/);
+  assert.match(problemOf("baseline-__proto__", running), /no such baseline/);
+  assert.match(problemOf("best", initialState()), /no placement that fits/);
+  assert.match(problemOf("hand", running), /not kept/);
+  assert.match(problemOf("nonsense", running), /no such placement/);
+});
+
+test("the best of an ended run is its answer, even where no episode has it", () => {
+  const [best, answer] = [running, done].map((state) => placementOfToken("best", state, LABELS));
+  assert.deepEqual([best?.words, best?.stepTimeUs, best?.explanation], ["episode 2", 900, "explanations/6"]);
+  assert.deepEqual([answer?.words, answer?.stepTimeUs, answer?.episodeIndex], ["the best placement", 800, -1]);
+  assert.deepEqual([...Array.from(answer?.placement ?? [])], [1, 1, 0]);
+});
+
+test("what can be compared is listed: the best, baselines with a time, kept placements, other runs", () => {
+  const words = optionsOf(running, [OTHER], [KEPT], LABELS).map(({ label, options }) => [label, ...options.map(({ token, words }) => `${token}: ${words}`)]);
+  assert.deepEqual(words, [
+    ["This run", "best: Best, 900 µs"],
+    ["Baselines", "baseline-single_device: Single device, 950 µs", "baseline-random: random, 1.20 ms"],
+    ["Kept placements", `placement-${KEPT.id}: <b>mine</b>, 600 µs`],
+    ["Other runs of this graph", `run-${OTHER.id}: HEFT, seed 0, 700 µs`],
+  ]);
+  assert.deepEqual(optionsOf(initialState(), [], [], LABELS), []);
+});
+
+test("other runs and kept placements become placements to compare with", () => {
+  const [run, kept] = [ofRun("run-1", { ...OTHER, placement: [0, 1] }), ofKept("placement-1", { ...KEPT, device_of_group: [0, -1] })];
+  assert.deepEqual([run.words, run.placement, run.explanation], ["the best of HEFT, seed 0", [0, 1], ""]);
+  assert.deepEqual([kept.words, kept.placement, kept.explanation, kept.feasible], ["“<b>mine</b>”", [0, -1], "/e", false]);
+});
+
+test("moves are the groups on another device, counted by pair of devices", () => {
+  const moves = movesBetween([0, 0, 1, -1], [1, 1, 0, 0]);
+  assert.deepEqual(moves[3], { group: 3, from: -1, to: 0 });
+  assert.deepEqual(pairsOf(moves), [
+    { from: 0, to: 1, count: 2 },
+    { from: -1, to: 0, count: 1 },
+    { from: 1, to: 0, count: 1 },
+  ]);
+  assert.deepEqual(movesBetween([1, 0], [1, 0]), []);
+});
+
+test("the graph of differences shows a moved group's devices now and before, and the largest edges that begin or cease to cross", () => {
+  const devices = deviceLooks([0, 1].map((index) => ({ name: `/device:GPU:${index}`, kind: "K80", class: "GPU", memory_bytes: 1 })));
+  const edges = [[0, 1, 50], [1, 2, 9], [0, 2, 10], [2, 3, 99]].map(([source, target, bytes]) => ({ source, target, bytes }));
+  const { picture, lit, litEdges } = movePicture([0, 0, 0, 1], [0, 1, -1, 1], devices, edges);
+  assert.deepEqual([...lit], [0, 1, 1, 0]);
+  assert.deepEqual([...litEdges], [1, 0, 1, 0]);
+  const looks = Array.from(picture.lookOf, (look) => picture.looks[look]);
+  assert.deepEqual(looks[0], { colour: devices[0].colour, shape: devices[0].shape });
+  assert.deepEqual(looks[1], { colour: devices[1].colour, shape: devices[1].shape, ring: { colour: devices[0].colour, pattern: "solid" } });
+  assert.equal(looks[2].shape, SPLIT_LOOK.shape);
+  assert.equal(movePicture([1], [0], devices, []).picture.looks[0].ring?.pattern, "dashed", "the pattern too tells the device before");
+});
+
+test("the differences of all causes, and of all parts of each device, add up to that of the step times", () => {
+  const [before, after] = [new Step(ON_ONE), new Step(bytes())];
+  const sum = (/** @type {{ us: number }[]} */ parts) => parts.reduce((total, { us }) => total + us, 0);
+  assert.equal(sum(causeParts(before, after)), 5);
+  assert.deepEqual(deviceParts(before, after).map(sum), [5, 5]);
+  assert.deepEqual(
+    deviceParts(before, after)[1].filter(({ us }) => us !== 0).map(({ name, us }) => [name, us]),
+    [["busy", 20], ["input", 10], ["link", 5], ["end", -30]],
+  );
+  assert.equal(
+    differenceSentence([{ group: 1, from: 0, to: 1 }], before, after),
+    "1 group moved: 30.00 µs → 35.00 µs (17 % slower), simulated. On the critical chain: transfer +5.00 µs.",
+  );
+});
+
+test("moves back are asked for in parts, the longest groups first, until nobody wants more", async () => {
+  const moves = Array.from({ length: 300 }, (_, group) => ({ group, from: group % 2, to: 1 - (group % 2) }));
+  const order = inOrder([...moves, { group: 300, from: -1, to: 0 }], (group) => group);
+  assert.deepEqual([order.length, order[0].group], [300, 299]);
+  /** @type {number[]} */
+  const sizes = [];
+  const ask = async (/** @type {ArrayLike<number>} */ _, /** @type {number[]} */ groups, /** @type {number[]} */ to) => {
+    sizes.push(groups.length);
+    const row = (/** @type {number} */ index) => [0, 1].map((device) => (device === to[index] ? groups[index] : null));
+    return { step_time_us: groups.map((_group, index) => row(index)), missing_bytes: groups.map(() => [0, 7]) };
+  };
+  let known = new Map();
+  await askBacks(ask, [], order, (backs) => {
+    known = backs;
+    return sizes.length < 2;
+  });
+  assert.deepEqual(sizes, [128, 128]);
+  assert.deepEqual([known.size, known.get(299), known.get(298)], [256, { stepTimeUs: 299, missingBytes: 7 }, { stepTimeUs: 298, missingBytes: 0 }]);
+});
+
+test("rows are sorted by a column, those without a value last, ties in their order", () => {
+  const rows = [{ name: "b", us: 2 }, { name: "a10", us: null }, { name: "a9", us: 3 }, { name: "c", us: 2 }];
+  const names = (/** @type {{ name: string }[]} */ all) => all.map(({ name }) => name).join(" ");
+  assert.equal(names(sorted(rows, ({ us }) => us, true)), "a9 b c a10");
+  assert.equal(names(sorted(rows, ({ us }) => us, false)), "b c a9 a10");
+  assert.equal(names(sorted(rows, ({ name }) => name, false)), "a9 a10 b c");
+});
+
+test("a difference of times has a sign", () => {
+  assert.deepEqual([1200, -0.5, 0, 1e-9, null].map((us) => formatTimeChange(us)), ["+1.20 ms", "−0.50 µs", "0 µs", "0 µs", "–"]);
+});

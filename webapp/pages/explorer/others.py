@@ -1,0 +1,49 @@
+"""Other runs of a run's graph on its cluster: what a page can compare the run with."""
+
+import uuid
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from webapp.pages.runs.page import run_or_404
+from webapp.runs.models import Answer, Run
+
+MOST_LISTED = 100
+
+
+@require_safe
+@never_cache
+def others(_request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
+    """The fastest of the other runs that have a placement of this graph on this cluster, and how many there are."""
+    found = _others(run_or_404(run_id))
+    rows = found.order_by("best_step_time_us", "-created_at", "id")[:MOST_LISTED]
+    return JsonResponse({"runs": [_line(run) for run in rows], "count": found.count()})
+
+
+@require_safe
+@never_cache
+def other(_request: HttpRequest, run_id: uuid.UUID, other_id: uuid.UUID) -> JsonResponse:
+    """The best placement of another run, [groups]. Raises Http404 for a run of another graph or cluster."""
+    run = _others(run_or_404(run_id)).filter(id=other_id).first()
+    answer = None if run is None else Answer.objects.filter(run=run).first()
+    if run is None or answer is None:
+        raise Http404("This graph has no such run on this cluster, or it has found no placement that fits.")
+    return JsonResponse({**_line(run), "placement": answer.device_of_group})
+
+
+def _others(run: Run) -> QuerySet[Run]:
+    """Without the graph's large columns."""
+    same = Run.objects.filter(graph=run.graph_id, cluster=run.cluster, answer__isnull=False)
+    return same.exclude(id=run.id)
+
+
+def _line(run: Run) -> dict[str, object]:
+    return {
+        "id": str(run.id),
+        "method": run.method,
+        "label": run.method_label,
+        "seed": run.seed,
+        "step_time_us": run.best_step_time_us,
+    }
