@@ -14,9 +14,13 @@ export class ViewAddress {
   /** @param {(view: View) => void} onMove called when the user goes back or forward */
   constructor(onMove) {
     window.addEventListener("popstate", () => {
+      const view = viewOf(location.search);
+      if (searchOf(view) === searchOf(this.#view)) {
+        return; // a jump within the page
+      }
       window.clearTimeout(this.#timer);
-      this.#view = viewOf(location.search);
-      onMove(this.#view);
+      this.#view = view;
+      onMove(view);
     });
     window.addEventListener("pagehide", () => this.#write(true));
   }
