@@ -62,3 +62,9 @@ test("characters that hide or turn text around are written out", () => {
   assert.equal(format.visible("a\nb\tc\u0000"), "a\\u000ab\\u0009c\\u0000");
   assert.equal(format.shortName("x/a\u2067b"), "a\\u2067b");
 });
+
+test("an age is in the largest whole unit, and ends after a week", () => {
+  const ages = [-61, -3, 0, 59, 60, 3599, 3600, 86399, 86400, 6.99 * 86400, 7 * 86400, NaN];
+  const words = ["", "just now", "just now", "just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 day ago", "6 days ago", "", ""];
+  assert.deepEqual(ages.map(format.formatAge), words);
+});

@@ -78,7 +78,7 @@ def test_a_project_goes_with_all_that_is_in_it(client: Client, run: Run, data_fo
     shown = list(addresses(run))
     assert {client.get(address).status_code for address in shown} == {200}
     response = client.post(f"/projects/{run.graph.project_id}/delete/")
-    assert response.headers["Location"] == "/"
+    assert response.headers["Location"] == "/projects/"
     assert {client.get(address).status_code for address in [*shown, f"/runs/{run.id}/report.json"]} == {404}
     assert client.get(f"/states.json?run={run.id.hex}&graph={run.graph_id.hex}").json() == {"run": {}, "graph": {}}
     assert b"Placements" not in client.get("/").content
@@ -191,7 +191,8 @@ def test_what_belongs_to_a_row_is_purged_before_it() -> None:
 
 def test_a_look_deletes_nothing(client: Client, run: Run) -> None:
     for address in (f"/runs/{run.id}/", f"/graphs/{run.graph_id}/", f"/projects/{run.graph.project_id}/"):
-        assert client.get(f"{address}delete/").status_code == 405
+        asked = client.get(f"{address}delete/").content.decode()
+        assert "This cannot be undone." in asked and f'href="{address}">Keep it' in asked
     assert Run.objects.exists()
 
 

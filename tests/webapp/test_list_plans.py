@@ -61,6 +61,7 @@ def slow(found: dict[str, list[str]]) -> dict[str, list[str]]:
     "address",
     [
         "/",
+        "/projects/",
         "/projects/{project}/",
         "/projects/{project}/?page=1&graphs=1",
         "/graphs/{graph}/",

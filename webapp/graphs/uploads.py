@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain, count
 from pathlib import Path, PurePath
 
 from django.conf import settings
@@ -18,6 +19,9 @@ from webapp.graphs.models import Graph
 from webapp.graphs.upload_checks import place_for_a_check
 from webapp.jobs.publishing import publish
 from webapp.projects.models import Project
+
+MOST_OF_STEM = 180
+"""characters of a name before its number and suffix"""
 
 
 def limits() -> api.Limits:
@@ -140,6 +144,16 @@ def _share(source: Path, destination: Path) -> None:
         shutil.copyfile(source, destination)
 
 
+def _free_name(graph: Graph) -> str:
+    """The graph's name, with a number if its project has a graph of that name: `model (2).pb`."""
+    stem, suffix = PurePath(graph.name).stem, PurePath(graph.name).suffix
+    stem, suffix = (stem, suffix) if suffix.lower() in api.FORMATS else (graph.name, "")
+    alike = Graph.objects.filter(project=graph.project_id, name__startswith=stem[:MOST_OF_STEM])
+    taken = set(alike.values_list("name", flat=True))
+    numbered = (f"{stem[:MOST_OF_STEM]} ({number}){suffix}" for number in count(2))
+    return next(name for name in chain([graph.name], numbered) if name not in taken)
+
+
 def _queue(graph: Graph, options: GraphOptions, times: IncomingFile | None) -> None:
     graph.options = options.to_json()
     if times is not None:
@@ -150,5 +164,7 @@ def _queue(graph: Graph, options: GraphOptions, times: IncomingFile | None) -> N
             graph.project.save(force_insert=True)
         elif not Project.objects.select_for_update().filter(id=graph.project_id).exists():
             raise Http404("This project has been deleted meanwhile.")
+        if graph.read_again_from is None:
+            graph.name = _free_name(graph)
         graph.save(force_insert=True)
         transaction.on_commit(partial(publish, Graph, graph.id))

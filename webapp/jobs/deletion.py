@@ -75,6 +75,22 @@ def delete_what_belongs_to(model: type[Deletable], ids: list[Any]) -> int:
         return _mark_what_belongs_to(model, {"pk__in": ids})
 
 
+def count_what_belongs_to(row: Deletable) -> dict[type[Deletable], int]:
+    """The rows that would be deleted with `row`: model → how many, for models of which there are some."""
+    found: dict[type[Deletable], models.Q] = {}
+    _collect(type(row), {"pk": row.pk}, found)
+    counts = {model: model.objects.filter(condition).count() for model, condition in found.items()}
+    return {model: count for model, count in counts.items() if count}
+
+
+def _collect(model: type[Deletable], lookups: dict[str, Any], found: dict[type[Deletable], models.Q]) -> None:
+    """Note by which condition each model's rows belong to those of `lookups`; the foreign keys lead to one row each."""
+    for child, key in _belonging(model):
+        through = _through(key, lookups)
+        found[child] = found.get(child, models.Q()) | models.Q(**through)
+        _collect(child, through, found)
+
+
 def deletable_models() -> list[type[Deletable]]:
     """Every model whose rows can be deleted; what belongs to a row comes before it."""
     found = [model for model in apps.get_models() if issubclass(model, Deletable)]

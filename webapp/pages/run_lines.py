@@ -1,16 +1,19 @@
 """Lists of runs, where a comparison is one line."""
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Page
-from django.db.models import CharField, Count, Min, Q, QuerySet, Sum, Value
+from django.db.models import CharField, Count, F, Min, Q, QuerySet, Sum, Value
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
 from engine import api
 from webapp.comparisons.models import Comparison
-from webapp.pages.pagination import page_of
+from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
+from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
 
 LIVING = Q(compared_runs__run__deleted_at=None, compared_runs__run__isnull=False)
@@ -73,32 +76,78 @@ class ComparisonLine:
         }
 
 
-def page_of_runs(runs: QuerySet[Run], request: HttpRequest) -> Page[RunLine]:
+SLOWEST = 1e300
+"""in place of a step time where there is none"""
+RUN_SORTS: Sorts = {
+    **BY_AGE,
+    "fastest": ("Fastest first", (Coalesce("best_step_time_us", SLOWEST), "-created_at", "id")),
+    "method": ("By method", ("method", "-created_at", "id")),
+}
+LINE_SORTS: Sorts = {
+    "newest": ("Newest first", ("-created_at", "id")),
+    "oldest": ("Oldest first", ("created_at", "id")),
+    "fastest": ("Fastest first", ("rank", "-created_at", "id")),
+    "method": ("By method", ("rank", "-created_at", "id")),
+}
+RUN_RANKS: dict[str, Any] = {"fastest": Coalesce("best_step_time_us", SLOWEST), "method": F("method")}
+COMPARISON_RANKS: dict[str, Any] = {
+    "fastest": Coalesce(Min("compared_runs__run__best_step_time_us", filter=LIVING), SLOWEST),
+    "method": Value("comparison", output_field=CharField()),
+}
+"""order → what a line of that kind is sorted by, before its age"""
+
+
+def page_of_runs(runs: QuerySet[Run], request: HttpRequest) -> ListPage:
     """A page of lines, one for each run. Raises Http404."""
-    page = page_of(runs.select_related("graph").defer(LARGE), request)
+    asked = asked_of(request, sorts=RUN_SORTS)
+    found = asked.matching(runs, _run_with).order_by(*asked.columns)
+    page = page_of(found.select_related("graph").defer(LARGE), request, asked)
     page.object_list = [RunLine(run) for run in page.object_list]
     return page
 
 
-def page_of_lines(
-    runs: QuerySet[Run], comparisons: QuerySet[Comparison], request: HttpRequest
-) -> Page[RunLine | ComparisonLine]:
-    """A page of lines, the newest first: `runs` that belong to no comparison, and `comparisons`. Raises Http404."""
-    alone = runs.filter(compared=None)
-    keys = _keys(alone, "run").union(_keys(comparisons, "comparison"), all=True)
-    page = page_of(keys.order_by("-created_at", "id"), request, count=alone.count() + comparisons.count())
-    order = {key: place for place, (_, key, _) in enumerate(page.object_list)}
-    own_runs = runs.filter(id__in=[key for _, key, kind in page.object_list if kind == "run"])
-    own_comparisons = comparisons.filter(id__in=[key for _, key, kind in page.object_list if kind == "comparison"])
+def page_of_lines(runs: QuerySet[Run], comparisons: QuerySet[Comparison], request: HttpRequest) -> ListPage:
+    """A page of lines: `runs` that belong to no comparison, and `comparisons`. Raises Http404."""
+    asked = asked_of(request, sorts=LINE_SORTS)
+    alone = asked.matching(runs.filter(compared=None), _run_with)
+    comparisons = asked.matching(comparisons, _comparison_with)
+    keys = _keys(alone, "run", RUN_RANKS.get(asked.sort)).union(
+        _keys(comparisons, "comparison", COMPARISON_RANKS.get(asked.sort)), all=True
+    )
+    count = alone.count() + comparisons.count()
+    page = page_of(keys.order_by(*asked.columns), request, asked, count)
+    order = {key: place for place, (_, key, *_) in enumerate(page.object_list)}
+    own_runs = runs.filter(id__in=[key for _, key, kind, *_ in page.object_list if kind == "run"])
+    own_comparisons = comparisons.filter(id__in=[key for _, key, kind, *_ in page.object_list if kind == "comparison"])
     lines: list[RunLine | ComparisonLine] = [RunLine(run) for run in own_runs.select_related("graph").defer(LARGE)]
     lines += comparison_lines(own_comparisons.select_related("graph").defer(LARGE))
     page.object_list = sorted(lines, key=lambda line: order[line.id])
     return page
 
 
-def _keys(rows: QuerySet[Any], kind: str) -> QuerySet[Any, Any]:
-    """(created_at, id, `kind`) of each, by which a list is sorted."""
-    return rows.order_by().values_list("created_at", "id", Value(kind, output_field=CharField()))
+def _run_with(word: str) -> Q:
+    """Runs whose method, graph, policy or status has `word` in it."""
+    methods = [name for name, label in method_labels().items() if word.lower() in label.lower()]
+    columns = Q(graph__name__icontains=word) | Q(policy_name__icontains=word) | Q(status__icontains=word)
+    return columns | Q(method__in=methods) | Q(method__icontains=word)
+
+
+def _comparison_with(word: str) -> Q:
+    """Comparisons whose graph, policy or one of whose methods has `word` in it; all of them for their own name."""
+    if word.lower() in "comparison":
+        return Q()
+    names = [name for name, label in method_labels().items() if word.lower() in f"{name} {label}".lower()]
+    methods = [Q(methods__contains=name) for name in names]  # as JSON: in quotes
+    return reduce(or_, methods, Q(graph__name__icontains=word) | Q(policy_name__icontains=word))
+
+
+def _keys(rows: QuerySet[Any], kind: str, rank: Any = None) -> QuerySet[Any, Any]:
+    """(created_at, id, `kind`, and `rank` if there is one) of each, by which a list is sorted."""
+    columns = ("created_at", "id", Value(kind, output_field=CharField()))
+    if rank is None:
+        return rows.order_by().values_list(*columns)
+    ranked: QuerySet[Any, Any] = rows.order_by().annotate(rank=rank).values_list(*columns, "rank")
+    return ranked
 
 
 def comparison_lines(comparisons: QuerySet[Comparison]) -> list[ComparisonLine]:

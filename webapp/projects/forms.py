@@ -1,4 +1,4 @@
-"""The forms of a project."""
+"""The form of a new project."""
 
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,12 @@ else:
     ModelForm = forms.ModelForm  # generic for the type checker only
 
 
-class ProjectForm(ModelForm):
-    """A project's name."""
+class NewProjectForm(ModelForm):
+    """A name; without one, the project gets one of ours."""
 
     class Meta:
         model = Project
         fields = ("name",)
-
-
-class NewProjectForm(ProjectForm):
-    """A new project, which gets a name of ours if it is given none."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -7,7 +7,6 @@ import { connectionWords, follow } from "../jobs/job-feed.js";
 import { watchRows } from "../jobs/job-rows.js";
 import { SERVER_UPDATED } from "../jobs/words.js";
 import { Announcer } from "../ui/announcer.js";
-import { confirmDeletion } from "../ui/confirm.js";
 import { find } from "../ui/dom.js";
 import { watchDownloads } from "../ui/downloads.js";
 import { closeMenus } from "../ui/menu.js";
@@ -99,7 +98,6 @@ function works(state) {
 }
 
 fillNumbers(document);
-confirmDeletion(document);
 closeMenus(document);
 watchDownloads(document);
 watchRows(document, undefined, () => undefined);

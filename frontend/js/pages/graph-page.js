@@ -1,6 +1,5 @@
 /** The page of a graph: progress while it is read, then the grouped graph, the form of a run, and measurements. */
 
-import { confirmDeletion } from "../ui/confirm.js";
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { GraphPanel } from "../graph/graph-panel.js";
 import { watchRows } from "../jobs/job-rows.js";
@@ -64,7 +63,6 @@ function followFieldLinks() {
 
 const root = find(document, "[data-page=graph]", HTMLElement);
 fillNumbers(document);
-confirmDeletion(document);
 followFieldLinks();
 if (root.dataset.status === "ready") {
   for (const form of document.querySelectorAll("form[data-run-form]")) {

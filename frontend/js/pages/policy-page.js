@@ -7,7 +7,6 @@ import { hasEnded } from "../jobs/job-state.js";
 import { chartSentence, initialState, isBuilding, progressWords, reduce, stageName } from "../jobs/policy-state.js";
 import { statusWords } from "../jobs/words.js";
 import { Announcer } from "../ui/announcer.js";
-import { confirmDeletion } from "../ui/confirm.js";
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { formatDuration } from "../ui/format.js";
 import { fillNumbers } from "../ui/page-numbers.js";
@@ -103,7 +102,6 @@ class TrainingView {
 
 const root = find(document, "[data-page=policy]", HTMLElement);
 fillNumbers(document);
-confirmDeletion(document);
 watchRows(document, undefined, () => undefined);
 if (root.querySelector("[data-part=training]")) {
   new TrainingView(root, JSON.parse(find(document, "#stage-words", HTMLScriptElement).text)).start();

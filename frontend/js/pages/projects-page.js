@@ -1,7 +1,5 @@
-/** The list of projects. */
+/** Pages that only need their numbers formatted: the list of projects, the question before a deletion. */
 
-import { confirmDeletion } from "../ui/confirm.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 
 fillNumbers(document);
-confirmDeletion(document);

@@ -3,7 +3,6 @@
 import { ComparePanel } from "../compare/compare-panel.js";
 import { Announcer } from "../ui/announcer.js";
 import { RunCharts } from "../chart/run-charts.js";
-import { confirmDeletion } from "../ui/confirm.js";
 import { prefersLessMotion } from "../ui/colours.js";
 import { COLOURINGS } from "../graph/colouring.js";
 import { DeviceLegend } from "../graph/device-legend.js";
@@ -494,7 +493,6 @@ class RunPage {
 async function main() {
   const root = find(document, "[data-page=run]", HTMLElement);
   fillNumbers(document);
-  confirmDeletion(document);
   closeMenus(document);
   keySheet(find(root, "[data-part=keys]", HTMLButtonElement), RUN_KEYS);
   const run = /** @type {import("../ui/contracts.js").Run} */ (JSON.parse(find(document, "#run", HTMLScriptElement).text));

@@ -267,3 +267,22 @@ export function cutName(name, longest = 120) {
 function padded(number) {
   return String(number).padStart(2, "0");
 }
+
+/**
+ * How long ago something was: `3 min ago`, `1 day ago`; empty after a week, and for what is to come.
+ *
+ * @param {number} seconds
+ * @returns {string}
+ */
+export function formatAge(seconds) {
+  if (!(seconds > -60) || seconds >= 7 * 86400) {
+    return "";
+  }
+  if (seconds < 60) {
+    return "just now";
+  }
+  if (seconds < 3600) {
+    return `${Math.floor(seconds / 60)} min ago`;
+  }
+  return seconds < 86400 ? `${Math.floor(seconds / 3600)} h ago` : `${counted(Math.floor(seconds / 86400), "day")} ago`;
+}

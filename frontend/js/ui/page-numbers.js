@@ -1,7 +1,7 @@
 /** Writes the raw numbers, times and errors of a template for people. */
 
 import { setText } from "./dom.js";
-import { formatBytes, formatCount, formatDuration, formatFlops, formatGap, formatPercent, formatTime, NOTHING } from "./format.js";
+import { formatAge, formatBytes, formatCount, formatDuration, formatFlops, formatGap, formatPercent, formatTime, NOTHING } from "./format.js";
 import { errorSentence } from "./sentences.js";
 
 /** @type {[string, (value: number) => string][]} */
@@ -14,6 +14,8 @@ const FORMS = [
   ["data-gap", formatGap],
   ["data-percent", formatPercent],
 ];
+
+let timer = 0;
 
 const WHEN = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 
@@ -28,10 +30,22 @@ export function fillNumbers(root) {
   for (const error of root.querySelectorAll(".errorlist li, [data-error]")) {
     setText(error, errorSentence(error.textContent ?? ""));
   }
+  showAges(root);
+  timer ||= window.setInterval(() => showAges(document), 60_000);
+}
+
+/**
+ * Times as ages, with the date in a tip; older ones as dates.
+ *
+ * @param {ParentNode} root
+ */
+function showAges(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const when = new Date(time.getAttribute("datetime") ?? "");
     if (!Number.isNaN(when.getTime())) {
-      time.textContent = WHEN.format(when);
+      const date = WHEN.format(when);
+      setText(time, formatAge((Date.now() - when.getTime()) / 1000) || date);
+      time.setAttribute("title", date);
     }
   }
 }

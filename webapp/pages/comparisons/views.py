@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -27,6 +28,7 @@ from webapp.pages.comparisons.page import (
     report_of,
     request_of,
 )
+from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404
 from webapp.user_errors import conflict, refused_form
 
@@ -88,10 +90,13 @@ def cancel(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     return conflict(request, "All runs of this comparison had already ended.", page) if ended else page
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
-    """Delete it and its runs."""
+    """Ask; a POST deletes it and its runs."""
     comparison = comparison_or_404(comparison_id)
+    if request.method != "POST":
+        back, runs = reverse("comparisons:detail", args=[comparison_id]), len(lifecycle.runs_of(comparison))
+        return deletion_page(request, comparison, str(comparison), back, f"Its runs go with it: {runs}.")
     lifecycle.delete(comparison)
     return redirect("graphs:detail", graph_id=comparison.graph_id)
 

@@ -37,7 +37,7 @@ def graph_page(
     profile_form: ProfileForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: graph, project, progress, lines (a page of runs), run_count, upload_limit_bytes; the forms run_form,
+    """Context: graph, project, progress, lines (a page of runs), upload_limit_bytes; the forms run_form,
     again_form, profile_form; profiles, can_be_measured; and of the reading summary, facts, shares, unknown, cpu_ops,
     tables.
     """
@@ -62,6 +62,5 @@ def graph_page(
         "can_be_measured": graph.format.is_tensorflow,
         "upload_limit_bytes": UploadForm.limit_bytes(),
         "lines": page_of_lines(graph.runs.all(), graph.comparisons.all(), request),
-        "run_count": graph.runs.count(),
     }
     return render(request, "graphs/detail.html", context, status=status)

@@ -13,5 +13,6 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/status.json", views.status, name="status"),
     path("graphs/<uuid:graph_id>/view.json", views.view, name="view"),
     path("graphs/<uuid:graph_id>/again/", views.again, name="again"),
+    path("graphs/<uuid:graph_id>/rename/", views.rename, name="rename"),
     path("graphs/<uuid:graph_id>/delete/", views.delete, name="delete"),
 ]

@@ -5,8 +5,9 @@ from functools import partial
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine import api
 from webapp.graphs.forms import AgainForm, SampleForm, UploadForm
@@ -14,9 +15,11 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.graphs.uploads import accept_sample, accept_upload, read_again
 from webapp.jobs import deletion
+from webapp.pages.deleting import bytes_of, deletion_page
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.home.page import home_page
 from webapp.pages.projects.page import project_or_404, project_page
+from webapp.pages.renaming import rename as rename_row
 from webapp.projects.first_project import project_for_uploads
 from webapp.user_errors import add_to_form, refused_form, status_of
 
@@ -100,8 +103,18 @@ def view_answer(graph: Graph) -> HttpResponse:
 
 
 @require_POST
+def rename(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """Give it another name."""
+    return rename_row(request, graph_or_404(graph_id), redirect("graphs:detail", graph_id=graph_id))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
-    """Delete it, its file and its runs."""
+    """Ask; a POST deletes it, its file and its runs."""
     graph = graph_or_404(graph_id)
+    if request.method != "POST":
+        files_bytes = bytes_of(Graph.objects.filter(id=graph_id))
+        back = reverse("graphs:detail", args=[graph_id])
+        return deletion_page(request, graph, graph.name, back, files_bytes=files_bytes)
     deletion.delete(graph)
     return redirect("projects:detail", project_id=graph.project_id)

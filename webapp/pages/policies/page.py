@@ -3,16 +3,24 @@
 import uuid
 from http import HTTPStatus
 
+from django.db.models import Q
+from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from engine import api
-from webapp.pages.pagination import page_of
+from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
 from webapp.policies import default_policy
 from webapp.policies.forms import PolicyUploadForm, TrainForm
 from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.user_errors import row_or_404
+
+POLICY_SORTS: Sorts = {
+    **BY_AGE,
+    "name": ("By name", (Lower("name"), "-created_at", "id")),
+    "largest": ("Largest file first", ("-file_bytes", "-created_at", "id")),
+}
 
 
 def policy_or_404(policy_id: uuid.UUID | str, *, whole: bool = False) -> Policy:
@@ -50,11 +58,22 @@ def policies_page(
     default_fault = default_policy.bring_up_to_date()
     context = {
         "default_fault": default_fault,
-        "page": page_of(Policy.objects.defer(*Policy.LARGE), request),
+        "page": _page_of_policies(request),
         "upload_form": upload_form or PolicyUploadForm(),
         "upload_limit_bytes": api.MOST_POLICY_BYTES,
     }
     return render(request, "policies/list.html", context, status=status)
+
+
+def _page_of_policies(request: HttpRequest) -> ListPage:
+    asked = asked_of(request, sorts=POLICY_SORTS)
+    found = asked.matching(Policy.objects.defer(*Policy.LARGE), _policy_with)
+    return page_of(found.order_by(*asked.columns), request, asked)
+
+
+def _policy_with(word: str) -> Q:
+    """Policies whose name, status or source has `word` in it."""
+    return Q(name__icontains=word) | Q(status__icontains=word) | Q(source__icontains=word)
 
 
 def train_page(

@@ -16,5 +16,6 @@ urlpatterns = [
     *event_paths("policies/", lambda job_id: JobEvents(Policy, job_id, "policy")),
     path("policies/<uuid:policy_id>/cancel/", views.cancel, name="cancel"),
     path("policies/<uuid:policy_id>/policy.safetensors", views.download, name="download"),
+    path("policies/<uuid:policy_id>/rename/", views.rename, name="rename"),
     path("policies/<uuid:policy_id>/delete/", views.delete, name="delete"),
 ]

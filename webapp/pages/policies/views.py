@@ -7,6 +7,7 @@ from http import HTTPStatus
 from django.contrib import messages as notices
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from engine import api
 from webapp.graphs.incoming import IncomingFile
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.pages.deleting import deletion_page
 from webapp.pages.policies.page import (
     policies_page,
     policy_or_404,
@@ -23,6 +25,7 @@ from webapp.pages.policies.page import (
     words_on_its_version,
 )
 from webapp.pages.projects.page import project_or_404
+from webapp.pages.renaming import rename as rename_row
 from webapp.pages.run_lines import page_of_runs
 from webapp.policies import lifecycle
 from webapp.policies.forms import PolicyUploadForm, TrainForm
@@ -32,7 +35,8 @@ from webapp.projects.models import Project
 from webapp.user_errors import add_to_form, conflict, refused_form, status_of
 
 IN_USE = "An unfinished run uses this policy; cancel the run or wait for its end, then delete the policy."
-OF_THE_RELEASE = "This policy came with the release; it cannot be deleted."
+RUNS_STAY = "The runs that started from it keep their answers and its name."
+OF_THE_RELEASE = "This policy came with the release; it can be neither renamed nor deleted."
 THERE_ALREADY = "This file is already here, as this policy."
 NO_FILE = "This policy has no file: its training has not ended, or it failed."
 
@@ -127,9 +131,20 @@ def download(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-def delete(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Delete it unless a run uses it; a worker that trains it notices and stops."""
+def rename(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
+    """Give it another name; the release's keeps its own."""
     policy = policy_or_404(policy_id)
+    if policy.source == Policy.DEFAULT:
+        return conflict(request, OF_THE_RELEASE, _back(policy))
+    return rename_row(request, policy, _back(policy))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
+    """Ask; a POST deletes it unless a run uses it; a worker that trains it notices and stops."""
+    policy = policy_or_404(policy_id)
+    if request.method != "POST":
+        return deletion_page(request, policy, policy.name, reverse("policies:detail", args=[policy_id]), RUNS_STAY)
     if policy.source == Policy.DEFAULT:
         return conflict(request, OF_THE_RELEASE, _back(policy))
     if not lifecycle.delete(policy):

@@ -3,15 +3,18 @@
 import uuid
 from http import HTTPStatus
 
-from django.db.models import F, Sum
+from django.db.models import Aggregate, BigIntegerField, Count, F, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Coalesce, Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from webapp.graphs.forms import SampleForm, UploadForm
-from webapp.pages.pagination import page_of
+from webapp.graphs.models import Graph
+from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
 from webapp.pages.run_lines import page_of_lines
-from webapp.projects.forms import NewProjectForm, ProjectForm
+from webapp.projects.forms import NewProjectForm
 from webapp.projects.models import Project
+from webapp.runs.models import Run
 from webapp.user_errors import row_or_404
 
 
@@ -20,10 +23,46 @@ def project_or_404(project_id: uuid.UUID | str) -> Project:
     return row_or_404(Project.objects.all(), project_id, "project")
 
 
+PROJECT_SORTS: Sorts = {
+    **BY_AGE,
+    "name": ("By name", (Lower("name"), "id")),
+    "largest": ("Largest files first", ("-bytes", "-created_at", "id")),
+}
+GRAPH_SORTS: Sorts = {
+    **BY_AGE,
+    "name": ("By name", (Lower("name"), "-created_at", "id")),
+    "ops": ("Most ops first", (Coalesce("op_count", -1).desc(), "-created_at", "id")),
+    "largest": ("Largest file first", ("-file_bytes", "-created_at", "id")),
+}
+
+
 def project_list_page(request: HttpRequest, form: NewProjectForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    """Context: projects (a page), form."""
-    context = {"projects": page_of(Project.objects.all(), request), "form": form}
-    return render(request, "projects/list.html", context, status=status)
+    """Context: projects (a page, each with its numbers of graphs and runs, and the bytes of its files), form."""
+    asked = asked_of(request, sorts=PROJECT_SORTS)
+    found = asked.matching(Project.objects.all(), lambda word: Q(name__icontains=word))
+    rows = found.annotate(
+        graph_count=_of_project(Graph, Count("*")),
+        run_count=_of_project(Run, Count("*")),
+        bytes=_of_project(Graph, Sum(F("file_bytes") + F("times_bytes"))),
+    )
+    page = page_of(rows.order_by(*asked.columns), request, asked, found.count())
+    return render(request, "projects/list.html", {"projects": page, "form": form}, status=status)
+
+
+def _of_project(model: type[Graph] | type[Run], what: Aggregate) -> Coalesce:
+    """`what` over the rows of each project, as a subquery: an index finds them."""
+    rows = model.objects.filter(project=OuterRef("pk")).order_by().values("project").annotate(what=what).values("what")
+    return Coalesce(Subquery(rows, output_field=BigIntegerField()), 0)
+
+
+def _graphs_of(project: Project, request: HttpRequest) -> ListPage:
+    asked = asked_of(request, "graphs", GRAPH_SORTS)
+    found = asked.matching(project.graphs.defer("summary"), _graph_with)
+    return page_of(found.order_by(*asked.columns), request, asked)
+
+
+def _graph_with(word: str) -> Q:
+    return Q(name__icontains=word) | Q(status__icontains=word) | Q(suffix__iexact=word)
 
 
 def project_page(
@@ -31,22 +70,19 @@ def project_page(
     project: Project,
     upload_form: UploadForm | None = None,
     sample_form: SampleForm | None = None,
-    rename_form: ProjectForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: project, graphs and lines (a page of each; lines are of runs), run_count, files_bytes (of all graphs),
-    upload_limit_bytes, and the forms upload_form, sample_form, rename_form.
+    """Context: project, graphs and lines (a page of each; lines are of runs), graph_count, files_bytes (of all graphs),
+    upload_limit_bytes, and the forms upload_form, sample_form.
     """
-    runs = project.runs.all()
     context = {
         "project": project,
-        "graphs": page_of(project.graphs.defer("summary"), request, "graphs"),
-        "lines": page_of_lines(runs, project.comparisons.all(), request),
-        "run_count": runs.count(),
+        "graphs": _graphs_of(project, request),
+        "graph_count": project.graphs.count(),
+        "lines": page_of_lines(project.runs.all(), project.comparisons.all(), request),
         "files_bytes": project.graphs.aggregate(bytes=Sum(F("file_bytes") + F("times_bytes"), default=0))["bytes"],
         "upload_form": upload_form or UploadForm(),
         "sample_form": sample_form or SampleForm(),
-        "rename_form": rename_form or ProjectForm(instance=project),
         "upload_limit_bytes": UploadForm.limit_bytes(),
     }
     return render(request, "projects/detail.html", context, status=status)

@@ -5,11 +5,14 @@ from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.jobs import deletion
+from webapp.pages.deleting import bytes_of, deletion_page
 from webapp.pages.projects.page import project_list_page, project_or_404, project_page
-from webapp.projects.forms import NewProjectForm, ProjectForm
+from webapp.pages.renaming import rename as rename_row
+from webapp.projects.forms import NewProjectForm
 from webapp.user_errors import refused_form
 
 
@@ -33,16 +36,15 @@ def detail(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 @require_POST
 def rename(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """Rename it."""
-    project = project_or_404(project_id)
-    form = ProjectForm(request.POST, instance=project)
-    if form.is_valid():
-        form.save()
-        return redirect("projects:detail", project_id=project_id)
-    return refused_form(request, form, partial(project_page, request, project_or_404(project_id), rename_form=form))
+    return rename_row(request, project_or_404(project_id), redirect("projects:detail", project_id=project_id))
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    """Delete it with its graphs, their files and their runs; workers notice and stop."""
-    deletion.delete(project_or_404(project_id))
+    """Ask; a POST deletes it with its graphs, their files and their runs; workers notice and stop."""
+    project = project_or_404(project_id)
+    if request.method != "POST":
+        back = reverse("projects:detail", args=[project_id])
+        return deletion_page(request, project, project.name, back, files_bytes=bytes_of(project.graphs.all()))
+    deletion.delete(project)
     return redirect("projects:list")

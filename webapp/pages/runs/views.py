@@ -5,12 +5,14 @@ from functools import partial
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.example.opening import is_example
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
+from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.graphs.views import view_answer
 from webapp.pages.runs.downloads import LACKS_VARIABLES
@@ -20,6 +22,8 @@ from webapp.runs.baselines import BASELINES
 from webapp.runs.forms import RunForm
 from webapp.runs.method_labels import method_labels
 from webapp.user_errors import conflict, refused_form
+
+RUN_NOTE = "Its episodes and its answer go with it."
 
 
 @require_POST
@@ -76,9 +80,11 @@ def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     return page if cancel_job(run) else conflict(request, "This run had already ended.", page)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Delete it and its events; a worker notices and stops."""
+    """Ask; a POST deletes it and its events; a worker notices and stops."""
     run = run_or_404(run_id)
+    if request.method != "POST":
+        return deletion_page(request, run, str(run), reverse("runs:detail", args=[run_id]), RUN_NOTE)
     deletion.delete(run)
     return redirect("graphs:detail", graph_id=run.graph_id)

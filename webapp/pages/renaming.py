@@ -1,0 +1,29 @@
+"""Renames a row: the name's form, and the answer to it."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+
+from webapp.jobs.deletion import Deletable
+from webapp.jobs.job import CHANGED, Job
+from webapp.user_errors import error_answer, form_errors
+
+LONGEST_NAME = 200
+
+
+class NameForm(forms.Form):
+    """A new name."""
+
+    name = forms.CharField(label="New name", max_length=LONGEST_NAME)
+
+
+def rename(request: HttpRequest, row: Deletable, page: HttpResponse) -> HttpResponse:
+    """Give `row` the name that was sent; `page` is the answer. A refused name is a sentence of its own."""
+    form = NameForm(request.POST)
+    if not form.is_valid():
+        return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
+    changes: dict[str, Any] = {"name": form.cleaned_data["name"], **(CHANGED if isinstance(row, Job) else {})}
+    type(row).objects.filter(pk=row.pk).update(**changes)
+    return page
