@@ -15,7 +15,7 @@ from engine.events import Json
 from engine.files.archive import fields_of, from_fields, pack, unpack
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
-from engine.graphs.layout import layout
+from engine.graphs.layout import COLUMN, ROW, layout
 from engine.graphs.origin import Origin
 
 TYPES_SHOWN = 3
@@ -133,7 +133,7 @@ class PreparedGraph:
         return {"ops": sum(map(len, names.values())), "reasons": reasons}
 
     def view(self) -> dict[str, Json]:
-        """The grouped graph, laid out top-down, as `GraphOfGroups` in frontend/js/ui/contracts.js describes it."""
+        """The grouped graph, laid out, as `GroupGraph` in frontend/js/ui/contracts.js describes it."""
         positions = layout(self.grouping)
         edges = zip(
             self.grouping.edge_source.tolist(),
@@ -146,6 +146,11 @@ class PreparedGraph:
             "edges": [{"source": source, "target": target, "bytes": size} for source, target, size in edges],
             "width": float(positions.width),
             "height": float(positions.height),
+            "across": COLUMN,
+            "down": ROW,
+            "strips": [
+                {"left": strip.left, "right": strip.right, "leads_up": strip.leads_up} for strip in positions.strips
+            ],
         }
 
     def _group_rows(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> list[Json]:

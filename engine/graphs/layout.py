@@ -1,8 +1,12 @@
-"""Place each group in the drawing: layers from top to bottom, edges downwards, the same result every time.
+"""Place each group in the drawing: layers in the order of the data, folded into strips, the same result every time.
 
 Layers are longest paths; the order within a layer is by barycentres, swept down and up; the coordinates bring every
 group as near to its neighbours as the order and the space between the groups allow. There are no dummy nodes for long
 edges: they cost too much where edges span half of the layers, as in a training graph.
+
+A deep graph would be a thread. Its layers are cut into strips side by side, so that the whole is about as wide as it is
+high. The first strip leads down, the next one up: the end of one stands beside the beginning of the next, and the
+backward half of a training step lies beside its forward half.
 
 Source: K. Sugiyama, S. Tagawa, M. Toda, Methods for visual understanding of hierarchical system structures, IEEE
 Trans. SMC 11(2), 1981.
@@ -20,13 +24,19 @@ from engine.graphs.colocation import DisjointSets
 from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.ordering import levels
 
-NODE_WIDTH, NODE_HEIGHT = 120, 36
-"""size of a group in pixels"""
-COLUMN, ROW, LAYER = 144.0, 60.0, 96.0
+NODE_SIZE = 48
+"""a group in pixels, of the same width and height"""
+COLUMN, ROW, LAYER = 96.0, 64.0, 80.0
 """pixels from centre to centre: of neighbours in a row, of two rows of one layer, of two layers"""
 MARGIN = 40.0
-NARROWEST_ROW = 12
-"""a layer with more groups than this, and than 1.5 times the square root of all groups, is broken into several rows"""
+STRIP_GAP = 56.0
+"""pixels between two strips, beside the margins of their groups"""
+ASPECT = 1.2
+"""width by height that folding aims at"""
+LEAST_LAYERS = 8
+"""of a strip: fewer are no thread"""
+NARROWEST_ROW = 6
+"""a layer with more groups than this, and than the square root of all groups, is broken into several rows"""
 ORDER_SWEEPS, PLACE_SWEEPS = 8, 6
 GROUPS_FOR_ALL_SWEEPS = 10_000
 """a larger graph, which no screen shows whole, gets half of the sweeps"""
@@ -34,6 +44,16 @@ GROUPS_FOR_ALL_SWEEPS = 10_000
 
 Neighbours: TypeAlias = list[list[tuple[int, float]]]
 """[groups] (group at the other end, weight) of each edge"""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """A part of the layers, one below the other."""
+
+    left: float
+    right: float
+    leads_up: bool
+    """whether its first layer is its lowest"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +66,8 @@ class Layout:
     """[groups] from the top"""
     width: float
     height: float
+    strips: tuple[Strip, ...]
+    """from the left, in the order of the data"""
 
     def __post_init__(self) -> None:
         self.x.setflags(write=False)
@@ -92,23 +114,46 @@ class _Drawing:
         self._spread()
 
     def coordinates(self, sweeps: int) -> Layout:
-        """Break wide layers into rows, then move the groups towards their neighbours, row by row."""
-        count = len(self._x)
-        rows = self._rows(max(NARROWEST_ROW, int(1.5 * count**0.5)))
+        """Break wide layers into rows, fold the rows into strips, and move the groups towards their neighbours there."""
+        rows = self._rows(max(NARROWEST_ROW, int(len(self._x) ** 0.5)))
+        parts = _fold(rows)
+        strip_of = [0] * len(self._x)
+        for strip, part in enumerate(parts):
+            for row in part:
+                for group in row.groups:
+                    strip_of[group] = strip
+        above, below, both = (_within(of, strip_of) for of in (self._above, self._below, self._both))
         for sweep in range(sweeps):
-            last = sweep >= sweeps - 2
-            neighbours = self._both if last else self._above if sweep % 2 == 0 else self._below
-            for _, groups in rows if sweep % 2 == 0 else reversed(rows):
-                wishes = [self._barycentre(group, neighbours[group]) for group in groups]
-                for group, place in zip(groups, _apart(wishes, COLUMN), strict=True):
+            neighbours = both if sweep >= sweeps - 2 else above if sweep % 2 == 0 else below
+            for row in rows if sweep % 2 == 0 else reversed(rows):
+                wishes = [self._barycentre(group, neighbours[group]) for group in row.groups]
+                for group, place in zip(row.groups, _apart(wishes, COLUMN), strict=True):
                     self._x[group] = place
-        x = np.round(np.array(self._x) - min(self._x) + MARGIN + NODE_WIDTH / 2, 1)
-        y = np.empty(count)
-        for row_y, groups in rows:
-            y[groups] = row_y
-        width = float(x.max()) + NODE_WIDTH / 2 + MARGIN
-        height = float(y.max()) + NODE_HEIGHT / 2 + MARGIN
-        return Layout(x, y, round(width, 1), height)
+        return self._beside_each_other(parts)
+
+    def _beside_each_other(self, parts: "list[list[_Row]]") -> Layout:
+        """The strips from left to right, every other one upside down."""
+        x, y = np.empty(len(self._x)), np.empty(len(self._x))
+        height = max(_height(part) for part in parts)
+        left, strips = MARGIN, []
+        for number, part in enumerate(parts):
+            groups = [group for row in part for group in row.groups]
+            least = min(self._x[group] for group in groups)
+            width = max(self._x[group] for group in groups) - least
+            leads_up = number % 2 == 1
+            for row in part:
+                down = row.y - part[0].y
+                y[row.groups] = height - down if leads_up else down
+            x[groups] = left + NODE_SIZE / 2 - least + np.array([self._x[group] for group in groups])
+            strips.append(Strip(round(left, 1), round(left + width + NODE_SIZE, 1), leads_up))
+            left += width + NODE_SIZE + STRIP_GAP
+        return Layout(
+            np.round(x, 1),
+            np.round(y + MARGIN + NODE_SIZE / 2, 1),
+            round(left - STRIP_GAP + MARGIN, 1),
+            round(height + NODE_SIZE + 2 * MARGIN, 1),
+            tuple(strips),
+        )
 
     def _barycentre(self, group: int, neighbours: Sequence[tuple[int, float]]) -> float:
         """The mean x of `neighbours` weighted by their shares; without neighbours the group's own x."""
@@ -132,18 +177,72 @@ class _Drawing:
         for place, group in enumerate(groups):
             self._x[group] = leftmost + place * COLUMN
 
-    def _rows(self, most: int) -> list[tuple[float, list[int]]]:
-        """(y, groups from left to right) of each row, from the top."""
-        rows: list[tuple[float, list[int]]] = []
-        y = MARGIN + NODE_HEIGHT / 2
-        for groups in self._layers:
+    def _rows(self, most: int) -> "list[_Row]":
+        """The rows of all layers, one below the other."""
+        rows: list[_Row] = []
+        y = 0.0
+        for layer, groups in enumerate(self._layers):
             parts = [groups[start : start + most] for start in range(0, len(groups), most)]
             if len(parts) > 1:
                 for part in parts:
                     self._spread_one(part)
-            rows += [(y + ROW * index, part) for index, part in enumerate(parts)]
+            rows += [_Row(y + ROW * index, layer, part) for index, part in enumerate(parts)]
             y += ROW * (len(parts) - 1) + LAYER
         return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Groups beside each other."""
+
+    y: float
+    layer: int
+    groups: list[int]
+    """from left to right"""
+
+
+def _fold(rows: list[_Row]) -> list[list[_Row]]:
+    """The rows cut between layers into parts of about the same height, so many that the whole has nearly `ASPECT`."""
+    most = max(1, (rows[-1].layer + 1) // LEAST_LAYERS)
+    best, least = [rows], _distortion([rows])
+    count = 2
+    while count <= most:
+        parts = _cut(rows, count)
+        distortion = _distortion(parts)
+        if distortion < least:
+            best, least = parts, distortion
+        count = max(count + 1, count * 5 // 4)  # of many counts some, so that the time stays linear
+    return best
+
+
+def _cut(rows: list[_Row], count: int) -> list[list[_Row]]:
+    height = (_height(rows) + LAYER) / count
+    parts: list[list[_Row]] = [[]]
+    for row in rows:
+        if parts[-1] and row.layer != parts[-1][-1].layer and row.y - rows[0].y + LAYER / 2 > height * len(parts):
+            parts.append([])
+        parts[-1].append(row)
+    return parts
+
+
+def _distortion(parts: list[list[_Row]]) -> float:
+    """How far the whole is from `ASPECT`, if its rows are as wide as their groups need."""
+    width = sum(max(len(row.groups) for row in part) * COLUMN for part in parts) + STRIP_GAP * (len(parts) - 1)
+    return abs(log2(width / (max(_height(part) for part in parts) + LAYER) / ASPECT))
+
+
+def _height(part: list[_Row]) -> float:
+    return part[-1].y - part[0].y
+
+
+def _within(neighbours: Neighbours, strip_of: list[int]) -> Neighbours:
+    """The neighbours in the same strip alone, with shares that sum to 1 again."""
+    return _shares(
+        [
+            [(other, share) for other, share in of if strip_of[other] == strip_of[group]]
+            for group, of in enumerate(neighbours)
+        ]
+    )
 
 
 def _neighbours(grouping: Grouping) -> tuple[Neighbours, Neighbours]:

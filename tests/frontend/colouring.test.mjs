@@ -7,6 +7,7 @@ import { deviceLooks } from "../../frontend/js/graph/devices.js";
 import { freeBoxes } from "../../frontend/js/graph/free-boxes.js";
 import { nodeNames } from "../../frontend/js/graph/node-names.js";
 import { bounds, stepOf, stepWords } from "../../frontend/js/graph/scale-steps.js";
+import { smallFans } from "../../frontend/js/graph/small-fans.js";
 import { bestGains } from "../../frontend/js/step/gains.js";
 
 const DEVICES = ["/device:GPU:0", "/device:GPU:1"].map((name) => ({ name, kind: "K80", class: "GPU", memory_bytes: 1 }));
@@ -90,6 +91,17 @@ test("names lose what all share and what says nothing, and stay different", () =
   assert.deepEqual(nodeNames(["a", "__proto__", "constructor"]), ["a", "__proto__", "constructor"]);
   const long = nodeNames(["x".repeat(100) + "1", "x".repeat(100) + "2"]);
   assert.ok(long.every((name) => name.length <= 26) && long[0] !== long[1], "cut in the middle");
+});
+
+test("small edges of a wide fan are left out; data and narrow fans are not", () => {
+  const edge = (/** @type {number} */ source, /** @type {number} */ target, bytes = 4) => ({ source, target, bytes });
+  const fan = Array.from({ length: 9 }, (_, index) => edge(0, index + 1));
+  const { hidden, nodes } = smallFans([...fan, edge(1, 2), edge(0, 10, 5000), edge(3, 10)], 11);
+  assert.deepEqual([...hidden], [...fan.map(() => 1), 0, 0, 0]);
+  assert.deepEqual(nodes, [0]);
+  const control = Array.from({ length: 8 }, (_, index) => edge(index, 9, 0));
+  assert.deepEqual(smallFans(control, 10).nodes, [9], "incoming ones too");
+  assert.equal(smallFans(control.slice(1), 10).hidden.includes(1), false);
 });
 
 test("labels cover neither nodes nor each other; the first wish that is free counts", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterWords, deviceLooks, shapePoints } from "../../frontend/js/graph/devices.js";
-import { geometry, spacing } from "../../frontend/js/graph/graph-geometry.js";
+import { geometry } from "../../frontend/js/graph/graph-geometry.js";
 import { orderGroups } from "../../frontend/js/graph/group-order.js";
 import { crossing, differences, loads, timeOn } from "../../frontend/js/graph/placement.js";
 
@@ -106,8 +106,8 @@ test("a cluster in words", () => {
 
 test("groups and edges are drawn within the room between neighbours", () => {
   const groups = [group(0), group(1, { x: 0, y: 40 }), group(2, { x: 60, y: 40 })];
-  const graph = { groups, edges: [{ source: 0, target: 1, bytes: 10 }], width: 100, height: 100 };
-  assert.deepEqual(spacing(graph), { across: 60, down: 40 });
+  const strips = [{ left: -20, right: 80, leads_up: false }];
+  const graph = { groups, edges: [{ source: 0, target: 1, bytes: 10 }], width: 100, height: 100, across: 60, down: 40, strips };
   const { x, room, radii, edges } = geometry(graph, 3);
   assert.ok(x[2] > 60 && room <= 40, "stretched sideways");
   assert.ok(radii.every((radius) => radius > 0 && radius < room * 0.65));
@@ -117,7 +117,7 @@ test("groups and edges are drawn within the room between neighbours", () => {
 
 test("one group, and groups in one line, have a geometry too", () => {
   for (const groups of [[group(0)], [group(0, { x: 0 }), group(1, { x: 0 })], [group(0, { time_us: {} })]]) {
-    const { room, radii } = geometry({ groups, edges: [], width: 0, height: 0 }, 1);
+    const { room, radii } = geometry({ groups, edges: [], width: 0, height: 0, across: 96, down: 64, strips: [] }, 1);
     assert.ok(room > 0 && radii.every((radius) => Number.isFinite(radius) && radius > 0));
   }
 });

@@ -191,3 +191,11 @@ def test_a_session_is_made_once_and_again_after_a_failure(run: Run) -> None:
     warm.get("a", lambda: make("a"))
     warm.get("b", lambda: make("b"))
     assert made == ["a", "broken", "broken", "b", "c", "b"]
+
+
+def test_a_graph_of_an_earlier_version_is_laid_out_as_today(client: Client, run: Run) -> None:
+    drawn = client.get(f"/graphs/{run.graph_id}/drawing.json").json()
+    assert drawn["strips"] and drawn["across"] > 0 and drawn["down"] > 0
+    names = [group["name"] for group in drawn["groups"]]
+    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+    assert names == list(prepared.grouping.names)

@@ -13,6 +13,8 @@ const WIDTHS = [0.7, 1, 1.6, 2.6];
 const OPACITIES = [0.35, 0.5, 0.75, 0.9];
 const NEAR_WIDTH = 2.2;
 const FADED = 0.12;
+/** How much fainter an edge is that passes over a whole strip. */
+const FAR = 0.4;
 /** Pixels from a node to its neighbour from which arrows are drawn, and from which lines have their full width. */
 const ROOM_FOR_ARROWS = 14;
 const ROOM_FOR_WIDTH = 30;
@@ -22,6 +24,7 @@ const PLAIN = 0;
 const CROSSING = 1;
 const FADING = 2;
 const KINDS = 3;
+const LOOKS = WIDTHS.length * 2;
 
 export class EdgeLayer {
   #drawing;
@@ -30,7 +33,7 @@ export class EdgeLayer {
   #kinds;
   /** @type {Uint8Array} [edges] 1: left out */
   #hidden;
-  /** @type {Path2D[] | null} [kinds × strengths], in the graph's units */
+  /** @type {Path2D[] | null} [kinds × (strengths, then those of far edges)], in the graph's units */
   #paths = null;
   #near = -1;
   /** @type {Path2D | null} */
@@ -90,13 +93,13 @@ export class EdgeLayer {
   }
 
   #makePaths() {
-    const paths = Array.from({ length: KINDS * WIDTHS.length }, () => new Path2D());
+    const paths = Array.from({ length: KINDS * LOOKS }, () => new Path2D());
     this.#nearPath = new Path2D();
     this.#drawing.edges.forEach((edge, index) => {
       if (this.#isNear(edge)) {
         this.#trace(/** @type {Path2D} */ (this.#nearPath), edge);
       } else if (!this.#hidden[index]) {
-        this.#trace(paths[this.#kinds[index] * WIDTHS.length + edge.strength], edge);
+        this.#trace(paths[this.#kinds[index] * LOOKS + edge.strength + (edge.isFar ? WIDTHS.length : 0)], edge);
       }
     });
     return paths;
@@ -125,9 +128,13 @@ export class EdgeLayer {
     context.save();
     context.translate(viewport.x, viewport.y);
     context.scale(viewport.zoom, viewport.zoom);
+    if (this.#drawing.strips.length > 1) {
+      this.#drawStrips(context);
+    }
     this.#paths.forEach((path, index) => {
-      const [kind, strength] = [Math.floor(index / WIDTHS.length), index % WIDTHS.length];
-      context.globalAlpha = kind === FADING ? FADED : OPACITIES[strength];
+      const [kind, strength] = [Math.floor(index / LOOKS), index % WIDTHS.length];
+      const isFar = index % LOOKS >= WIDTHS.length;
+      context.globalAlpha = kind === FADING ? FADED : OPACITIES[strength] * (isFar ? FAR : 1);
       context.strokeStyle = this.#colours.ofKind[kind];
       context.lineWidth = (WIDTHS[strength] * scale) / viewport.zoom;
       context.stroke(path);
@@ -139,6 +146,27 @@ export class EdgeLayer {
     context.restore();
     if (isStill && room >= ROOM_FOR_ARROWS) {
       this.#drawArrows(context, viewport, { width, height, size: 3.2 + 1.6 * scale });
+    }
+  }
+
+  /**
+   * Bands behind the strips, with a tip where their data goes on in the next one.
+   *
+   * @param {CanvasRenderingContext2D} context
+   */
+  #drawStrips(context) {
+    const { strips, room, height } = this.#drawing;
+    context.fillStyle = this.#colours.strip;
+    for (const { left, right, leadsUp } of strips) {
+      const [begin, end] = leadsUp ? [height, 0] : [0, height];
+      const tip = leadsUp ? -room / 2 : room / 2;
+      context.beginPath();
+      context.moveTo(left - room / 4, begin);
+      context.lineTo(right + room / 4, begin);
+      context.lineTo(right + room / 4, end - tip);
+      context.lineTo((left + right) / 2, end);
+      context.lineTo(left - room / 4, end - tip);
+      context.fill();
     }
   }
 
@@ -155,7 +183,7 @@ export class EdgeLayer {
       if (drawn >= MOST_ARROWS || (this.#hidden[index] && !near) || (this.#kinds[index] === FADING && !near)) {
         return;
       }
-      const { target, bendX, bendY, strength } = edge;
+      const { target, bendX, bendY, strength, isFar } = edge;
       const [tipX, tipY] = [left + x[target] * zoom, top + y[target] * zoom];
       if (tipX < -size || tipY < -size || tipX > width + size || tipY > height + size) {
         return;
@@ -163,7 +191,7 @@ export class EdgeLayer {
       drawn += 1;
       const [alongX, alongY] = unit(x[target] - bendX, y[target] - bendY);
       const gap = radii[target] * zoom + 1;
-      context.globalAlpha = near ? 1 : OPACITIES[strength];
+      context.globalAlpha = near ? 1 : OPACITIES[strength] * (isFar ? FAR : 1);
       context.fillStyle = near ? this.#colours.near : this.#colours.ofKind[this.#kinds[index]];
       const [endX, endY] = [tipX - alongX * gap, tipY - alongY * gap];
       const [backX, backY] = [endX - alongX * size * 1.5, endY - alongY * size * 1.5];
@@ -189,5 +217,5 @@ function unit(x, y) {
 
 function coloursNow() {
   const faint = colour("--edge");
-  return { ofKind: [faint, colour("--edge-crossing"), faint], near: colour("--accent") };
+  return { ofKind: [faint, colour("--edge-crossing"), faint], near: colour("--accent"), strip: colour("--strip") };
 }

@@ -7,6 +7,7 @@
  * @property {number} source
  * @property {number} target
  * @property {number} strength from 0 to 3, with the logarithm of its bytes
+ * @property {boolean} isFar whether it passes over a whole strip
  * @property {number} bendX the point that its curve is drawn towards
  * @property {number} bendY
  *
@@ -18,31 +19,31 @@
  * @property {Float64Array} radii [nodes]
  * @property {DrawnEdge[]} edges
  * @property {number} room between neighbours
+ * @property {{ left: number, right: number, leadsUp: boolean }[]} strips parts of the layers, in the order of the data
+ * @property {number} height
  */
 
 /** Diameters, in distances between neighbours. */
 const LEAST_SHARE = 0.45;
-const GREATEST_SHARE = 1.1;
+const GREATEST_SHARE = 0.9;
 export const SIZE_LEVELS = 5;
 const STRENGTHS = 4;
-const DEFAULT_SPACING = 60;
 /** of edges over many layers, in distances between neighbours */
-const MOST_BEND = 5;
-const STRETCH_LIMITS = [0.5, 4];
+const MOST_BEND = 2.5;
+const STRETCH_LIMITS = [0.6, 3];
 
 /**
  * The area of a group grows with its time (on the kind where the groups take longest), the strength of an edge with the
- * logarithm of its bytes, so that control edges and scalars are faint. Edges over several layers are bent, so that the
- * groups between do not hide them. The whole layout is stretched sideways to fill its place.
+ * logarithm of its bytes, so that control edges and scalars are faint. Edges over several layers of a strip are bent, so
+ * that the groups between do not hide them. The whole layout is stretched sideways to fill its place.
  *
  * @param {GroupGraph} graph
  * @param {number} aspect width by height of its place
  * @returns {Drawing}
  */
 export function geometry(graph, aspect) {
-  const { across, down } = spacing(graph);
   const stretch = stretchOf(graph, aspect);
-  const room = Math.min(across * stretch, down);
+  const room = Math.min(graph.across * stretch, graph.down);
   const x = Float64Array.from(graph.groups, (group) => group.x * stretch);
   const y = Float64Array.from(graph.groups, (group) => group.y);
   const times = graph.groups.map((group) => Object.values(group.time_us).filter(Number.isFinite).reduce(greater, 0));
@@ -54,34 +55,32 @@ export function geometry(graph, aspect) {
   const edges = graph.edges.map(({ source, target, bytes }, index) => {
     const share = Math.log1p(Math.max(0, bytes)) / most;
     const strength = Math.min(STRENGTHS - 1, Math.floor(STRENGTHS * share ** 2));
-    const layers = Math.abs(y[target] - y[source]) / down;
-    const bend = layers > 1.5 ? room * Math.min(0.4 + layers * 0.25, MOST_BEND) * (index % 2 ? 1 : -1) : 0;
+    const layers = Math.abs(y[target] - y[source]) / graph.down;
+    const strips = Math.abs(stripOf(graph, target) - stripOf(graph, source));
+    const bends = layers > 2 && strips === 0;
+    const bend = bends ? room * Math.min(0.3 + layers * 0.15, MOST_BEND) * (index % 2 ? 1 : -1) : 0;
     const [alongX, alongY] = [x[target] - x[source], y[target] - y[source]];
     const length = Math.hypot(alongX, alongY) || 1;
     return {
       source,
       target,
       strength,
+      isFar: strips > 1,
       bendX: (x[source] + x[target]) / 2 - (alongY / length) * bend,
       bendY: (y[source] + y[target]) / 2 + (alongX / length) * bend,
     };
   });
-  return { x, y, levels, sizes, radii: Float64Array.from(levels, (level) => sizes[level] / 2), edges, room };
+  const strips = graph.strips.map(({ left, right, leads_up: leadsUp }) => ({ left: left * stretch, right: right * stretch, leadsUp }));
+  const radii = Float64Array.from(levels, (level) => sizes[level] / 2);
+  return { x, y, levels, sizes, radii, edges, room, strips, height: graph.height };
 }
 
 /**
- * The least distances between neighbours: in a layer, and from layer to layer.
- *
  * @param {GroupGraph} graph
- * @returns {{ across: number, down: number }}
+ * @param {number} group
  */
-export function spacing(graph) {
-  const layers = layersOf(graph);
-  const across = [...layers.values()].map(leastGap).reduce(lesser, Infinity);
-  const down = leastGap([...layers.keys()]);
-  const either = Math.min(across, down);
-  const fallback = Number.isFinite(either) ? either : DEFAULT_SPACING;
-  return { across: Number.isFinite(across) ? across : fallback, down: Number.isFinite(down) ? down : fallback };
+function stripOf({ groups, strips }, group) {
+  return strips.findIndex(({ left, right }) => groups[group].x >= left && groups[group].x <= right);
 }
 
 /**
@@ -96,34 +95,6 @@ function stretchOf(graph, aspect) {
     return 1;
   }
   return Math.max(STRETCH_LIMITS[0], Math.min(STRETCH_LIMITS[1], (aspect * height) / width));
-}
-
-/**
- * @param {GroupGraph} graph
- * @returns {Map<number, number[]>} the x of the groups at each y
- */
-function layersOf(graph) {
-  /** @type {Map<number, number[]>} */
-  const layers = new Map();
-  for (const { x, y } of graph.groups) {
-    const layer = layers.get(y);
-    if (layer) {
-      layer.push(x);
-    } else {
-      layers.set(y, [x]);
-    }
-  }
-  return layers;
-}
-
-/**
- * @param {number[]} values
- * @returns {number} Infinity if all are equal
- */
-function leastGap(values) {
-  const ordered = [...values].sort((one, other) => one - other);
-  const gaps = ordered.slice(1).map((value, index) => value - ordered[index]);
-  return gaps.filter((gap) => gap > 1e-6).reduce(lesser, Infinity);
 }
 
 /** @param {number[]} values */

@@ -4,17 +4,21 @@
  */
 
 import { element, find } from "../ui/dom.js";
-import { counted } from "../ui/format.js";
+import { counted, cutName, formatCount } from "../ui/format.js";
 import { ColourChooser } from "./colour-chooser.js";
 import { COLOURINGS, colouring } from "./colouring.js";
 import { costFacts } from "./cost-facts.js";
 import { groupPanel, groupTip } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
 import { MOST_GROUPS_DRAWN, GraphView } from "./graph-view.js";
+import { smallFans } from "./small-fans.js";
 import { timeOn } from "./placement.js";
 import { getJson, showFailure } from "../ui/server.js";
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
+
+/** Groups with fans of small edges that are named. */
+const FANS_NAMED = 3;
 
 /**
  * @typedef {object} Colours
@@ -206,11 +210,11 @@ export class GraphPanel {
       class: "graph-canvas",
       role: "img",
       tabindex: 0,
-      "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, top-down. The table of groups has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it.`,
+      "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, in strips from left to right, the first one down, the next one up. The table of groups has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it.`,
     });
     stage.querySelector(".graph-canvas, .failure")?.remove();
     stage.prepend(host);
-    stage.append(this.#tip);
+    host.after(this.#tip);
     try {
       this.#view = await GraphView.create(host, this.#graph, {
         onChoose: (group) => this.#choose(group, "graph"),
@@ -223,8 +227,34 @@ export class GraphPanel {
     this.#paint();
     this.#view.light(this.#table.found);
     this.#view.choose(this.#chosen, false);
+    this.#hideFans();
     this.#listenToTools();
     Object.assign(stage, { graphView: this.#view }); // for tests
+  }
+
+  /** Leave out the small edges of wide fans, and say which they are, with a button that shows them. */
+  #hideFans() {
+    const { groups, edges } = this.#graph;
+    const { hidden, nodes } = smallFans(edges, groups.length);
+    const count = hidden.reduce((sum, isHidden) => sum + isHidden, 0);
+    const part = this.#part("fans");
+    part.hidden = count === 0;
+    let isHiding = true;
+    const button = element("button", { type: "button", class: "link-button" });
+    const words = element("span");
+    const show = () => {
+      this.#view?.hideEdges(isHiding ? hidden : new Uint8Array(edges.length));
+      const names = nodes.slice(0, FANS_NAMED).map((node) => cutName(groups[node].name, 40)).join(", ");
+      const more = nodes.length > FANS_NAMED ? ` and ${formatCount(nodes.length - FANS_NAMED)} more` : "";
+      words.textContent = `${counted(count, "small edge")} of ${names}${more} ${isHiding ? "not drawn" : "drawn"}. `;
+      button.textContent = isHiding ? "Draw them" : "Leave them out";
+    };
+    button.addEventListener("click", () => {
+      isHiding = !isHiding;
+      show();
+    });
+    part.replaceChildren(words, button);
+    show();
   }
 
   /** @param {HTMLElement} stage */

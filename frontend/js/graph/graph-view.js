@@ -45,6 +45,9 @@ export class GraphView {
   #lit = null;
   /** @type {ArrayLike<number> | null} */
   #litEdges = null;
+  #chosen = -1;
+  /** Whether the whole graph has been asked for, and nobody has moved it since. */
+  #showsAll = false;
 
   /**
    * @param {HTMLElement} host
@@ -137,6 +140,7 @@ export class GraphView {
    * @param {boolean} reveal whether to scroll to it
    */
   choose(node, reveal) {
+    this.#chosen = node;
     this.#edges.choose(node);
     this.#labels.choose(node);
     if (node >= 0 && reveal) {
@@ -162,6 +166,11 @@ export class GraphView {
   }
 
   fit() {
+    this.#fit();
+    this.#showsAll = true; // after the events of its own moves
+  }
+
+  #fit() {
     this.#core.fit(undefined, PADDING);
     const most = MOST_ROOM_PIXELS / this.#drawing.room;
     if (this.#core.zoom() > most) {
@@ -247,6 +256,7 @@ export class GraphView {
     };
     this.#core.on("mouseout", "node", leave);
     this.#core.on("viewport", () => {
+      this.#showsAll = false;
       this.#follow();
       leave();
     });
@@ -265,9 +275,14 @@ export class GraphView {
     let height = host.clientHeight;
     new ResizeObserver(() => {
       if (host.clientWidth !== width || host.clientHeight !== height) {
+        const shows = this.#showsAll;
         ({ clientWidth: width, clientHeight: height } = host);
         this.#core.resize();
-        this.fit();
+        if (shows) {
+          this.fit();
+        } else if (this.#chosen >= 0) {
+          this.#reveal(this.#chosen);
+        }
         this.#follow();
       }
     }).observe(host);

@@ -14,6 +14,8 @@ const FONT = `${FONT_PIXELS}px system-ui, sans-serif`;
 const BOLD = `600 ${FONT}`;
 const LINE_PIXELS = 14;
 const GAP = 3;
+/** Least pixels from a name to the left and right edges of the canvas. */
+const EDGE = 3;
 /** Pixels from a node to its neighbour from which names are drawn. */
 const ROOM_FOR_NAMES = 10;
 const MOST_NAMES = 400;
@@ -105,7 +107,8 @@ export class LabelLayer {
     const taken = nodes.map(({ x, y, radius }) => ({ x: x - radius, y: y - radius, width: 2 * radius, height: 2 * radius }));
     const first = seen.includes(this.#chosen) ? [this.#chosen] : [];
     const wanted = [...first, ...seen.filter((node) => node !== this.#chosen)].slice(0, MOST_NAMES);
-    const boxes = wanted.map((node) => this.#boxesOf(context, node, viewport));
+    const boxes = wanted.map((node) =>
+      this.#boxesOf(context, node, viewport).filter((box) => box.x >= EDGE && box.x + box.width <= width - EDGE));
     context.textBaseline = "middle";
     context.lineJoin = "round";
     context.lineWidth = 3;

@@ -1,6 +1,7 @@
 /** The page of a graph: progress while it is read, then the grouped graph, the form of a run, and measurements. */
 
 import { find, setAttributes, setText } from "../ui/dom.js";
+import { loadGraph } from "../graph/drawn-graph.js";
 import { GraphPanel } from "../graph/graph-panel.js";
 import { watchRows } from "../jobs/job-rows.js";
 import { fillNumbers } from "../ui/page-numbers.js";
@@ -38,7 +39,7 @@ function watchReading(root) {
 /** @param {HTMLElement} root */
 async function showGraph(root) {
   try {
-    const graph = /** @type {import("../ui/contracts.js").GroupGraph} */ (await getJson(`${root.dataset.address}view.json`));
+    const graph = await loadGraph(`${root.dataset.address}view.json`, find(root, "[data-part=canvas]", HTMLElement));
     const panel = new GraphPanel(root, graph, [], [], { keys: ["time", "bytes", "source", "cpu"] });
     const kind = find(root, "select[data-part=kind]", HTMLSelectElement);
     kind.addEventListener("change", () => panel.showKind(kind.value));

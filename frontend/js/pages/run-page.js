@@ -6,6 +6,7 @@ import { RunCharts } from "../chart/run-charts.js";
 import { prefersLessMotion } from "../ui/colours.js";
 import { COLOURINGS } from "../graph/colouring.js";
 import { DeviceLegend } from "../graph/device-legend.js";
+import { loadGraph } from "../graph/drawn-graph.js";
 import { deviceLooks } from "../graph/devices.js";
 import { find, setText } from "../ui/dom.js";
 import { formatBytes, formatCount, formatTime } from "../ui/format.js";
@@ -29,7 +30,7 @@ import { TrialBar } from "../step/trial-bar.js";
 import { newTrial, placementOf, redo, undo, withMove } from "../step/trial.js";
 import { verdict } from "../step/verdict.js";
 import { keySheet } from "../ui/key-sheet.js";
-import { getBytes, getJson, post, showFailure } from "../ui/server.js";
+import { getBytes, post, showFailure } from "../ui/server.js";
 import { RUN_KEYS } from "../run/run-keys.js";
 
 /** @typedef {import("../run/placements.js").KnownPlacement} KnownPlacement */
@@ -499,7 +500,7 @@ async function main() {
   const methodLabels = JSON.parse(find(document, "#method-labels", HTMLScriptElement).text);
   setText(find(root, "[data-part=cluster]", HTMLElement), JSON.stringify(run.cluster, null, 1));
   try {
-    const graph = /** @type {import("../ui/contracts.js").GroupGraph} */ (await getJson("graph.json"));
+    const graph = await loadGraph("graph.json", find(root, "[data-part=canvas]", HTMLElement));
     await new RunPage(root, run, graph, methodLabels).start();
   } catch (error) {
     showFailure(find(root, "[data-part=chart]", HTMLElement), "The run cannot be shown.", error, () => location.reload());

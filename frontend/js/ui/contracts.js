@@ -130,6 +130,9 @@
  * @property {GroupEdge[]} edges
  * @property {number} width
  * @property {number} height
+ * @property {number} across the least distance between neighbours in a row
+ * @property {number} down the least distance between rows
+ * @property {{ left: number, right: number, leads_up: boolean }[]} strips parts of the layers, in the order of the data
  *
  * @typedef {object} OpCosts the content of `costs.json`
  * @property {string[]} sources

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.costs.costs import Costs
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping, group_ops
-from engine.graphs.layout import COLUMN, LAYER, NODE_HEIGHT, NODE_WIDTH, Layout, _apart, layout
+from engine.graphs.layout import ASPECT, COLUMN, LAYER, NODE_SIZE, Layout, _apart, layout
 from tests.engine.graphs.graph_samples import make_costs, make_graph, random_graphs
 
 
@@ -21,16 +21,33 @@ def grouping_of(count: int, edges: list[tuple[int, int]]) -> Grouping:
 
 def assert_well_drawn(grouping: Grouping, drawn: Layout) -> None:
     assert drawn.x.shape == drawn.y.shape == (grouping.group_count,)
-    assert np.all(drawn.y[grouping.edge_source] < drawn.y[grouping.edge_target])
-    for centres, size, whole in ((drawn.x, NODE_WIDTH, drawn.width), (drawn.y, NODE_HEIGHT, drawn.height)):
-        assert centres.min() - size / 2 >= 0
-        assert centres.max() + size / 2 <= whole
-    rows: dict[float, list[float]] = {}
-    for x, y in zip(drawn.x.tolist(), drawn.y.tolist(), strict=True):
-        rows.setdefault(y, []).append(x)
-    assert all(lower - upper >= NODE_HEIGHT for upper, lower in itertools.pairwise(sorted(rows)))
+    for centres, whole in ((drawn.x, drawn.width), (drawn.y, drawn.height)):
+        assert centres.min() - NODE_SIZE / 2 >= 0
+        assert centres.max() + NODE_SIZE / 2 <= whole
+    lefts = np.array([strip.left for strip in drawn.strips])
+    rights = np.array([strip.right for strip in drawn.strips])
+    assert np.all(rights[:-1] < lefts[1:])
+    strip = np.searchsorted(lefts, drawn.x, side="right") - 1
+    assert np.all(drawn.x - NODE_SIZE / 2 >= lefts[strip] - 0.2)
+    assert np.all(drawn.x + NODE_SIZE / 2 <= rights[strip] + 0.2)
+    assert_edges_lead_on(grouping, drawn, strip)
+    rows: dict[tuple[int, float], list[float]] = {}
+    for number, x, y in zip(strip.tolist(), drawn.x.tolist(), drawn.y.tolist(), strict=True):
+        rows.setdefault((number, y), []).append(x)
+    for (one, upper), (other, lower) in itertools.pairwise(sorted(rows)):
+        assert one != other or lower - upper >= NODE_SIZE
     for row in rows.values():
-        assert all(right - left >= NODE_WIDTH for left, right in itertools.pairwise(sorted(row)))
+        assert all(right - left >= NODE_SIZE for left, right in itertools.pairwise(sorted(row)))
+
+
+def assert_edges_lead_on(grouping: Grouping, drawn: Layout, strip: np.ndarray) -> None:
+    """An edge leads along its strip, down the first one, up the second, or to a later strip."""
+    source, target = grouping.edge_source, grouping.edge_target
+    upwards = np.array([each.leads_up for each in drawn.strips])
+    assert upwards.tolist() == [number % 2 == 1 for number in range(len(upwards))]
+    down = drawn.y[target] - drawn.y[source]
+    along = np.where(upwards[strip[source]], -down, down)
+    assert np.all((strip[source] < strip[target]) | ((strip[source] == strip[target]) & (along > 0)))
 
 
 def crossings(grouping: Grouping, drawn: Layout) -> int:
@@ -82,6 +99,7 @@ def test_a_chain_is_a_straight_line() -> None:
     drawn = layout(grouping_of(5, [(0, 1), (1, 2), (2, 3), (3, 4)]))
     assert len(set(drawn.x.tolist())) == 1
     assert np.diff(drawn.y).tolist() == [LAYER] * 4
+    assert len(drawn.strips) == 1
 
 
 def test_what_needs_nothing_stands_right_above_what_needs_it() -> None:
@@ -107,8 +125,27 @@ def test_a_wide_layer_is_broken_into_rows() -> None:
     grouping = grouping_of(400, [])
     drawn = layout(grouping)
     assert_well_drawn(grouping, drawn)
-    assert drawn.width < 31 * COLUMN
-    assert len(set(drawn.y.tolist())) == 14  # 30 a row
+    assert drawn.width < 21 * COLUMN
+    assert len(set(drawn.y.tolist())) == 20  # 20 a row
+
+
+def test_a_deep_graph_is_folded_into_strips_that_fill_a_panel() -> None:
+    count = 300
+    grouping = grouping_of(count, [(index, index + 1) for index in range(count - 1)])
+    drawn = layout(grouping)
+    assert_well_drawn(grouping, drawn)
+    assert 0.5 * ASPECT < drawn.width / drawn.height < 2 * ASPECT
+    steps = np.hypot(np.diff(drawn.x), np.diff(drawn.y))
+    assert steps.max() <= 3 * LAYER, "the end of a strip stands beside the beginning of the next"
+
+
+def test_a_training_step_lies_beside_its_forward_half() -> None:
+    # forward 0 … 49, backward 50 … 99, each backward op takes what its forward op made
+    chain = [(index, index + 1) for index in range(99)]
+    grouping = grouping_of(100, [*chain, *((index, 99 - index) for index in range(49))])
+    drawn = layout(grouping)
+    assert_well_drawn(grouping, drawn)
+    assert np.abs(drawn.y[:49] - drawn.y[99:50:-1]).max() <= LAYER
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from webapp.pages.explorer import others, views
 app_name = "explorer"
 urlpatterns = [
     path("graphs/<uuid:graph_id>/ops.json", views.ops, name="ops"),
+    path("graphs/<uuid:graph_id>/drawing.json", views.drawing, name="drawing"),
     path("graphs/<uuid:graph_id>/costs.json", views.costs, name="costs"),
     path("runs/<uuid:run_id>/step", views.step, name="step"),
     path("runs/<uuid:run_id>/gains.json", views.gains, name="gains"),

@@ -12,6 +12,7 @@ from webapp.graphs.models import Graph, PreparedBlob
 from webapp.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
+from webapp.json_field import to_text
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.placements.page import placement_or_404
 from webapp.pages.runs.page import run_or_404
@@ -21,7 +22,7 @@ from webapp.runs.sessions import require_explainable, session_of
 MOST_WORK = 200_000_000
 """simulated ops and edges that a page may ask for at once: some seconds"""
 MOST_SHARED_BYTES = 16 * 1024**2
-"""of explanations that several viewers of a run may ask for"""
+"""of explanations and drawings that several viewers may ask for"""
 _answers: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
 
 FOR_A_DAY = "private, max-age=86400, immutable"
@@ -119,6 +120,21 @@ def ops(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
         headers={"Cache-Control": FOR_A_DAY},
         json_dumps_params={"ensure_ascii": False, "separators": (",", ":")},
     )
+
+
+@in_threads(EXPLAINING)
+@require_safe
+def drawing(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """The grouped graph, laid out by this version: for graphs that an earlier one has read and laid out.
+
+    Raises LimitError for a graph that is too large to be explained.
+    """
+    key = ("drawing", graph_id)
+    answer = _answers.get(key)
+    if answer is None:
+        answer = to_text(_prepared(graph_or_404(graph_id)).view()).encode()
+        _answers.keep(key, answer, len(answer))
+    return HttpResponse(answer, content_type="application/json", headers={"Cache-Control": FOR_A_DAY})
 
 
 @in_threads(EXPLAINING)
