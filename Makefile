@@ -1,8 +1,8 @@
-# One verb each: run, drain, test, test-fast, fmt, lint, bench, bench-ui, chaos, fuzz, load, policy, backup, restore, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
+# One verb each: run, drain, test, test-fast, fmt, lint, bench, bench-ui, chaos, fuzz, load, pictures, policy, backup, restore, constraints. Each does the set-up that it needs; a set-up that is done takes no time.
 # make run PORT=8001 PLACETO_DATA=/somewhere: what is said here reaches the application as environment.
 
 .DEFAULT_GOAL := run
-.PHONY: run drain test test-fast fmt lint bench bench-ui chaos fuzz load policy backup restore constraints setup setup-tests
+.PHONY: run drain test test-fast fmt lint bench bench-ui chaos fuzz load pictures policy backup restore constraints setup setup-tests
 SHELL := /bin/sh
 
 SOURCES := engine experiments webapp tests setup manage.py
@@ -61,6 +61,10 @@ bench: setup
 chaos: setup-tests
 	@.venv/bin/python -m tests.chaos
 	@.venv/bin/python -m tests.chaos.stops
+
+# The pictures of README.md and docs/guide.md.
+pictures: setup-tests
+	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" .venv/bin/python -m tests.pictures
 
 # The policy that ships with a release, and what it is trained on: hours. After an interruption it goes on.
 POLICY_SECONDS := 10800

@@ -1,0 +1,107 @@
+"""Makes the pictures of README.md and docs/guide.md anew: `python -m tests.pictures [--out docs/images]`.
+
+It starts the application on a scratch folder, opens the shipped example, and takes pictures of its pages in a browser:
+still ones, and an animated one of the placement as it improves. Two minutes on two cores.
+"""
+
+import argparse
+import io
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.supervisor.application import application
+from tests.supervisor.started import free_port
+
+WIDTH, HEIGHT = 1280, 860
+FRAMES = 24
+FRAME_MILLISECONDS, LAST_MILLISECONDS = 260, 2600
+ANIMATED_WIDTH = 960
+READY_MILLISECONDS = 60_000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("docs/images"))
+    out = parser.parse_args().out
+    chromium = os.environ.get("PLACETO_CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        print("no Chromium: set PLACETO_CHROMIUM to its path", file=sys.stderr)
+        return 2
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, port = Path(scratch), free_port()
+        with application(folder / "data", port, folder / "output") as running:
+            address = f"http://127.0.0.1:{port}"
+            running.wait_for_line(f"ready at {address}")
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+                context = browser.new_context(
+                    base_url=address, viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light"
+                )
+                context.set_default_timeout(READY_MILLISECONDS)
+                take_all(context.new_page(), out)
+                browser.close()
+    return 0
+
+
+def take_all(page: Page, out: Path) -> None:
+    """Every picture, in the order in which a person meets the pages."""
+    page.goto("/")
+    take(page, out / "home-page.png")
+    page.get_by_role("button", name="Open the example").click()
+    page.wait_for_url("**/runs/*/**")
+    expect(page.locator("[data-part=step]")).to_have_attribute("data-state", "ready", timeout=READY_MILLISECONDS)
+    page.evaluate("document.querySelector('.example-words')?.remove()")  # the guide's pictures show any run
+    take(page, out / "run-page.png")
+    page.locator("[data-part=step]").screenshot(path=out / "run-step.png")
+    crop(out / "run-step.png", 1040)
+    animate(page, out / "improving.webp")
+    page.locator("nav[aria-label=Breadcrumb] a").last.click()
+    page.wait_for_url("**/graphs/*/")
+    take(page, out / "graph-page.png")
+    page.locator("nav[aria-label=Breadcrumb] a").last.click()
+    page.wait_for_url("**/projects/*/")
+    take(page, out / "project-page.png")
+
+
+def take(page: Page, path: Path) -> None:
+    """The first screen of the page, once it stands still."""
+    page.wait_for_load_state("networkidle" if "/runs/" not in page.url else "load")
+    page.wait_for_timeout(1500)
+    page.screenshot(path=path)
+    print(path)
+
+
+def crop(path: Path, height: int) -> None:
+    """Keep the upper part of a picture."""
+    with Image.open(path) as picture:
+        picture.crop((0, 0, picture.width, min(height, picture.height))).save(path)
+    print(path)
+
+
+def animate(page: Page, path: Path) -> None:
+    """The chart and the graph from the first episode, over improvements, to the best one."""
+    slider = page.get_by_label("Episode shown")
+    best = int(slider.input_value())
+    page.evaluate("document.querySelector('.watch').scrollIntoView()")
+    frames = []
+    for frame in range(FRAMES):
+        # early episodes change most
+        slider.fill(str(round(best * (frame / (FRAMES - 1)) ** 2.2)))
+        page.wait_for_timeout(500)
+        frames.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
+    size = (ANIMATED_WIDTH, round(frames[0].height * ANIMATED_WIDTH / frames[0].width))
+    small = [frame.resize(size, Image.Resampling.LANCZOS) for frame in frames]
+    durations = [FRAME_MILLISECONDS] * (FRAMES - 1) + [LAST_MILLISECONDS]
+    small[0].save(path, save_all=True, append_images=small[1:], duration=durations, loop=0, quality=70, method=6)
+    print(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
