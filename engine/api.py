@@ -82,7 +82,7 @@ from engine.placement_files import (
     simulate,
     trace,
 )
-from engine.placers.registry import PLACERS, Method, make_method_settings
+from engine.placers.registry import KINDS, PLACERS, PRESET_WORDS, Method, make_method_settings
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.fitting import PolicyFit, policy_fit
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
@@ -219,6 +219,7 @@ __all__ = [
     "DEFAULT_OP_REST_US",
     "FAMILY_COUNT",
     "FORMATS",
+    "KINDS",
     "MEASURING_LIMITS",
     "MOST_DEVICES",
     "MOST_EVALUATIONS",
@@ -229,6 +230,7 @@ __all__ = [
     "NO_VARIABLES",
     "OPEN_TRIPS",
     "POLICY_VERSION",
+    "PRESET_WORDS",
     "SIZES_FROM",
     "SPLIT",
     "TRIPS_FROM",

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from engine.placers.registry import PLACERS
+from engine.placers.registry import KINDS, PLACERS, PRESET_WORDS
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "methods.md").read_text()
 LABEL, DOES, SOURCE, DETERMINED, TAKES, WHEN = range(6)
@@ -20,7 +20,16 @@ def test_every_method_stands_there_in_the_order_of_the_registry() -> None:
         (method.name, method.label) for method in PLACERS.values()
     ]
     for cells in rows().values():
-        assert cells[DOES] and cells[SOURCE] and cells[WHEN]
+        assert cells[SOURCE] and cells[WHEN]
+
+
+def test_it_says_what_forms_say() -> None:
+    assert {name: cells[DOES] for name, cells in rows().items()} == {
+        name: method.does for name, method in PLACERS.items()
+    }
+    for method in PLACERS.values():
+        assert method.kind in KINDS
+        assert set(method.presets) <= set(PRESET_WORDS)
 
 
 def test_what_draws_nothing_at_random_is_told() -> None:

@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
+RECOMMENDED, BASELINES, SCHEDULERS, SEARCH, LEARNED = KINDS = (
+    "Recommended",
+    "Baselines",
+    "List schedulers",
+    "Search",
+    "Learned",
+)
+PRESET_WORDS = {
+    "fast": "our settings, which reach a good placement in a fraction of the time",
+    "paper": "the settings of the paper, many times slower",
+}
+"""preset → what it stands for, wherever a method has it"""
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """A row of the registry, used by forms, documents and `python -m engine methods`."""
@@ -26,6 +40,10 @@ class Method:
     label: str
     path: str
     """dotted path of its class"""
+    kind: str
+    """one of `KINDS`, by which forms group the methods"""
+    does: str
+    """what it does, in a few words for people, without the final stop"""
     presets: tuple[str, ...] = ()
     """names for the setting `preset`, the default first; empty where the method has none"""
     deterministic: bool = False
@@ -42,30 +60,157 @@ class Method:
 PLACERS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("auto", "Auto", "engine.placers.auto:Auto", takes_policy=True),
-        Method("placeto", "Placeto", "engine.placers.placeto:Placeto", presets_of(PlacetoSettings), takes_policy=True),
-        Method("single_device", "Single device", "engine.placers.single_device:SingleDevice", deterministic=True),
-        Method("cpu_only", "CPU only", "engine.placers.cpu_only:CpuOnly", deterministic=True),
-        Method("random", "Random", "engine.placers.random:Random"),
-        Method("m_topo", "m-TOPO", "engine.placers.m_topo:MTopo", deterministic=True),
-        Method("m_etf", "m-ETF", "engine.placers.m_etf:MEtf", deterministic=True),
-        Method("m_sct", "m-SCT", "engine.placers.m_sct:MSct", deterministic=True),
-        Method("heft", "HEFT", "engine.placers.heft:Heft", deterministic=True),
-        Method("scotch", "Scotch", "engine.placers.scotch:Scotch"),
-        Method("human_expert", "Human expert", "engine.placers.human_expert:HumanExpert", deterministic=True),
-        Method("post", "Post", "engine.placers.post:Post"),
-        Method("brkga", "BRKGA", "engine.placers.brkga:Brkga"),
-        Method("regal", "REGAL", "engine.placers.regal.placer:Regal"),
-        Method("spotlight", "Spotlight", "engine.placers.spotlight.placer:Spotlight"),
-        Method("rnn", "RNN", "engine.placers.sequence.rnn:Rnn", presets_of(RnnSettings)),
+        Method(
+            "auto",
+            "Auto",
+            "engine.placers.auto:Auto",
+            RECOMMENDED,
+            "tries one device, the list schedulers, the human expert and Scotch, then every placement if "
+            "there are few enough, else local search from the best",
+            takes_policy=True,
+        ),
+        Method(
+            "placeto",
+            "Placeto",
+            "engine.placers.placeto:Placeto",
+            RECOMMENDED,
+            "learns, by reinforcement, a policy over graph embeddings that places one group after the "
+            "other; a trained policy places at once, then learns on",
+            presets_of(PlacetoSettings),
+            takes_policy=True,
+        ),
+        Method(
+            "single_device",
+            "Single device",
+            "engine.placers.single_device:SingleDevice",
+            BASELINES,
+            "puts everything on one device, each in turn",
+            deterministic=True,
+        ),
+        Method(
+            "cpu_only",
+            "CPU only",
+            "engine.placers.cpu_only:CpuOnly",
+            BASELINES,
+            "puts everything on a CPU, except ops that no CPU can run or that are fixed",
+            deterministic=True,
+        ),
+        Method(
+            "random",
+            "Random",
+            "engine.placers.random:Random",
+            BASELINES,
+            "draws a random device for each group, anew for each evaluation",
+        ),
+        Method(
+            "m_topo",
+            "m-TOPO",
+            "engine.placers.m_topo:MTopo",
+            SCHEDULERS,
+            "fills one device after the other in topological order",
+            deterministic=True,
+        ),
+        Method(
+            "m_etf",
+            "m-ETF",
+            "engine.placers.m_etf:MEtf",
+            SCHEDULERS,
+            "repeatedly places the op that can start earliest, among devices with room",
+            deterministic=True,
+        ),
+        Method(
+            "m_sct",
+            "m-SCT",
+            "engine.placers.m_sct:MSct",
+            SCHEDULERS,
+            "finds favourite children by a linear programme, then m-ETF, in which a device waits for its "
+            "favourite child",
+            deterministic=True,
+        ),
+        Method(
+            "heft",
+            "HEFT",
+            "engine.placers.heft:Heft",
+            SCHEDULERS,
+            "takes the ops by upward rank and puts each on the device on which it finishes first",
+            deterministic=True,
+        ),
+        Method(
+            "scotch",
+            "Scotch",
+            "engine.placers.scotch:Scotch",
+            BASELINES,
+            "maps the weighted graph of groups onto the devices by recursive bipartitioning, with the Scotch library",
+        ),
+        Method(
+            "human_expert",
+            "Human expert",
+            "engine.placers.human_expert:HumanExpert",
+            BASELINES,
+            "spreads LSTM layers, or the parallel branches of a block, over the devices, as an engineer "
+            "would from the ops' names",
+            deterministic=True,
+        ),
+        Method(
+            "post",
+            "Post",
+            "engine.placers.post:Post",
+            LEARNED,
+            "learns independent choices, one for each group, by cross-entropy minimisation and proximal "
+            "policy optimisation",
+        ),
+        Method(
+            "brkga",
+            "BRKGA",
+            "engine.placers.brkga:Brkga",
+            SEARCH,
+            "breeds placements by a genetic algorithm over random keys",
+        ),
+        Method(
+            "regal",
+            "REGAL",
+            "engine.placers.regal.placer:Regal",
+            LEARNED,
+            "trains a graph network, with half of the budget, to propose where that genetic algorithm draws its keys",
+        ),
+        Method(
+            "spotlight",
+            "Spotlight",
+            "engine.placers.spotlight.placer:Spotlight",
+            LEARNED,
+            "learns a decision process of one stage for each group by proximal policy optimisation",
+        ),
+        Method(
+            "rnn",
+            "RNN",
+            "engine.placers.sequence.rnn:Rnn",
+            LEARNED,
+            "learns a sequence-to-sequence network that reads the groups and decides one device after the other",
+            presets_of(RnnSettings),
+        ),
         Method(
             "hierarchical",
             "Hierarchical",
             "engine.placers.sequence.hierarchical:Hierarchical",
+            LEARNED,
+            "learns to group the groups, and such a network over these super-groups",
             presets_of(HierarchicalSettings),
         ),
-        Method("local_search", "Local search", "engine.placers.local_search:LocalSearchPlacer"),
-        Method("exhaustive", "Exhaustive", "engine.placers.exhaustive:Exhaustive", deterministic=True),
+        Method(
+            "local_search",
+            "Local search",
+            "engine.placers.local_search:LocalSearchPlacer",
+            SEARCH,
+            "anneals in compiled code, with most of its moves on the chain that the step waits for",
+        ),
+        Method(
+            "exhaustive",
+            "Exhaustive",
+            "engine.placers.exhaustive:Exhaustive",
+            SEARCH,
+            "evaluates every placement; placements that differ only in the numbers of equal devices once",
+            deterministic=True,
+        ),
     )
 }
 

@@ -8,12 +8,12 @@ from django.forms.boundfield import BoundWidget
 
 from engine import api
 from webapp.runs.forms import ProblemForm
-from webapp.runs.method_labels import method_labels
+from webapp.runs.method_labels import methods_by_kind, presets_in_words
 from webapp.user_errors import add_to_form
 
 MOST_RUNS = 200
-FIRST_CHOICE = ("auto", "local_search", "heft", "random")
-"""quick methods, chosen when the form opens"""
+FIRST_CHOICE = ("auto", "placeto", "heft", "random")
+"""the recommended methods with a scheduler and a baseline, chosen when the form opens"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ComparisonForm(ProblemForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._choices("methods", list(method_labels().items()))
+        self._choices("methods", methods_by_kind())
         known = [method.name for method in api.methods()]
         self.fields["methods"].initial = [name for name in FIRST_CHOICE if name in known]
         for method in api.methods():
@@ -51,14 +51,18 @@ class ComparisonForm(ProblemForm):
                     label=f"Preset of {method.label}", required=False, choices=choices
                 )
 
-    def method_choices(self) -> list[MethodChoice]:
-        """One row for each method: its check box and its presets."""
-        infos = {method.name: method for method in api.methods()}
+    def method_choices(self) -> list[tuple[str, list[MethodChoice]]]:
+        """[(kind, one row for each method: its check box and its presets)]."""
         boxes = {str(box.data["value"]): box for box in self["methods"]}
-        return [
-            MethodChoice(box, infos[name], self[preset_name(name)] if infos[name].presets else None)
-            for name, box in boxes.items()
+        choices = [
+            MethodChoice(boxes[info.name], info, self[preset_name(info.name)] if info.presets else None)
+            for info in api.methods()
         ]
+        return [(kind, [choice for choice in choices if choice.info.kind == kind]) for kind in api.KINDS]
+
+    def presets_in_words(self) -> str:
+        """What each preset stands for."""
+        return presets_in_words(dict.fromkeys(preset for info in api.methods() for preset in info.presets))
 
     def clean(self) -> dict[str, Any]:
         """Make `request`; the engine's sentences go to the fields."""

@@ -1,8 +1,22 @@
 """Methods in words."""
 
+from collections.abc import Iterable
+
 from engine import api
 
 
 def method_labels() -> dict[str, str]:
     """Name → label for people, of every method of the registry."""
     return {method.name: method.label for method in api.methods()}
+
+
+def methods_by_kind() -> list[tuple[str, list[tuple[str, str]]]]:
+    """[(kind, [(name, label)])], the recommended ones first, as a form's grouped choices."""
+    methods = api.methods()
+    return [(kind, [(method.name, method.label) for method in methods if method.kind == kind]) for kind in api.KINDS]
+
+
+def presets_in_words(presets: Iterable[str]) -> str:
+    """What each preset stands for, in a sentence."""
+    words = "; ".join(f"{preset}: {api.PRESET_WORDS[preset]}" for preset in presets)
+    return f"{words}." if words else ""

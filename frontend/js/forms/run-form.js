@@ -16,6 +16,7 @@ export const INCOMPLETE = "One of the entries above is missing or out of range."
 export function enhanceRunForm(form) {
   const update = () => {
     showMemory(form);
+    showMethod(form);
     showPresets(form);
     showPolicy(form);
     showSummary(form);
@@ -44,6 +45,14 @@ export function showMemory(form) {
   if (memory instanceof HTMLInputElement && bytes > 0) {
     memory.placeholder = `${bytes / 1024 ** 3}`;
   }
+}
+
+/** @param {HTMLFormElement} form */
+function showMethod(form) {
+  const method = optionOf(form, "method");
+  const words = find(form, "[data-part=method-words]", HTMLElement);
+  words.hidden = !method?.dataset.does;
+  setText(words, `${method?.textContent?.trim() ?? ""} ${method?.dataset.does ?? ""}.`);
 }
 
 /** @param {HTMLFormElement} form */
