@@ -4,6 +4,7 @@ A record of JSON is one line, its traceback included: time, level, logger, proce
 """
 
 import logging
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -20,6 +21,7 @@ _FORMATTERS: dict[str, dict[str, Any]] = {
         "reserved_attrs": [*RESERVED_ATTRS, "color_message", "taskName"],
     },
 }
+SECRET_ADDRESS = re.compile(r"(/shared/)[^/?\s\"']+")
 _ROOT_ALONE: dict[str, Any] = {"handlers": [], "propagate": True}
 """for loggers whose library gives them handlers of their own"""
 
@@ -30,8 +32,11 @@ def logging_settings(log_format: str, level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"record": _FORMATTERS[log_format]},
-        "filters": {"no_user_mistakes": {"()": "webapp.logs.NoUserMistakes"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "record"}},
+        "filters": {
+            "no_user_mistakes": {"()": "webapp.logs.NoUserMistakes"},
+            "no_tokens": {"()": "webapp.logs.NoTokens"},
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "record", "filters": ["no_tokens"]}},
         "loggers": {
             "django": _ROOT_ALONE,
             "django.security": {"level": "CRITICAL"},  # `user_errors` logs the same in one line
@@ -49,3 +54,14 @@ class NoUserMistakes(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to log it."""
         return getattr(record, "status_code", None) != HTTPStatus.BAD_REQUEST
+
+
+class NoTokens(logging.Filter):
+    """Replaces the tokens of secret links, which are part of their addresses."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """True: every record is logged."""
+        message = record.getMessage()
+        if SECRET_ADDRESS.search(message):
+            record.msg, record.args = SECRET_ADDRESS.sub(r"\1…", message), None
+        return True

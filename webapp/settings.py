@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "webapp.policies.apps.PoliciesConfig",
     "webapp.runs.apps.RunsConfig",
     "webapp.placements.apps.PlacementsConfig",
+    "webapp.sharing.apps.SharingConfig",
     "webapp.comparisons.apps.ComparisonsConfig",
     "webapp.backups.apps.BackupsConfig",
 ]

@@ -20,6 +20,7 @@ urlpatterns = [
     path("", include("webapp.pages.explorer.urls")),
     path("", include("webapp.pages.placements.urls")),
     path("", include("webapp.pages.exports.urls")),
+    path("", include("webapp.pages.sharing.urls")),
     path("", include("webapp.pages.status.urls")),
 ]
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.explaining.chain import Cause
 from engine.explaining.session import SPLIT, Explanation, GivenPlacement, Session
-from engine.files.csv_text import Cell, csv_text
+from engine.files.csv_text import CsvCell, csv_text
 from engine.graphs.graph import CONTROL
 from engine.simulator.timeline import NOT_WAITED
 
@@ -62,7 +62,7 @@ def chain_csv(session: Session, explanation: Explanation) -> str:
     return csv_text(CHAIN_COLUMNS, _chain_rows(session, explanation))
 
 
-def _chain_rows(session: Session, explanation: Explanation) -> Iterator[list[Cell]]:
+def _chain_rows(session: Session, explanation: Explanation) -> Iterator[list[CsvCell]]:
     chain, timeline = explanation.chain, explanation.timeline
     names = [device.name for device in session.cluster.devices]
     for activity, behind, cause, start_us, end_us in zip(

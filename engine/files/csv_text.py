@@ -5,12 +5,12 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-Cell: TypeAlias = str | int | float | bool | None
+CsvCell: TypeAlias = str | int | float | bool | None
 
 FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> str:
     """The table. None is an empty cell; numbers are whole; a text that a spreadsheet would compute gets a quote."""
     text = io.StringIO()
     writer = csv.writer(text)
@@ -19,7 +19,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     return text.getvalue()
 
 
-def _cell(cell: Cell) -> str | int | float | None:
+def _cell(cell: CsvCell) -> str | int | float | None:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, str):

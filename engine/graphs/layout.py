@@ -114,7 +114,7 @@ class _Drawing:
         self._spread()
 
     def coordinates(self, sweeps: int) -> Layout:
-        """Break wide layers into rows, fold the rows into strips, and move the groups towards their neighbours there."""
+        """Break wide layers into rows, fold the rows into strips, move the groups towards their neighbours."""
         rows = self._rows(max(NARROWEST_ROW, int(len(self._x) ** 0.5)))
         parts = _fold(rows)
         strip_of = [0] * len(self._x)

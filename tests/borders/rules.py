@@ -14,6 +14,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.pages",),
     ("webapp.example",),
     ("webapp.backups",),
+    ("webapp.sharing",),
     ("webapp.comparisons", "webapp.placements"),
     ("webapp.runs",),
     ("webapp.policies", "webapp.profiles"),

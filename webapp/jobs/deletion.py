@@ -62,11 +62,9 @@ def delete(row: Deletable) -> None:
 
 
 def delete_all(rows: models.QuerySet[Any]) -> None:
-    """The same for several rows, to which nothing deletable belongs."""
-    assert not _belonging(rows.model)
+    """The same for several rows."""
     with transaction.atomic():
-        announce(*rows.model.watched(rows))
-        rows.update(deleted_at=Now())
+        _mark(rows.model, {"pk__in": list(rows.values_list("pk", flat=True))})
 
 
 def delete_what_belongs_to(model: type[Deletable], ids: list[Any]) -> int:

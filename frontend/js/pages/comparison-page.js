@@ -10,6 +10,7 @@ import { Announcer } from "../ui/announcer.js";
 import { find } from "../ui/dom.js";
 import { watchDownloads } from "../ui/downloads.js";
 import { closeMenus } from "../ui/menu.js";
+import { shareLinks } from "../ui/share.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { renewPart } from "../ui/page-part.js";
 
@@ -99,6 +100,7 @@ function works(state) {
 
 fillNumbers(document);
 closeMenus(document);
+shareLinks(document);
 watchDownloads(document);
 watchRows(document, undefined, () => undefined);
 new ComparisonPage(JSON.parse(find(document, "#comparison", HTMLScriptElement).text)).start();

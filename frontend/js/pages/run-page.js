@@ -18,6 +18,7 @@ import { follow } from "../jobs/job-feed.js";
 import { hasEnded } from "../jobs/job-state.js";
 import { episodeAt, placementOfToken, rivalsOf } from "../run/placements.js";
 import { PlayerControls } from "../run/player-controls.js";
+import { shareLinks } from "../ui/share.js";
 import { RunDownloads } from "../run/run-downloads.js";
 import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
@@ -466,7 +467,10 @@ class RunPage {
   }
 
   #listenToCancel() {
-    const form = find(this.#root, "[data-part=cancel]", HTMLFormElement);
+    const form = this.#root.querySelector("[data-part=cancel]");
+    if (!(form instanceof HTMLFormElement)) {
+      return; // a page that a secret link has opened
+    }
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       const button = find(form, "button", HTMLButtonElement);
@@ -496,6 +500,7 @@ async function main() {
   fillNumbers(document);
   closeMenus(document);
   keySheet(find(root, "[data-part=keys]", HTMLButtonElement), RUN_KEYS);
+  shareLinks(document);
   const run = /** @type {import("../ui/contracts.js").Run} */ (JSON.parse(find(document, "#run", HTMLScriptElement).text));
   const methodLabels = JSON.parse(find(document, "#method-labels", HTMLScriptElement).text);
   setText(find(root, "[data-part=cluster]", HTMLElement), JSON.stringify(run.cluster, null, 1));

@@ -75,6 +75,16 @@ export async function post(url, fields, accept, signal = null) {
 }
 
 /**
+ * Send a form as it is, without loading a page.
+ *
+ * @param {HTMLFormElement} form
+ * @returns {Promise<Response>} throws ServerError with the server's sentence
+ */
+export async function sendForm(form) {
+  return answered(form.action, { method: "POST", body: new FormData(form), headers: { Accept: "application/json" } });
+}
+
+/**
  * @param {string} url
  * @param {RequestInit} request
  * @returns {Promise<Response>} throws ServerError with the server's sentence

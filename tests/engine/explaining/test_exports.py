@@ -19,7 +19,7 @@ from engine.files.csv_text import csv_text
 from engine.formats.node_link.reader import read_nodelink
 from engine.graphs.grouping.grouping import group_ops
 from engine.prepared import PreparedGraph
-from tests.engine.explaining.test_session import drawn, session_of
+from tests.engine.explaining.sessions import drawn, session_of
 
 HOSTILE = ["__proto__", "=1+1", "<img src=x onerror=alert(1)>/a;b", '"], "x": ["', "a,b", "\u202ertl"]
 """names that a graph may have"""

@@ -4,10 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from engine.bench.problems import regrouped
-from engine.bench.random_graphs import random_graph
 from engine.clusters.cluster import Cluster
 from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError
@@ -17,23 +14,10 @@ from engine.files.tensor_file import unpack_tensors
 from engine.graphs.grouping.grouping import group_ops
 from engine.prepared import PreparedGraph
 from engine.simulator import Simulator
+from tests.engine.explaining.sessions import drawn, session_of
 from tests.engine.graphs.graph_samples import make_costs, make_graph
 
 MOVES = 1000
-
-
-def prepared_of(seed: int, ops: int = 120, groups: int = 24) -> PreparedGraph:
-    return regrouped(random_graph("series-parallel", ops, np.random.default_rng(seed)), groups)
-
-
-def session_of(seed: int, cluster: str = "4xK80+cpu") -> Session:
-    return Session(prepared_of(seed), parse_cluster(cluster))
-
-
-def drawn(session: Session, rng: np.random.Generator) -> NDArray[np.int32]:
-    """[groups] a placement where each group may be."""
-    chances = session.allowed * rng.random(session.allowed.shape)
-    return np.asarray(chances.argmax(axis=1), dtype=np.int32)
 
 
 def test_gains_are_what_a_simulation_of_each_move_says() -> None:

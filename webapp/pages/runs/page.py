@@ -5,8 +5,11 @@ import uuid
 from django.urls import reverse
 
 from engine import api
+from webapp.example.opening import is_example
 from webapp.json_field import to_text
-from webapp.pages.runs.downloads import NAMES
+from webapp.pages.runs.downloads import LACKS_VARIABLES, NAMES
+from webapp.runs.baselines import BASELINES
+from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
 from webapp.user_errors import row_or_404
 
@@ -51,6 +54,23 @@ def _policy(run: Run) -> dict[str, object] | None:
     if not run.policy_digest:
         return None
     return {"id": run.policy_id, "name": run.policy_name, "digest": run.policy_digest}
+
+
+def run_context(run: Run) -> dict[str, object]:
+    """Context of its page: run, is_example, graph, project, policy_fit and lacks_variables (in words), method_labels,
+    run_json (both for json_script), baseline_count.
+    """
+    return {
+        "run": run,
+        "is_example": is_example(run),
+        "graph": run.graph,
+        "project": run.graph.project,
+        "policy_fit": policy_fit(run),
+        "lacks_variables": LACKS_VARIABLES,
+        "method_labels": method_labels(),
+        "baseline_count": len(BASELINES),
+        "run_json": run_to_json(run),
+    }
 
 
 def policy_fit(run: Run) -> str:

@@ -9,18 +9,14 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from webapp.example.opening import is_example
 from webapp.jobs import deletion
 from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.graphs.views import view_answer
-from webapp.pages.runs.downloads import LACKS_VARIABLES
-from webapp.pages.runs.page import policy_fit, run_or_404, run_to_json
+from webapp.pages.runs.page import run_context, run_or_404, run_to_json
 from webapp.runs import lifecycle
-from webapp.runs.baselines import BASELINES
 from webapp.runs.forms import RunForm
-from webapp.runs.method_labels import method_labels
 from webapp.user_errors import conflict, refused_form
 
 RUN_NOTE = "Its episodes and its answer go with it."
@@ -41,22 +37,8 @@ def create(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Context: run, is_example, graph, project, policy_fit and lacks_variables (in words), method_labels, run_json
-    (both for json_script), baseline_count.
-    """
-    run = run_or_404(run_id)
-    context = {
-        "run": run,
-        "is_example": is_example(run),
-        "graph": run.graph,
-        "project": run.graph.project,
-        "policy_fit": policy_fit(run),
-        "lacks_variables": LACKS_VARIABLES,
-        "method_labels": method_labels(),
-        "baseline_count": len(BASELINES),
-        "run_json": run_to_json(run),
-    }
-    return render(request, "runs/detail.html", context)
+    """Its page."""
+    return render(request, "runs/detail.html", run_context(run_or_404(run_id)))
 
 
 @require_safe

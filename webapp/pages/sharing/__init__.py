@@ -1,0 +1,1 @@
+"""Pages behind secret links, and the menu that makes such links."""

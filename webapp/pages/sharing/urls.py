@@ -1,0 +1,44 @@
+"""Addresses of links, and of what they open."""
+
+from django.urls import include, path
+
+from webapp.pages.comparisons import views as comparisons
+from webapp.pages.explorer import views as explorer
+from webapp.pages.exports import views as exports
+from webapp.pages.runs import downloads
+from webapp.pages.runs import views as runs
+from webapp.pages.sharing import links, views
+from webapp.pages.sharing.views import of_comparison, of_graph, of_run
+
+_BELOW_A_LINK = [
+    path("", views.page, name="page"),
+    path("events.json", views.events_json),
+    path("events", views.stream),
+    path("graph.json", of_run(runs.graph_json)),
+    path("ops.json", of_graph(explorer.ops)),
+    path("costs.json", of_graph(explorer.costs)),
+    path("drawing.json", of_graph(explorer.drawing)),
+    path("explanations/<int:seq>", of_run(explorer.explanation)),
+    path("step", of_run(explorer.step)),
+    path("gains.json", of_run(explorer.gains)),
+    path("exports/run/<str:name>", of_run(exports.of_run)),
+    path("exports/<str:name>", of_run(exports.of_placement)),
+    path("placement.json", of_run(downloads.download), {"name": "placement.json"}),
+    path("report.json", of_run(downloads.download), {"name": "report.json"}),
+    path("table.html", of_comparison(comparisons.table_part)),
+    path("comparison.md", of_comparison(comparisons.table)),
+    path("comparison.json", of_comparison(comparisons.report)),
+    path("comparison.svg", of_comparison(comparisons.figure), {"suffix": ".svg"}),
+    path("comparison.png", of_comparison(comparisons.figure), {"suffix": ".png"}),
+]
+"""What the pages ask for, by addresses relative to their own; nothing that changes a row, and no file of a user."""
+
+app_name = "sharing"
+urlpatterns = [
+    path("shared/<str:token>/", include(_BELOW_A_LINK)),
+    path("runs/<uuid:run_id>/links/", links.links_of_run, name="of-run"),
+    path("runs/<uuid:run_id>/links/new", links.share_run, name="share-run"),
+    path("comparisons/<uuid:comparison_id>/links/", links.links_of_comparison, name="of-comparison"),
+    path("comparisons/<uuid:comparison_id>/links/new", links.share_comparison, name="share-comparison"),
+    path("links/<uuid:link_id>/revoke", links.revoke, name="revoke"),
+]
