@@ -12,6 +12,10 @@ from tests.webapp.graph_files import node_link
 pytestmark = pytest.mark.e2e
 
 
+PARTS = ("status", "best", "speed-up", "used", "left", "bound", "bound-gap", "chart-legend")
+"""what two tabs of one run show alike"""
+
+
 def test_a_page_that_loses_its_connection_again_and_again_holds_what_is_stored(
     page: Page, tmp_path: Path, faults: list[str]
 ) -> None:
@@ -20,9 +24,13 @@ def test_a_page_that_loses_its_connection_again_and_again_holds_what_is_stored(
     create_project(page, "Bad connection")
     upload(page, path)
     start_run(page, evaluations=1000)
+    other = page.context.new_page()
+    other.goto(page.url)
     status, chance, losses = part(page, "status"), random.Random(0), 0
     while status.get_attribute("data-status") not in {"done", "failed"}:
         page.context.set_offline(True)
+        if losses == 0:
+            expect(part(page, "connection")).to_have_text("Connection lost, trying again…")
         page.wait_for_timeout(chance.uniform(50, 1500))
         losses += 1
         page.context.set_offline(False)
@@ -31,6 +39,9 @@ def test_a_page_that_loses_its_connection_again_and_again_holds_what_is_stored(
     faults[:] = [fault for fault in faults if "ERR_INTERNET_DISCONNECTED" not in fault]
 
     expect(part(page, "connection")).to_be_empty()
+    for name in PARTS:
+        expect(part(other, name)).to_have_text(part(page, name).inner_text(), use_inner_text=True)
+    other.close()
     slider = page.get_by_label("Episode shown")
     stored = page.request.get(f"{page.url.split('?')[0]}events.json?limit=2000").json()["events"]
     episodes = [event for event in stored if event["type"] == "episode"]

@@ -7,6 +7,7 @@ import { find, setText } from "../ui/dom.js";
 import { clearErrors, focusRefused, showErrors } from "./form-errors.js";
 import { cutName, formatBytes, formatShare } from "../ui/format.js";
 import { errorSentence } from "../ui/sentences.js";
+import { TimeLeft } from "../ui/time-left.js";
 
 /** @param {HTMLFormElement} form */
 export function enhanceUpload(form) {
@@ -109,6 +110,7 @@ function send(form) {
   const progress = find(form, "progress", HTMLProgressElement);
   const words = find(form, "[data-part=progress-words]", HTMLElement);
   const request = new XMLHttpRequest(); // fetch does not report how much of a body has been sent
+  const timeLeft = new TimeLeft();
   const busy = (/** @type {boolean} */ on) => {
     form.toggleAttribute("data-busy", on);
     find(form, "[data-part=sending]", HTMLElement).hidden = !on;
@@ -116,7 +118,8 @@ function send(form) {
   request.upload.addEventListener("progress", ({ loaded, total }) => {
     progress.max = total;
     progress.value = loaded;
-    setText(words, loaded < total ? `Uploading: ${formatShare(loaded / total)}` : "Uploaded, checking the file…");
+    const left = timeLeft.words("upload", loaded, total, performance.now());
+    setText(words, loaded < total ? `Uploading: ${formatShare(loaded / total)}${left}` : "Uploaded, checking the file…");
   });
   request.addEventListener("load", () => {
     if (request.status < 400) {

@@ -9,6 +9,7 @@ import { renewPart } from "../ui/page-part.js";
 import { failureWords, poll } from "../jobs/poll.js";
 import { enhanceRunForm } from "../forms/run-form.js";
 import { getJson, isGone, showFailure } from "../ui/server.js";
+import { TimeLeft } from "../ui/time-left.js";
 import { stageWords, statusWords, WAITING } from "../jobs/words.js";
 
 const EVERY_MILLISECONDS = 1000;
@@ -17,6 +18,8 @@ const EVERY_MILLISECONDS = 1000;
 function watchReading(root) {
   const bar = find(root, "progress", HTMLProgressElement);
   const words = find(root, "[data-part=stage]", HTMLElement);
+  const timeLeft = new TimeLeft();
+  const pill = find(root, "[data-part=status]", HTMLElement);
   poll(
     async () => {
       const news = /** @type {import("../ui/contracts.js").GraphStatus} */ (await getJson(`${root.dataset.address}status.json`));
@@ -24,8 +27,11 @@ function watchReading(root) {
         location.reload();
         return false;
       }
+      setText(pill, statusWords(news.status));
+      pill.dataset.status = news.status;
       setAttributes(bar, news.total > 0 ? { max: news.total, value: news.done } : { value: null });
-      setText(words, news.status === "queued" ? WAITING : stageWords({ ...news }) || statusWords(news.status));
+      const left = timeLeft.words(news.stage, news.done, news.total, performance.now());
+      setText(words, news.status === "queued" ? WAITING : `${stageWords({ ...news })}${left}` || statusWords(news.status));
       return true;
     },
     EVERY_MILLISECONDS,

@@ -31,6 +31,7 @@ import { TrialBar } from "../step/trial-bar.js";
 import { newTrial, placementOf, redo, undo, withMove } from "../step/trial.js";
 import { verdict } from "../step/verdict.js";
 import { keySheet } from "../ui/key-sheet.js";
+import { keepHeight } from "../ui/steady-height.js";
 import { getBytes, post, showFailure } from "../ui/server.js";
 import { RUN_KEYS } from "../run/run-keys.js";
 
@@ -114,6 +115,7 @@ class RunPage {
       loadStep: ({ explanation, placement }) => (explanation ? getBytes(explanation) : this.#stepOf(placement)),
       askGains: async (placement, groups, to) => (await post("gains.json", { placement: Array.from(placement), groups, to }, "application/json")).json(),
     });
+    keepHeight(this.#part("run-words"));
     this.#announcer = new Announcer(this.#part("announcer"));
     this.#part("watch").addEventListener("keydown", (event) => this.#onKey(event) || this.#player.onKey(event));
     this.#listenToCancel();

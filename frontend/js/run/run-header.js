@@ -4,6 +4,7 @@ import { find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatTime, NOTHING } from "../ui/format.js";
 import { aboveBound, againstOneDevice, runNumbers } from "./run-numbers.js";
 import { errorSentence } from "../ui/sentences.js";
+import { TimeLeft } from "../ui/time-left.js";
 import { hasEnded } from "../jobs/job-state.js";
 import { deletedWords, SERVER_UPDATED, stageWords, statusWords, WAITING, WAITING_TO_GO_ON } from "../jobs/words.js";
 
@@ -25,6 +26,7 @@ const CONNECTION_WORDS = {
 export class RunHeader {
   #root;
   #budget;
+  #timeLeft = new TimeLeft();
 
   /**
    * @param {HTMLElement} root
@@ -49,7 +51,7 @@ export class RunHeader {
     setAttributes(progress, { max: Math.max(1, numbers.budget), value: numbers.used });
     this.#text("left", ended ? formatDuration(numbers.elapsedSeconds) : leftWords(state, numbers.leftSeconds));
     this.#text("left-label", ended ? "Time taken" : "Time left");
-    this.#text("elapsed", ended ? counted(state.episodes.last?.episode ?? 0, "episode") : elapsedWords(numbers));
+    this.#text("elapsed", ended ? counted(state.episodes.last?.episode ?? 0, "episode") : elapsedWords(numbers, state.status));
     this.#text("bound", formatTime(numbers.lowerBoundUs));
     this.#text("bound-gap", aboveBound(numbers));
     this.#message(state);
@@ -87,7 +89,9 @@ export class RunHeader {
   /** @param {RunState} state */
   #message(state) {
     const part = this.#part("message");
-    const text = messageOf(state, Number(part.dataset.baselines));
+    const { progress } = state;
+    const left = progress ? this.#timeLeft.words(progress.stage, progress.done, progress.total, performance.now()) : "";
+    const text = messageOf(state, Number(part.dataset.baselines), left);
     part.hidden = text === "";
     part.dataset.kind = state.status === "failed" || state.unreadable ? "error" : "note";
     setText(part, text);
@@ -110,9 +114,10 @@ export class RunHeader {
 /**
  * @param {RunState} state
  * @param {number} baselines that are evaluated before the first episode
+ * @param {string} left time of the stage that is in progress
  * @returns {string}
  */
-function messageOf(state, baselines) {
+function messageOf(state, baselines, left) {
   if (state.unreadable) {
     return SERVER_UPDATED;
   }
@@ -126,7 +131,7 @@ function messageOf(state, baselines) {
     return WAITING_TO_GO_ON;
   }
   if (state.progress && !hasEnded(state.status)) {
-    return stageWords({ ...state.progress });
+    return `${stageWords({ ...state.progress })}${left}`;
   }
   if (state.status === "running" && state.episodes.length === 0) {
     return `Evaluating baselines first: ${state.baselines.length} of ${baselines}.`;
@@ -143,10 +148,16 @@ function leftWords(state, leftSeconds) {
   if (state.status === "queued") {
     return NOTHING;
   }
-  return leftSeconds === null ? "estimating…" : formatEstimate(leftSeconds);
+  return formatEstimate(leftSeconds);
 }
 
-/** @param {import("./run-numbers.js").RunNumbers} numbers */
-function elapsedWords({ elapsedSeconds }) {
-  return elapsedSeconds === null ? "not started" : `${formatDuration(elapsedSeconds)} so far`;
+/**
+ * @param {import("./run-numbers.js").RunNumbers} numbers
+ * @param {string} status
+ */
+function elapsedWords({ elapsedSeconds, leftSeconds }, status) {
+  if (elapsedSeconds === null) {
+    return status === "running" ? "estimating…" : "not started";
+  }
+  return leftSeconds === null ? "estimating…" : `${formatDuration(elapsedSeconds)} so far`;
 }

@@ -1,7 +1,7 @@
 /** The figures on the run page, computed from a run's state. */
 
 import { hasEnded } from "../jobs/job-state.js";
-import { formatGap, formatPercent, NOTHING } from "../ui/format.js";
+import { formatAgainst, formatPercent, NOTHING } from "../ui/format.js";
 
 const RATE_EPISODES = 50;
 
@@ -59,8 +59,7 @@ export function againstOneDevice({ bestUs, singleUs }) {
   if (singleUs === null) {
     return "does not fit on one device";
   }
-  const words = formatGap(bestUs / singleUs - 1);
-  return words === "equally fast" ? "as fast as one device" : `${words} than one device`;
+  return formatAgainst(bestUs / singleUs - 1, "one device");
 }
 
 /**

@@ -1,6 +1,6 @@
 /** One sentence or two that sum up the shown placement: how it compares, which device waits for what, what is left. */
 
-import { cutName, formatGap, formatPercent, formatShare, formatTime } from "../ui/format.js";
+import { cutName, formatAgainst, formatPercent, formatShare, formatTime } from "../ui/format.js";
 import { IDLE_CAUSES, idleOfDevices } from "./step-words.js";
 import { NONE } from "./step.js";
 
@@ -29,22 +29,13 @@ const LEAST_SHARE = 0.005;
  * @returns {string}
  */
 export function verdict({ stepTimeUs, feasible, rivals, lowerBoundUs, step, labels, groupName }) {
-  const compared = rivals.map(({ words, stepTimeUs: us }) => comparedWith(stepTimeUs / us - 1, words));
+  const compared = rivals.map(({ words, stepTimeUs: us }) => formatAgainst(stepTimeUs / us - 1, words));
   const head = [formatTime(stepTimeUs, 3), compared.join(", ")].filter(Boolean).join(": ");
   const bound = lowerBoundUs && feasible ? `${formatPercent(stepTimeUs / lowerBoundUs - 1)} above the lower bound` : "";
   const waits = step ? waitingWords(step, labels, groupName) : "";
   const tail = [waits, bound].filter(Boolean).join("; ");
   const fits = feasible ? "" : " It does not fit in memory.";
   return `${head}.${fits}${tail ? ` ${tail[0].toUpperCase()}${tail.slice(1)}.` : ""}`;
-}
-
-/**
- * @param {number} gap
- * @param {string} words
- */
-function comparedWith(gap, words) {
-  const change = formatGap(gap);
-  return change === "equally fast" ? `as fast as ${words}` : `${change} than ${words}`;
 }
 
 /**

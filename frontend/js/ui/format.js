@@ -5,6 +5,8 @@ export const NOTHING = "–";
 /** Control, zero-width and direction characters: invisible, or able to disguise a name. */
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
+/** Relative difference below which two times count as equal. */
+const LEAST_GAP = 0.0005;
 const KIBI = 1024;
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const DECIMAL_UNITS = ["", "k", "M", "G", "T", "P", "E"];
@@ -169,10 +171,21 @@ export function formatGap(gap) {
   if (!isNumber(gap)) {
     return NOTHING;
   }
-  if (Math.abs(gap) < 0.0005) {
+  if (Math.abs(gap) < LEAST_GAP) {
     return "equally fast";
   }
   return `${formatPercent(Math.abs(gap))} ${gap > 0 ? "slower" : "faster"}`;
+}
+
+/**
+ * The same beside the other time's name: `16 % faster than one device`, `as fast as one device`.
+ *
+ * @param {number} gap the time over the other one, minus 1
+ * @param {string} other
+ * @returns {string}
+ */
+export function formatAgainst(gap, other) {
+  return Math.abs(gap) < LEAST_GAP ? `as fast as ${other}` : `${formatGap(gap)} than ${other}`;
 }
 
 /**
