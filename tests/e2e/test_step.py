@@ -12,6 +12,7 @@ from tests.webapp.graph_files import node_link
 pytestmark = pytest.mark.e2e
 OPS = 40
 PIXEL_OF = "(host, activity) => host.timelineView.pixelOf(activity)"
+NODE_OF = "(host, group) => host.parentElement.graphView.pixelOf(group)"
 DOMAIN = "host => host.timeAxis.domain"
 
 
@@ -174,5 +175,19 @@ def test_the_shown_placement_is_compared_with_a_baseline(page: Page, tmp_path: P
     back_there = part(page, "chosen").locator(".moves button[aria-pressed=false] .move-change")
     expect(back_there).to_have_text(re.compile("faster|slower|equally"))
     assert back_there.inner_text() in rows.first.inner_text(), "the move back is worth what the simulation says"
+
+    compare.get_by_role("button", name="Side by side").click()
+    stages = compare.locator(".compare-stages .graph-canvas")
+    expect(stages).to_have_count(2)
+    expect(compare.get_by_role("img", name="Timeline of")).to_have_count(2)
+    expect(compare.get_by_role("img", name="Timeline of Single device")).to_be_visible()
+    stages.nth(1).press("+")
+    places = [stages.nth(index).evaluate(NODE_OF, 1) for index in (0, 1)]
+    assert places[0] == places[1], "both graphs show the same part"
+    chosen.click()
+    expect(rows.first).to_have_attribute("aria-selected", "false")
+    page.go_back()
+    expect(compare).to_have_attribute("data-look", "differences")
+
     compare.get_by_label("Shown placement with").select_option("best")
     expect(compare.locator("[data-compare=sentence]")).to_contain_text("Every group is where it is in ")

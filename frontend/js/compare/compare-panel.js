@@ -8,6 +8,7 @@ import { placementOfToken } from "../run/placements.js";
 import { Step } from "../step/step.js";
 import { askBacks, inOrder, MOST_UNASKED } from "./backs.js";
 import { ComparedGraphs } from "./compared-graphs.js";
+import { ComparedSteps } from "./compared-steps.js";
 import { differenceSentence, movesBetween, pairsOf } from "./difference.js";
 import { differenceTables } from "./difference-tables.js";
 import { MovesTable } from "./moves-table.js";
@@ -26,9 +27,11 @@ import { loadReference, optionsOf, problemOf } from "./references.js";
  *
  * @typedef {object} Acts
  * @property {(token: string | null) => void} onAgainst a person chose a placement to compare with
+ * @property {(beside: boolean) => void} onBeside a person chose to see both beside each other, or the differences alone
  * @property {(group: number) => void} onChooseGroup -1 for none
  * @property {(reference: KnownPlacement) => Promise<ArrayBuffer>} loadStep
  * @property {import("./backs.js").Ask} askGains
+ * @property {import("./compared-steps.js").Ops} ops
  */
 
 /** A placement is compared once it has been shown for so long: not while the player runs past it. */
@@ -45,6 +48,9 @@ export class ComparePanel {
   #number;
   #graphs;
   #table;
+  /** @type {ComparedSteps | null} made when both are first seen beside each other */
+  #steps = null;
+  #beside = false;
   #timer = 0;
   /** @type {RunState | null} */
   #state = null;
@@ -101,9 +107,17 @@ export class ComparePanel {
     }
   }
 
-  /** @param {string | null} token of the placement to compare with */
-  compareWith(token) {
+  /**
+   * @param {string | null} token of the placement to compare with
+   * @param {boolean} beside whether both are shown beside each other, not the differences alone
+   */
+  compareWith(token, beside) {
     this.#token = token;
+    this.#beside = beside;
+    this.#root.dataset.look = this.#look;
+    for (const button of this.#root.querySelectorAll("[data-compare-look]")) {
+      button.setAttribute("aria-pressed", String(button.getAttribute("data-compare-look") === this.#look));
+    }
     this.#fillSelect();
     this.#renew();
   }
@@ -126,7 +140,13 @@ export class ComparePanel {
       this.#chosen = group;
       this.#graphs.choose(group);
       this.#table.choose(group);
+      this.#steps?.choose(group);
     }
+  }
+
+  /** @returns {import("./compared-graphs.js").Look} */
+  get #look() {
+    return this.#beside ? "sides" : "differences";
   }
 
   /** @param {number} group */
@@ -203,7 +223,8 @@ export class ComparePanel {
     this.#table.choose(this.#chosen);
     this.#part("pairs").replaceChildren(...pairsOf(moves).map((pair) => this.#pair(pair)));
     setText(this.#part("moves-note"), "");
-    this.#graphs.show("differences", reference.placement, shown.placement);
+    this.#graphs.show(this.#look, reference, shown);
+    this.#part("steps").hidden = !this.#beside;
     setText(this.#part("sentence"), this.#head(reference, shown, moves.length));
     if (!step) {
       return;
@@ -214,6 +235,7 @@ export class ComparePanel {
         this.#root.dataset.state = "ready";
         const words = moves.length === 0 ? "" : differenceSentence(moves, before, step);
         setText(this.#part("sentence"), `${this.#head(reference, shown, moves.length)} ${words}`.trim());
+        this.#showSteps(before, step, [reference.words, shown.words]);
         this.#part("parts").replaceChildren(...differenceTables(before, step, this.#looks));
         await this.#showBacks(shown.placement, moves, step, drawn);
       }
@@ -244,6 +266,19 @@ export class ComparePanel {
       step.catch(() => (this.#before = null));
     }
     return this.#before.step;
+  }
+
+  /**
+   * @param {Step} before
+   * @param {Step} after
+   * @param {readonly [string, string]} words of both placements
+   */
+  #showSteps(before, after, words) {
+    if (this.#beside) {
+      this.#steps ??= new ComparedSteps(this.#part("steps"), this.#looks, this.#acts.ops, (group) => this.#choose(group));
+      this.#steps.show(before, after, words);
+      this.#steps.choose(this.#chosen);
+    }
   }
 
   /**
@@ -371,6 +406,9 @@ export class ComparePanel {
   }
 
   #listenToTools() {
+    for (const button of this.#root.querySelectorAll("[data-compare-look]")) {
+      button.addEventListener("click", () => this.#acts.onBeside(button.getAttribute("data-compare-look") === "sides"));
+    }
     /** @type {Record<string, (view: import("../graph/graph-view.js").GraphView) => void>} */
     const acts = { "zoom-in": (view) => view.zoom(true), "zoom-out": (view) => view.zoom(false), fit: (view) => view.fit() };
     for (const [name, act] of Object.entries(acts)) {

@@ -3,7 +3,7 @@
 import { COLOURINGS } from "../graph/colouring.js";
 import { GraphView, MOST_GROUPS_DRAWN } from "../graph/graph-view.js";
 import { movePicture } from "../graph/move-picture.js";
-import { element } from "../ui/dom.js";
+import { element, find, setText } from "../ui/dom.js";
 import { counted } from "../ui/format.js";
 import { showFailure } from "../ui/server.js";
 
@@ -33,10 +33,11 @@ export class ComparedGraphs {
 
   /**
    * @param {Look} look
-   * @param {ArrayLike<number>} before [groups]
-   * @param {ArrayLike<number>} after [groups]
+   * @param {{ words: string, placement: ArrayLike<number> }} compared
+   * @param {{ words: string, placement: ArrayLike<number> }} shown
    */
-  async show(look, before, after) {
+  async show(look, { words, placement: before }, { words: shownWords, placement: after }) {
+    this.#host.dataset.look = look;
     if (this.#graph.groups.length > MOST_GROUPS_DRAWN) {
       const words = `${counted(this.#graph.groups.length, "group")} are too many to draw. The table lists the moved ones.`;
       this.#host.replaceChildren(element("p", { class: "hint" }, words));
@@ -52,11 +53,13 @@ export class ComparedGraphs {
       } else {
         own.show(this.#picture(after));
         own.light(null);
+        setText(this.#title("after"), `Shown: ${shownWords}`);
         this.#views[1] ??= this.#draw("before").then((view) => {
           view.linkTo(own);
           return view;
         });
         (await this.#views[1]).show(this.#picture(before));
+        setText(this.#title("before"), `Compared: ${words}`);
       }
     } catch (error) {
       this.#views = [];
@@ -92,6 +95,11 @@ export class ComparedGraphs {
   }
 
   /** @param {"before" | "after"} name */
+  #title(name) {
+    return find(this.#host, `[data-stage=${name}] h3`, HTMLElement);
+  }
+
+  /** @param {"before" | "after"} name */
   async #draw(name) {
     const words = name === "after" ? "The shown placement" : "The compared placement";
     const canvas = element("div", {
@@ -100,11 +108,12 @@ export class ComparedGraphs {
       tabindex: 0,
       "aria-label": `${words}, drawn as a graph of ${counted(this.#graph.groups.length, "group")}. The table of moved groups has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it.`,
     });
-    const stage = element("div", { class: "graph-stage", "data-stage": name }, canvas);
+    const stage = element("div", { class: "graph-stage" }, canvas);
+    const figure = element("div", { class: "compare-stage", "data-stage": name }, element("h3", { class: "name" }), stage);
     if (name === "after") {
-      this.#host.replaceChildren(stage);
+      this.#host.replaceChildren(figure);
     } else {
-      this.#host.prepend(stage);
+      this.#host.prepend(figure);
     }
     const view = await GraphView.create(canvas, this.#graph, {
       onChoose: (group) => this.#onChoose(group),

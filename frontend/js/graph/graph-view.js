@@ -274,7 +274,8 @@ export class GraphView {
     let width = host.clientWidth;
     let height = host.clientHeight;
     new ResizeObserver(() => {
-      if (host.clientWidth !== width || host.clientHeight !== height) {
+      const isSeen = host.clientWidth > 0 && host.clientHeight > 0;
+      if (isSeen && (host.clientWidth !== width || host.clientHeight !== height)) {
         const shows = this.#showsAll;
         ({ clientWidth: width, clientHeight: height } = host);
         this.#core.resize();

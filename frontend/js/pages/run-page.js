@@ -110,8 +110,10 @@ class RunPage {
       discard: () => this.#discard(),
     });
     this.#compare = new ComparePanel(this.#part("compare"), graph, looks, methodLabels, {
-      onAgainst: (token) => this.#compareWith(token),
+      onAgainst: (against) => this.#changeComparison({ against }),
+      onBeside: (beside) => this.#changeComparison({ beside }),
       onChooseGroup: (group) => this.#chooseGroup(group),
+      ops: this.#step,
       loadStep: ({ explanation, placement }) => (explanation ? getBytes(explanation) : this.#stepOf(placement)),
       askGains: async (placement, groups, to) => (await post("gains.json", { placement: Array.from(placement), groups, to }, "application/json")).json(),
     });
@@ -125,7 +127,7 @@ class RunPage {
     this.#draw();
     this.#panel.colourBy(this.#address.view.colour);
     this.#chooseGroup(this.#address.view.group);
-    this.#compare.compareWith(this.#address.view.against);
+    this.#showComparison();
     const store = {
       state: () => this.#state,
       /** @param {import("../run/run-state.js").EventsAction | import("../run/run-state.js").StatusAction} action */
@@ -165,13 +167,17 @@ class RunPage {
     this.#goTo(view.shown || (hasEnded(this.#state.status) ? "best" : "live"));
     this.#chooseGroup(view.group);
     this.#panel.colourBy(view.colour);
-    this.#compare.compareWith(view.against);
+    this.#showComparison();
   }
 
-  /** @param {string | null} token of the placement that the shown one is compared with */
-  #compareWith(token) {
-    this.#address.change({ against: token });
-    this.#compare.compareWith(token);
+  #showComparison() {
+    this.#compare.compareWith(this.#address.view.against, this.#address.view.beside);
+  }
+
+  /** @param {Partial<import("../run/view.js").View>} patch of what is compared, and how */
+  #changeComparison(patch) {
+    this.#address.change(patch);
+    this.#showComparison();
   }
 
   /** @param {number} group -1 for none */

@@ -9,13 +9,14 @@
  * @typedef {object} View
  * @property {string} shown token of the shown placement; empty: `live` while the run works, then `best`
  * @property {string | null} against token of the placement that it is compared with
+ * @property {boolean} beside whether both are drawn beside each other, not the differences alone
  * @property {string} colour what the groups are coloured by
  * @property {number} group the chosen group, -1 for none
  * @property {readonly string[]} opened the opened scopes
  */
 
 /** @type {View} */
-export const FIRST_VIEW = Object.freeze({ shown: "", against: null, colour: "device", group: -1, opened: Object.freeze([]) });
+export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", group: -1, opened: Object.freeze([]) });
 
 /** A name, which is untrusted text, then nothing or one more part. */
 const TOKEN = /^[a-z]+(-[\w-]{1,100})?$/;
@@ -33,6 +34,7 @@ export function viewOf(search) {
   return Object.freeze({
     shown: tokenOf(fields.get("show")) ?? FIRST_VIEW.shown,
     against: tokenOf(fields.get("against")),
+    beside: fields.get("beside") === "1",
     colour: tokenOf(fields.get("colour")) ?? FIRST_VIEW.colour,
     group: /^\d{1,7}$/.test(group) ? Number(group) : FIRST_VIEW.group,
     opened: Object.freeze(fields.getAll("open").slice(0, MOST_OPENED)),
@@ -48,12 +50,13 @@ export function viewOf(search) {
  */
 export function searchOf(view, search = "") {
   const fields = new URLSearchParams(search);
-  for (const name of ["show", "against", "colour", "group", "open"]) {
+  for (const name of ["show", "against", "beside", "colour", "group", "open"]) {
     fields.delete(name);
   }
   // a placement by hand lives in its page alone: its address would open another picture
   set(fields, "show", view.shown === "hand" ? "" : view.shown);
   set(fields, "against", view.against === "hand" ? "" : (view.against ?? ""));
+  set(fields, "beside", view.beside ? "1" : "");
   set(fields, "colour", view.colour === FIRST_VIEW.colour ? "" : view.colour);
   set(fields, "group", view.group < 0 ? "" : String(view.group));
   for (const scope of view.opened) {

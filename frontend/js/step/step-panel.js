@@ -171,7 +171,7 @@ export class StepPanel {
   #choose(activity) {
     const step = this.#step;
     this.#chosen = activity;
-    this.#chosenGroup = activity === NONE || !step ? -1 : this.#groupOf(step.opOf(activity));
+    this.#chosenGroup = activity === NONE || !step ? -1 : this.groupOf(step.opOf(activity));
     if (step && activity !== NONE) {
       this.#axis.reveal(step.span(activity));
     }
@@ -186,7 +186,7 @@ export class StepPanel {
     }
     const isChosen = (/** @type {number} */ activity) =>
       this.#chosen === activity ||
-      (this.#chosen === NONE && this.#chosenGroup >= 0 && this.#groupOf(step.opOf(activity)) === this.#chosenGroup);
+      (this.#chosen === NONE && this.#chosenGroup >= 0 && this.groupOf(step.opOf(activity)) === this.#chosenGroup);
     this.#timeline.choose(this.#chosen, isChosen);
     this.#list.choose(this.#chosen !== NONE && !step.isTransfer(this.#chosen) ? this.#chosen : -1);
     setText(this.#part("chosen-words"), this.#chosenWords(step));
@@ -203,7 +203,7 @@ export class StepPanel {
     let us = 0;
     let count = 0;
     for (let op = 0; op < step.opCount; op += 1) {
-      if (this.#groupOf(op) === this.#chosenGroup) {
+      if (this.groupOf(op) === this.#chosenGroup) {
         const [start, end] = step.span(op);
         us += end - start;
         count += 1;
@@ -293,7 +293,7 @@ export class StepPanel {
   }
 
   /** @param {number} op */
-  #groupOf(op) {
+  groupOf(op) {
     return this.#ops?.groups[op] ?? -1;
   }
 
@@ -302,7 +302,7 @@ export class StepPanel {
    * @returns {string} the name of its group
    */
   groupName(op) {
-    return this.#groups[this.#groupOf(op)]?.name ?? this.#opName(op);
+    return this.#groups[this.groupOf(op)]?.name ?? this.#opName(op);
   }
 
   /** @param {string} name */

@@ -165,7 +165,30 @@ export class TimelineView {
     context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
     this.#drawAxis(context, height);
     this.#lanes.forEach((lane, index) => this.#drawLane(context, lane, this.#top(index)));
+    this.#drawEnd(context, height);
     this.#drawWait(context);
+  }
+
+  /**
+   * The end of the step, where the axis goes on for another one.
+   *
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} height
+   */
+  #drawEnd(context, height) {
+    const end = this.#step?.stepTimeUs ?? Infinity;
+    if (end >= this.#axis.domain[1] || end < this.#axis.domain[0]) {
+      return;
+    }
+    const x = Math.round(this.#pixel(end)) + 0.5;
+    context.save();
+    context.setLineDash([4, 4]);
+    context.strokeStyle = this.#colours.text;
+    context.beginPath();
+    context.moveTo(x, AXIS_HEIGHT);
+    context.lineTo(x, height);
+    context.stroke();
+    context.restore();
   }
 
   /**
