@@ -54,10 +54,7 @@ export class ComparedGraphs {
         own.show(this.#picture(after));
         own.light(null);
         setText(this.#title("after"), `Shown: ${shownWords}`);
-        this.#views[1] ??= this.#draw("before").then((view) => {
-          view.linkTo(own);
-          return view;
-        });
+        this.#views[1] ??= this.#draw("before", own);
         (await this.#views[1]).show(this.#picture(before));
         setText(this.#title("before"), `Compared: ${words}`);
       }
@@ -99,8 +96,11 @@ export class ComparedGraphs {
     return find(this.#host, `[data-stage=${name}] h3`, HTMLElement);
   }
 
-  /** @param {"before" | "after"} name */
-  async #draw(name) {
+  /**
+   * @param {"before" | "after"} name
+   * @param {GraphView | null} [twin]
+   */
+  async #draw(name, twin = null) {
     const words = name === "after" ? "The shown placement" : "The compared placement";
     const canvas = element("div", {
       class: "graph-canvas",
@@ -115,10 +115,8 @@ export class ComparedGraphs {
     } else {
       this.#host.prepend(figure);
     }
-    const view = await GraphView.create(canvas, this.#graph, {
-      onChoose: (group) => this.#onChoose(group),
-      onHover: () => {},
-    });
+    const listeners = { onChoose: (/** @type {number} */ group) => this.#onChoose(group), onHover: () => {} };
+    const view = await GraphView.create(canvas, this.#graph, listeners, twin);
     view.choose(this.#chosen, false);
     Object.assign(stage, { graphView: view }); // for tests
     return view;

@@ -54,12 +54,14 @@ export class GraphView {
    * @param {GroupGraph} graph
    * @param {{ onChoose: (node: number) => void, onHover: (node: number, x: number, y: number) => void, onOpen?: (node: number) => void }} listeners
    *   `onChoose` and `onHover` are called with -1 for none
+   * @param {GraphView | null} [twin] a drawing of the same graph: its nodes stand in the same places, and both always show
+   *   the same part
    * @returns {Promise<GraphView>}
    */
-  static async create(host, graph, listeners) {
+  static async create(host, graph, listeners, twin = null) {
     const { default: cytoscape } = await import("../../vendor/cytoscape.esm.min.mjs");
     leaveWheelToPage(host);
-    const drawing = geometry(graph, host.clientWidth / Math.max(1, host.clientHeight));
+    const drawing = twin ? twin.#drawing : geometry(graph, host.clientWidth / Math.max(1, host.clientHeight));
     const core = cytoscape({
       container: host,
       elements: elementsOf(drawing),
@@ -72,7 +74,11 @@ export class GraphView {
       selectionType: "single",
       pixelRatio: "auto",
     });
-    return new GraphView({ host, core, drawing, names: nodeNames(graph.groups.map(({ name }) => name)) }, listeners);
+    const view = new GraphView({ host, core, drawing, names: nodeNames(graph.groups.map(({ name }) => name)) }, listeners);
+    if (twin) {
+      link(twin.#core, core);
+    }
+    return view;
   }
 
   /**
@@ -146,23 +152,6 @@ export class GraphView {
     if (node >= 0 && reveal) {
       this.#reveal(node);
     }
-  }
-
-  /** @param {GraphView} other a drawing of the same graph: from now on both show the same part of it */
-  linkTo(other) {
-    const cores = [this.#core, other.#core];
-    for (const core of cores) {
-      core.on("viewport", () => {
-        const [zoom, pan] = [core.zoom(), { ...core.pan() }];
-        for (const each of cores) {
-          const there = each.pan();
-          if (each.zoom() !== zoom || there.x !== pan.x || there.y !== pan.y) {
-            each.viewport({ zoom, pan });
-          }
-        }
-      });
-    }
-    this.#core.viewport({ zoom: other.#core.zoom(), pan: { ...other.#core.pan() } });
   }
 
   fit() {
@@ -314,6 +303,24 @@ export class GraphView {
     this.#edges.recolour();
     this.#labels.recolour();
   }
+}
+
+/**
+ * Let both show the same part of a graph, at first what the first one shows.
+ *
+ * @param {import("../../vendor/cytoscape.esm.min.mjs").default.Core} first
+ * @param {import("../../vendor/cytoscape.esm.min.mjs").default.Core} second
+ */
+function link(first, second) {
+  const follow = (/** @type {typeof first} */ from, /** @type {typeof first} */ to) => {
+    const [zoom, pan, there] = [from.zoom(), { ...from.pan() }, to.pan()];
+    if (to.zoom() !== zoom || there.x !== pan.x || there.y !== pan.y) {
+      to.viewport({ zoom, pan });
+    }
+  };
+  first.on("viewport", () => follow(first, second));
+  second.on("viewport", () => follow(second, first));
+  follow(first, second);
 }
 
 /**
