@@ -44,16 +44,19 @@ from engine.events import (
     Baseline,
     Checkpoint,
     Emit,
+    Emitted,
     Episode,
     Event,
     Finished,
     Json,
+    LearnedPolicy,
     NumberedEvent,
     Progress,
     ShouldStop,
     Started,
     Update,
 )
+from engine.explaining.decisions import Decisions, obstacle
 from engine.explaining.gains import Gains
 from engine.explaining.model_explorer import device_node_data, model_explorer_graph, time_node_data
 from engine.explaining.sent import explanation_to_bytes
@@ -83,6 +86,7 @@ from engine.placement_files import (
     trace,
 )
 from engine.placers.registry import KINDS, PLACERS, PRESET_WORDS, Method, make_method_settings
+from engine.placeto.kept_policy import KeptPolicy
 from engine.policies.card import HeldOut, PolicyCard
 from engine.policies.fitting import PolicyFit, policy_fit
 from engine.policies.settings import PolicyTrainingSettings, make_training_settings
@@ -247,7 +251,9 @@ __all__ = [
     "ComparisonRequest",
     "CostError",
     "CostSource",
+    "Decisions",
     "Emit",
+    "Emitted",
     "Episode",
     "Event",
     "Explanation",
@@ -259,7 +265,9 @@ __all__ = [
     "HeldOut",
     "InfeasibleError",
     "Json",
+    "KeptPolicy",
     "KindInfo",
+    "LearnedPolicy",
     "LimitError",
     "Limits",
     "MakeSettings",
@@ -324,6 +332,7 @@ __all__ = [
     "measure",
     "methods",
     "model_explorer_graph",
+    "obstacle",
     "parse_cluster",
     "part_words",
     "place",

@@ -124,6 +124,13 @@ class Checkpoint:
     state: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class LearnedPolicy:
+    """A method's policy when the method ends or stops, from which its decisions can be computed again. No event."""
+
+    policy: bytes
+
+
 Event: TypeAlias = Started | Baseline | Episode | Update | Progress | Finished
 
 
@@ -150,9 +157,10 @@ class NumberedEvent:
         return NumberedEvent(seq, {event.type: event for event in get_args(Event)}[kind](**fields))
 
 
-FromPlacer: TypeAlias = Episode | Update | Progress | PlacerState
+FromPlacer: TypeAlias = Episode | Update | Progress | PlacerState | LearnedPolicy
 EmitFromPlacer: TypeAlias = Callable[[FromPlacer], None]
 """the function to which a placer emits events"""
-Emit: TypeAlias = Callable[[NumberedEvent | Checkpoint], None]
+Emitted: TypeAlias = NumberedEvent | Checkpoint | LearnedPolicy
+Emit: TypeAlias = Callable[[Emitted], None]
 """the function to which a run emits events"""
 ShouldStop: TypeAlias = Callable[[], bool]

@@ -17,6 +17,7 @@ from engine.events import (
     Finished,
     FromPlacer,
     Json,
+    LearnedPolicy,
     NumberedEvent,
     PlacerState,
     ShouldStop,
@@ -203,6 +204,8 @@ class Run:
     def _emit_from_placer(self, event: FromPlacer) -> None:
         if isinstance(event, PlacerState):
             self._emit(Checkpoint(self._seq, self._checkpoint(event.state)))
+        elif isinstance(event, LearnedPolicy):
+            self._emit(event)
         else:
             self._emit_event(event)
 

@@ -59,7 +59,7 @@ def _curve(prepared: api.PreparedGraph, seed: int) -> Curve:
     episodes: list[Episode] = []
     baselines: dict[str, Baseline] = {}
 
-    def note(item: api.NumberedEvent | api.Checkpoint) -> None:
+    def note(item: api.Emitted) -> None:
         event = item.event if isinstance(item, api.NumberedEvent) else None
         if isinstance(event, Episode):
             episodes.append(event)

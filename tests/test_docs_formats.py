@@ -108,7 +108,7 @@ def test_the_report_of_simulate(prepared: api.PreparedGraph, cluster: api.Cluste
 def test_the_report_of_place_and_the_events_of_its_run(prepared: api.PreparedGraph, cluster: api.Cluster) -> None:
     events: list[api.Json] = []
 
-    def note(item: api.NumberedEvent | api.Checkpoint) -> None:
+    def note(item: api.Emitted) -> None:
         events.extend([item.to_json()] if isinstance(item, api.NumberedEvent) else [])
 
     told = example("report of place")

@@ -86,6 +86,7 @@ INSTALLED_APPS = [
     "webapp.graphs.apps.GraphsConfig",
     "webapp.profiles.apps.ProfilesConfig",
     "webapp.policies.apps.PoliciesConfig",
+    "webapp.decisions.apps.DecisionsConfig",
     "webapp.runs.apps.RunsConfig",
     "webapp.placements.apps.PlacementsConfig",
     "webapp.sharing.apps.SharingConfig",

@@ -117,7 +117,7 @@ class _Console:
         self._budget = budget
         self._last_line_seconds = 0.0
 
-    def show(self, item: api.NumberedEvent | api.Checkpoint) -> None:
+    def show(self, item: api.Emitted) -> None:
         event = item.event if isinstance(item, api.NumberedEvent) else None
         if isinstance(event, api.Baseline):
             shown = _seconds(event.step_time_us) if event.step_time_us is not None else event.note

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.comparing.curve import BestSoFar
-from engine.events import Baseline, Checkpoint, Episode, Json, NumberedEvent, Started
+from engine.events import Baseline, Emitted, Episode, Json, NumberedEvent, Started
 from engine.run import TRIVIAL_BASELINES
 
 SINGLE_DEVICE = "single_device"
@@ -41,7 +41,7 @@ class Listener:
         improvements = [(int(evaluations), float(best_us)) for evaluations, best_us in curve["improvements"]]
         return Listener(**{**values, "curve": BestSoFar(improvements, curve["evaluations"])})
 
-    def add(self, item: NumberedEvent | Checkpoint) -> None:
+    def add(self, item: Emitted) -> None:
         """Add an event or ignore a checkpoint: the `emit` of a `Run`."""
         if isinstance(item, NumberedEvent):
             self.add_json(item.to_json())

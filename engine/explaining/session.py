@@ -1,6 +1,6 @@
 """A graph on a cluster, ready to answer questions about placements: how long, why, what if."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
 from engine.explaining.chain import Chain, chain_of
+from engine.explaining.decisions import Decisions, decisions_of
 from engine.explaining.gains import Gains, gains_of
 from engine.explaining.holding import Holders, Peak, class_of_holding, peaks_of, persistent_classes
 from engine.explaining.idle import Idle, idle_of
 from engine.explaining.slack import slack_of
+from engine.placeto.features import GroupGraph, group_graph
+from engine.placeto.kept_policy import KeptPolicy
 from engine.prepared import PreparedGraph
+from engine.problem import Budget, PlacementProblem
 from engine.problem.pins import allowed_devices, allowed_of_ops, require_ops_allowed
 from engine.simulator import Simulator, Timeline
 from engine.simulator.bound import lower_bound_us
@@ -214,6 +218,24 @@ class Session:
             peaks=peaks_of(timeline, self._class_of_op),
             holders=Holders(timeline, simulator.executed),
         )
+
+    @cached_property
+    def _group_graph(self) -> GroupGraph:
+        graph, costs, grouping = self.prepared.graph, self.prepared.costs, self.prepared.grouping
+        problem = PlacementProblem(
+            graph, costs, grouping, self.cluster, self.allowed, Budget(1), simulator=self._by_group
+        )
+        return group_graph(problem)
+
+    def decisions(
+        self,
+        policy: KeptPolicy,
+        episode: int,
+        placement: NDArray[np.int32],
+        best_before: Callable[[], NDArray[np.int32] | None],
+    ) -> Decisions:
+        """The decisions of an episode of a run's kept policy: see `engine.explaining.decisions.decisions_of`."""
+        return decisions_of(policy, self._group_graph, episode, placement, best_before)
 
     def gains(
         self, placement: GivenPlacement, groups: Sequence[int] | None = None, to: Sequence[int] | None = None

@@ -99,8 +99,12 @@ def make_episode_plan(
         starts = np.tile(start, (batch, 1))
     first = np.zeros(batch, dtype=np.bool_)
     first[0] = greedy
-    explore = min(1.0, settings.exploration / groups)
-    return EpisodePlan(starts, orders, rng.random(orders.shape), first, explore)
+    return EpisodePlan(starts, orders, rng.random(orders.shape), first, exploration_share(settings, groups))
+
+
+def exploration_share(settings: PlacetoSettings, groups: int) -> float:
+    """The share of a uniform choice that is mixed into each decision."""
+    return min(1.0, settings.exploration / groups)
 
 
 def random_placements(allowed: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -24,6 +24,8 @@ class EvaluatedEpisodes:
     """the least ρ' of the batch's ends, and that placement [groups]"""
     memory_penalty: float
     """the mean over the batch's ends of the part of ρ' that is for missing memory"""
+    best_index: int
+    """of the episode that ended there"""
 
 
 class Evaluator:
@@ -51,7 +53,8 @@ class Evaluator:
         ends = episodes.ends()
         seen = self._evaluate(ends, are_episodes=True)
         returns = terminal_returns(seen.penalised, episodes.plan.steps) if counts else None
-        return EvaluatedEpisodes(episodes, returns, _least(seen.penalised, ends), float(seen.of_memory.mean()))
+        best, least = _least(seen.penalised, ends)
+        return EvaluatedEpisodes(episodes, returns, least, float(seen.of_memory.mean()), best)
 
     def _evaluate_states(self, episodes: Episodes) -> EvaluatedEpisodes:
         """Spend one evaluation on each distinct start and each step that moves a group, at least one an episode.
@@ -77,8 +80,8 @@ class Evaluator:
             values[index] = seen.penalised[state]
             of_memory[index] = seen.of_memory[-1]
             self._problem.episode(ends[index], float(seen.step_time_us[-1]), feasible=bool(seen.feasible[-1]))
-        least = _least(values[:, -1], ends)
-        return EvaluatedEpisodes(episodes, intermediate_returns(values), least, float(of_memory.mean()))
+        best, least = _least(values[:, -1], ends)
+        return EvaluatedEpisodes(episodes, intermediate_returns(values), least, float(of_memory.mean()), best)
 
     def _evaluate(self, placements: NDArray[np.int32], *, are_episodes: bool = False) -> "_Seen":
         """Evaluate `placements` [rows, groups], some at a time, so that a stop takes effect soon."""
@@ -136,6 +139,6 @@ class _Seen:
         return _Seen.joined([first, self])
 
 
-def _least(values: NDArray[np.float64], placements: NDArray[np.int32]) -> tuple[float, NDArray[np.int32]]:
+def _least(values: NDArray[np.float64], placements: NDArray[np.int32]) -> tuple[int, tuple[float, NDArray[np.int32]]]:
     index = int(np.argmin(values))
-    return float(values[index]), placements[index].copy()
+    return index, (float(values[index]), placements[index].copy())

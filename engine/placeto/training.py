@@ -13,9 +13,10 @@ from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.actor import Actor
 from engine.placeto.choices import chosen_device
 from engine.placeto.episodes import Episodes, make_episode_plan
-from engine.placeto.evaluation import Evaluator
+from engine.placeto.evaluation import EvaluatedEpisodes, Evaluator
 from engine.placeto.features import GroupGraph, fastest_device_placement, group_graph
 from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_over
+from engine.placeto.kept_policy import MOST_KEPT_BYTES, DecidedEpisode, KeptPolicy
 from engine.placeto.published import PublishedActor
 from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty
@@ -94,6 +95,8 @@ class PlacetoTraining:
         self._start_value, self._start = self._best_value, self._best
         """ρ' and placement where the next batch starts, if it starts from the best"""
         self._batches = 0
+        self._best_episode: DecidedEpisode | None = None
+        """the episode with the least ρ' of the training"""
 
     def begin_from(self, placements: NDArray[np.int32], evaluations: Evaluations) -> None:
         """Begin from the best of `placements` [batch, groups], evaluated as the first episodes, and the ledger's best.
@@ -125,16 +128,41 @@ class PlacetoTraining:
                     self._problem.save(self.state, self._settings.checkpoint_seconds)
             except InterruptedTrainingError:
                 return
+            finally:
+                self._keep_policy()
+
+    def _keep_policy(self) -> None:
+        """Emit what is needed to compute decisions again: only the shared head can do so without torch."""
+        if self._settings.network == "shared_head":
+            kept = KeptPolicy(self._settings, weights_of(self._actor.network), self._best_episode).to_bytes()
+            if len(kept) <= MOST_KEPT_BYTES:
+                self._problem.keep_policy(kept)
 
     def _run_batch(self) -> None:
         settings, progress = self._settings, self._problem.ledger.share_spent
         greedy = bool(settings.greedy_every_batches) and self._batches % settings.greedy_every_batches == 0
         plan = make_episode_plan(settings, self._graph, self._start, greedy, self._rng)
+        episodes_before = self._problem.reporter.episodes
         outcome = self._evaluator.evaluate(self._actor.sample(plan, self._raise_if_over))
+        if self._best_episode is None or outcome.best_end[0] < self._best_episode.value:
+            self._best_episode = self._decided(outcome, episodes_before)
         self._take_best(outcome.best_end, progress)
         if outcome.returns is not None:
             self._learn(outcome.episodes, outcome.returns, progress, outcome.memory_penalty)
         self._batches += 1
+
+    def _decided(self, outcome: EvaluatedEpisodes, episodes_before: int) -> DecidedEpisode:
+        """The best episode of a batch, with the weights that decided it."""
+        index, plan = outcome.best_index, outcome.episodes.plan
+        return DecidedEpisode(
+            number=episodes_before + index + 1,
+            value=outcome.best_end[0],
+            weights=weights_of(self._actor.network),
+            start=plan.starts[index].copy(),
+            order=plan.orders[index].copy(),
+            actions=outcome.episodes.actions[index].copy(),
+            greedy=bool(plan.greedy[index]),
+        )
 
     def _learn(self, episodes: Episodes, returns: NDArray[np.float64], progress: float, memory_penalty: float) -> None:
         """Learn from the episodes that are not greedy; only these enter the return baseline."""
@@ -173,6 +201,8 @@ class PlacetoTraining:
         arrays = {f"weights.{name}": array for name, array in weights_of(self._actor.network).items()}
         arrays |= {f"optimiser.{name}": array for name, array in self._reinforce.arrays().items()}
         arrays |= {"return_baseline": self._baseline.window, "best": self._best, "start": self._start}
+        if self._best_episode is not None:
+            arrays |= {f"best_episode.{name}": array for name, array in self._best_episode.arrays().items()}
         texts: dict[str, Json] = {
             "version": STATE_VERSION,
             "settings": dataclasses.asdict(self._settings),
@@ -199,6 +229,7 @@ class PlacetoTraining:
         self._reinforce.restore(under("optimiser.", arrays))
         self._baseline.window = arrays["return_baseline"].astype(np.float64)
         self._best, self._start = arrays["best"].astype(np.int32), arrays["start"].astype(np.int32)
+        self._best_episode = DecidedEpisode.from_arrays(under("best_episode.", arrays))
         self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
         self._best_value, self._start_value = cast(float, texts["best_value"]), cast(float, texts["start_value"])
         self._batches, self._problem.reporter.episodes = cast(int, texts["batches"]), cast(int, texts["episodes"])

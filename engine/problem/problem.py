@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
 from engine.costs.costs import Costs
-from engine.events import EmitFromPlacer, Episode, FromPlacer, PlacerState, Progress, ShouldStop, Update
+from engine.events import EmitFromPlacer, Episode, FromPlacer, LearnedPolicy, PlacerState, Progress, ShouldStop, Update
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.problem.learning import Learned
@@ -79,7 +79,7 @@ class PlacementProblem:
                     best_step_time_us=min(known, default=None),
                     elapsed_seconds=self.ledger.elapsed_seconds,
                 )
-            if not isinstance(event, PlacerState):
+            if not isinstance(event, PlacerState | LearnedPolicy):
                 self.reporter.emit(event)
 
         left = None if seconds is None else max(1e-3, seconds - self.ledger.elapsed_seconds)
@@ -185,6 +185,10 @@ class PlacementProblem:
     def save(self, state: Callable[[], bytes], every_seconds: float) -> None:
         """Emit the method's state, from which it can continue after an interruption, at most every `every_seconds`."""
         self.reporter.save(lambda: self._wrap_state(state()), every_seconds)
+
+    def keep_policy(self, policy: bytes) -> None:
+        """Emit the method's policy, from which its decisions can be computed again."""
+        self.reporter.keep_policy(policy)
 
     def missing_bytes(self, evaluations: Evaluations) -> NDArray[np.int64]:
         """[batch] bytes by which the worst device's peak exceeds its memory; 0 if all fit."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.events import EmitFromPlacer, Episode, FromPlacer, PlacerState, Progress, Update
+from engine.events import EmitFromPlacer, Episode, FromPlacer, LearnedPolicy, PlacerState, Progress, Update
 from engine.problem.learning import Learned, LearningCurve
 from engine.problem.ledger import ChunkBest, Ledger
 from engine.simulator import Evaluations
@@ -127,6 +127,10 @@ class Reporter:
                 placement=placement.tolist(),
             )
         )
+
+    def keep_policy(self, policy: bytes) -> None:
+        """Emit the method's policy."""
+        self._emit(LearnedPolicy(policy))
 
     def save(self, state: Callable[[], bytes], every_seconds: float) -> None:
         """Emit the method's state, at most every `every_seconds`."""

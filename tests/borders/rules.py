@@ -17,6 +17,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("webapp.sharing",),
     ("webapp.comparisons", "webapp.placements"),
     ("webapp.runs",),
+    ("webapp.decisions",),
     ("webapp.policies", "webapp.profiles"),
     ("webapp.graphs",),
     ("webapp.projects",),

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.errors import PlacetoError
-from engine.events import Checkpoint, Json, NumberedEvent
+from engine.events import Emitted, Json, NumberedEvent
 from engine.placers.registry import PLACERS
 from engine.prepared import PreparedGraph
 from engine.problem import Budget
@@ -57,7 +57,7 @@ def streams(methods: Callable[[str], bool] = lambda _: True) -> Iterator[tuple[s
 def _stream(prepared: PreparedGraph, request: RunRequest) -> list[Json]:
     told: list[Json] = []
 
-    def emit(event: NumberedEvent | Checkpoint) -> None:
+    def emit(event: Emitted) -> None:
         if isinstance(event, NumberedEvent):
             told.append(event.to_json())
 

@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 
 from engine.api import Budget, PreparedGraph, RunRequest
-from engine.events import Checkpoint, Episode, Event, NumberedEvent, Update
+from engine.events import Emitted, Episode, Event, NumberedEvent, Update
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
 
-Heard = list[NumberedEvent | Checkpoint]
+Heard = list[Emitted]
 
 
 def prepared_graph(ops: int = 12) -> PreparedGraph:

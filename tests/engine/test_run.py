@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.api import Budget, PreparedGraph, RunRequest, place
 from engine.errors import InfeasibleError, SettingsError
-from engine.events import Baseline, Checkpoint, Episode, Finished, NumberedEvent, Started
+from engine.events import Baseline, Checkpoint, Emitted, Episode, Finished, NumberedEvent, Started
 from engine.problem import PlacementProblem
 from engine.simulator import Evaluations
 from tests.engine.placers.small_problems import small_cluster
@@ -185,7 +185,7 @@ def test_the_baselines_cost_the_run_no_seconds(monkeypatch: pytest.MonkeyPatch) 
     clock = [0.0]
     monkeypatch.setattr("engine.problem.ledger.time.monotonic", lambda: clock[0])
 
-    def note(item: NumberedEvent | Checkpoint) -> None:
+    def note(item: Emitted) -> None:
         if isinstance(item, NumberedEvent) and isinstance(item.event, Baseline):
             clock[0] += 1000.0
 

@@ -19,8 +19,9 @@ test("updates are kept beside the episodes, in order", () => {
 
 test("a panel for what the method has, and no other", () => {
   const lines = (/** @type {any} */ fields) => learningPanels([update(1, fields)], ALL).map((panel) => panel.lines.map(({ key }) => key));
-  assert.deepEqual(lines({}), [["mean_return", "return_baseline"], ["entropy"], ["memory_penalty"], ["gradient_norm"], ["learning_rate"]]);
-  assert.deepEqual(lines({ return_baseline: null, memory_penalty: null, gradient_norm: null }), [["mean_return"], ["entropy"], ["learning_rate"]]);
+  assert.deepEqual(lines({ memory_penalty: 0.2 }), [["mean_return", "return_baseline"], ["entropy"], ["memory_penalty"], ["gradient_norm"]]);
+  assert.deepEqual(lines({ return_baseline: null, memory_penalty: null, gradient_norm: null }), [["mean_return"], ["entropy"]]);
+  assert.deepEqual(lines({ memory_penalty: 0 }), [["mean_return", "return_baseline"], ["entropy"], ["gradient_norm"]], "zeros need no curve");
   assert.deepEqual(learningPanels([], ALL), []);
 });
 
@@ -48,5 +49,5 @@ test("an episode counts in the first update from it on", () => {
 });
 
 test("numbers of any size are short", () => {
-  assert.deepEqual([0, 0.00042, -1.2345, 1234.5, null].map(valueText), ["0", "4.2e−4", "−1.23", "1,235", "–"]);
+  assert.deepEqual([0, 0.00042, 0.0623, -1.2345, 1234.5, null].map(valueText), ["0", "4.2e−4", "0.0623", "−1.23", "1,234.5", "–"]);
 });

@@ -67,6 +67,7 @@ class Script:
             done = number
             if self.checkpoint_every and number % self.checkpoint_every == 0:
                 emit(api.Checkpoint(1 + number, json.dumps({"done": number}).encode()))
+        emit(api.LearnedPolicy(f"policy after {done}".encode()))
         if self.error is not None:
             raise self.error
         report = self.report(done)

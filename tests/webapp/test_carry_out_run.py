@@ -40,6 +40,7 @@ def test_a_run_ends_with_its_events_and_its_report(run: Run, monkeypatch: pytest
     report = script.report(3)
     assert run.answer.device_of_group == report.pop("device_of_group")
     assert run.answer.report == report
+    assert bytes(run.kept_policy.policy) == b"policy after 3"
 
 
 def test_a_second_message_does_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +199,7 @@ def store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every event and checkpoint is in the database before the engine goes on."""
     emit = RunStore.emit
 
-    def emit_and_write(self: RunStore, item: api.NumberedEvent | api.Checkpoint) -> None:
+    def emit_and_write(self: RunStore, item: api.Emitted) -> None:
         emit(self, item)
         self.write()
 

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django import Settings
 
+from webapp.decisions.models import KeptPolicy
 from webapp.jobs.models import Event
 from webapp.runs import thinning
 from webapp.runs.models import Run, RunSummary
@@ -38,6 +39,12 @@ def old_run(run: Run) -> Run:
     Run.objects.filter(id=run.id).update(status=Run.DONE, finished_at=ended, last_seq=len(contents))
     run.refresh_from_db()
     return run
+
+
+def test_the_kept_policy_goes_with_the_events(old_run: Run) -> None:
+    KeptPolicy.objects.create(run=old_run, policy=b"weights")
+    thin(ThinOldRuns())
+    assert not KeptPolicy.objects.exists()
 
 
 def started() -> dict[str, Any]:

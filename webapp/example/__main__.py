@@ -33,7 +33,7 @@ def _made() -> ExampleFile:
         prepared = api.prepare(source, ".pb", _report_progress, api.Limits(), name=name)
         events: list[api.NumberedEvent] = []
 
-        def emit(item: api.NumberedEvent | api.Checkpoint) -> None:
+        def emit(item: api.Emitted) -> None:
             if isinstance(item, api.NumberedEvent):
                 events.append(item)
 

@@ -57,7 +57,7 @@ def _place(claim: Claim[Run], run: Run, store: RunStore, heartbeat: Heartbeat) -
         store.end_with(Run.CANCELLED if heartbeat.cancelled.is_set() else Run.DONE, report)
 
 
-def _store(store: RunStore, yielding: Yielding, item: api.NumberedEvent | api.Checkpoint) -> None:
+def _store(store: RunStore, yielding: Yielding, item: api.Emitted) -> None:
     """The engine's `emit`: nothing is stored after the checkpoint at which the run yields."""
     if not yielding.has_yielded:
         store.emit(item)

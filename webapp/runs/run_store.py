@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from engine import api
+from webapp.decisions.models import KeptPolicy
 from webapp.jobs.claim import Claim
 from webapp.jobs.event_store import EventStore
 from webapp.runs.models import Answer, Run
@@ -12,7 +13,7 @@ from webapp.runs.run_summary import store_summary, summary_of
 
 
 class RunStore(EventStore[Run]):
-    """Keeps a run's events and its latest checkpoint.
+    """Keeps a run's events, its latest checkpoint, and the policy that its method learned.
 
     A run that resumes from a checkpoint emits some events again: stored ones are skipped.
     """
@@ -27,11 +28,16 @@ class RunStore(EventStore[Run]):
         self._finished: api.NumberedEvent | None = None
         """held back until `end_with`: if the end cannot be stored, the next attempt emits it again"""
 
-    def emit(self, item: api.NumberedEvent | api.Checkpoint) -> None:
+    def emit(self, item: api.Emitted) -> None:
         """The engine's `emit`."""
         with self._memory:
             if isinstance(item, api.Checkpoint):
                 self._batch.state = {"seq": item.seq, "state": item.state}
+                return
+            if isinstance(item, api.LearnedPolicy):
+                kept = {"policy": item.policy}
+                write = partial(KeptPolicy.objects.update_or_create, run_id=self._claim.job_id, defaults=kept)
+                self._batch.others["policy"] = write
                 return
             self._wait_for_room()
             self._note(item.event)

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
+from webapp.decisions.models import KeptPolicy
 from webapp.jobs.job import CHANGED
 from webapp.jobs.models import Event
 from webapp.runs.models import Run
@@ -48,6 +49,7 @@ class Thinning:
         if not events:
             kept = {"kept_events": self.kept, **CHANGED}
             Run.objects.filter(id=self.run_id, status__in=ENDED, last_seq=self.last_seq).update(**kept)
+            KeptPolicy.objects.filter(run=self.run_id).delete()
             return False
         gone = [event.id for event in events if not self._stays(event)]
         with transaction.atomic():

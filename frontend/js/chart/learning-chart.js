@@ -1,10 +1,10 @@
 /** The learning curves of a run: panels one above the other, on the axis of episodes of the chart of step times. */
 
 import { element, svg } from "../ui/dom.js";
-import { formatCount, NOTHING, significant } from "../ui/format.js";
+import { formatCount, NOTHING } from "../ui/format.js";
 import { axes, ChartFrame, clipped, countAxis, episodePlotArea, rounded } from "./chart-frame.js";
 import { EpisodeGestures } from "./episode-gestures.js";
-import { learningPanels, PANELS, updateAt } from "./learning-model.js";
+import { learningPanels, PANELS, PLAIN, updateAt } from "./learning-model.js";
 import { cursorLine, showsNumber } from "./run-chart-drawing.js";
 import { nearestEpisode } from "./run-chart-model.js";
 import { linearScale, linearTicks } from "./scale.js";
@@ -12,10 +12,10 @@ import { linearScale, linearTicks } from "./scale.js";
 /** @typedef {import("../run/run-state.js").RunState} RunState */
 /** @typedef {import("./chart-frame.js").Plot} Plot */
 
-const PANEL_HEIGHT = 96;
+const PANEL_HEIGHT = 66;
 const ABOVE_PANEL = 24;
 const BELOW_PANELS = 40;
-const TICKS = 3;
+const TICKS = 2;
 
 export class LearningChart {
   #host;
@@ -120,7 +120,7 @@ export class LearningChart {
       this.#readout.replaceChildren();
       return;
     }
-    const known = PANELS.flatMap(({ keys, tip }) => keys.filter(([key]) => update[key] !== null).map(([key, label]) => ({ key, label, tip })));
+    const known = [...PANELS, ...PLAIN].flatMap(({ keys, tip }) => keys.filter(([key]) => update[key] !== null).map(([key, label]) => ({ key, label, tip })));
     this.#readout.replaceChildren(
       element("li", {}, "Up to episode", element("b", {}, formatCount(update.episode))),
       ...known.map(({ key, label, tip }) =>
@@ -158,5 +158,6 @@ export function valueText(value) {
     return NOTHING;
   }
   const small = value !== 0 && Math.abs(value) < 1e-3;
-  return (small ? value.toExponential(1) : significant(value)).replace("-", "−");
+  const text = small ? value.toExponential(1) : value.toLocaleString("en", { maximumSignificantDigits: Math.abs(value) < 1000 ? 3 : 6 });
+  return text.replace("-", "−");
 }

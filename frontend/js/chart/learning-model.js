@@ -19,7 +19,15 @@ import { extent } from "./scale.js";
  * @property {readonly [number, number]} range of the values shown
  */
 
-/** @type {readonly { title: string, tip: string, keys: readonly (readonly [LearningKey, string])[], fromZero: boolean }[]} */
+/**
+ * @typedef {object} Numbers that share a panel
+ * @property {string} title
+ * @property {string} tip
+ * @property {readonly (readonly [LearningKey, string])[]} keys and their names
+ * @property {boolean} fromZero whether the range begins at 0; then a panel of zeros is left out
+ */
+
+/** @type {readonly Numbers[]} */
 export const PANELS = Object.freeze([
   {
     title: "Return",
@@ -45,12 +53,11 @@ export const PANELS = Object.freeze([
     keys: [["gradient_norm", "Gradient norm"]],
     fromZero: true,
   },
-  {
-    title: "Learning rate",
-    tip: "Step width of the optimizer.",
-    keys: [["learning_rate", "Learning rate"]],
-    fromZero: true,
-  },
+]);
+
+/** What only the numbers at the cursor have. @type {readonly Numbers[]} */
+export const PLAIN = Object.freeze([
+  { title: "Learning rate", tip: "Step width of the optimizer.", keys: [["learning_rate", "Learning rate"]], fromZero: true },
 ]);
 
 /** Beyond so many points a line is thinned: more cannot be seen. */
@@ -59,12 +66,12 @@ const MOST_POINTS = 1500;
 /**
  * @param {readonly UpdateEvent[]} updates in the order of their episodes
  * @param {readonly [number, number]} domain the episodes shown
- * @returns {LearningPanel[]} those whose numbers the method has; the range of each is that of the updates shown
+ * @returns {LearningPanel[]} those whose numbers the method has and that are not all 0, each with the range of the updates shown
  */
 export function learningPanels(updates, domain) {
   const shown = shownUpdates(updates, domain);
   return PANELS.flatMap(({ title, tip, keys, fromZero }) => {
-    const known = keys.filter(([key]) => updates.some((update) => isNumber(update[key])));
+    const known = keys.filter(([key]) => updates.some((update) => isNumber(update[key]) && (!fromZero || update[key] !== 0)));
     const lines = known.map(([key, label]) => ({ key, label, points: pointsOf(shown, key) })).filter(({ points }) => points.length > 0);
     return lines.length === 0 ? [] : [{ title, tip, lines, range: rangeOf(lines, fromZero) }];
   });

@@ -13,7 +13,7 @@ from engine import api
 from engine.child.parent import Results
 from engine.comparing.child import carry_out
 from engine.errors import SettingsError
-from engine.events import Checkpoint, Episode, Finished, Json, NumberedEvent, Started
+from engine.events import Checkpoint, Emitted, Episode, Finished, Json, NumberedEvent, Started
 from engine.placers.registry import PLACERS, make_placer, policy_takers
 from engine.placers.single_device import one_device_placements
 from engine.placeto.training import PlacetoTraining
@@ -27,7 +27,7 @@ from tests.engine.small_runs import events_of, prepared_graph, without_times
 POLICY = small_policy().to_bytes()
 ON_CPU: dict[str, Json] = {"torch_device": "cpu"}
 PASSES = 17
-Heard = list[NumberedEvent | Checkpoint]
+Heard = list[Emitted]
 
 
 def request(method: str, evaluations: int, settings: Mapping[str, Json] | None = None) -> api.RunRequest:

@@ -1,0 +1,110 @@
+"""The decisions of a policy inside one episode: which group came when, and how probable each device was for it.
+
+Computed again from the policy that the run has kept. Of the best episode of the training the kept policy has
+everything: its decisions are those that were made. Of any other episode it is known where each group went; the weights
+are those at the end of the training, and the start is the best placement before it, where the settings say so.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import NO_DEVICE
+from engine.errors import LimitError
+from engine.placeto.episodes import exploration_share
+from engine.placeto.features import GroupGraph, fastest_device_placement
+from engine.placeto.head_arrays import HeadWeights, probabilities_of_episode
+from engine.placeto.kept_policy import DecidedEpisode, KeptPolicy
+from engine.placeto.reachability import relatives
+from engine.placeto.sampling import replay_episodes
+from engine.placeto.settings import PlacetoSettings
+from engine.placeto.traversals import visiting_orders
+from engine.placeto.view_graph import device_view_graph
+
+MOST_STEPS = 20_000
+"""of an episode whose decisions are shown: more would take seconds"""
+DRAWN_ORDERS = ("random_topological", "random", "mixed")
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """One episode, decision by decision."""
+
+    is_exact: bool
+    """whether weights, start and order are those of the episode; else they are the run's last weights, and `start`"""
+    start: NDArray[np.int32]
+    """[groups] placement before the first decision, or NO_DEVICE"""
+    order: NDArray[np.int32]
+    """[steps] the group of each decision"""
+    chosen: NDArray[np.int32]
+    """[steps] the device that it got"""
+    probabilities: NDArray[np.float64]
+    """[steps, devices]"""
+    explore: float
+    """share of a uniform choice in the probabilities"""
+
+
+def obstacle(policy: KeptPolicy, episode: int) -> str:
+    """Why the decisions of the episode of that number cannot be shown, in a sentence; empty if they can."""
+    settings = policy.settings
+    if policy.best is not None and policy.best.number == episode:
+        return ""
+    only_best = "" if policy.best is None else f" Those of the best one, episode {policy.best.number:,}, were kept."
+    if settings.passes > 1:
+        visits = f"An episode of this run visits each group {settings.passes} times"
+        return f"{visits}, and only the last visit is stored.{only_best}"
+    if settings.traversal in DRAWN_ORDERS:
+        return f"This run drew the order of the groups at random, and it is not stored for this episode.{only_best}"
+    if settings.start == "random":
+        return f"This run drew the start of each episode at random, and it is not stored for this episode.{only_best}"
+    return ""
+
+
+def decisions_of(
+    policy: KeptPolicy,
+    graph: GroupGraph,
+    episode: int,
+    placement: NDArray[np.int32],
+    best_before: Callable[[], NDArray[np.int32] | None],
+) -> Decisions:
+    """The decisions of an episode that ended at `placement` [groups]; `obstacle` must be empty.
+
+    `best_before` returns the best placement [groups] before the episode, if there is one. Raises LimitError for an
+    episode of too many steps.
+    """
+    if graph.group_count * policy.settings.passes > MOST_STEPS:
+        raise LimitError(f"an episode of {graph.group_count} groups", allowed=f"at most {MOST_STEPS} decisions")
+    if policy.best is not None and policy.best.number == episode:
+        return _recomputed(policy.settings, graph, policy.best, is_exact=True)
+    settings = policy.settings
+    order = visiting_orders(settings.traversal, graph, 1, np.random.default_rng(0), settings.traversal_seed)[0]
+    start = _start(settings, graph, best_before)
+    assumed = DecidedEpisode(episode, np.nan, policy.weights, start, order, placement[order], greedy=False)
+    return _recomputed(settings, graph, assumed, is_exact=False)
+
+
+def _start(
+    settings: PlacetoSettings, graph: GroupGraph, best_before: Callable[[], NDArray[np.int32] | None]
+) -> NDArray[np.int32]:
+    if settings.start == "nowhere":
+        return np.full(graph.group_count, NO_DEVICE, dtype=np.int32)
+    best = best_before() if settings.start == "best" else None
+    return fastest_device_placement(graph) if best is None else best
+
+
+def _recomputed(settings: PlacetoSettings, graph: GroupGraph, episode: DecidedEpisode, *, is_exact: bool) -> Decisions:
+    related = relatives(
+        graph.edge_source,
+        graph.edge_target,
+        graph.group_count,
+        most_reachable_groups=settings.most_reachable_groups,
+    )
+    compiled = device_view_graph(graph, related)
+    start, order, actions = episode.start, episode.order, episode.actions
+    [views] = replay_episodes(compiled, start[None], order[None], actions[None])
+    head = HeadWeights(episode.weights, settings.message_rounds).head_arrays(graph)
+    explore = 0.0 if episode.greedy else exploration_share(settings, graph.group_count)
+    found = probabilities_of_episode(compiled, head, start, order, actions, views, explore)
+    return Decisions(is_exact, start, order, actions, found, explore)
