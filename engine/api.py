@@ -64,6 +64,7 @@ from engine.explaining.session import SPLIT, Explanation, GivenPlacement, Sessio
 from engine.explaining.tables import chain_csv, groups_csv
 from engine.explaining.trace import explained_trace
 from engine.files.csv_text import csv_text
+from engine.flat_view import MOST_DRAWN, flat_view_to_bytes, require_drawable
 from engine.formats.digraph import digraph
 from engine.formats.format import Format
 from engine.formats.reading import DEFAULT_GROUPS, check_run_metadata, check_upload, keep_warm, prepare
@@ -226,6 +227,7 @@ __all__ = [
     "KINDS",
     "MEASURING_LIMITS",
     "MOST_DEVICES",
+    "MOST_DRAWN",
     "MOST_EVALUATIONS",
     "MOST_MEMORY_BYTES",
     "MOST_PLACEMENT_BYTES",
@@ -324,6 +326,7 @@ __all__ = [
     "explanation_to_bytes",
     "families",
     "family_members",
+    "flat_view_to_bytes",
     "groups_csv",
     "groups_of_named",
     "keep_warm",
@@ -343,6 +346,7 @@ __all__ = [
     "profile",
     "read_placement",
     "read_policy",
+    "require_drawable",
     "samples",
     "settings_schema",
     "shortened",

@@ -35,11 +35,12 @@ def _compile(_parsed: argparse.Namespace) -> int:
 
 
 def _explain(graph: api.PreparedGraph, cluster: api.Cluster) -> None:
-    """Explain a placement, for the pages that do."""
+    """Explain a placement and draw the ops, for the pages that do."""
     session = api.Session(graph, cluster)
     placement = session.by_group(session.allowed.argmax(axis=1))
     session.explain(placement)
     session.gains(placement)
+    api.flat_view_to_bytes(graph, "ops")
 
 
 def run_everything_once() -> Iterator[str]:

@@ -86,7 +86,7 @@ def measure(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
             if time.monotonic() > deadline:
                 figures = Figures(name, case.goal, fault=f"not begun after {options.minutes:g} minutes")
             else:
-                path = addresses[case.material][case.page] if case.material else "/"
+                path = addresses[case.material][case.page] + case.query if case.material else "/"
                 figures = measured(browser, name, application.address + path, options.repeats, options.seconds)
             rows.append(figures.to_json())
             print(f"{name}: {os.getloadavg()[0]:.1f} processes at work", file=sys.stderr, flush=True)

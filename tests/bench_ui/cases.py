@@ -13,6 +13,10 @@ PLAYER = "[data-part=player]"
 GRAPH_DRAWN = 'document.querySelector("[data-part=canvas]").graphView'
 EPISODE_SHOWN = f'{GRAPH_DRAWN} && document.querySelector("[data-part=shown]").textContent'
 STEP_SHOWN = 'document.querySelector("[data-part=step]").dataset.state === "ready"'
+FLAT_DRAWN = (
+    'document.querySelector("[data-part=canvas]").flatView.drawn'
+    ' && document.querySelector("[data-part=shown]").textContent'
+)
 ALL_EPISODES = f'Number(document.querySelector("{PLAYER} input").max) >= {MATERIAL["100,000 episodes"].episodes - 1}'
 
 SMALL, MIDDLE, LARGE = Goal(1000, 30), Goal(2000, 20), Goal(5000, 10)
@@ -32,6 +36,8 @@ class Case:
     gestures: Mapping[str, tuple[Gesture, str]] = field(default_factory=dict)
     """name → what is done, and where"""
     patience_seconds: float = 60.0
+    query: str = ""
+    """of the address"""
 
 
 MOVING: dict[str, tuple[Gesture, str]] = {"pan": (pan, GRAPH), "zoom": (zoom, GRAPH)}
@@ -46,6 +52,8 @@ CASES = {
     "graph of 1,000 groups": Case("1,000 groups", "graph", GRAPH_DRAWN, MIDDLE, MOVING),
     "run on 1,000 groups": Case("1,000 groups", "run", EPISODE_SHOWN, MIDDLE, PLAYING),
     "run on 20,000 ops in 128 groups": Case("20,000 ops", "run", EPISODE_SHOWN, LARGE, PLAYING),
+    "run on 20,000 ops, all drawn": Case("20,000 ops", "run", FLAT_DRAWN, LARGE, PLAYING, query="?draw=ops"),
+    "run on 20,000 groups": Case("20,000 groups", "run", FLAT_DRAWN, LARGE, PLAYING),
     "timeline of 20,000 bars": Case(
         "20,000 ops", "run", STEP_SHOWN, Goal(None, 30), {"pan": (pan, TIMELINE), "zoom": (zoom, TIMELINE)}
     ),

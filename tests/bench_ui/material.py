@@ -45,6 +45,7 @@ MATERIAL = {
     "160 groups": Material(ops=2_000, groups=160),
     "1,000 groups": Material(ops=6_000, groups=1_000),
     "20,000 ops": Material(ops=20_000, groups=128),
+    "20,000 groups": Material(ops=20_000, groups=None),
     "100,000 episodes": Material(ops=2_000, groups=160, episodes=100_000),
 }
 

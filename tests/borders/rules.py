@@ -45,7 +45,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engine.bench",),
     ("engine.api",),
     ("engine.measuring", "engine.comparing"),
-    ("engine.policy_training", "engine.run", "engine.explaining", "engine.placement_files"),
+    ("engine.policy_training", "engine.run", "engine.explaining", "engine.flat_view", "engine.placement_files"),
     ("engine.zoo",),
     ("engine.placers",),
     ("engine.policies",),

@@ -9,7 +9,7 @@ import { baseline, episode } from "./events.mjs";
 const LABELS = { single_device: "One device" };
 
 test("a view survives its address", () => {
-  const view = { shown: "episode-17", against: "baseline-single_device", beside: true, colour: "slack", group: 3, opened: ["a/b", "<b>&=?"] };
+  const view = { shown: "episode-17", against: "baseline-single_device", beside: true, colour: "slack", group: 3, opened: ["a/b", "<b>&=?"], drawn: /** @type {const} */ ("ops") };
   assert.deepEqual({ ...viewOf(searchOf(view)) }, view);
 });
 

@@ -199,3 +199,25 @@ def test_a_graph_of_an_earlier_version_is_laid_out_as_today(client: Client, run:
     names = [group["name"] for group in drawn["groups"]]
     prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
     assert names == list(prepared.grouping.names)
+
+
+@pytest.mark.parametrize("of", ["ops", "groups"])
+def test_all_ops_or_groups_are_drawn_for_everyone_once(
+    client: Client, run: Run, of: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"/graphs/{run.graph_id}/flat/{of}"
+    answer = client.get(address)
+    arrays, texts = unpack_tensors(answer.content, "answer")
+    prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
+    count = prepared.graph.op_count if of == "ops" else prepared.grouping.group_count
+    assert (texts["of"], arrays["node.x"].shape) == (of, (count,))
+    monkeypatch.setattr(api, "flat_view_to_bytes", None)
+    assert client.get(address).content == answer.content
+    assert client.get(f"/graphs/{run.graph_id}/flat/edges").status_code == 404
+
+
+def test_a_graph_that_is_too_large_is_not_drawn_op_by_op(client: Client, run: Run) -> None:
+    Graph.objects.filter(id=run.graph_id).update(op_count=api.MOST_DRAWN + 1)
+    answer = client.get(f"/graphs/{run.graph_id}/flat/ops", headers={"accept": "application/json"})
+    assert answer.status_code == 413
+    assert "too many to draw one by one" in answer.content.decode()

@@ -10,7 +10,7 @@ import { COLOURINGS, colouring } from "./colouring.js";
 import { costFacts } from "./cost-facts.js";
 import { groupPanel, groupTip } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
-import { MOST_GROUPS_DRAWN, GraphView } from "./graph-view.js";
+import { GraphView } from "./graph-view.js";
 import { smallFans } from "./small-fans.js";
 import { timeOn } from "./placement.js";
 import { getJson, showFailure } from "../ui/server.js";
@@ -27,6 +27,15 @@ const FANS_NAMED = 3;
  * @property {(key: string) => void} [onChoose]
  */
 
+/**
+ * @typedef {object} GroupsPicture what a picture of the groups can do
+ * @property {(picture: import("./graph-view.js").Picture) => void} show
+ * @property {(lit: ArrayLike<number> | null) => void} light
+ * @property {(group: number, reveal: boolean) => void} choose
+ * @property {(closer: boolean) => void} zoom
+ * @property {() => void} fit
+ */
+
 export class GraphPanel {
   #root;
   #graph;
@@ -35,6 +44,8 @@ export class GraphPanel {
   #table;
   /** @type {GraphView | null} */
   #view = null;
+  /** @type {GroupsPicture | null} in place of the drawn graph */
+  #other = null;
   /** @type {ArrayLike<number> | null} */
   #placement = null;
   #chosen = -1;
@@ -74,7 +85,7 @@ export class GraphPanel {
       looks,
       timeOf: (group, device) => this.#timeOf(group, device),
       onChoose: (group) => this.#choose(group, "table"),
-      onSearch: (found) => this.#view?.light(found),
+      onSearch: (found) => this.#shownPicture?.light(found),
     });
     this.#colours = colours;
     this.#colour = colours.keys[0];
@@ -84,16 +95,43 @@ export class GraphPanel {
       colours.onChoose?.(key);
     });
     this.#choose(-1, "table");
+    this.#listenToTools();
   }
 
   /** Draw the graph; the table works without it. */
   async draw() {
     const stage = this.#part("canvas");
-    if (this.#graph.groups.length > MOST_GROUPS_DRAWN) {
-      this.#offerToDraw(stage);
+    const host = element("div", {
+      class: "graph-canvas",
+      role: "img",
+      tabindex: 0,
+      "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, in strips from left to right, the first one down, the next one up. The table of groups has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it.`,
+    });
+    stage.querySelector(".graph-canvas, .failure")?.remove();
+    stage.prepend(host);
+    host.after(this.#tip);
+    try {
+      this.#view = await GraphView.create(host, this.#graph, {
+        onChoose: (group) => this.#choose(group, "graph"),
+        onHover: (group, x, y) => this.#hover(group, x, y),
+      });
+    } catch (error) {
+      showFailure(host, "The graph cannot be drawn here; the table has the same groups.", error, () => this.draw());
       return;
     }
-    await this.#drawNow(stage);
+    this.#fillPicture();
+    this.#hideFans();
+    Object.assign(stage, { graphView: this.#view }); // for tests
+  }
+
+  /**
+   * Show another picture of the groups in place of the drawn graph.
+   *
+   * @param {GroupsPicture | null} other null: the drawn graph again
+   */
+  replacePicture(other) {
+    this.#other = other;
+    this.#fillPicture();
   }
 
   /**
@@ -104,7 +142,7 @@ export class GraphPanel {
   choose(group) {
     if (group !== this.#chosen) {
       this.#chosen = group;
-      this.#view?.choose(group, true);
+      this.#shownPicture?.choose(group, true);
       this.#table.choose(group, true);
       this.#fillPanel();
     }
@@ -182,7 +220,7 @@ export class GraphPanel {
   #paint() {
     const painted = colouring(this.#colour, this.#facts, this.#graph.groups.length);
     this.#chooser.show(this.#colour, painted);
-    this.#view?.show({ ...painted, placement: this.#placement });
+    this.#shownPicture?.show({ ...painted, placement: this.#placement });
   }
 
   /** @returns {(number | null)[] | null} [groups] */
@@ -202,34 +240,6 @@ export class GraphPanel {
     this.#paint();
     this.#table.refresh();
     this.#fillPanel();
-  }
-
-  /** @param {HTMLElement} stage */
-  async #drawNow(stage) {
-    const host = element("div", {
-      class: "graph-canvas",
-      role: "img",
-      tabindex: 0,
-      "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, in strips from left to right, the first one down, the next one up. The table of groups has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it.`,
-    });
-    stage.querySelector(".graph-canvas, .failure")?.remove();
-    stage.prepend(host);
-    host.after(this.#tip);
-    try {
-      this.#view = await GraphView.create(host, this.#graph, {
-        onChoose: (group) => this.#choose(group, "graph"),
-        onHover: (group, x, y) => this.#hover(group, x, y),
-      });
-    } catch (error) {
-      showFailure(host, "The graph cannot be drawn here; the table has the same groups.", error, () => this.draw());
-      return;
-    }
-    this.#paint();
-    this.#view.light(this.#table.found);
-    this.#view.choose(this.#chosen, false);
-    this.#hideFans();
-    this.#listenToTools();
-    Object.assign(stage, { graphView: this.#view }); // for tests
   }
 
   /** Leave out the small edges of wide fans, and say which they are, with a button that shows them. */
@@ -257,19 +267,22 @@ export class GraphPanel {
     show();
   }
 
-  /** @param {HTMLElement} stage */
-  #offerToDraw(stage) {
-    const text = `${counted(this.#graph.groups.length, "group")} are too many to draw smoothly. The table lists all of them.`;
-    const button = element("button", { type: "button", class: "button" }, "Draw them anyway");
-    button.addEventListener("click", () => this.#drawNow(stage));
-    stage.prepend(element("div", { class: "failure" }, element("p", {}, text), button));
+  /** @returns {GroupsPicture | null} */
+  get #shownPicture() {
+    return this.#other ?? this.#view;
+  }
+
+  #fillPicture() {
+    this.#paint();
+    this.#shownPicture?.light(this.#table.found);
+    this.#shownPicture?.choose(this.#chosen, false);
   }
 
   #listenToTools() {
     const acts = {
-      "zoom-in": () => this.#view?.zoom(true),
-      "zoom-out": () => this.#view?.zoom(false),
-      fit: () => this.#view?.fit(),
+      "zoom-in": () => this.#shownPicture?.zoom(true),
+      "zoom-out": () => this.#shownPicture?.zoom(false),
+      fit: () => this.#shownPicture?.fit(),
     };
     for (const [name, act] of Object.entries(acts)) {
       find(this.#root, `[data-graph=${name}]`, HTMLButtonElement).addEventListener("click", act);
@@ -282,7 +295,7 @@ export class GraphPanel {
    */
   #choose(group, from) {
     this.#chosen = group;
-    this.#view?.choose(group, from === "table");
+    this.#shownPicture?.choose(group, from === "table");
     this.#table.choose(group, from === "graph");
     this.#fillPanel();
     this.#onChoose(group);

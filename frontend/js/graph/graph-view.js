@@ -21,7 +21,7 @@ import { nodeNames } from "./node-names.js";
  * @property {ArrayLike<number> | null} placement [nodes] edges between two devices stand out
  */
 
-/** With more groups, a canvas is too slow to pan: the page offers the table first. */
+/** With more groups this picture is too slow: the pages draw them in a flat one (`ops/flat-panel.js`). */
 export const MOST_GROUPS_DRAWN = 3000;
 
 const PADDING = 24;

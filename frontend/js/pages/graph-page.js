@@ -2,6 +2,7 @@
 
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { loadGraph } from "../graph/drawn-graph.js";
+import { FlatPanel } from "../ops/flat-panel.js";
 import { GraphPanel } from "../graph/graph-panel.js";
 import { watchRows } from "../jobs/job-rows.js";
 import { fillNumbers } from "../ui/page-numbers.js";
@@ -50,7 +51,7 @@ async function showGraph(root) {
     const kind = find(root, "select[data-part=kind]", HTMLSelectElement);
     kind.addEventListener("change", () => panel.showKind(kind.value));
     panel.showKind(kind.value);
-    await panel.draw();
+    await new FlatPanel(root, panel, graph.groups, [], { onChooseGroup: (group) => panel.choose(group) }).draw();
   } catch (error) {
     showFailure(find(root, "[data-part=canvas]", HTMLElement), "The graph cannot be shown.", error, () => showGraph(root));
   }

@@ -11,6 +11,7 @@ import { deviceLooks } from "../graph/devices.js";
 import { find, setText } from "../ui/dom.js";
 import { formatBytes, formatCount, formatTime } from "../ui/format.js";
 import { fillNumbers } from "../ui/page-numbers.js";
+import { FlatPanel } from "../ops/flat-panel.js";
 import { GraphPanel } from "../graph/graph-panel.js";
 import { crossing, loads } from "../graph/placement.js";
 import { closeMenus } from "../ui/menu.js";
@@ -51,6 +52,7 @@ class RunPage {
   #player;
   #legend;
   #panel;
+  #flat;
   #step;
   #trialBar;
   #downloads;
@@ -99,6 +101,10 @@ class RunPage {
     };
     this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, (group) => this.#compare && this.#chooseGroup(group), (group, device) =>
       device === null ? null : moveButtons(looks, device, this.#gainsOf(group), (to) => this.#move(group, to)));
+    this.#flat = new FlatPanel(root, this.#panel, graph.groups, looks, {
+      onChooseGroup: (group) => this.#chooseGroup(group),
+      onSwitch: (drawn) => this.#address.change({ drawn }),
+    });
     const explained = this.#part("step");
     this.#step = new StepPanel(explained, run.devices, graph.groups, String(explained.dataset.ops), {
       onChooseGroup: (group) => this.#chooseGroup(group),
@@ -134,7 +140,7 @@ class RunPage {
       apply: (action) => this.#apply(action),
     };
     follow(store, (connection) => this.#header.showConnection(connection));
-    return this.#panel.draw();
+    return this.#flat.draw(this.#address.view.drawn);
   }
 
   /** @param {import("../run/run-state.js").EventsAction | import("../run/run-state.js").StatusAction} action */
@@ -168,6 +174,7 @@ class RunPage {
     this.#chooseGroup(view.group);
     this.#panel.colourBy(view.colour);
     this.#showComparison();
+    this.#flat.draw(view.drawn);
   }
 
   #showComparison() {

@@ -13,10 +13,11 @@
  * @property {string} colour what the groups are coloured by
  * @property {number} group the chosen group, -1 for none
  * @property {readonly string[]} opened the opened scopes
+ * @property {"groups" | "ops"} drawn what the picture of the graph shows
  */
 
 /** @type {View} */
-export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", group: -1, opened: Object.freeze([]) });
+export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", group: -1, opened: Object.freeze([]), drawn: "groups" });
 
 /** A name, which is untrusted text, then nothing or one more part. */
 const TOKEN = /^[a-z]+(-[\w-]{1,100})?$/;
@@ -37,6 +38,7 @@ export function viewOf(search) {
     beside: fields.get("beside") === "1",
     colour: tokenOf(fields.get("colour")) ?? FIRST_VIEW.colour,
     group: /^\d{1,7}$/.test(group) ? Number(group) : FIRST_VIEW.group,
+    drawn: fields.get("draw") === "ops" ? "ops" : FIRST_VIEW.drawn,
     opened: Object.freeze(fields.getAll("open").slice(0, MOST_OPENED)),
   });
 }
@@ -50,7 +52,7 @@ export function viewOf(search) {
  */
 export function searchOf(view, search = "") {
   const fields = new URLSearchParams(search);
-  for (const name of ["show", "against", "beside", "colour", "group", "open"]) {
+  for (const name of ["show", "against", "beside", "colour", "group", "open", "draw"]) {
     fields.delete(name);
   }
   // a placement by hand lives in its page alone: its address would open another picture
@@ -59,6 +61,7 @@ export function searchOf(view, search = "") {
   set(fields, "beside", view.beside ? "1" : "");
   set(fields, "colour", view.colour === FIRST_VIEW.colour ? "" : view.colour);
   set(fields, "group", view.group < 0 ? "" : String(view.group));
+  set(fields, "draw", view.drawn === FIRST_VIEW.drawn ? "" : view.drawn);
   for (const scope of view.opened) {
     fields.append("open", scope);
   }

@@ -4,7 +4,8 @@
  * An activity is an op (its index) or a transfer (the number of ops + its index).
  */
 
-const LENGTH_BYTES = 8;
+import { readArrays } from "../ui/tensor-file.js";
+
 const KNOWN_VERSION = 1;
 /** Stands for no activity. */
 export const NONE = -1;
@@ -67,7 +68,7 @@ export class Step {
 
   /**
    * @param {string} name
-   * @returns {Float64Array | Int32Array | Uint8Array}
+   * @returns {import("../ui/tensor-file.js").NumberArray}
    */
   array(name) {
     const found = this.#arrays.get(name);
@@ -136,24 +137,4 @@ export class Step {
   #place(activity) {
     return this.isTransfer(activity) ? ["transfer", activity - this.opCount] : ["op", activity];
   }
-}
-
-/**
- * @param {ArrayBuffer} buffer
- * @returns {{ texts: StepTexts, arrays: Map<string, Float64Array | Int32Array | Uint8Array> }}
- */
-function readArrays(buffer) {
-  const length = Number(new DataView(buffer).getBigUint64(0, true));
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, LENGTH_BYTES, length)));
-  const data = LENGTH_BYTES + length;
-  const kinds = { F64: Float64Array, I32: Int32Array, U8: Uint8Array };
-  const arrays = new Map();
-  for (const [name, { dtype, data_offsets: offsets }] of Object.entries(header)) {
-    if (name === "__metadata__") {
-      continue;
-    }
-    const Kind = kinds[/** @type {keyof typeof kinds} */ (dtype)];
-    arrays.set(name, new Kind(buffer.slice(data + offsets[0], data + offsets[1])));
-  }
-  return { texts: JSON.parse(header.__metadata__.placeto), arrays };
 }

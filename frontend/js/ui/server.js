@@ -135,7 +135,7 @@ async function ask(url, accept, cache = "no-cache") {
     throw new ServerError("The server cannot be reached.", 0);
   }
   if (!answer.ok) {
-    const error = new ServerError(`The server answered ${answer.status}.`, answer.status);
+    const error = new ServerError(await sentenceOf(answer), answer.status);
     throw isGone(error) ? new ServerError("This does not exist any more.", answer.status) : error;
   }
   return answer;

@@ -48,6 +48,8 @@ for cluster, graph, groups in cases:
     session.explain(placement)
     session.gains(placement)
     session.explain(session.by_op(np.arange(session.op_count, dtype=np.int32) % 2))
+    api.flat_view_to_bytes(regrouped(graphs[graph], groups), "ops")
+    api.flat_view_to_bytes(regrouped(graphs[graph], groups), "groups")
 after = compiled_versions()
 print(json.dumps([name for name in after if after[name] != before.get(name)]))
 print(sum(before.values()))

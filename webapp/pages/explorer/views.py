@@ -24,6 +24,7 @@ MOST_WORK = 200_000_000
 MOST_SHARED_BYTES = 16 * 1024**2
 """of explanations and drawings that several viewers may ask for"""
 _answers: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
+_flat_views: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
 
 FOR_A_DAY = "private, max-age=86400, immutable"
 """an event, and the ops of a graph that has been read, never change"""
@@ -110,7 +111,9 @@ def ops(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
 
     Raises LimitError for a graph that is too large to be explained.
     """
-    prepared = _prepared(graph_or_404(graph_id))
+    graph = graph_or_404(graph_id)
+    require_explainable(graph.op_count or 0)
+    prepared = _prepared(graph)
     return JsonResponse(
         {
             "names": prepared.graph.op_names,
@@ -144,7 +147,9 @@ def costs(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
 
     Raises LimitError for a graph that is too large to be explained.
     """
-    prepared = _prepared(graph_or_404(graph_id))
+    graph = graph_or_404(graph_id)
+    require_explainable(graph.op_count or 0)
+    prepared = _prepared(graph)
     return JsonResponse(
         {
             "sources": [source.name.lower() for source in api.CostSource],
@@ -157,8 +162,26 @@ def costs(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
     )
 
 
+@in_threads(EXPLAINING)
+@require_safe
+def flat_view(request: HttpRequest, graph_id: uuid.UUID, of: str) -> HttpResponse:
+    """The flat drawing of the graph's `ops` or `groups`, as docs/formats.md describes it.
+
+    Raises LimitError for a graph that is too large to be drawn op by op.
+    """
+    if of not in ("ops", "groups"):
+        raise Http404("A graph has ops and groups.")
+    graph = graph_or_404(graph_id)
+    api.require_drawable(graph.op_count or 0)
+    key = (graph.id, graph.finished_at, of)
+    answer = _flat_views.get(key)
+    if answer is None:
+        answer = api.flat_view_to_bytes(_prepared(graph), of)
+        _flat_views.keep(key, answer, len(answer))
+    return HttpResponse(answer, content_type="application/octet-stream", headers={"Cache-Control": FOR_A_DAY})
+
+
 def _prepared(graph: Graph) -> api.PreparedGraph:
-    require_explainable(graph.op_count or 0)
     blob = PreparedBlob.objects.filter(graph=graph).values_list("blob", flat=True).first()
     if blob is None:
         raise Http404("This graph has not been read yet.")

@@ -1,0 +1,296 @@
+/**
+ * The choice between the picture of the groups and that of all ops, in the card of a graph. A graph with more groups than
+ * Cytoscape draws smoothly has its groups in a flat picture too.
+ */
+
+import { GraphPanel } from "../graph/graph-panel.js";
+import { MOST_GROUPS_DRAWN } from "../graph/graph-view.js";
+import { element, find, setText } from "../ui/dom.js";
+import { counted, cutName, formatTime } from "../ui/format.js";
+import { getBytes, getJson, ServerError, showFailure } from "../ui/server.js";
+import { FlatGraph } from "./flat-graph.js";
+import { FlatView } from "./flat-view.js";
+import { OpsTable } from "./ops-table.js";
+
+/** @typedef {"groups" | "ops"} Drawn */
+/** @typedef {import("../step/step.js").OpNames} OpNames */
+
+export class FlatPanel {
+  #root;
+  #panel;
+  #groups;
+  #looks;
+  #onChooseGroup;
+  #onSwitch;
+  #choice;
+  /** @type {Drawn} */
+  #drawn = "groups";
+  /** @type {Map<Drawn, FlatView>} */
+  #views = new Map();
+  /** @type {FlatGraph | null} of all ops */
+  #graph = null;
+  /** @type {OpNames | null} */
+  #names = null;
+  /** @type {OpsTable | null} */
+  #table = null;
+  /** @type {ArrayLike<number> | null} */
+  #placement = null;
+  #op = -1;
+  #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  #words = element("p", { class: "hint name flat-words", role: "status" });
+  #list = element("div", { "data-part": "ops", hidden: true });
+
+  /**
+   * @param {HTMLElement} root of the page
+   * @param {GraphPanel} panel
+   * @param {readonly import("../ui/contracts.js").Group[]} groups
+   * @param {readonly import("../graph/devices.js").DeviceLook[]} looks empty: the graph alone
+   * @param {{ onChooseGroup: (group: number) => void, onSwitch?: (drawn: Drawn) => void }} listeners
+   */
+  constructor(root, panel, groups, looks, { onChooseGroup, onSwitch = () => {} }) {
+    this.#root = root;
+    this.#panel = panel;
+    this.#groups = groups;
+    this.#looks = looks;
+    this.#onChooseGroup = onChooseGroup;
+    this.#onSwitch = onSwitch;
+    this.#choice = this.#part("drawn");
+    this.#stage.after(this.#words);
+    this.#part("groups").after(this.#list);
+    for (const button of this.#choice.querySelectorAll("button")) {
+      button.addEventListener("click", () => {
+        const drawn = button.dataset.drawn === "ops" ? "ops" : "groups";
+        this.draw(drawn);
+        this.#onSwitch(drawn);
+      });
+    }
+  }
+
+  /** @param {Drawn} [drawn] what to draw, the groups by default */
+  async draw(drawn = "groups") {
+    const begins = this.#views.size === 0 && !this.#stage.querySelector(".graph-canvas");
+    this.#drawn = drawn;
+    for (const button of this.#choice.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(button.dataset.drawn === drawn));
+    }
+    this.#showParts();
+    if (drawn === "groups" && this.#groups.length <= MOST_GROUPS_DRAWN) {
+      this.#panel.replacePicture(null);
+      if (begins || !this.#stage.querySelector(".graph-canvas")) {
+        await this.#panel.draw();
+      }
+    } else {
+      await this.#drawFlat(drawn);
+    }
+  }
+
+  /** @param {Drawn} drawn */
+  async #drawFlat(drawn) {
+    try {
+      const view = this.#views.get(drawn) ?? (await this.#makeView(drawn));
+      if (this.#drawn === drawn) {
+        this.#showParts();
+        this.#panel.replacePicture(this.#pictureOf(drawn, view));
+        Object.assign(this.#stage, { flatView: view }); // for tests
+        await this.#showNames(drawn, view);
+      }
+    } catch (error) {
+      const isTooLarge = error instanceof ServerError && error.status === 413;
+      showFailure(this.#hostOf(drawn), `The ${drawn} are not drawn here; the table lists the groups.`, error, isTooLarge ? null : () => this.draw(drawn));
+      this.#list.hidden = true;
+      this.#part("groups").hidden = false;
+    }
+  }
+
+  /**
+   * @param {Drawn} drawn
+   * @returns {Promise<FlatView>}
+   */
+  async #makeView(drawn) {
+    const host = this.#hostOf(drawn);
+    const graph = new FlatGraph(await getBytes(`${this.#choice.dataset.flat}${drawn}`));
+    if (drawn === "ops") {
+      this.#graph = graph;
+    }
+    this.#stage.append(this.#tip);
+    host.setAttribute("aria-label", this.#label(drawn, graph));
+    const view = new FlatView(host, graph, this.#groups.length, {
+      onChoose: (node) => this.#choose(drawn, graph, node),
+      onHover: (node, x, y) => this.#hover(drawn, graph, node, x, y),
+    });
+    this.#views.set(drawn, view);
+    return view;
+  }
+
+  /**
+   * @param {Drawn} drawn
+   * @param {FlatGraph} graph
+   */
+  #label(drawn, graph) {
+    const what = drawn === "ops" ? counted(graph.count, "op") : counted(graph.count, "group");
+    return `All ${what}, in strips from left to right, the first one down, the next one up. The table has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it.`;
+  }
+
+  /**
+   * @param {Drawn} drawn
+   * @param {FlatView} view
+   * @returns {import("../graph/graph-panel.js").GroupsPicture}
+   */
+  #pictureOf(drawn, view) {
+    return {
+      show: (picture) => {
+        this.#placement = picture.placement;
+        view.show(picture);
+        this.#table?.refreshDevices();
+      },
+      light: (lit) => view.light(lit),
+      choose: (group, reveal) => {
+        if (drawn === "ops" && this.#groupOf(this.#op) !== group) {
+          this.#showOp(-1);
+        }
+        view.choose(group, reveal, drawn === "ops" ? this.#op : group);
+      },
+      zoom: (closer) => view.zoom(closer),
+      fit: () => view.fit(),
+    };
+  }
+
+  /**
+   * @param {Drawn} drawn
+   * @param {FlatGraph} graph
+   * @param {number} node -1 for none
+   * @param {boolean} [reveal] whether to bring it onto the canvas
+   */
+  #choose(drawn, graph, node, reveal = false) {
+    const group = node < 0 ? -1 : graph.group[node];
+    if (drawn === "ops") {
+      this.#showOp(node);
+    }
+    this.#onChooseGroup(group);
+    this.#views.get(drawn)?.choose(group, reveal, node);
+  }
+
+  /** @param {number} op -1 for none */
+  #showOp(op) {
+    this.#op = op;
+    this.#table?.choose(op);
+    setText(this.#words, op < 0 ? "" : `${this.#opWords(op).join(" · ")}, ${this.#edgeWords(op)}`);
+  }
+
+  /** @param {number} op */
+  #groupOf(op) {
+    return this.#graph && op >= 0 ? this.#graph.group[op] : -1;
+  }
+
+  /** @param {number} op */
+  #deviceOf(op) {
+    return this.#placement?.[this.#groupOf(op)] ?? -1;
+  }
+
+  /**
+   * @param {number} op
+   * @returns {string[]}
+   */
+  #opWords(op) {
+    const graph = /** @type {FlatGraph} */ (this.#graph);
+    const type = this.#names?.types[op];
+    const group = this.#groups[graph.group[op]];
+    const device = this.#looks[this.#deviceOf(op)];
+    return [
+      cutName(this.#names?.names[op] ?? `op ${op}`, 120) + (type ? ` (${cutName(type, 40)})` : ""),
+      `at most ${formatTime(graph.timeUs[op])}${device ? `, on ${device.label}` : ""}`,
+      `in group ${cutName(group.name, 60)} of ${counted(group.ops, "op")}`,
+    ];
+  }
+
+  /** @param {number} op */
+  #edgeWords(op) {
+    const graph = /** @type {FlatGraph} */ (this.#graph);
+    const edges = graph.edgesOf(op);
+    const inputs = edges.filter((edge) => graph.target[edge] === op).length;
+    return `${counted(inputs, "edge")} in, ${edges.length - inputs} out`;
+  }
+
+  /**
+   * @param {Drawn} drawn
+   * @param {FlatGraph} graph
+   * @param {number} node
+   * @param {number} x pixels
+   * @param {number} y pixels
+   */
+  #hover(drawn, graph, node, x, y) {
+    this.#tip.hidden = node < 0;
+    if (node < 0) {
+      return;
+    }
+    const group = this.#groups[graph.group[node]];
+    const device = this.#looks[this.#placement?.[group.id] ?? -1];
+    const lines = drawn === "ops" ? this.#opWords(node) : [cutName(group.name), counted(group.ops, "op"), ...(device ? [device.label] : [])];
+    this.#tip.replaceChildren(...lines.map((line) => element("span", { class: "name" }, line)));
+    const left = Math.min(x + 14, this.#stage.clientWidth - this.#tip.offsetWidth - 4);
+    const below = y + 18 + this.#tip.offsetHeight <= this.#stage.clientHeight;
+    const top = below ? y + 18 : y - 18 - this.#tip.offsetHeight;
+    this.#tip.style.transform = `translate(${Math.round(Math.max(4, left))}px, ${Math.round(Math.max(4, top))}px)`;
+  }
+
+  /**
+   * @param {Drawn} drawn
+   * @param {FlatView} view
+   */
+  async #showNames(drawn, view) {
+    if (drawn === "groups") {
+      view.showNames((node) => this.#groups[node].name);
+      return;
+    }
+    if (!this.#names) {
+      this.#names = /** @type {OpNames} */ (await getJson(String(this.#choice.dataset.names)));
+      this.#table = new OpsTable(this.#list, this.#names, this.#looks, (op) => this.#deviceOf(op), (op) => {
+        this.#choose("ops", /** @type {FlatGraph} */ (this.#graph), op, true);
+      });
+    }
+    const { names } = this.#names;
+    view.showNames((node) => names[node]);
+    this.#showOp(this.#op);
+  }
+
+  #showParts() {
+    const isFlat = this.#drawn === "ops" || this.#groups.length > MOST_GROUPS_DRAWN;
+    this.#stage.querySelector(".graph-canvas")?.toggleAttribute("hidden", isFlat);
+    for (const host of this.#stage.querySelectorAll(".flat-canvas")) {
+      host.toggleAttribute("hidden", !isFlat || host.getAttribute("data-drawn") !== this.#drawn);
+    }
+    this.#tip.hidden = true;
+    this.#words.hidden = this.#drawn !== "ops";
+    this.#list.hidden = this.#drawn !== "ops";
+    this.#part("groups").hidden = this.#drawn === "ops";
+    for (const part of [this.#choice, this.#part("groups")]) {
+      const heading = part.closest("section")?.querySelector("h2");
+      if (heading) {
+        setText(heading, String(heading.textContent).replace(/^(Groups|Ops)/, this.#drawn === "ops" ? "Ops" : "Groups"));
+      }
+    }
+  }
+
+  /**
+   * @param {Drawn} drawn
+   * @returns {HTMLElement}
+   */
+  #hostOf(drawn) {
+    const found = this.#stage.querySelector(`.flat-canvas[data-drawn=${drawn}]`);
+    if (found instanceof HTMLElement) {
+      return found;
+    }
+    const host = element("div", { class: "flat-canvas", "data-drawn": drawn, role: "img", tabindex: 0, "aria-label": "Loading…" });
+    this.#stage.prepend(host);
+    return host;
+  }
+
+  get #stage() {
+    return this.#part("canvas");
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#root, `[data-part=${name}]`, HTMLElement);
+  }
+}

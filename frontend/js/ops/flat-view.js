@@ -1,0 +1,404 @@
+/**
+ * All ops, or all groups of a large graph, on one canvas. Places come from the server and never change.
+ *
+ * Nodes are drawn anew for each frame: as squares of pixels from afar, as shapes and with names from nearby. Edges are a
+ * picture that moves with the view and is drawn anew once the view stands still; edges that cross devices are another
+ * one, left out while the placement changes.
+ */
+
+import { onThemeChange } from "../ui/colours.js";
+import { element } from "../ui/dom.js";
+import { EdgePicture } from "./edge-picture.js";
+import { hexOf, NodePicture } from "./node-picture.js";
+import { centred, fitted, panned, pixelAt, seen, zoomed } from "./viewport.js";
+
+/** @typedef {import("./flat-graph.js").FlatGraph} FlatGraph */
+/** @typedef {import("./viewport.js").Viewport} Viewport */
+
+/**
+ * @typedef {object} Picture how the groups look
+ * @property {readonly { colour: string, shape: string }[]} looks colours of the style sheet (`--ramp-2`), or `#rrggbb`
+ * @property {ArrayLike<number>} lookOf [groups] an index of `looks`
+ * @property {ArrayLike<number> | null} placement [groups]
+ *
+ * @typedef {object} Listeners called with -1 for none
+ * @property {(node: number) => void} onChoose
+ * @property {(node: number, x: number, y: number) => void} onHover
+ */
+
+/** The view has stood still, or the placement has been the same, for so long: edges are drawn. */
+const STILL_MILLISECONDS = 160;
+const ZOOM_STEP = 1.35;
+const PAN_PIXELS = 60;
+const REACH_PIXELS = 9;
+const CLICK_PIXELS = 4;
+const CLOSE_SCALE = 24;
+const MOST_RATIO = 2;
+
+export class FlatView {
+  #host;
+  #graph;
+  #canvas = element("canvas", { "aria-hidden": "true" });
+  #nodes;
+  #edges;
+  #crossing;
+  /** @type {Viewport} */
+  #view = Object.freeze({ scale: 1, left: 0, top: 0 });
+  #isFitted = true;
+  /** @type {Picture} */
+  #picture = { looks: [{ colour: "--node-unplaced", shape: "ellipse" }], lookOf: [], placement: null };
+  /** @type {ArrayLike<number> | null} */
+  #lit = null;
+  #nodesOf;
+  #chosenGroup = -1;
+  #chosenNode = -1;
+  #frame = 0;
+  #stillTimer = 0;
+  #placedTimer = 0;
+  /** How often nodes have been drawn, for tests. */
+  drawn = 0;
+
+  /**
+   * @param {HTMLElement} host
+   * @param {FlatGraph} graph
+   * @param {number} groups
+   * @param {Listeners} listeners
+   */
+  constructor(host, graph, groups, listeners) {
+    this.#host = host;
+    this.#graph = graph;
+    this.#nodesOf = nodesByGroup(graph.group, groups);
+    this.#nodes = new NodePicture(graph, this.#nodesOf);
+    this.#edges = new EdgePicture(graph, () => this.#redrawSoon());
+    this.#crossing = new EdgePicture(graph, () => this.#redrawSoon());
+    host.replaceChildren(this.#canvas);
+    this.#listen(listeners);
+    onThemeChange(() => {
+      this.#paint();
+      this.#drawEdgesSoon();
+    });
+    new ResizeObserver(() => this.#resized()).observe(host);
+    this.#paint();
+    this.fit();
+  }
+
+  /** @param {Picture} picture colours by group, and the placement that they are of */
+  show(picture) {
+    const samePlacement = equal(picture.placement, this.#picture.placement);
+    this.#picture = picture;
+    this.#paint();
+    if (!samePlacement) {
+      this.#crossing.clear();
+      window.clearTimeout(this.#placedTimer);
+      this.#placedTimer = window.setTimeout(() => this.#drawCrossing(), STILL_MILLISECONDS);
+    }
+  }
+
+  /**
+   * Fade what a search has not found.
+   *
+   * @param {ArrayLike<number> | null} lit [groups] 1: found. null: no search
+   */
+  light(lit) {
+    this.#lit = lit;
+    this.#paint();
+  }
+
+  /** @param {(node: number) => string} nameOf untrusted text */
+  showNames(nameOf) {
+    this.#nodes.showNames(nameOf);
+    this.#redrawSoon();
+  }
+
+  /**
+   * @param {number} group -1 for none
+   * @param {boolean} reveal whether to bring it onto the canvas
+   * @param {number} [node] one of it
+   */
+  choose(group, reveal, node = -1) {
+    this.#chosenGroup = group;
+    this.#chosenNode = node;
+    const first = node >= 0 ? node : (this.#nodesOf[group]?.[0] ?? -1);
+    if (reveal && first >= 0 && !this.#isSeen(node >= 0 ? [node] : this.#nodesOf[group])) {
+      this.#isFitted = false;
+      const place = { x: this.#graph.x[first], y: this.#graph.y[first] };
+      this.#move(centred(this.#view, place, node >= 0 ? CLOSE_SCALE : 0, this.#size));
+    }
+    this.#redrawSoon();
+  }
+
+  fit() {
+    this.#isFitted = true;
+    this.#move(fitted(this.#graph, this.#size));
+  }
+
+  /** @param {boolean} closer */
+  zoom(closer) {
+    const { width, height } = this.#size;
+    this.#zoomAt(closer ? ZOOM_STEP : 1 / ZOOM_STEP, { x: width / 2, y: height / 2 });
+  }
+
+  /**
+   * The pixel of a node, for tests.
+   *
+   * @param {number} node
+   */
+  pixelOf(node) {
+    return pixelAt(this.#view, this.#graph, node);
+  }
+
+  /** @returns {Viewport} for tests */
+  get view() {
+    return this.#view;
+  }
+
+  /**
+   * The colour of a group, for tests.
+   *
+   * @param {number} group
+   */
+  colourOf(group) {
+    const { looks, lookOf } = this.#picture;
+    return looks[lookOf[group]].colour;
+  }
+
+  get #size() {
+    return { width: Math.max(1, this.#host.clientWidth), height: Math.max(1, this.#host.clientHeight) };
+  }
+
+  get #ratio() {
+    return Math.min(MOST_RATIO, window.devicePixelRatio || 1);
+  }
+
+  #paint() {
+    this.#nodes.paint(this.#picture, this.#lit);
+    this.#redrawSoon();
+  }
+
+  /** @param {Viewport} view */
+  #move(view) {
+    this.#view = view;
+    this.#edges.stop();
+    this.#crossing.stop();
+    this.#redrawSoon();
+    this.#drawEdgesSoon();
+  }
+
+  /**
+   * @param {number} factor
+   * @param {{ x: number, y: number }} at
+   */
+  #zoomAt(factor, at) {
+    this.#isFitted = false;
+    this.#move(zoomed(this.#view, factor, at, this.#graph, this.#size));
+  }
+
+  /**
+   * @param {number} right pixels
+   * @param {number} down pixels
+   */
+  #pan(right, down) {
+    this.#isFitted = false;
+    this.#move(panned(this.#view, right, down, this.#graph, this.#size));
+  }
+
+  #resized() {
+    if (this.#isFitted) {
+      this.fit();
+    } else {
+      this.#move(this.#view);
+    }
+  }
+
+  /** @param {ArrayLike<number>} nodes */
+  #isSeen(nodes) {
+    const { left, top, right, bottom } = seen(this.#view, this.#size, -8);
+    const { x, y } = this.#graph;
+    return Array.from(nodes).some((node) => x[node] >= left && x[node] <= right && y[node] >= top && y[node] <= bottom);
+  }
+
+  #drawEdgesSoon() {
+    window.clearTimeout(this.#stillTimer);
+    this.#stillTimer = window.setTimeout(() => {
+      this.#edges.draw(this.#view, this.#size, this.#ratio, hexOf("--edge"), () => true);
+      this.#drawCrossing();
+    }, STILL_MILLISECONDS);
+  }
+
+  #drawCrossing() {
+    const { placement } = this.#picture;
+    const { source, target, group } = this.#graph;
+    if (placement) {
+      const crosses = (/** @type {number} */ edge) => placement[group[source[edge]]] !== placement[group[target[edge]]];
+      this.#crossing.draw(this.#view, this.#size, this.#ratio, hexOf("--edge-crossing"), crosses, 1.6);
+    }
+  }
+
+  #redrawSoon() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#draw();
+    });
+  }
+
+  #draw() {
+    const { width, height } = this.#size;
+    const ratio = this.#ratio;
+    const context = this.#canvas.getContext("2d");
+    if (!context || this.#host.clientWidth === 0) {
+      return;
+    }
+    const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (this.#canvas.width !== across || this.#canvas.height !== down) {
+      [this.#canvas.width, this.#canvas.height] = [across, down];
+    }
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    this.#edges.paint(context, this.#view, ratio);
+    this.#crossing.paint(context, this.#view, ratio);
+    this.#drawChosenEdges(context);
+    this.#nodes.draw(context, { view: this.#view, size: { width, height }, ratio, chosen: this.#chosenGroup });
+    this.#drawRing(context);
+    this.drawn += 1;
+  }
+
+  /** @param {CanvasRenderingContext2D} context */
+  #drawChosenEdges(context) {
+    if (this.#chosenNode < 0) {
+      return;
+    }
+    const { source, target } = this.#graph;
+    context.strokeStyle = hexOf("--accent");
+    context.lineWidth = 1.5;
+    context.beginPath();
+    for (const edge of this.#graph.edgesOf(this.#chosenNode)) {
+      const [from, to] = [this.pixelOf(source[edge]), this.pixelOf(target[edge])];
+      context.moveTo(from.x, from.y);
+      context.lineTo(to.x, to.y);
+    }
+    context.stroke();
+  }
+
+  /** @param {CanvasRenderingContext2D} context */
+  #drawRing(context) {
+    if (this.#chosenNode < 0) {
+      return;
+    }
+    const { x, y } = this.pixelOf(this.#chosenNode);
+    const radius = Math.max(9, this.#graph.sizes[this.#chosenNode] * this.#view.scale * 0.8);
+    for (const [line, width] of [["--surface", 5], ["--text", 2]]) {
+      context.strokeStyle = hexOf(String(line));
+      context.lineWidth = Number(width);
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.stroke();
+    }
+  }
+
+  /**
+   * @param {number} x pixels
+   * @param {number} y pixels
+   * @returns {number} the node there, -1 for none
+   */
+  #nodeAt(x, y) {
+    const { scale, left, top } = this.#view;
+    return this.#nodes.nodeAt((x - left) / scale, (y - top) / scale, Math.max(REACH_PIXELS / scale, 0.5));
+  }
+
+  /** @param {Listeners} listeners */
+  #listen({ onChoose, onHover }) {
+    const host = this.#host;
+    /** @type {{ x: number, y: number, lastX: number, lastY: number, moved: boolean } | null} */
+    let grip = null;
+    host.addEventListener("pointerdown", (event) => {
+      if (event.button === 0) {
+        grip = { x: event.offsetX, y: event.offsetY, lastX: event.offsetX, lastY: event.offsetY, moved: false };
+        host.setPointerCapture(event.pointerId);
+      }
+    });
+    host.addEventListener("pointermove", (event) => {
+      const { offsetX: x, offsetY: y } = event;
+      if (!grip) {
+        onHover(this.#nodeAt(x, y), x, y);
+        return;
+      }
+      grip.moved ||= Math.hypot(x - grip.x, y - grip.y) > CLICK_PIXELS;
+      if (grip.moved) {
+        onHover(-1, 0, 0);
+        this.#pan(x - grip.lastX, y - grip.lastY);
+        [grip.lastX, grip.lastY] = [x, y];
+      }
+    });
+    host.addEventListener("pointerup", ({ offsetX, offsetY }) => {
+      if (grip && !grip.moved) {
+        onChoose(this.#nodeAt(offsetX, offsetY));
+      }
+      grip = null;
+    });
+    host.addEventListener("pointercancel", () => (grip = null));
+    host.addEventListener("pointerleave", () => onHover(-1, 0, 0));
+    host.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false });
+    host.addEventListener("keydown", (event) => this.#onKey(event, onChoose));
+  }
+
+  /**
+   * The wheel scrolls the page; with Ctrl or ⌘ (which pinching also sends) it zooms.
+   *
+   * @param {WheelEvent} event
+   */
+  #onWheel(event) {
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      this.#zoomAt(ZOOM_STEP ** (-Math.sign(event.deltaY) * Math.min(1, Math.abs(event.deltaY) / 100)), { x: event.offsetX, y: event.offsetY });
+    }
+  }
+
+  /**
+   * @param {KeyboardEvent} event
+   * @param {(node: number) => void} onChoose
+   */
+  #onKey(event, onChoose) {
+    /** @type {Map<string, () => void>} */
+    const acts = new Map([
+      ["+", () => this.zoom(true)],
+      ["=", () => this.zoom(true)],
+      ["-", () => this.zoom(false)],
+      ["0", () => this.fit()],
+      ["ArrowLeft", () => this.#pan(PAN_PIXELS, 0)],
+      ["ArrowRight", () => this.#pan(-PAN_PIXELS, 0)],
+      ["ArrowUp", () => this.#pan(0, PAN_PIXELS)],
+      ["ArrowDown", () => this.#pan(0, -PAN_PIXELS)],
+      ["Escape", () => onChoose(-1)],
+    ]);
+    const act = acts.get(event.key);
+    if (act && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      act();
+    }
+  }
+}
+
+/**
+ * @param {ArrayLike<number>} group [nodes]
+ * @param {number} groups
+ * @returns {Int32Array[]} [groups] the nodes of each
+ */
+function nodesByGroup(group, groups) {
+  /** @type {number[][]} */
+  const found = Array.from({ length: groups }, () => []);
+  for (let node = 0; node < group.length; node += 1) {
+    found[group[node]].push(node);
+  }
+  return found.map((nodes) => Int32Array.from(nodes));
+}
+
+/**
+ * @param {ArrayLike<number> | null} one
+ * @param {ArrayLike<number> | null} other
+ */
+function equal(one, other) {
+  if (!one || !other || one === other) {
+    return one === other;
+  }
+  return one.length === other.length && Array.prototype.every.call(one, (value, index) => value === other[index]);
+}

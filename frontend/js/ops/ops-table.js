@@ -1,0 +1,180 @@
+/** The ops as a table beside their picture, with search, sorting and the same selection; for the keyboard and for readers. */
+
+import { deviceMark } from "../graph/device-legend.js";
+import { element, setAttributes } from "../ui/dom.js";
+import { counted, cutName, formatCount } from "../ui/format.js";
+import { orderOps } from "./ops-list.js";
+
+/** @typedef {import("./ops-list.js").SortKey} SortKey */
+
+/** Rows shown at once: more are a search away. */
+const MOST_ROWS = 200;
+
+export class OpsTable {
+  #ops;
+  #looks;
+  #deviceOf;
+  #onChoose;
+  #search = element("input", { type: "search", placeholder: "Search ops and types", "aria-label": "Search the table of ops" });
+  #note = element("p", { class: "table-note", "aria-live": "polite" });
+  #body = element("tbody");
+  /** @type {HTMLTableCellElement[]} */
+  #headers;
+  /** @type {Map<number, { row: HTMLTableRowElement, device: HTMLTableCellElement }>} */
+  #rows = new Map();
+  #chosen = -1;
+  /** @type {{ key: SortKey, descending: boolean }} */
+  #order = { key: "index", descending: false };
+
+  /**
+   * @param {HTMLElement} host
+   * @param {import("../step/step.js").OpNames} ops
+   * @param {readonly import("../graph/devices.js").DeviceLook[]} looks empty: no device column
+   * @param {(op: number) => number} deviceOf -1 for none
+   * @param {(op: number) => void} onChoose -1 for none
+   */
+  constructor(host, ops, looks, deviceOf, onChoose) {
+    this.#ops = ops;
+    this.#looks = looks;
+    this.#deviceOf = deviceOf;
+    this.#onChoose = onChoose;
+    /** @type {[SortKey, string][]} */
+    const columns = [["name", "Op"], ["type", "Type"], ...(looks.length ? [/** @type {[SortKey, string]} */ (["device", "Device"])] : [])];
+    this.#headers = columns.map(([key, label]) => this.#makeHeader(key, label));
+    const caption = element("caption", { class: "visually-hidden" }, "Ops, in the order of the file unless sorted");
+    const table = element(
+      "table",
+      { class: "groups", role: "grid" },
+      caption,
+      element("thead", {}, element("tr", {}, ...this.#headers)),
+      this.#body,
+    );
+    const tools = element("div", { class: "table-tools" }, this.#search, this.#note);
+    host.replaceChildren(tools, element("div", { class: "table-scroller" }, table));
+    this.#search.addEventListener("input", () => this.#render());
+    this.#body.addEventListener("click", (event) => this.#chooseRow(event.target));
+    this.#body.addEventListener("keydown", (event) => this.#onKey(event));
+    this.#render();
+  }
+
+  /** Show the devices of the placement that is shown now. */
+  refreshDevices() {
+    for (const op of this.#rows.keys()) {
+      this.#fillDevice(op);
+    }
+  }
+
+  /** @param {number} op -1 for none; one that the table does not show is shown first */
+  choose(op) {
+    this.#rows.get(this.#chosen)?.row.setAttribute("aria-selected", "false");
+    this.#chosen = op;
+    if (op >= 0 && !this.#rows.has(op)) {
+      this.#render();
+    }
+    const row = this.#rows.get(op)?.row;
+    row?.setAttribute("aria-selected", "true");
+    const scroller = this.#body.closest(".table-scroller");
+    if (row && scroller instanceof HTMLElement) {
+      this.#makeTabStop(row);
+      scroller.scrollTop = row.offsetTop - scroller.clientHeight / 2;
+    }
+  }
+
+  #render() {
+    const found = orderOps(this.#ops, { search: this.#search.value, ...this.#order }, this.#deviceOf);
+    const shown = [...found.subarray(0, MOST_ROWS)];
+    if (this.#chosen >= 0 && !shown.includes(this.#chosen)) {
+      shown.unshift(this.#chosen);
+    }
+    this.#rows.clear();
+    this.#body.replaceChildren(...shown.map((op) => this.#makeRow(op)));
+    const first = this.#rows.get(this.#chosen)?.row ?? this.#body.firstElementChild;
+    first?.setAttribute("tabindex", "0");
+    const all = found.length === this.#ops.names.length ? counted(found.length, "op") : `${formatCount(found.length)} of ${counted(this.#ops.names.length, "op")}`;
+    this.#note.textContent = found.length === 0 ? "No op matches." : found.length > MOST_ROWS ? `${all}, the first ${MOST_ROWS} shown: search for others` : all;
+  }
+
+  /** @param {number} op */
+  #makeRow(op) {
+    const { names, types } = this.#ops;
+    const device = element("td", { role: "gridcell" });
+    const row = element(
+      "tr",
+      { "data-op": op, tabindex: -1, "aria-selected": String(op === this.#chosen) },
+      element("th", { scope: "row", title: cutName(names[op], 400) }, cutName(names[op], 80)),
+      element("td", { role: "gridcell", class: "name" }, cutName(types[op] || "no type", 40)),
+      ...(this.#looks.length ? [device] : []),
+    );
+    this.#rows.set(op, { row, device });
+    this.#fillDevice(op);
+    return row;
+  }
+
+  /** @param {number} op */
+  #fillDevice(op) {
+    const look = this.#looks[this.#deviceOf(op)];
+    const cell = this.#rows.get(op)?.device;
+    if (cell && cell.dataset.device !== String(look?.index)) {
+      cell.dataset.device = String(look?.index);
+      cell.replaceChildren(...(look ? [deviceMark(look), look.label] : ["–"]));
+    }
+  }
+
+  /**
+   * @param {SortKey} key
+   * @param {string} label
+   */
+  #makeHeader(key, label) {
+    const button = element("button", { type: "button", class: "sort" }, label);
+    button.addEventListener("click", () => this.#sortBy(key));
+    return element("th", { scope: "col", "data-key": key }, button);
+  }
+
+  /**
+   * Sort by a column; the second click reverses it, the third restores the order of the file.
+   *
+   * @param {SortKey} key
+   */
+  #sortBy(key) {
+    const { key: current, descending } = this.#order;
+    this.#order = current !== key ? { key, descending: false } : descending ? { key: "index", descending: false } : { key, descending: true };
+    for (const header of this.#headers) {
+      const sorted = header.dataset.key === this.#order.key;
+      setAttributes(header, { "aria-sort": sorted ? (this.#order.descending ? "descending" : "ascending") : null });
+    }
+    this.#render();
+  }
+
+  /** @param {EventTarget | null} target */
+  #chooseRow(target) {
+    const row = target instanceof Element ? target.closest("tr") : null;
+    if (row) {
+      const op = Number(row.dataset.op);
+      this.#onChoose(op === this.#chosen ? -1 : op);
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #onKey(event) {
+    const row = event.target instanceof HTMLTableRowElement ? event.target : null;
+    const next = row && { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling }[event.key];
+    if (next instanceof HTMLTableRowElement) {
+      event.preventDefault();
+      this.#makeTabStop(next);
+      next.focus();
+    } else if (row && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      this.#chooseRow(row);
+    } else if (row && event.key === "Escape") {
+      this.#onChoose(-1);
+    }
+  }
+
+  /** @param {HTMLElement} row */
+  #makeTabStop(row) {
+    for (const other of this.#body.querySelectorAll('tr[tabindex="0"]')) {
+      other.setAttribute("tabindex", "-1");
+    }
+    row.setAttribute("tabindex", "0");
+  }
+}
