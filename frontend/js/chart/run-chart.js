@@ -3,6 +3,7 @@
 import { hasEnded } from "../jobs/job-state.js";
 import { colour, onThemeChange } from "../ui/colours.js";
 import { element, setAttributes, svg } from "../ui/dom.js";
+import { drawElements } from "../ui/svg-elements.js";
 import { counted, formatCount, formatDuration, formatTime } from "../ui/format.js";
 import { axes, ChartFrame, clipped, countAxis, episodePlotArea, stepTimeAxis } from "./chart-frame.js";
 import { runningMean } from "./decimate.js";
@@ -114,8 +115,7 @@ export class RunChart {
     const plot = this.#plotOf(area, model.rangeUs);
     this.#plot = plot;
     if (context) {
-      const colours = { feasible: colour("--chart-point"), infeasible: colour("--danger") };
-      drawPoints(context, plot, episodes.slice(...part), colours);
+      this.#drawPoints(context, plot);
     }
     this.#markShown();
     this.#hover();
@@ -127,6 +127,25 @@ export class RunChart {
       this.#shownMark,
       this.#hoverMark,
     ];
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {import("./chart-frame.js").Plot} plot
+   */
+  #drawPoints(context, plot) {
+    const episodes = this.#state?.episodes.whole() ?? [];
+    const colours = { feasible: colour("--chart-point"), infeasible: colour("--danger") };
+    drawPoints(context, plot, episodes.slice(...shownPart(episodes, this.#axis.domain)), colours);
+  }
+
+  /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the host */
+  drawOn(surface) {
+    const picture = this.#host.querySelector("svg");
+    if (this.#plot && picture) {
+      this.#drawPoints(/** @type {CanvasRenderingContext2D} */ (surface), this.#plot);
+      drawElements(surface, picture);
+    }
   }
 
   /**

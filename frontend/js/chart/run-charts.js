@@ -44,6 +44,11 @@ export class RunCharts {
     chartLegend(this.#legend, state, this.#methodLabels, this.#onShow);
   }
 
+  /** @param {import("../ui/svg-elements.js").Surface} surface for the chart of step times */
+  drawOn(surface) {
+    this.#stepTimes.drawOn(surface);
+  }
+
   /** @param {HTMLElement} tools */
   #listen(tools) {
     const logarithmic = find(tools, "[data-part=logarithmic]", HTMLInputElement);

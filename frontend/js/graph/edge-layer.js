@@ -92,9 +92,22 @@ export class EdgeLayer {
     this.#layer.refresh();
   }
 
-  #makePaths() {
-    const paths = Array.from({ length: KINDS * LOOKS }, () => new Path2D());
-    this.#nearPath = new Path2D();
+  /**
+   * Draw the edges for a picture.
+   *
+   * @param {import("./canvas-layer.js").Frame} frame
+   * @param {() => Path2D} newPath of the kind that its context takes
+   */
+  drawOn(frame, newPath) {
+    this.#paths = this.#makePaths(newPath);
+    this.#draw(frame);
+    this.#paths = null;
+  }
+
+  /** @param {() => Path2D} newPath */
+  #makePaths(newPath) {
+    const paths = Array.from({ length: KINDS * LOOKS }, newPath);
+    this.#nearPath = newPath();
     this.#drawing.edges.forEach((edge, index) => {
       if (this.#isNear(edge)) {
         this.#trace(/** @type {Path2D} */ (this.#nearPath), edge);
@@ -124,7 +137,7 @@ export class EdgeLayer {
   #draw({ context, viewport, width, height, isStill }) {
     const room = this.#drawing.room * viewport.zoom;
     const scale = Math.min(1.4, Math.max(0.6, room / ROOM_FOR_WIDTH));
-    this.#paths ??= this.#makePaths();
+    this.#paths ??= this.#makePaths(() => new Path2D());
     context.save();
     context.translate(viewport.x, viewport.y);
     context.scale(viewport.zoom, viewport.zoom);

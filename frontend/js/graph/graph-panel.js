@@ -153,6 +153,11 @@ export class GraphPanel {
     this.#fillPanel();
   }
 
+  /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the canvas */
+  drawOn(surface) {
+    this.#view?.drawOn(surface);
+  }
+
   /** @returns {number} the chosen group, -1 for none */
   get chosen() {
     return this.#chosen;

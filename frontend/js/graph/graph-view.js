@@ -6,6 +6,8 @@
  */
 
 import { onThemeChange, prefersLessMotion } from "../ui/colours.js";
+import { SvgContext } from "../ui/svg-context.js";
+import { shapePoints } from "./devices.js";
 import { EdgeLayer } from "./edge-layer.js";
 import { geometry } from "./graph-geometry.js";
 import { graphStyle, lookClass, sizeClass } from "./graph-style.js";
@@ -195,6 +197,52 @@ export class GraphView {
    */
   pixelOf(node) {
     return this.#nodes[node].renderedPosition();
+  }
+
+  /**
+   * Draw what is shown, for a picture of the size of the host.
+   *
+   * @param {import("../ui/svg-elements.js").Surface} surface
+   */
+  drawOn(surface) {
+    const context = /** @type {CanvasRenderingContext2D} */ (surface);
+    const viewport = { ...this.#core.pan(), zoom: this.#core.zoom() };
+    const [width, height] = [this.#core.width(), this.#core.height()];
+    const frame = { context, viewport, width, height, isStill: true };
+    context.save();
+    context.beginPath();
+    context.rect(0, 0, width, height);
+    context.clip();
+    this.#edges.drawOn(frame, () => (surface instanceof SvgContext ? /** @type {any} */ (surface.newPath()) : new Path2D()));
+    for (const node of this.#nodes) {
+      this.#drawNode(context, node);
+    }
+    context.globalAlpha = 1;
+    this.#labels.drawOn(frame);
+    context.restore();
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {import("../../vendor/cytoscape.esm.min.mjs").default.NodeSingular} node
+   */
+  #drawNode(context, node) {
+    const { x, y } = node.renderedPosition();
+    const radius = node.renderedWidth() / 2;
+    const corners = shapePoints(node.style("shape"))?.split(" ").map((corner) => corner.split(",").map(Number));
+    context.beginPath();
+    if (corners) {
+      corners.forEach(([right, down], index) => context[index ? "lineTo" : "moveTo"](x + right * radius, y + down * radius));
+      context.closePath();
+    } else {
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+    }
+    context.globalAlpha = Number(node.style("opacity"));
+    context.fillStyle = node.style("background-color");
+    context.fill();
+    context.strokeStyle = node.style("border-color");
+    context.lineWidth = parseFloat(node.style("border-width")) * this.#core.zoom();
+    context.stroke();
   }
 
   /** @returns {number} how many nodes changed */

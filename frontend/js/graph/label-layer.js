@@ -74,6 +74,11 @@ export class LabelLayer {
     this.#layer.refresh();
   }
 
+  /** @param {import("./canvas-layer.js").Frame} frame of a picture */
+  drawOn(frame) {
+    this.#draw(frame);
+  }
+
   /** @param {import("./canvas-layer.js").Frame} frame */
   #draw(frame) {
     this.#drawRings(frame);

@@ -129,7 +129,25 @@ class RunPage {
     this.#listenToCancel();
   }
 
+  #offerPictures() {
+    const { timeline, memory } = this.#step.drawings;
+    const sized = (/** @type {string} */ selector) => () => {
+      const part = this.#root.querySelector(selector);
+      return { width: part?.clientWidth ?? 0, height: part?.clientHeight ?? 0 };
+    };
+    const step = "[data-part=step][data-state=ready]";
+    const pictures = [
+      { name: "graph", label: "Graph", size: sized("[data-part=canvas] .graph-canvas"), draw: drawnBy(this.#panel) },
+      { name: "timeline", label: "Timeline", size: sized(`${step} [data-step=timeline]`), draw: drawnBy(timeline) },
+      { name: "memory", label: "Memory", size: sized(`${step} [data-step=memory]`), draw: drawnBy(memory) },
+      { name: "curve", label: "Step times", size: sized("[data-part=chart]"), draw: drawnBy(this.#charts) },
+    ];
+    const title = find(this.#root, "h1", HTMLElement).textContent ?? "";
+    this.#downloads.offerPictures(pictures, title);
+  }
+
   start() {
+    this.#offerPictures();
     this.#draw();
     this.#panel.colourBy(this.#address.view.colour);
     this.#chooseGroup(this.#address.view.group);
@@ -508,6 +526,11 @@ class RunPage {
   #part(name) {
     return find(this.#root, `[data-part=${name}]`, HTMLElement);
   }
+}
+
+/** @param {{ drawOn: (surface: import("../ui/svg-elements.js").Surface) => void }} view */
+function drawnBy(view) {
+  return (/** @type {import("../ui/svg-elements.js").Surface} */ surface) => view.drawOn(surface);
 }
 
 async function main() {

@@ -2,6 +2,7 @@
 
 import { watchDownloads } from "../ui/downloads.js";
 import { find, setText } from "../ui/dom.js";
+import { offerPictures } from "../ui/picture-files.js";
 import { getFile, post } from "../ui/server.js";
 
 /**
@@ -28,6 +29,16 @@ export class RunDownloads {
     this.#shown = shown;
     const title = find(this.#menu, "[data-part=export-title]", HTMLElement);
     setText(title, shown ? `Shown placement (${shown.words}), explained` : "Best placement, explained");
+  }
+
+  /**
+   * @param {readonly import("../ui/picture-files.js").Picture[]} pictures
+   * @param {string} title
+   */
+  offerPictures(pictures, title) {
+    const part = find(this.#menu, "[data-part=pictures]", HTMLElement);
+    part.hidden = false;
+    offerPictures(find(part, "ul", HTMLElement), pictures, String(part.dataset.stem), title);
   }
 
   /**

@@ -66,9 +66,16 @@ export class MemoryView {
     this.#canvas.width = Math.round(width * ratio);
     this.#canvas.height = Math.round(height * ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.drawOn(context);
+  }
+
+  /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the host */
+  drawOn(surface) {
+    const [context, step] = [/** @type {CanvasRenderingContext2D} */ (surface), this.#step];
+    const width = this.#host.clientWidth - this.#gutter;
     context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
     context.textBaseline = "middle";
-    this.#looks.forEach((look, device) => this.#drawDevice(context, step, look, device * (ROW + GAP), width - this.#gutter));
+    this.#looks.forEach((look, device) => step && this.#drawDevice(context, step, look, device * (ROW + GAP), width));
   }
 
   /**

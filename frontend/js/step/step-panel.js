@@ -106,6 +106,11 @@ export class StepPanel {
     }, Math.max(shown?.isWanted ? 0 : SETTLED_MILLISECONDS, rest));
   }
 
+  /** @returns {{ timeline: TimelineView, memory: MemoryView }} what it draws, for pictures */
+  get drawings() {
+    return { timeline: this.#timeline, memory: this.#memory };
+  }
+
   /** @param {number} group the group that another view has chosen, -1 for none */
   chooseGroup(group) {
     if (group !== this.#chosenGroup) {

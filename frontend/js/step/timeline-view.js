@@ -161,11 +161,17 @@ export class TimelineView {
     }
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
+    this.drawOn(context);
+  }
+
+  /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the host */
+  drawOn(surface) {
+    const context = /** @type {CanvasRenderingContext2D} */ (surface);
     context.textBaseline = "middle";
     context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
-    this.#drawAxis(context, height);
+    this.#drawAxis(context, this.#host.clientHeight);
     this.#lanes.forEach((lane, index) => this.#drawLane(context, lane, this.#top(index)));
-    this.#drawEnd(context, height);
+    this.#drawEnd(context, this.#host.clientHeight);
     this.#drawWait(context);
   }
 

@@ -55,7 +55,7 @@ def attachment(
 ) -> HttpResponse | StreamingHttpResponse:
     """`content` as a file to store, named after the graph."""
     answer_of = HttpResponse if isinstance(content, bytes) else StreamingHttpResponse
-    filename = f"{_slug(graph)}-{name}"
+    filename = f"{stem_of(graph)}-{name}"
     return answer_of(
         content,
         content_type=content_type,
@@ -72,7 +72,7 @@ def refusal_of(graph: Graph, name: str) -> str | None:
     return LACKS_VARIABLES if name == PLACED_SAVED_MODEL and graph.lacks_variables else None
 
 
-def _slug(graph: Graph) -> str:
+def stem_of(graph: Graph) -> str:
     """The graph's name in letters, digits and hyphens."""
     return slugify(Path(graph.name).stem)[:60] or "graph"
 

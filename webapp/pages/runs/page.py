@@ -7,7 +7,7 @@ from django.urls import reverse
 from engine import api
 from webapp.example.opening import is_example
 from webapp.json_field import to_text
-from webapp.pages.runs.downloads import LACKS_VARIABLES, NAMES
+from webapp.pages.runs.downloads import LACKS_VARIABLES, NAMES, stem_of
 from webapp.runs.baselines import BASELINES
 from webapp.runs.method_labels import method_labels
 from webapp.runs.models import Run
@@ -58,7 +58,8 @@ def _policy(run: Run) -> dict[str, object] | None:
 
 def run_context(run: Run) -> dict[str, object]:
     """Context of its page: run, is_example, graph, project, policy_fit and lacks_variables (in words), method_labels,
-    run_json (both for json_script), baseline_count.
+    run_json (both for json_script), baseline_count, download_stem (of names of
+    files).
     """
     return {
         "run": run,
@@ -69,6 +70,7 @@ def run_context(run: Run) -> dict[str, object]:
         "lacks_variables": LACKS_VARIABLES,
         "method_labels": method_labels(),
         "baseline_count": len(BASELINES),
+        "download_stem": stem_of(run.graph),
         "run_json": run_to_json(run),
     }
 
