@@ -74,7 +74,7 @@ from engine.graphs.origin import NO_VARIABLES, OPEN_TRIPS, SIZES_FROM, TRIPS_FRO
 from engine.graphs.reading_options import ReadingOptions
 from engine.measuring.measurement import measure
 from engine.measuring.profiling import MEASURING_LIMITS, profile
-from engine.number_words import part_words
+from engine.number_words import bytes_words, part_words
 from engine.placement_files import (
     MOST_PLACEMENT_BYTES,
     apply,
@@ -302,6 +302,7 @@ __all__ = [
     "apply",
     "build",
     "build_family",
+    "bytes_words",
     "chain_csv",
     "check_policy",
     "check_run_metadata",

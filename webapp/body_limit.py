@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
+from engine import api
 from webapp.body_pace import LEAST_BYTES_A_SECOND, WINDOW_SECONDS, AsgiMessage, BodyPace, BodyTooSlowError, Receive
 
 Scope = dict[str, Any]
@@ -86,7 +87,7 @@ def _content_length(scope: Scope) -> int:
 
 
 def _too_large(limit_bytes: int) -> str:
-    return f"The request is too large; allowed: at most {limit_bytes} bytes."
+    return f"The request is too large; allowed: at most {api.bytes_words(limit_bytes)}."
 
 
 async def _refuse(

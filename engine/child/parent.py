@@ -40,6 +40,7 @@ from engine.errors import (
 )
 from engine.events import Json
 from engine.files.archive import unpack
+from engine.number_words import bytes_words
 
 ReportProgress: TypeAlias = Callable[[str, int, int], None]
 """(stage, done, total); total 0 where unknown. An exception from it ends the child and reaches the caller."""
@@ -109,7 +110,11 @@ def require_size(path: Path, limits: Limits) -> None:
         raise GraphError(what, where=shortened(path.name), allowed="a file", field="file")
     size = path.stat().st_size
     if size > limits.file_bytes:
-        raise LimitError(f"the file has {size} bytes", allowed=f"at most {limits.file_bytes} bytes", field="file")
+        raise LimitError(
+            f"the file is too large: {bytes_words(size)}",
+            allowed=f"at most {bytes_words(limits.file_bytes)}",
+            field="file",
+        )
 
 
 @contextmanager

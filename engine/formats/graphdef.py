@@ -19,6 +19,7 @@ from engine.graphs.tensorflow.graphdef_messages import MOST_OPS, GraphMessages, 
 from engine.graphs.tensorflow.graphdef_nodes import graph_of_messages
 from engine.graphs.tensorflow.graphdef_writer import with_devices
 from engine.graphs.tensorflow.messages import load_messages, load_tensorflow
+from engine.number_words import bytes_words
 
 OPENING = "opening the file"
 READING = "reading the graph"
@@ -105,8 +106,8 @@ def _require_bounded(messages: GraphMessages, source: SourceFile) -> None:
         raise GraphError(f"more than {MOST_OPS} ops", allowed=f"at most {MOST_OPS} ops", field="file")
     size = messages.rest.ByteSize() + sum(node.ByteSize() for node in messages.nodes)
     if size > source.most_bytes:
-        what = f"with its functions inlined the graph has {size} bytes"
-        raise LimitError(what, allowed=f"at most {source.most_bytes} bytes", field="file")
+        what = f"with its functions inlined the graph has {bytes_words(size)}"
+        raise LimitError(what, allowed=f"at most {bytes_words(source.most_bytes)}", field="file")
 
 
 def write(source: SourceFile, placing: Placing, folder: Path, report_progress: ReportProgress) -> None:

@@ -11,6 +11,7 @@ from engine.errors import SettingsError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
 from engine.files.tensor_file import pack_tensors, unpack_tensors
+from engine.number_words import bytes_words
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_shapes import weight_shapes
 from engine.policies.card import PolicyCard
@@ -55,7 +56,7 @@ class TrainedPolicy:
     def from_bytes(blob: bytes, where: str) -> "TrainedPolicy":
         """The inverse of `to_bytes`; `where` names the file in errors. Raises SettingsError if it is no policy."""
         if len(blob) > MOST_POLICY_BYTES:
-            raise _refused("the file is too large", where, f"at most {MOST_POLICY_BYTES} bytes")
+            raise _refused("the file is too large", where, f"at most {bytes_words(MOST_POLICY_BYTES)}")
         return TrainedPolicy.from_parts(*unpack_tensors(blob, where), where)
 
     @staticmethod

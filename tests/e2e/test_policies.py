@@ -24,7 +24,7 @@ def test_train_a_policy_and_apply_it(page: Page, training_graph: Path, tmp_path:
     row.get_by_label("Train on").check()
     expect(row.get_by_label("Hold out")).not_to_be_checked()
     page.get_by_label("Clusters").fill("2xK80")
-    page.get_by_label("Seconds of training").fill("3")
+    page.get_by_label("Training time (s)").fill("3")
     page.get_by_role("button", name="Start training").click()
     page.wait_for_url(lambda url: "/train/" not in url and "/policies/" in url)
     expect_status(page, "done")

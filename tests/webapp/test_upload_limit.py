@@ -85,7 +85,7 @@ def test_a_large_body_for_any_other_address_is_refused_from_its_head(
         received = answer(connection)
     assert received.startswith(b"HTTP/1.1 413 ")
     assert b"connection: close" in received.lower()
-    assert b"at most 1048576 bytes" in received
+    assert b"at most 1.00 MiB" in received
     assert nothing_on_disk(data_folder, tmp_path)
 
 
@@ -95,7 +95,7 @@ def test_an_upload_over_its_limit_is_refused_from_its_head(port: int, project: P
         connection.sendall(head(f"/projects/{project.id}/graphs/", length, "Accept: application/json"))
         received = answer(connection)
     assert received.startswith(b"HTTP/1.1 413 ")
-    assert received.endswith(b'{"errors": {"file": ["The request is too large; allowed: at most 3211264 bytes."]}}')
+    assert received.endswith(b'{"errors": {"file": ["The request is too large; allowed: at most 3.06 MiB."]}}')
 
 
 def test_a_graph_that_is_read_again_takes_a_second_file_within_the_limit(
@@ -104,7 +104,7 @@ def test_a_graph_that_is_read_again_takes_a_second_file_within_the_limit(
     with connection_to(port) as connection:
         length = f"Content-Length: {UPLOAD_LIMIT_BYTES + 1024**2}"
         connection.sendall(head(f"/graphs/{graph.id}/again/", length, "Accept: application/json"))
-        assert b"at most 3211264 bytes" in answer(connection)
+        assert b"at most 3.06 MiB" in answer(connection)
     with connection_to(port) as connection:
         headers = ("Content-Length: 2097152", "Content-Type: multipart/form-data; boundary=b", "Connection: close")
         connection.sendall(head(f"/graphs/{graph.id}/again/", *headers) + b"x" * 2097152)

@@ -246,7 +246,7 @@ def test_the_limit_is_for_both_files_together(
     response = upload(client, project, {"run_metadata": times()})
     assert response.status_code == 413
     total, limit = len(graphdef()) + len(TIMES), settings.UPLOAD_LIMIT_BYTES
-    sentence = f"both files together have {total} bytes; allowed: at most {limit} bytes"
+    sentence = f"both files together are too large: {api.bytes_words(total)}; allowed: at most {api.bytes_words(limit)}"
     assert response.json() == {"errors": {"run_metadata": [sentence]}}
     assert len(files_in(data_folder)) == 2
 

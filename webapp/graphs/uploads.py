@@ -97,8 +97,10 @@ def _check_choices(suffix: str, options: GraphOptions, file_bytes: int, times: I
         raise api.GraphError(what, allowed="no RunMetadata", field="run_metadata")
     times_bytes = (times.size or 0) if isinstance(times, IncomingFile) else 0
     if file_bytes + times_bytes > settings.UPLOAD_LIMIT_BYTES:
-        what = f"both files together have {file_bytes + times_bytes} bytes"
-        raise api.LimitError(what, allowed=f"at most {settings.UPLOAD_LIMIT_BYTES} bytes", field="run_metadata")
+        what = f"both files together are too large: {api.bytes_words(file_bytes + times_bytes)}"
+        raise api.LimitError(
+            what, allowed=f"at most {api.bytes_words(settings.UPLOAD_LIMIT_BYTES)}", field="run_metadata"
+        )
 
 
 def _check_times(times: IncomingFile | Path | None) -> None:

@@ -62,7 +62,7 @@ class TrainForm(forms.Form):
         help_text="One per line: a shorthand such as 4xV100+cpu, or cluster JSON. Every graph is used with each.",
     )
     seconds = forms.FloatField(
-        label="Seconds of training",
+        label="Training time (s)",
         initial=600,
         help_text=f"Plus {LEAST_SEARCH_SECONDS:g} to {LONGEST_SEARCH_SECONDS:g} s of search on each held-out "
         "graph and cluster, to compare with, and the time to build a family the first time.",

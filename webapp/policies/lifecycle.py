@@ -46,7 +46,9 @@ def accept_upload(file: IncomingFile) -> tuple[Policy, bool]:
         )
     if (file.size or 0) > api.MOST_POLICY_BYTES:
         raise api.LimitError(
-            f"the file has {file.size} bytes", allowed=f"at most {api.MOST_POLICY_BYTES} bytes", field="file"
+            f"the file is too large: {api.bytes_words(file.size or 0)}",
+            allowed=f"at most {api.bytes_words(api.MOST_POLICY_BYTES)}",
+            field="file",
         )
     with place_for_a_check():
         card = api.check_policy(file.path, name)

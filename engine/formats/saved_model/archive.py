@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from engine.child.parent import NO_ROOM
 from engine.errors import GraphError, LimitError, shortened
 from engine.graphs.tensorflow.graphdef_messages import noun_of_first_bytes
+from engine.number_words import bytes_words
 
 SAVED_MODEL_FILE = "saved_model.pb"
 VARIABLES_INDEX = "variables/variables.index"
@@ -137,8 +138,8 @@ def _require_directory(path: Path) -> None:
         raise GraphError("the archive is damaged or cut short: it has no end", allowed=ARCHIVE, field="file")
     (directory_bytes,) = struct.unpack_from("<L", tail, at + _DIRECTORY_SIZE_AT)
     if directory_bytes > MOST_DIRECTORY_BYTES:
-        what = f"the archive's list of entries has {directory_bytes} bytes"
-        raise LimitError(what, allowed=f"at most {MOST_DIRECTORY_BYTES} bytes", field="file")
+        what = f"the archive's list of entries is too large: {bytes_words(directory_bytes)}"
+        raise LimitError(what, allowed=f"at most {bytes_words(MOST_DIRECTORY_BYTES)}", field="file")
 
 
 def _require_decent(entries: Sequence[zipfile.ZipInfo]) -> None:
@@ -156,8 +157,8 @@ def _require_decent(entries: Sequence[zipfile.ZipInfo]) -> None:
         seen.add(entry.filename)
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MOST_UNPACKED_BYTES:
-        what = f"the archive claims to hold {unpacked} bytes"
-        raise LimitError(what, allowed=f"at most {MOST_UNPACKED_BYTES} bytes", field="file")
+        what = f"the archive claims to hold {bytes_words(unpacked)}"
+        raise LimitError(what, allowed=f"at most {bytes_words(MOST_UNPACKED_BYTES)}", field="file")
 
 
 def _fault_of_entry(entry: zipfile.ZipInfo) -> str | None:
@@ -202,8 +203,8 @@ def _require_claims(entry: zipfile.ZipInfo, most_bytes: int) -> None:
         what = f"the entry is packed by method {entry.compress_type}"
         raise GraphError(what, where=where, allowed="stored, or deflated", field="file")
     if entry.file_size > most_bytes:
-        what = f"the entry has {entry.file_size} bytes"
-        raise LimitError(what, where=where, allowed=f"at most {most_bytes} bytes", field="file")
+        what = f"the entry is too large: {bytes_words(entry.file_size)}"
+        raise LimitError(what, where=where, allowed=f"at most {bytes_words(most_bytes)}", field="file")
     if entry.file_size > MOST_RATIO * max(entry.compress_size, CHUNK_BYTES // MOST_RATIO):
-        what = f"the entry's {entry.file_size} bytes are packed into {entry.compress_size}"
+        what = f"the entry packs {bytes_words(entry.file_size)} into {bytes_words(entry.compress_size)}"
         raise LimitError(what, where=where, allowed=f"at most {MOST_RATIO} times as many", field="file")

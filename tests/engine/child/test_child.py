@@ -265,7 +265,7 @@ def test_require_size(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(10))
     require_size(path, Limits(file_bytes=10))
-    with pytest.raises(LimitError, match=r"\Athe file has 10 bytes; allowed: at most 9 bytes\Z"):
+    with pytest.raises(LimitError, match=r"\Athe file is too large: 10 B; allowed: at most 9 B\Z"):
         require_size(path, Limits(file_bytes=9))
     with pytest.raises(GraphError, match=r"\Amissing: there is no such file; allowed: a file\Z"):
         require_size(tmp_path / "missing", Limits())

@@ -13,6 +13,7 @@ from engine.events import Json
 from engine.formats.reading import check_upload
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.wire import bytes_field
+from engine.number_words import bytes_words
 from tests.engine.formats.container_samples import (
     GOOD,
     GRAPH,
@@ -148,23 +149,24 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "a long list of entries": (
         ".zip",
         archive(*((f"{'x' * 60_000}{index}", b"") for index in range(150))),
-        "the archive's list of entries has 9007240 bytes; allowed: at most 8388608 bytes",
+        "the archive's list of entries is too large: 8.59 MiB; allowed: at most 8.00 MiB",
     ),
     "bomb": (
         ".zip",
         archive((MODEL, ZEROS)),
-        f"saved_model.pb: the entry's {len(ZEROS)} bytes are packed into {packed_bytes(archive((MODEL, ZEROS)))}; "
+        f"saved_model.pb: the entry packs {bytes_words(len(ZEROS))} into "
+        f"{bytes_words(packed_bytes(archive((MODEL, ZEROS))))}; "
         "allowed: at most 200 times as many",
     ),
     "2 GB claimed": (
         ".zip",
         claiming(WHOLE, 2**31),
-        "saved_model.pb: the entry has 2147483648 bytes; allowed: at most 268435456 bytes",
+        "saved_model.pb: the entry is too large: 2.00 GiB; allowed: at most 256 MiB",
     ),
     "20 GB claimed by all": (
         ".zip",
         claiming(archive(*((f"{index}", b"x") for index in range(5))), 2**32 - 2),
-        "the archive claims to hold 21474836470 bytes; allowed: at most 17179869184 bytes",
+        "the archive claims to hold 20.0 GiB; allowed: at most 16.0 GiB",
     ),
     "more claimed than there is": (
         ".zip",

@@ -284,7 +284,7 @@ def test_the_sentence_comes_out_of_the_child_as_a_typed_error(tmp_path: Path) ->
 def test_a_file_over_the_limit_is_not_even_opened(tmp_path: Path) -> None:
     path = tmp_path / "upload.pb"
     path.write_bytes(GRAPH)
-    with pytest.raises(LimitError, match=r"\Athe file has 85 bytes; allowed: at most 84 bytes\Z"):
+    with pytest.raises(LimitError, match=r"\Athe file is too large: 85 B; allowed: at most 84 B\Z"):
         check_upload(path, ".pb", Limits(file_bytes=84))
 
 

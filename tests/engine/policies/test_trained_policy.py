@@ -20,7 +20,7 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", NO_FILE),
     "truncated": (small_policy().to_bytes()[:-1], NO_FILE),
     "foreign safetensors": (b"\x02\0\0\0\0\0\0\0{}", NO_FILE),
-    "too large": (bytes(MOST_POLICY_BYTES + 1), "the file is too large; allowed: at most 67108864 bytes"),
+    "too large": (bytes(MOST_POLICY_BYTES + 1), "the file is too large; allowed: at most 64.0 MiB"),
     "no version": (pack_tensors({}, {}), f"its version is nothing; {VERSION}"),
     "an earlier version": (changed("version", 1), f"its version is 1; {VERSION}"),
     "a later version": (changed("version", 3), f"its version is 3; {VERSION}"),

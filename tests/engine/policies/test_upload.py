@@ -29,5 +29,5 @@ def test_what_is_wrong_is_told_by_the_name_that_it_was_sent_with(tmp_path: Path)
 def test_one_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "policy"
     path.write_bytes(bytes(1001))
-    with pytest.raises(LimitError, match=r"the file has 1001 bytes; allowed: at most 1000 bytes$"):
+    with pytest.raises(LimitError, match=r"the file is too large: 0.98 KiB; allowed: at most 0.98 KiB$"):
         check_policy(path, "mine", Limits(file_bytes=1000))
