@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("webapp.pages.exports.urls")),
     path("", include("webapp.pages.sharing.urls")),
     path("", include("webapp.pages.status.urls")),
+    path("", include("webapp.pages.help.urls")),
 ]
 
 handler400 = "webapp.user_errors.bad_request"

@@ -14,14 +14,7 @@ export function keySheet(button, sections) {
     "dialog",
     { class: "key-sheet", "aria-label": "Keys" },
     element("div", { class: "card-head" }, element("h2", {}, "Keys"), close),
-    ...sections.map(({ title, keys }) =>
-      element(
-        "section",
-        {},
-        element("h3", {}, title),
-        element("dl", {}, ...keys.flatMap(([key, does]) => [element("dt", {}, keysOf(key)), element("dd", {}, does)])),
-      ),
-    ),
+    ...keySections(sections),
   );
   document.body.append(sheet);
   close.addEventListener("click", () => sheet.close());
@@ -40,6 +33,21 @@ export function keySheet(button, sections) {
       search.focus();
     }
   });
+}
+
+/**
+ * @param {readonly KeySection[]} sections
+ * @returns {HTMLElement[]}
+ */
+export function keySections(sections) {
+  return sections.map(({ title, keys }) =>
+    element(
+      "section",
+      {},
+      element("h3", {}, title),
+      element("dl", {}, ...keys.flatMap(([key, does]) => [element("dt", {}, keysOf(key)), element("dd", {}, does)])),
+    ),
+  );
 }
 
 /** @param {string} key such as `Ctrl + Z` */

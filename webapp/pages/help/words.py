@@ -1,0 +1,152 @@
+"""The words that a newcomer does not know, each explained once: for the tips of all pages and for the help page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the pages."""
+
+    label: str
+    text: str
+    """what it means, in one to three sentences"""
+
+
+GRAPH, RUN, STEP, COMPARISON, POLICY = SECTIONS = (
+    "The graph and its devices",
+    "A run",
+    "One step, explained",
+    "A comparison",
+    "A policy",
+)
+
+WORDS: Mapping[str, Mapping[str, Word]] = {
+    GRAPH: {
+        "op": Word("Op", "One operation of the graph, such as a convolution or an addition."),
+        "group": Word(
+            "Group",
+            "Ops that run on the same device and move together. A graph of thousands of ops is merged into 128 groups, "
+            "unless you ask for another number when you upload it.",
+        ),
+        "outputs": Word(
+            "Outputs and variables",
+            "The bytes of everything that all ops of one step make, and of the weights and optimiser slots that stay "
+            "from step to step. Outputs are freed once nobody needs them, so a device needs less than their sum.",
+        ),
+        "flops": Word("FLOPs per step", "Floating-point operations in one step; 2.2 T are 2.2 × 10¹²."),
+        "cost_source": Word(
+            "Where op times come from",
+            "Estimated from the op's shapes by TensorFlow's cost model or ours, measured on a device, or given in the "
+            "file. A simulated step time is as good as these.",
+        ),
+        "cluster": Word(
+            "Devices",
+            "The devices on which the graph shall run. They are modelled: you need none of them here. For several "
+            "kinds or other links, describe the cluster yourself, such as 2xK80+2xV100.",
+        ),
+        "contention": Word(
+            "Links",
+            "How transfers share the links. Bus: each device sends one transfer after the other. Pair: each pair of "
+            "devices has a link of its own. None: transfers do not wait for each other.",
+        ),
+        "memory_model": Word(
+            "Memory model",
+            "What counts as a device's memory. Full: weights, outputs until their last use, copies received from "
+            "other devices, and temporaries. Outputs: the simpler model of the Placeto paper.",
+        ),
+    },
+    RUN: {
+        "placement": Word("Placement", "It says on which device each group runs. It is the answer of a run."),
+        "step_time": Word(
+            "Step time",
+            "How long one execution of the placed graph takes; for a training graph, one training step. It is "
+            "simulated from the times of the ops and the speed of the links, unless the page says measured.",
+        ),
+        "evaluation": Word(
+            "Evaluation",
+            "One placement whose step is simulated. Every method has the same budget of evaluations, so they can be "
+            "compared fairly.",
+        ),
+        "episode": Word(
+            "Episode",
+            "One try of a method, with the placement that it reports. A try may take several evaluations, so there are "
+            "fewer episodes than evaluations.",
+        ),
+        "baseline": Word(
+            "Baseline",
+            "A simple placement to compare with, such as all ops on one device, or a random device for each group. "
+            "Baselines are not part of the budget.",
+        ),
+        "lower_bound": Word(
+            "Lower bound",
+            "A step time that no placement can beat: the longest chain of ops, and all work shared evenly, take at "
+            "least this long. No placement need reach it.",
+        ),
+        "seed": Word("Seed", "Where random choices begin. The same seed, graph and settings give the same answer."),
+        "method": Word("Method", "The way in which placements are found. Auto is a good first choice."),
+        "preset": Word(
+            "Preset",
+            "A set of settings under one name. Fast: ours, a good placement in a fraction of the time. Paper: as "
+            "published, many times slower.",
+        ),
+        "busy": Word(
+            "Busy, share of the step, peak memory",
+            "How long a device computes in one step of the shown placement, which part of the step that is, and the "
+            "most memory that it holds at any moment.",
+        ),
+    },
+    STEP: {
+        "timeline": Word(
+            "Timeline",
+            "One line for each device and each link, with a bar for each op and transfer. A gap means that the device "
+            "waits: for an input, for a link, or for its turn.",
+        ),
+        "critical_chain": Word(
+            "Critical chain",
+            "The chain of ops, transfers and waits that ends with the step; its times add up to the step time. Only a "
+            "change on it makes the step faster.",
+        ),
+        "slack": Word("Slack", "How much later an op could end without a slower step. On the critical chain it is 0."),
+        "peak": Word(
+            "Memory at the peak",
+            "What a device holds at the moment when it holds most: weights, optimiser slots, outputs that are still "
+            "needed, copies from other devices, temporaries.",
+        ),
+        "gain": Word("Gain of a move", "How much faster or slower the step becomes if one group moves."),
+    },
+    COMPARISON: {
+        "seeds": Word("Seeds", "How many times each method runs, with other random choices each time."),
+        "by_itself": Word(
+            "By itself",
+            "The mean of the best placements that the method found on its own. A run's answer may be one device alone, "
+            "which every run tries first.",
+        ),
+        "to_best": Word(
+            "Evaluations to 1 %",
+            "The mean number of evaluations after which a run was within 1 % of its final best.",
+        ),
+    },
+    POLICY: {
+        "policy": Word(
+            "Policy",
+            "A trained network that places graphs it has not seen. Placeto and Auto can start from one.",
+        ),
+        "zero_shot": Word("Zero-shot", "Only the first proposal of a trained policy, which takes one evaluation."),
+        "gap": Word(
+            "Gap",
+            "How much slower (+) or faster (−) the policy's first proposal is than a search with the given budget, on "
+            "graphs held out of its training.",
+        ),
+        "held_out": Word(
+            "Held out",
+            "Graphs on which a policy is not trained. They show how well it does on new graphs.",
+        ),
+    },
+}
+"""section → name in templates → word"""
+
+
+def word(name: str) -> Word:
+    """The word of that name. Raises KeyError."""
+    return next(words[name] for words in WORDS.values() if name in words)
