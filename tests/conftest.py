@@ -70,6 +70,7 @@ SLOW = (
     "webapp/test_backup_between_databases.py",
     "webapp/test_default_policy.py",
     "webapp/test_download_saved_model.py",
+    "webapp/test_first_page.py",
     "webapp/test_memory_shares.py",
     "webapp/test_read_graph.py",
     "webapp/test_upload.py",

@@ -1,5 +1,6 @@
 """The explanation of a placement over HTTP: of each event that has one; its session is made once and kept warm."""
 
+import gzip
 import json
 import uuid
 from typing import Any
@@ -51,6 +52,16 @@ def test_each_event_with_a_placement_is_explained(client: Client, run: Run, seq:
     found = explained(client, run, seq)
     assert set(found["op.device"].tolist()) == {device}
     assert sum(found["cause_us"]) == pytest.approx(found["step_time_us"], rel=1e-6)
+
+
+def test_a_browser_gets_explanations_and_ops_compressed(client: Client, run: Run) -> None:
+    for address in (f"/runs/{run.id}/explanations/4", f"/graphs/{run.graph_id}/ops.json"):
+        plain = client.get(address)
+        assert "Content-Encoding" not in plain.headers
+        for _ in range(2):  # the second is one that was kept
+            packed = client.get(address, headers={"accept-encoding": "br, gzip"})
+            assert packed.headers["Content-Encoding"] == "gzip"
+            assert gzip.decompress(packed.content) == plain.content
 
 
 def test_the_costs_of_a_graph_say_where_they_are_from(client: Client, run: Run) -> None:

@@ -1,8 +1,6 @@
 """A job's events for a browser: a page of them, and a stream."""
 
-import gzip
 import hashlib
-import re
 import uuid
 from collections.abc import Callable
 from http import HTTPStatus
@@ -20,6 +18,7 @@ from webapp.jobs.notices import listeners
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.jobs.stream import MOST_STREAMS, Look, Source, messages, read
 from webapp.json_field import to_text
+from webapp.pages.compressed import answer_of, compressed, takes_gzip
 from webapp.user_errors import error_answer
 
 MOST_EVENTS_A_PAGE = 2000
@@ -29,8 +28,6 @@ MOST_SHARED_BYTES = 12 * 1024**2
 LEAST_SHARED_BYTES = 16 * 1024
 """a page below that is made for each viewer: it holds the latest news, and changes soon"""
 
-TAKES_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))")
-GZIP_BEGINS = b"\x1f\x8b"
 PageKey: TypeAlias = tuple[Source, int, int, int, str, bool]
 
 _pages: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
@@ -75,18 +72,9 @@ def events_page(request: HttpRequest, source: Source) -> HttpResponse:
     return response
 
 
-def takes_gzip(request: HttpRequest) -> bool:
-    """Whether the client wants compressed answers; browsers do."""
-    return TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")) is not None
-
-
 def _page_answer(source: Source, after: int, limit: int, key: PageKey) -> HttpResponse:
     """The page's text, compressed once for all who take that: a viewer of a long run gets megabytes."""
-    page = _page(source, after, limit, key)
-    response = HttpResponse(page, content_type="application/json", headers={"Vary": "Accept-Encoding"})
-    if page.startswith(GZIP_BEGINS):
-        response["Content-Encoding"] = "gzip"
-    return response
+    return answer_of(_page(source, after, limit, key), "application/json")
 
 
 def _page(source: Source, after: int, limit: int, key: PageKey) -> bytes:
@@ -98,7 +86,7 @@ def _page(source: Source, after: int, limit: int, key: PageKey) -> bytes:
         rest = to_text({**look.state, "last_seq": look.last_seq})
         page = f'{{"events":[{data}],{rest[1:]}'.encode()
         if len(page) >= LEAST_SHARED_BYTES:
-            page = gzip.compress(page, compresslevel=1, mtime=0) if key[-1] else page
+            page = compressed(page) if key[-1] else page
             _pages.keep(key, page, len(page))
     return page
 

@@ -13,6 +13,7 @@ from webapp.handler import EXPLAINING, in_threads
 from webapp.jobs.models import Event
 from webapp.jobs.shared_texts import SharedTexts
 from webapp.json_field import to_text
+from webapp.pages.compressed import answer_of, compressed, large_answer, takes_gzip
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.placements.page import placement_or_404
 from webapp.pages.runs.page import run_or_404
@@ -35,17 +36,17 @@ FOR_A_DAY = "private, max-age=86400, immutable"
 def explanation(request: HttpRequest, run_id: uuid.UUID, seq: int) -> HttpResponse:
     """The explanation of the placement of event `seq`, as docs/formats.md describes it."""
     run = run_or_404(run_id)
-    answer = _answers.get((run_id, seq))
+    key = run_id, seq, takes_gzip(request)
+    answer = _answers.get(key)
     if answer is None:
         device_of_group = device_of_group_at(run.id, seq)
         session = session_of(run)
         answer = api.explanation_to_bytes(session, session.explain(session.by_group(device_of_group)))
-        _answers.keep((run_id, seq), answer, len(answer))
-    return HttpResponse(
-        answer,
-        content_type="application/octet-stream",
-        headers={"Cache-Control": FOR_A_DAY},
-    )
+        answer = compressed(answer) if takes_gzip(request) else answer
+        _answers.keep(key, answer, len(answer))
+    response = answer_of(answer, "application/octet-stream")
+    response["Cache-Control"] = FOR_A_DAY
+    return response
 
 
 @in_threads(EXPLAINING)
@@ -54,11 +55,9 @@ def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The explanation of a placement by hand on the run's graph and cluster, as `hand_made` reads it."""
     session = session_of(run_or_404(run_id))
     explained = session.explain(hand_made(session, request))
-    return HttpResponse(
-        api.explanation_to_bytes(session, explained),
-        content_type="application/octet-stream",
-        headers={"Cache-Control": "no-store"},
-    )
+    response = large_answer(request, api.explanation_to_bytes(session, explained), "application/octet-stream")
+    response["Cache-Control"] = "no-store"
+    return response
 
 
 @in_threads(EXPLAINING)
@@ -106,7 +105,7 @@ def integers(request: HttpRequest, name: str) -> list[int]:
 
 @in_threads(EXPLAINING)
 @require_safe
-def ops(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
+def ops(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """Names, types and groups of the ops, in the order in which an explanation counts them.
 
     Raises LimitError for a graph that is too large to be explained.
@@ -114,15 +113,14 @@ def ops(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
     graph = graph_or_404(graph_id)
     require_explainable(graph.op_count or 0)
     prepared = _prepared(graph)
-    return JsonResponse(
-        {
-            "names": prepared.graph.op_names,
-            "types": prepared.graph.op_types,
-            "groups": prepared.grouping.group_of_op.tolist(),
-        },
-        headers={"Cache-Control": FOR_A_DAY},
-        json_dumps_params={"ensure_ascii": False, "separators": (",", ":")},
-    )
+    content = {
+        "names": prepared.graph.op_names,
+        "types": prepared.graph.op_types,
+        "groups": prepared.grouping.group_of_op.tolist(),
+    }
+    response = large_answer(request, to_text(content).encode(), "application/json")
+    response["Cache-Control"] = FOR_A_DAY
+    return response
 
 
 @in_threads(EXPLAINING)
