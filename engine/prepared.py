@@ -1,7 +1,7 @@
 """A graph that is ready to be placed, with its summary for people and its form in the database."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,13 +15,17 @@ from engine.events import Json
 from engine.files.archive import fields_of, from_fields, pack, unpack
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
-from engine.graphs.layout import COLUMN, ROW, layout
+from engine.graphs.layout import COLUMN, ROW, Layout, Net, layout
 from engine.graphs.origin import Origin
+from engine.graphs.scopes import open_scope
 
 TYPES_SHOWN = 3
 """types named for each group in the view"""
 UNKNOWN_LISTED = 200
 """ops of unknown cost named in the summary"""
+MOST_ITEMS_DRAWN, MOST_EDGES_DRAWN = 400, 2_000
+"""of an opened scope; a larger one is a list"""
+NO_PAIRS, NO_SIZES = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
 OPS_NAMED = 5
 """ops named for each reason to run on a CPU"""
 
@@ -135,48 +139,90 @@ class PreparedGraph:
     def view(self) -> dict[str, Json]:
         """The grouped graph, laid out, as `GroupGraph` in frontend/js/ui/contracts.js describes it."""
         positions = layout(self.grouping)
-        edges = zip(
-            self.grouping.edge_source.tolist(),
-            self.grouping.edge_target.tolist(),
-            self.grouping.edge_bytes.tolist(),
-            strict=True,
-        )
         return {
-            "groups": self._group_rows(positions.x, positions.y),
-            "edges": [{"source": source, "target": target, "bytes": size} for source, target, size in edges],
-            "width": float(positions.width),
-            "height": float(positions.height),
-            "across": COLUMN,
-            "down": ROW,
-            "strips": [
-                {"left": strip.left, "right": strip.right, "leads_up": strip.leads_up} for strip in positions.strips
-            ],
+            "groups": self._node_rows(self.grouping.names, self.grouping.group_of_op, positions),
+            **_drawing(self.grouping, positions, NO_PAIRS, NO_SIZES),
         }
 
-    def _group_rows(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> list[Json]:
-        groups, group_of_op = self.grouping.group_count, self.grouping.group_of_op
-        types: list[Counter[str]] = [Counter() for _ in range(groups)]
-        for group, op_type in zip(group_of_op.tolist(), self.graph.op_types, strict=True):
-            types[group][op_type] += 1
-        sums = partial(np.bincount, group_of_op, minlength=groups)
-        time_us = [sums(weights=np.nan_to_num(times)) for times in self.costs.step_time_us()]
-        output_bytes = sums(weights=self.costs.bytes_of_op())
-        persistent_bytes = sums(weights=self.costs.persistent_bytes)
+    def scope_view(self, group: int, prefix: str) -> dict[str, Json]:
+        """The name scopes and ops of `group` right below the scope `prefix`, as `ScopeGraph` in
+        frontend/js/ui/contracts.js describes them. More than a drawing holds are not laid out.
+
+        Raises GraphError where the group has no such scope.
+        """
+        opened = open_scope(self.graph, self.costs, self.grouping.group_of_op, group, prefix)
+        edges = len(opened.edge_source) + len(opened.against)
+        is_drawn = opened.group_count <= MOST_ITEMS_DRAWN and edges <= MOST_EDGES_DRAWN
+        positions = layout(opened) if is_drawn else None
+        ops = np.flatnonzero(opened.item_of_op >= 0)
+        return {
+            "scope": opened.prefix,
+            "is_drawn": is_drawn,
+            "ops": ops.tolist(),
+            "item_of_op": opened.item_of_op[ops].tolist(),
+            "opens": [
+                name if is_scope else None
+                for name, is_scope in zip(opened.names, opened.is_scope.tolist(), strict=True)
+            ],
+            "inputs": opened.inputs.tolist(),
+            "outputs": opened.outputs.tolist(),
+            "groups": self._node_rows(opened.names, opened.item_of_op, positions),
+            **_drawing(opened, positions, opened.against, opened.bytes_against),
+        }
+
+    def _node_rows(self, names: Sequence[str], node_of_op: NDArray[np.int32], positions: Layout | None) -> list[Json]:
+        """A row for each node, a group or an item of a scope; ops in none of them have a negative number."""
+        count = len(names)
+        inside = np.flatnonzero(node_of_op >= 0)
+        node_of_inside = node_of_op[inside]
+        types: list[Counter[str]] = [Counter() for _ in range(count)]
+        for node, op in zip(node_of_inside.tolist(), inside.tolist(), strict=True):
+            types[node][self.graph.op_types[op]] += 1
+        sums = partial(np.bincount, node_of_inside, minlength=count)
+        time_us = [sums(weights=np.nan_to_num(times[inside])) for times in self.costs.step_time_us()]
+        output_bytes = sums(weights=self.costs.bytes_of_op()[inside])
+        persistent_bytes = sums(weights=self.costs.persistent_bytes[inside])
         ops = sums()
         return [
             {
-                "id": group,
-                "name": self.grouping.names[group],
-                "ops": int(ops[group]),
-                "types": _most_common(types[group])[:TYPES_SHOWN],
-                "time_us": {kind: float(times[group]) for kind, times in zip(self.costs.kinds, time_us, strict=True)},
-                "output_bytes": int(output_bytes[group]),
-                "persistent_bytes": int(persistent_bytes[group]),
-                "x": float(x[group]),
-                "y": float(y[group]),
+                "id": node,
+                "name": names[node],
+                "ops": int(ops[node]),
+                "types": _most_common(types[node])[:TYPES_SHOWN],
+                "time_us": {kind: float(times[node]) for kind, times in zip(self.costs.kinds, time_us, strict=True)},
+                "output_bytes": int(output_bytes[node]),
+                "persistent_bytes": int(persistent_bytes[node]),
+                "x": float(positions.x[node]) if positions else 0.0,
+                "y": float(positions.y[node]) if positions else 0.0,
             }
-            for group in range(groups)
+            for node in range(count)
         ]
+
+
+def _drawing(
+    net: Net, positions: Layout | None, against: NDArray[np.int32], bytes_against: NDArray[np.int64]
+) -> dict[str, Json]:
+    """The edges, those against the order last, and where everything stands; without positions there are none."""
+    edges: list[Json] = []
+    if positions:
+        source = np.concatenate((net.edge_source, against[:, 0])).tolist()
+        target = np.concatenate((net.edge_target, against[:, 1])).tolist()
+        sizes = np.concatenate((net.edge_bytes, bytes_against)).tolist()
+        edges = [
+            {"source": one, "target": other, "bytes": size}
+            for one, other, size in zip(source, target, sizes, strict=True)
+        ]
+    return {
+        "edges": edges,
+        "width": positions.width if positions else 0.0,
+        "height": positions.height if positions else 0.0,
+        "across": COLUMN,
+        "down": ROW,
+        "strips": [
+            {"left": strip.left, "right": strip.right, "leads_up": strip.leads_up}
+            for strip in (positions.strips if positions else ())
+        ],
+    }
 
 
 def _rows(rows: "tuple[Mapping[str, Json], ...] | None") -> Json:

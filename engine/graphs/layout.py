@@ -15,13 +15,12 @@ Trans. SMC 11(2), 1981.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.graphs.colocation import DisjointSets
-from engine.graphs.grouping.grouping import Grouping
 from engine.graphs.ordering import levels
 
 NODE_SIZE = 48
@@ -40,6 +39,26 @@ NARROWEST_ROW = 6
 ORDER_SWEEPS, PLACE_SWEEPS = 8, 6
 GROUPS_FOR_ALL_SWEEPS = 10_000
 """a larger graph, which no screen shows whole, gets half of the sweeps"""
+
+
+class Net(Protocol):
+    """An acyclic graph to lay out, such as a `Grouping`. Its nodes are called groups here."""
+
+    @property
+    def group_count(self) -> int:
+        """Number of nodes, which are numbered in a topological order."""
+
+    @property
+    def edge_source(self) -> NDArray[np.int32]:
+        """[edges] always less than `edge_target`"""
+
+    @property
+    def edge_target(self) -> NDArray[np.int32]:
+        """[edges]"""
+
+    @property
+    def edge_bytes(self) -> NDArray[np.int64]:
+        """[edges]"""
 
 
 Neighbours: TypeAlias = list[list[tuple[int, float]]]
@@ -74,10 +93,10 @@ class Layout:
         self.y.setflags(write=False)
 
 
-def layout(grouping: Grouping) -> Layout:
-    """Lay out the group graph; feedback edges, which run upwards, have no influence."""
-    drawing = _Drawing(grouping)
-    sweeps = 1 if grouping.group_count <= GROUPS_FOR_ALL_SWEEPS else 2
+def layout(net: Net) -> Layout:
+    """Lay out a graph. Of a `Grouping`, feedback edges have no influence."""
+    drawing = _Drawing(net)
+    sweeps = 1 if net.group_count <= GROUPS_FOR_ALL_SWEEPS else 2
     drawing.order(ORDER_SWEEPS // sweeps)
     return drawing.coordinates(PLACE_SWEEPS // sweeps)
 
@@ -85,13 +104,13 @@ def layout(grouping: Grouping) -> Layout:
 class _Drawing:
     """The mutable state of one layout."""
 
-    def __init__(self, grouping: Grouping) -> None:
-        count = grouping.group_count
-        above, below = _neighbours(grouping)
-        layer = _layers(grouping, above, below)
+    def __init__(self, net: Net) -> None:
+        count = net.group_count
+        above, below = _neighbours(net)
+        layer = _layers(net, above, below)
         self._above, self._below = _shares(above), _shares(below)
         self._both = _shares([one + other for one, other in zip(above, below, strict=True)])
-        component = _components(grouping)
+        component = _components(net)
         self._layers: list[list[int]] = [[] for _ in range(max(layer) + 1)]
         for group in sorted(range(count), key=lambda group: (component[group], group)):
             self._layers[layer[group]].append(group)
@@ -245,11 +264,11 @@ def _within(neighbours: Neighbours, strip_of: list[int]) -> Neighbours:
     )
 
 
-def _neighbours(grouping: Grouping) -> tuple[Neighbours, Neighbours]:
+def _neighbours(net: Net) -> tuple[Neighbours, Neighbours]:
     """The groups above and below each group, with weights that grow with the edge's bytes."""
-    above: Neighbours = [[] for _ in range(grouping.group_count)]
-    below: Neighbours = [[] for _ in range(grouping.group_count)]
-    edges = zip(grouping.edge_source.tolist(), grouping.edge_target.tolist(), grouping.edge_bytes.tolist(), strict=True)
+    above: Neighbours = [[] for _ in range(net.group_count)]
+    below: Neighbours = [[] for _ in range(net.group_count)]
+    edges = zip(net.edge_source.tolist(), net.edge_target.tolist(), net.edge_bytes.tolist(), strict=True)
     for source, target, size in edges:
         weight = 1.0 + log2(1 + size)
         below[source].append((target, weight))
@@ -266,27 +285,27 @@ def _shares(weighted: Neighbours) -> Neighbours:
     ]
 
 
-def _layers(grouping: Grouping, above: Neighbours, below: Neighbours) -> list[int]:
+def _layers(net: Net, above: Neighbours, below: Neighbours) -> list[int]:
     """[groups] the layer of each group: longest path, but a group that outputs more than it takes stands further down.
 
     So a variable is right above the op that reads it, even if it takes a constant from the top. The weights in `above`
     and `below` are those of the edges.
     """
-    pairs = np.stack([grouping.edge_source, grouping.edge_target], axis=1)
-    layer = [int(level) for level in levels(pairs, grouping.group_count)]
-    for group in reversed(range(grouping.group_count)):  # the groups' numbers are a topological order
+    pairs = np.stack([net.edge_source, net.edge_target], axis=1)
+    layer = [int(level) for level in levels(pairs, net.group_count)]
+    for group in reversed(range(net.group_count)):  # the groups' numbers are a topological order
         if sum([weight for _, weight in below[group]]) > sum([weight for _, weight in above[group]]):
             layer[group] = min(layer[other] for other, _ in below[group]) - 1
     used = {number: place for place, number in enumerate(sorted(set(layer)))}
     return [used[number] for number in layer]
 
 
-def _components(grouping: Grouping) -> list[int]:
+def _components(net: Net) -> list[int]:
     """[groups] the connected component of each group, named by its first group."""
-    sets = DisjointSets(grouping.group_count)
-    for source, target in zip(grouping.edge_source.tolist(), grouping.edge_target.tolist(), strict=True):
+    sets = DisjointSets(net.group_count)
+    for source, target in zip(net.edge_source.tolist(), net.edge_target.tolist(), strict=True):
         sets.unite(source, target)
-    return [sets.find(group) for group in range(grouping.group_count)]
+    return [sets.find(group) for group in range(net.group_count)]
 
 
 def _apart(wishes: Sequence[float], space: float) -> list[float]:

@@ -18,8 +18,13 @@ DOMAIN = "host => host.timeAxis.domain"
 
 def run_on_a_tree(page: Page, tmp_path: Path, name: str, method: str, evaluations: int) -> Locator:
     """Place a tree of ops; returns the part of the run's page that explains a step, once it does so."""
+    return run_on(node_link(OPS, 4_000_000), page, tmp_path, name, method, evaluations)
+
+
+def run_on(graph: bytes, page: Page, tmp_path: Path, name: str, method: str, evaluations: int) -> Locator:
+    """The same on a graph of node-link JSON."""
     path = tmp_path / "tree.json"
-    path.write_bytes(node_link(OPS, 4_000_000))
+    path.write_bytes(graph)
     create_project(page, name)
     upload(page, path)
     start_run(page, evaluations=evaluations, method=method)

@@ -7,6 +7,7 @@ import { deviceLooks } from "../../frontend/js/graph/devices.js";
 import { freeBoxes } from "../../frontend/js/graph/free-boxes.js";
 import { nodeNames } from "../../frontend/js/graph/node-names.js";
 import { bounds, stepOf, stepWords } from "../../frontend/js/graph/scale-steps.js";
+import { checkedPath, crumbsOf, scopeAddress } from "../../frontend/js/graph/scope-path.js";
 import { smallFans } from "../../frontend/js/graph/small-fans.js";
 import { bestGains } from "../../frontend/js/step/gains.js";
 
@@ -48,7 +49,7 @@ test("what is not known yet makes no picture up", () => {
 test("each step of a quantity has its words, and every node its step", () => {
   assert.deepEqual(words("time", { timeUs: [0, 5, 5000] }), ["none", "< 100 µs", "≥ 3 ms"]);
   assert.deepEqual(words("bytes")[0], "none");
-  const step = { slackUs: Float64Array.of(0, 20, Infinity), chainUs: Float64Array.of(0, 7, 9), peakShare: Float64Array.of(0, 0.02, 0.9) };
+  const step = { deviceOf: Int32Array.of(0, 0, 0), slackUs: Float64Array.of(0, 20, Infinity), chainUs: Float64Array.of(0, 7, 9), peakShare: Float64Array.of(0, 0.02, 0.9) };
   assert.deepEqual(words("critical", { step })[0], "not on the chain");
   assert.match(String(words("slack", { step })[0]), /^< /);
   assert.match(String(words("peak", { step })[2]), /^≥ 30 %/);
@@ -91,6 +92,18 @@ test("names lose what all share and what says nothing, and stay different", () =
   assert.deepEqual(nodeNames(["a", "__proto__", "constructor"]), ["a", "__proto__", "constructor"]);
   const long = nodeNames(["x".repeat(100) + "1", "x".repeat(100) + "2"]);
   assert.ok(long.every((name) => name.length <= 26) && long[0] !== long[1], "cut in the middle");
+});
+
+test("a way to a scope from an address leads into scopes of its group, or nowhere", () => {
+  assert.deepEqual(checkedPath(["2", "a/b", "a/b/c"], 3), ["2", "a/b", "a/b/c"]);
+  for (const path of [[], ["3"], ["-1"], ["x"], ["2", "a", "b"], ["2", ""], ["2", "a", "ab"], ["__proto__"]]) {
+    assert.deepEqual(checkedPath(path, 3), [], String(path));
+  }
+  const groups = /** @type {import("../../frontend/js/ui/contracts.js").Group[]} */ ([{ name: "<b>first" }]);
+  const crumbs = crumbsOf(["0", "a/b", "a/b/c"], groups);
+  assert.deepEqual(crumbs.map(({ words }) => words), ["Graph", "<b>first", "a/b", "c"]);
+  assert.deepEqual(crumbs.map(({ path }) => path.length), [0, 1, 2, 3]);
+  assert.equal(scopeAddress("/scope.json", ["0", "a&group=9"]), "/scope.json?group=0&scope=a%26group%3D9");
 });
 
 test("small edges of a wide fan are left out; data and narrow fans are not", () => {

@@ -232,3 +232,12 @@ def test_a_graph_that_is_too_large_is_not_drawn_op_by_op(client: Client, run: Ru
     answer = client.get(f"/graphs/{run.graph_id}/flat/ops", headers={"accept": "application/json"})
     assert answer.status_code == 413
     assert "too many to draw one by one" in answer.content.decode()
+
+
+def test_a_group_is_opened(client: Client, run: Run) -> None:
+    ops = client.get(f"/graphs/{run.graph_id}/ops.json").json()
+    scope = client.get(f"/graphs/{run.graph_id}/scope.json?group=0").json()
+    assert scope["ops"] == [op for op, group in enumerate(ops["groups"]) if group == 0]
+    assert len(scope["groups"]) == len(scope["opens"]) == len(set(scope["item_of_op"]))
+    for query in ("", "?group=-1", "?group=x", "?group=99999", "?group=0&scope=nowhere", "?group=²"):
+        assert client.get(f"/graphs/{run.graph_id}/scope.json{query}").status_code == 400

@@ -129,7 +129,7 @@ def _contraction(
         ops=np.bincount(node_of_op),
         site=_sites(graph, costs, node_of_op),
     )
-    pairs, sizes = _edges_between(graph, costs, node_of_op)
+    pairs, sizes = edges_between(graph, costs, node_of_op)
     forward = pairs[:, 0] < pairs[:, 1]
     return Contraction(nodes, pairs[forward, 0], pairs[forward, 1], sizes[forward])
 
@@ -164,7 +164,7 @@ def _sites(graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32
     )
 
 
-def _edges_between(
+def edges_between(
     graph: ComputationGraph, costs: OpCosts, part_of_op: NDArray[np.int32]
 ) -> tuple[Pairs, NDArray[np.int64]]:
     """Pairs of parts [edges, 2] with an edge between them, each once, and the bytes that flow in a step [edges].
@@ -198,7 +198,7 @@ def _grouping(
 ) -> Grouping:
     """Make the group graph; an edge to a lower group number is a feedback edge."""
     _, first = np.unique(group_of_op[representative], return_index=True)
-    pairs, sizes = _edges_between(graph, costs, group_of_op)
+    pairs, sizes = edges_between(graph, costs, group_of_op)
     forward = pairs[:, 0] < pairs[:, 1]
     return Grouping(
         names=tuple(graph.op_names[op] for op in representative[first].tolist()),

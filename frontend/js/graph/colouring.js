@@ -20,6 +20,7 @@ import { bounds, stepOf, stepWords, STEPS } from "./scale-steps.js";
  * @property {CostFacts | null} costs
  *
  * @typedef {object} StepFacts
+ * @property {Int32Array} deviceOf [nodes] `SPLIT` where the ops of a node are on several
  * @property {Float64Array} slackUs [nodes] the least of its ops
  * @property {Float64Array} chainUs [nodes] its time on the critical chain
  * @property {Float64Array} peakShare [nodes] of the peaks of the devices

@@ -11,6 +11,8 @@ import { costFacts } from "./cost-facts.js";
 import { groupPanel, groupTip } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
 import { GraphView } from "./graph-view.js";
+import { ScopePanel } from "./scope-panel.js";
+import { checkedPath } from "./scope-path.js";
 import { smallFans } from "./small-fans.js";
 import { timeOn } from "./placement.js";
 import { getJson, showFailure } from "../ui/server.js";
@@ -25,6 +27,8 @@ const FANS_NAMED = 3;
  * @property {readonly string[]} keys of `COLOURINGS`, the first one is shown at first
  * @property {(fact: string) => void} [onNeed] called when the chosen one lacks facts of the shown placement
  * @property {(key: string) => void} [onChoose]
+ * @property {import("./scope-panel.js").Surroundings["stepFactsOf"]} [stepFactsOf] facts of the items of an opened scope; null: not known yet
+ * @property {(path: readonly string[]) => void} [onOpen] called when a person opens or closes a scope
  */
 
 /**
@@ -62,6 +66,9 @@ export class GraphPanel {
   #facts;
   /** @type {Promise<import("../ui/contracts.js").OpCosts> | null} */
   #costs = null;
+  /** @type {import("../ui/contracts.js").OpCosts | null} */
+  #opCosts = null;
+  #scopes;
 
   /**
    * @param {HTMLElement} root with `[data-part=canvas]`, `[data-part=groups]`, `[data-part=chosen]` and zoom buttons
@@ -94,8 +101,51 @@ export class GraphPanel {
       this.colourBy(key);
       colours.onChoose?.(key);
     });
+    this.#scopes = new ScopePanel(this.#part("canvas"), graph.groups, {
+      around: () => ({
+        colour: this.#colour,
+        facts: this.#facts,
+        costs: this.#opCosts,
+        stepFactsOf: colours.stepFactsOf,
+        timeOf: (group, device) => this.#timeOf(group, device),
+      }),
+      onPath: (path) => {
+        colours.onOpen?.(path);
+        if (path.length === 0) {
+          this.#paint();
+        }
+      },
+      onPaint: (painted) => this.#chooser.show(this.#colour, painted),
+    });
     this.#choose(-1, "table");
     this.#listenToTools();
+  }
+
+  /**
+   * Show an opened scope in place of the whole graph.
+   *
+   * @param {readonly string[]} path `scope-path.js` describes it; empty, or one that leads nowhere: the whole graph
+   */
+  open(path) {
+    this.#tip.hidden = true;
+    return this.#scopes.open(checkedPath(path, this.#graph.groups.length));
+  }
+
+  /** @param {number} group opened by a person */
+  async #openGroup(group) {
+    const path = [String(group)];
+    this.#colours.onOpen?.(path);
+    await this.open(path);
+    this.#scopes.focus();
+  }
+
+  /** Leave an opened scope: another group has been chosen. */
+  #leaveScope() {
+    if (this.#scopes.path.length > 0) {
+      this.#colours.onOpen?.([]);
+      this.open([]);
+      this.#paint();
+    }
   }
 
   /** Draw the graph; the table works without it. */
@@ -105,20 +155,26 @@ export class GraphPanel {
       class: "graph-canvas",
       role: "img",
       tabindex: 0,
-      "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, in strips from left to right, the first one down, the next one up. The table of groups has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it.`,
+      "aria-label": `The graph of ${counted(this.#graph.groups.length, "group")}, in strips from left to right, the first one down, the next one up. The table of groups has the same content. Arrow keys pan, plus and minus zoom, 0 shows all of it, Enter opens the chosen group.`,
     });
-    stage.querySelector(".graph-canvas, .failure")?.remove();
+    stage.querySelector(":scope > .graph-canvas, :scope > .failure")?.remove();
     stage.prepend(host);
     host.after(this.#tip);
     try {
       this.#view = await GraphView.create(host, this.#graph, {
         onChoose: (group) => this.#choose(group, "graph"),
         onHover: (group, x, y) => this.#hover(group, x, y),
+        onOpen: (group) => this.#openGroup(group),
       });
     } catch (error) {
       showFailure(host, "The graph cannot be drawn here; the table has the same groups.", error, () => this.draw());
       return;
     }
+    host.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && this.#chosen >= 0) {
+        this.#openGroup(this.#chosen);
+      }
+    });
     this.#fillPicture();
     this.#hideFans();
     Object.assign(stage, { graphView: this.#view }); // for tests
@@ -130,6 +186,9 @@ export class GraphPanel {
    * @param {GroupsPicture | null} other null: the drawn graph again
    */
   replacePicture(other) {
+    if (other) {
+      this.#leaveScope();
+    }
     this.#other = other;
     this.#fillPicture();
   }
@@ -141,6 +200,9 @@ export class GraphPanel {
    */
   choose(group) {
     if (group !== this.#chosen) {
+      if (group >= 0 && String(group) !== this.#scopes.path[0]) {
+        this.#leaveScope();
+      }
       this.#chosen = group;
       this.#shownPicture?.choose(group, true);
       this.#table.choose(group, true);
@@ -210,6 +272,7 @@ export class GraphPanel {
     try {
       this.#costs ??= /** @type {Promise<import("../ui/contracts.js").OpCosts>} */ (getJson(String(this.#part("colour").dataset.costs)));
       const costs = await this.#costs;
+      this.#opCosts = costs;
       this.know({ costs: costFacts(costs, costs.groups, this.#graph.groups.length) });
     } catch (error) {
       this.#costs = null;
@@ -224,8 +287,12 @@ export class GraphPanel {
 
   #paint() {
     const painted = colouring(this.#colour, this.#facts, this.#graph.groups.length);
-    this.#chooser.show(this.#colour, painted);
     this.#shownPicture?.show({ ...painted, placement: this.#placement });
+    if (this.#scopes.path.length > 0) {
+      this.#scopes.paint();
+    } else {
+      this.#chooser.show(this.#colour, painted);
+    }
   }
 
   /** @returns {(number | null)[] | null} [groups] */
@@ -283,11 +350,16 @@ export class GraphPanel {
     this.#shownPicture?.choose(this.#chosen, false);
   }
 
+  /** The drawing that is shown: of an opened scope, or of the whole graph. */
+  get #shownView() {
+    return this.#scopes.path.length > 0 ? this.#scopes.view : this.#shownPicture;
+  }
+
   #listenToTools() {
     const acts = {
-      "zoom-in": () => this.#shownPicture?.zoom(true),
-      "zoom-out": () => this.#shownPicture?.zoom(false),
-      fit: () => this.#shownPicture?.fit(),
+      "zoom-in": () => this.#shownView?.zoom(true),
+      "zoom-out": () => this.#shownView?.zoom(false),
+      fit: () => this.#shownView?.fit(),
     };
     for (const [name, act] of Object.entries(acts)) {
       find(this.#root, `[data-graph=${name}]`, HTMLButtonElement).addEventListener("click", act);
@@ -299,6 +371,9 @@ export class GraphPanel {
    * @param {"graph" | "table"} from where it was chosen: the other view scrolls to it
    */
   #choose(group, from) {
+    if (group >= 0) {
+      this.#leaveScope();
+    }
     this.#chosen = group;
     this.#shownPicture?.choose(group, from === "table");
     this.#table.choose(group, from === "graph");
@@ -312,7 +387,7 @@ export class GraphPanel {
     const part = this.#part("chosen");
     const device = part.contains(document.activeElement) ? document.activeElement?.getAttribute("data-device") : null;
     const extra = chosen < 0 ? null : this.#extraOf(chosen, this.#placement?.[chosen] ?? null);
-    part.replaceChildren(...(chosen < 0 ? [] : groupPanel({ ...this.#detail(chosen), extra }, close)));
+    part.replaceChildren(...(chosen < 0 ? [] : groupPanel({ ...this.#detail(chosen), extra }, close, () => this.#openGroup(chosen))));
     const same = device && part.querySelector(`[data-device="${device}"]`);
     if (same instanceof HTMLElement) {
       same.focus({ preventScroll: true });

@@ -29,7 +29,7 @@ export const MOST_GROUPS_DRAWN = 3000;
 const PADDING = 24;
 /** Pixels from a group to its neighbour: fewer are unreadable, more are wasted. */
 const LEAST_ROOM_PIXELS = 6;
-const MOST_ROOM_PIXELS = 90;
+const MOST_ROOM_PIXELS = 56;
 const ZOOM_STEP = 1.35;
 const PAN_PIXELS = 60;
 

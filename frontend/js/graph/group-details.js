@@ -12,6 +12,7 @@ import { counted, cutName, formatBytes, formatCount, formatTime, NOTHING } from 
  * @property {import("./devices.js").DeviceLook | null} look of its device
  * @property {number | null} timeUs on that device
  * @property {{ inputs: number, outputs: number }} edges
+ * @property {string} [outside] of an item of an opened scope: bytes from and to ops outside of the scope
  * @property {Node | null} [extra] what another part of the page adds to the panel
  */
 
@@ -31,10 +32,11 @@ export function groupTip({ group, look, timeUs }) {
 /**
  * @param {Detail} detail
  * @param {() => void} onClose
+ * @param {(() => void) | null} onOpen null: nothing is in it to open
  * @returns {Node[]}
  */
-export function groupPanel(detail, onClose) {
-  const { group, look, timeUs, edges, extra } = detail;
+export function groupPanel(detail, onClose, onOpen) {
+  const { group, look, timeUs, edges, extra, outside } = detail;
   const types = group.types.map(([type, count]) => `${cutName(type, 60) || "no type"} × ${formatCount(count)}`).join(", ");
   const rows = [
     ["Device", look ? element("span", { class: "tip-device" }, deviceMark(look), look.label) : NOTHING],
@@ -43,11 +45,15 @@ export function groupPanel(detail, onClose) {
     ["Outputs", formatBytes(group.output_bytes)],
     ["Variables", formatBytes(group.persistent_bytes)],
     ["Edges", `${formatCount(edges.inputs)} in, ${formatCount(edges.outputs)} out`],
+    .../** @type {[string, string][]} */ (outside ? [["Outside", outside]] : []),
   ];
   const close = element("button", { type: "button", class: "icon-button", "aria-label": "Close", title: "Close" }, "✕");
   close.addEventListener("click", onClose);
+  const open = element("button", { type: "button", class: "button is-quiet open-scope", hidden: !onOpen }, `Open its ${counted(group.ops, "op")}`);
+  open.addEventListener("click", () => onOpen?.());
   return [
     close,
+    open,
     element("h3", { class: "name" }, cutName(group.name, 400)),
     element("p", { class: "types name muted" }, types),
     element(

@@ -14,6 +14,7 @@ import { orderGroups } from "./group-order.js";
 /** @typedef {import("./group-order.js").SortKey} SortKey */
 
 const ROWS_AT_FIRST = 200;
+const GROUP_WORDS = { search: "groups", row: "group", column: "Group" };
 
 /** @type {{ key: SortKey, label: string, numeric: boolean }[]} */
 const COLUMNS = [
@@ -34,7 +35,8 @@ export class GroupsTable {
   #body = element("tbody");
   #note = element("p", { class: "table-note", "aria-live": "polite" });
   #more = element("button", { type: "button", class: "button is-quiet", hidden: true }, "Show all");
-  #search = element("input", { type: "search", placeholder: "Search groups and op types", "aria-label": "Search groups" });
+  #search;
+  #rowWord;
   /** @type {HTMLTableCellElement[]} */
   #headers = [];
   /** @type {Map<number, { row: HTMLTableRowElement, device: HTMLTableCellElement, time: HTMLTableCellElement }>} */
@@ -50,18 +52,22 @@ export class GroupsTable {
    * @param {HTMLElement} host
    * @param {readonly Group[]} groups
    * @param {object} options
+   * @param {{ search: string, row: string, column: string }} [options.words] for its rows
    * @param {readonly import("./devices.js").DeviceLook[]} options.looks empty: no device column
    * @param {(group: Group, device: number | null) => number | null} options.timeOf in µs
    * @param {(group: number) => void} options.onChoose -1 for none
    * @param {(found: Uint8Array | null) => void} options.onSearch [groups] 1: found; null: no search
    */
-  constructor(host, groups, { looks, timeOf, onChoose, onSearch }) {
+  constructor(host, groups, { words = GROUP_WORDS, looks, timeOf, onChoose, onSearch }) {
+    this.#search = element("input", { type: "search", placeholder: `Search ${words.search} and op types`, "aria-label": `Search ${words.search}` });
+    this.#rowWord = words.row;
     this.#groups = groups;
     this.#looks = looks;
     this.#timeOf = timeOf;
     this.#onChoose = onChoose;
     this.#onSearch = onSearch;
-    const columns = COLUMNS.filter(({ key }) => key !== "device" || looks.length > 0);
+    const columns = COLUMNS.filter(({ key }) => key !== "device" || looks.length > 0).map((column) =>
+      column.key === "name" ? { ...column, label: words.column } : column);
     this.#headers = columns.map((column) => this.#makeHeader(column));
     const caption = element("caption", { class: "visually-hidden" }, "Groups, in topological order unless sorted");
     this.#table.append(caption, element("thead", {}, element("tr", {}, ...this.#headers)), this.#body);
@@ -154,9 +160,9 @@ export class GroupsTable {
    */
   #words(shown, found) {
     if (found === 0) {
-      return "No group matches.";
+      return `No ${this.#rowWord} matches.`;
     }
-    const all = found === this.#groups.length ? counted(found, "group") : `${formatCount(found)} of ${counted(this.#groups.length, "group")}`;
+    const all = found === this.#groups.length ? counted(found, this.#rowWord) : `${formatCount(found)} of ${counted(this.#groups.length, this.#rowWord)}`;
     return shown < found ? `${all}, the first ${formatCount(shown)} shown` : all;
   }
 

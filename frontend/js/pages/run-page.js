@@ -98,6 +98,9 @@ class RunPage {
       keys: Object.keys(COLOURINGS),
       onNeed: (/** @type {string} */ fact) => void (fact === "gainUs" && this.#showGains()),
       onChoose: (/** @type {string} */ colour) => this.#address.change({ colour }),
+      stepFactsOf: (/** @type {ArrayLike<number>} */ nodeOfOp, /** @type {number} */ count) =>
+        this.#shownStep && nodeFacts(this.#shownStep, nodeOfOp, count),
+      onOpen: (/** @type {readonly string[]} */ opened) => this.#address.change({ opened }),
     };
     this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, (group) => this.#compare && this.#chooseGroup(group), (group, device) =>
       device === null ? null : moveButtons(looks, device, this.#gainsOf(group), (to) => this.#move(group, to)));
@@ -150,6 +153,7 @@ class RunPage {
     this.#offerPictures();
     this.#draw();
     this.#panel.colourBy(this.#address.view.colour);
+    this.#panel.open(this.#address.view.opened);
     this.#chooseGroup(this.#address.view.group);
     this.#showComparison();
     const store = {
@@ -189,6 +193,7 @@ class RunPage {
   /** @param {import("../run/view.js").View} view that of the address, after the user went back or forward */
   #showView(view) {
     this.#goTo(view.shown || (hasEnded(this.#state.status) ? "best" : "live"));
+    this.#panel.open(view.opened);
     this.#chooseGroup(view.group);
     this.#panel.colourBy(view.colour);
     this.#showComparison();

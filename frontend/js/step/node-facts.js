@@ -1,5 +1,9 @@
 /** What a step says of each node of a drawn graph, from what it says of the node's ops. Pure. */
 
+import { SPLIT } from "../graph/colouring.js";
+
+const UNKNOWN = -2;
+
 /**
  * @param {import("./step.js").Step} step
  * @param {ArrayLike<number>} nodeOfOp [ops] -1: in none of the nodes
@@ -7,18 +11,21 @@
  * @returns {import("../graph/colouring.js").StepFacts}
  */
 export function nodeFacts(step, nodeOfOp, count) {
+  const deviceOf = new Int32Array(count).fill(UNKNOWN);
   const slackUs = new Float64Array(count).fill(Infinity);
   const peakShare = new Float64Array(count);
   const slack = step.array("op.slack_us");
+  const devices = step.array("op.device");
   const share = step.array("op.peak_share");
   for (let op = 0; op < step.opCount; op += 1) {
     const node = nodeOfOp[op];
     if (node >= 0) {
+      deviceOf[node] = deviceOf[node] === UNKNOWN || deviceOf[node] === devices[op] ? devices[op] : SPLIT;
       slackUs[node] = Math.min(slackUs[node], slack[op]);
       peakShare[node] += share[op];
     }
   }
-  return { slackUs, chainUs: chainTimes(step, nodeOfOp, count), peakShare };
+  return { deviceOf, slackUs, chainUs: chainTimes(step, nodeOfOp, count), peakShare };
 }
 
 /**

@@ -134,6 +134,17 @@
  * @property {number} down the least distance between rows
  * @property {{ left: number, right: number, leads_up: boolean }[]} strips parts of the layers, in the order of the data
  *
+ * @typedef {object} OpenScope what `scope.json` has beside the items as groups of a `GroupGraph`
+ * @property {string} scope the scope whose items these are; empty: the whole group
+ * @property {boolean} is_drawn false: too many for a drawing, so that there are no edges and no places
+ * @property {number[]} ops of the scope
+ * @property {number[]} item_of_op [ops of the scope]
+ * @property {(string | null)[]} opens [items] the scope that opens an item; null: an op
+ * @property {number[]} inputs [items] bytes from ops outside
+ * @property {number[]} outputs [items] bytes to ops outside
+ *
+ * @typedef {GroupGraph & OpenScope} ScopeGraph the content of `scope.json`
+ *
  * @typedef {object} OpCosts the content of `costs.json`
  * @property {string[]} sources
  * @property {number[]} source [ops] an index of `sources`

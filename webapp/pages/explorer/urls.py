@@ -8,6 +8,7 @@ app_name = "explorer"
 urlpatterns = [
     path("graphs/<uuid:graph_id>/ops.json", views.ops, name="ops"),
     path("graphs/<uuid:graph_id>/drawing.json", views.drawing, name="drawing"),
+    path("graphs/<uuid:graph_id>/scope.json", views.scope, name="scope"),
     path("graphs/<uuid:graph_id>/costs.json", views.costs, name="costs"),
     path("graphs/<uuid:graph_id>/flat/<str:of>", views.flat_view, name="flat_view"),
     path("runs/<uuid:run_id>/step", views.step, name="step"),

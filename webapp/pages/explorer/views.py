@@ -140,6 +140,24 @@ def drawing(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 
 @in_threads(EXPLAINING)
 @require_safe
+def scope(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
+    """The name scopes and ops of `group` right below the scope `scope`, laid out unless there are too many.
+
+    Raises GraphError where the group has no such scope, LimitError for a graph that is too large to be explained.
+    """
+    group, prefix = request.GET.get("group", ""), request.GET.get("scope", "")
+    if not (group.isascii() and group.isdecimal() and len(group) < 10):
+        raise api.GraphError("no number of a group", where="group", allowed="a whole number from 0")
+    key = ("scope", graph_id, int(group), prefix)
+    answer = _answers.get(key)
+    if answer is None:
+        answer = to_text(_prepared(graph_or_404(graph_id)).scope_view(int(group), prefix)).encode()
+        _answers.keep(key, answer, len(answer))
+    return HttpResponse(answer, content_type="application/json", headers={"Cache-Control": FOR_A_DAY})
+
+
+@in_threads(EXPLAINING)
+@require_safe
 def costs(request: HttpRequest, graph_id: uuid.UUID) -> JsonResponse:
     """Where the costs of each op are from, which ops no GPU runs, and the ops' groups.
 

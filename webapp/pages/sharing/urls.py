@@ -18,6 +18,7 @@ _BELOW_A_LINK = [
     path("ops.json", of_graph(explorer.ops)),
     path("costs.json", of_graph(explorer.costs)),
     path("drawing.json", of_graph(explorer.drawing)),
+    path("scope.json", of_graph(explorer.scope)),
     path("explanations/<int:seq>", of_run(explorer.explanation)),
     path("step", of_run(explorer.step)),
     path("gains.json", of_run(explorer.gains)),

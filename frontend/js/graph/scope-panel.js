@@ -1,0 +1,310 @@
+/**
+ * An opened group or name scope in place of the whole graph: its scopes and ops as a drawing or as a list, the way back
+ * above them, and the facts of the chosen one below.
+ */
+
+import { element } from "../ui/dom.js";
+import { counted, cutName, formatBytes } from "../ui/format.js";
+import { getJson, showFailure } from "../ui/server.js";
+import { colouring } from "./colouring.js";
+import { costFacts } from "./cost-facts.js";
+import { groupPanel, groupTip } from "./group-details.js";
+import { GroupsTable } from "./groups-table.js";
+import { GraphView } from "./graph-view.js";
+import { crumbsOf, scopeAddress } from "./scope-path.js";
+
+/** @typedef {import("../ui/contracts.js").ScopeGraph} ScopeGraph */
+
+/**
+ * @typedef {object} Surroundings what is known around the opened scope
+ * @property {string} colour
+ * @property {import("./colouring.js").Facts} facts of the groups
+ * @property {import("../ui/contracts.js").OpCosts | null} costs
+ * @property {((nodeOfOp: ArrayLike<number>, count: number) => import("./colouring.js").StepFacts | null) | undefined} stepFactsOf
+ * @property {(group: import("../ui/contracts.js").Group, device: number | null) => number | null} timeOf
+ */
+
+export class ScopePanel {
+  #stage;
+  #address;
+  #groups;
+  #around;
+  #onPath;
+  #onPaint;
+  #bar = element("nav", { class: "scope-bar", "aria-label": "Opened scopes", hidden: true });
+  #body = element("div", { class: "scope-body", hidden: true });
+  #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  #details = element("div", { class: "chosen" });
+  /** @type {readonly string[]} */
+  #path = [];
+  /** @type {ScopeGraph | null} */
+  #scope = null;
+  /** @type {Int32Array} [ops of the graph] the item of each, -1 for none */
+  #itemOfOp = new Int32Array(0);
+  /** @type {GraphView | null} */
+  #view = null;
+  /** @type {GroupsTable | null} */
+  #table = null;
+  #wantsList = false;
+  #chosen = -1;
+
+  /**
+   * @param {HTMLElement} stage `data-scope`: the address of `scope.json`
+   * @param {readonly import("../ui/contracts.js").Group[]} groups
+   * @param {object} options
+   * @param {() => Surroundings} options.around
+   * @param {(path: readonly string[]) => void} options.onPath called when a person opens or closes a scope
+   * @param {(colouring: import("./colouring.js").Colouring) => void} options.onPaint called with what the legend shows
+   */
+  constructor(stage, groups, { around, onPath, onPaint }) {
+    this.#stage = stage;
+    this.#address = String(stage.dataset.scope);
+    this.#groups = groups;
+    this.#around = around;
+    this.#onPath = onPath;
+    this.#onPaint = onPaint;
+    this.#body.addEventListener("keydown", (event) => this.#onKey(event));
+    stage.prepend(this.#bar, this.#body);
+    stage.append(this.#details);
+  }
+
+  /** @returns {readonly string[]} empty while the whole graph is shown */
+  get path() {
+    return this.#path;
+  }
+
+  /** @returns {GraphView | null} the drawing, if one is shown */
+  get view() {
+    return this.#view;
+  }
+
+  /**
+   * Show an opened scope.
+   *
+   * @param {readonly string[]} path empty: the whole graph
+   */
+  async open(path) {
+    if (path.join("\n") === this.#path.join("\n")) {
+      return;
+    }
+    this.#path = path;
+    this.#clear();
+    this.#bar.hidden = this.#body.hidden = path.length === 0;
+    this.#stage.classList.toggle("is-opened", path.length > 0);
+    if (path.length > 0) {
+      this.#drawBar();
+      await this.#load(path);
+    }
+  }
+
+  /** @param {readonly string[]} path */
+  async #load(path) {
+    try {
+      const scope = /** @type {ScopeGraph} */ (await getJson(scopeAddress(this.#address, path)));
+      if (path === this.#path) {
+        this.#scope = scope;
+        this.#itemOfOp = new Int32Array((scope.ops.at(-1) ?? -1) + 1).fill(-1);
+        scope.ops.forEach((op, index) => {
+          this.#itemOfOp[op] = scope.item_of_op[index];
+        });
+        await this.#draw();
+      }
+    } catch (error) {
+      if (path === this.#path) {
+        showFailure(this.#body, "This scope cannot be opened.", error, () => this.#load(path));
+      }
+    }
+  }
+
+  async #draw() {
+    const scope = /** @type {ScopeGraph} */ (this.#scope);
+    this.#body.replaceChildren();
+    this.#view = this.#table = null;
+    this.#drawBar();
+    if (this.#wantsList || !scope.is_drawn) {
+      this.#drawList(scope);
+    } else {
+      await this.#drawGraph(scope);
+    }
+    this.paint();
+  }
+
+  /** @param {ScopeGraph} scope */
+  #drawList(scope) {
+    const host = element("div", { class: "scope-list" });
+    if (!scope.is_drawn) {
+      const text = `${counted(scope.groups.length, "scope or op", "scopes and ops")} are too many for a readable drawing; this is their list.`;
+      host.append(element("p", { class: "hint" }, text));
+    }
+    const rows = element("div");
+    host.append(rows);
+    this.#body.append(host);
+    this.#table = new GroupsTable(rows, scope.groups, {
+      words: { search: "scopes, ops", row: "row", column: "Scope or op" },
+      looks: this.#around().facts.looks,
+      timeOf: this.#around().timeOf,
+      onChoose: (item) => this.#choose(item),
+      onSearch: () => {},
+    });
+  }
+
+  /** @param {ScopeGraph} scope */
+  async #drawGraph(scope) {
+    const label = `${counted(scope.groups.length, "scope or op", "scopes and ops")} of the opened scope. "As a list" has the same content. Enter opens the chosen one, Escape goes back.`;
+    const host = element("div", { class: "graph-canvas", role: "img", tabindex: 0, "aria-label": label });
+    this.#body.append(host, this.#tip);
+    const view = await GraphView.create(host, scope, {
+      onChoose: (item) => this.#choose(item),
+      onHover: (item, x, y) => this.#hover(item, x, y),
+      onOpen: (item) => this.#openItem(item),
+    });
+    if (scope === this.#scope && host.isConnected) {
+      this.#view = view;
+      Object.assign(this.#stage, { scopeView: view }); // for tests
+    }
+  }
+
+  /** Colour the items as the groups are. */
+  paint() {
+    const scope = this.#scope;
+    if (!scope) {
+      return;
+    }
+    const { colour, facts, costs, stepFactsOf, timeOf } = this.#around();
+    const count = scope.groups.length;
+    const group = Number(this.#path[0]);
+    const step = facts.step ? (stepFactsOf?.(this.#itemOfOp, count) ?? null) : null;
+    const device = facts.placement?.[group] ?? null;
+    const placement = device === null ? null : (step?.deviceOf ?? new Int32Array(count).fill(device));
+    const painted = colouring(
+      colour,
+      {
+        ...facts,
+        placement,
+        timeUs: scope.groups.map((item, index) => timeOf(item, placement?.[index] ?? null)),
+        bytes: scope.groups.map((item) => item.output_bytes),
+        step,
+        gainUs: facts.gainUs && new Array(count).fill(facts.gainUs[group]),
+        costs: costs && costFacts(costs, this.#itemOfOp, count),
+      },
+      count,
+    );
+    this.#view?.show({ ...painted, placement });
+    this.#table?.show(placement);
+    this.#onPaint(painted);
+  }
+
+  /** @param {number} item -1 for none */
+  #choose(item) {
+    this.#chosen = item;
+    this.#view?.choose(item, false);
+    this.#table?.choose(item, false);
+    const detail = item < 0 ? null : this.#detail(item);
+    const opens = item < 0 ? null : /** @type {ScopeGraph} */ (this.#scope).opens[item];
+    const nodes = detail ? groupPanel(detail, () => this.#choose(-1), opens === null ? null : () => this.#openItem(item)) : [];
+    this.#details.replaceChildren(...nodes);
+  }
+
+  /** @param {number} item */
+  #openItem(item) {
+    const opens = this.#scope?.opens[item];
+    if (opens) {
+      this.#go([...this.#path, opens]);
+    }
+  }
+
+  /** @param {readonly string[]} path where a person goes */
+  async #go(path) {
+    this.#onPath(path);
+    await this.open(path);
+    this.focus();
+  }
+
+  /** Move the focus to what is shown. */
+  focus() {
+    const target = this.#body.querySelector(".graph-canvas, input") ?? this.#stage.querySelector(":scope > .graph-canvas");
+    if (target instanceof HTMLElement) {
+      target.focus({ preventScroll: true });
+    }
+  }
+
+  /**
+   * @param {number} item -1 for none
+   * @param {number} x pixels
+   * @param {number} y pixels
+   */
+  #hover(item, x, y) {
+    this.#tip.hidden = item < 0;
+    if (item >= 0) {
+      this.#tip.replaceChildren(...groupTip(this.#detail(item)));
+      const left = Math.max(4, Math.min(x + 14, this.#body.clientWidth - this.#tip.offsetWidth - 4));
+      const below = y + 18 + this.#tip.offsetHeight <= this.#body.clientHeight;
+      const top = Math.max(4, below ? y + 18 : y - 18 - this.#tip.offsetHeight);
+      this.#tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    }
+  }
+
+  /**
+   * @param {number} item
+   * @returns {import("./group-details.js").Detail}
+   */
+  #detail(item) {
+    const scope = /** @type {ScopeGraph} */ (this.#scope);
+    const { facts, timeOf } = this.#around();
+    const device = facts.placement?.[Number(this.#path[0])] ?? null;
+    return {
+      group: scope.groups[item],
+      look: device === null ? null : (facts.looks[device] ?? null),
+      timeUs: timeOf(scope.groups[item], device),
+      edges: {
+        inputs: scope.edges.filter(({ target }) => target === item).length,
+        outputs: scope.edges.filter(({ source }) => source === item).length,
+      },
+      outside: `${formatBytes(scope.inputs[item])} in, ${formatBytes(scope.outputs[item])} out`,
+    };
+  }
+
+  #drawBar() {
+    const crumbs = crumbsOf(this.#path, this.#groups);
+    const items = crumbs.map(({ words, path }, index) => {
+      const name = cutName(words, 40);
+      if (index === crumbs.length - 1) {
+        return element("li", { "aria-current": "location" }, name);
+      }
+      const button = element("button", { type: "button", class: "link-button name" }, name);
+      button.addEventListener("click", () => this.#go(path));
+      return element("li", {}, button);
+    });
+    const list = element("button", { type: "button", class: "button is-quiet", "aria-pressed": String(this.#wantsList) }, "As a list");
+    list.hidden = this.#scope?.is_drawn === false;
+    list.addEventListener("click", () => {
+      this.#wantsList = !this.#wantsList;
+      this.#choose(-1);
+      this.#draw();
+    });
+    this.#bar.replaceChildren(element("ol", { class: "name" }, ...items), list);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #onKey(event) {
+    const isTyping = event.target instanceof HTMLInputElement;
+    if (event.key === "Escape" && !isTyping) {
+      event.stopPropagation();
+      if (this.#chosen >= 0) {
+        this.#choose(-1);
+      } else {
+        this.#go(this.#path.slice(0, -1));
+      }
+    } else if (event.key === "Enter" && this.#chosen >= 0 && event.target === this.#body.querySelector(".graph-canvas")) {
+      this.#openItem(this.#chosen);
+    }
+  }
+
+  #clear() {
+    this.#scope = null;
+    this.#view = this.#table = null;
+    this.#chosen = -1;
+    this.#details.replaceChildren();
+    this.#body.replaceChildren();
+  }
+}
