@@ -108,7 +108,7 @@ def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_
     expect(part(page, "shown")).to_contain_text("Single device")
 
 
-def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path: Path) -> None:
+def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path: Path, faults: list[str]) -> None:
     step = run_on_a_tree(page, tmp_path, "By hand", "local_search", 2000)
     bar = part(page, "trial")
     expect(bar).to_be_hidden()
@@ -141,10 +141,70 @@ def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path
     pressed = "2" if "GPU 0" in row.inner_text() else "1"
     page.keyboard.press(pressed)
     expect(bar).to_contain_text("1 group moved")
+    keep_and_upload_it(page, moved_us)
+    page.locator("[data-player=best]").click()
+    assert [fault for fault in faults if "400" not in fault] == []
+    faults.clear()  # the browser notes the refused upload
+    several_groups_are_locked_and_moved(page)
     bar.get_by_role("button", name="Discard").click()
     expect(bar).to_be_hidden()
     expect(step).to_have_attribute("data-state", "ready")
     assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)
+
+
+def keep_and_upload_it(page: Page, moved_us: float) -> None:
+    """Keep the placement by hand, download it, upload the file; each has the same step time."""
+    bar, step = part(page, "trial"), part(page, "step")
+    bar.get_by_text("Keep", exact=True).click()
+    bar.get_by_label("Name of the placement").fill("<b>mine</b>")
+    bar.get_by_role("button", name="Keep it").click()
+    rows = part(page, "kept").locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(bar).to_be_hidden()
+    expect(part(page, "shown")).to_contain_text("Kept placement “<b>mine</b>”")
+    expect(page).to_have_url(re.compile(r"show=placement-"))
+    page.reload()
+    expect(part(page, "shown")).to_contain_text("Kept placement “<b>mine</b>”")
+    expect(step).to_have_attribute("data-state", "ready")
+    assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(moved_us, rel=1e-9)
+
+    rows.first.get_by_text("Download", exact=True).click()
+    with page.expect_download() as downloaded:
+        rows.first.get_by_role("link", name="Placement (.json)").click()
+    page.locator("[data-kept=file]").set_input_files(downloaded.value.path())
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("uploaded")
+    assert rows.first.locator("td.number").inner_text() == rows.last.locator("td.number").inner_text()
+    page.locator("[data-kept=file]").set_input_files(
+        {"name": "no.json", "mimeType": "application/json", "buffer": b"{}"}
+    )
+    expect(page.locator("[data-kept=message]")).to_contain_text("op0: it is not placed")
+
+    page.on("dialog", lambda dialog: dialog.accept())
+    rows.first.get_by_role("button", name="Rename").click()
+    page.get_by_label("New name").fill("theirs")
+    page.get_by_role("button", name="Save").click()
+    expect(rows.first).to_contain_text("theirs")
+    rows.first.get_by_role("button", name="Delete").click()
+    expect(rows).to_have_count(1)
+
+
+def several_groups_are_locked_and_moved(page: Page) -> None:
+    """Select rows with Shift and Ctrl, lock one of them, move all: the locked one stays."""
+    rows = part(page, "groups").locator("tbody tr")
+    expect(part(page, "shown")).not_to_contain_text("Kept")
+    rows.nth(1).click()
+    page.keyboard.press("k")
+    expect(rows.nth(1)).to_contain_text("locked")
+    rows.nth(3).click(modifiers=["Shift"])
+    rows.nth(5).click(modifiers=["Control"])
+    expect(part(page, "chosen")).to_contain_text("4 groups selected")
+    stays = rows.nth(1).locator("td").first.inner_text()
+    pressed = "2" if "GPU 0" in stays else "1"
+    page.keyboard.press(pressed)
+    for index in (2, 3, 5):
+        expect(rows.nth(index)).to_contain_text(f"GPU {int(pressed) - 1}")
+    assert rows.nth(1).locator("td").first.inner_text() == stays
 
 
 def test_the_shown_placement_is_compared_with_a_baseline(page: Page, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import { NONE, Step } from "../../frontend/js/step/step.js";
 import { idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/step/step-words.js";
 import { TimeAxis } from "../../frontend/js/step/time-axis.js";
 import { changeWords } from "../../frontend/js/step/move-buttons.js";
-import { movedGroups, newTrial, placementOf, redo, undo, withMove } from "../../frontend/js/step/trial.js";
+import { isKeptToken, knownOf, sentPlacement, SPLIT } from "../../frontend/js/run/kept-placements.js";
+import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } from "../../frontend/js/step/trial.js";
 import { trialWords } from "../../frontend/js/step/trial-bar.js";
 import { opRows } from "../../frontend/js/step/op-list.js";
 import { verdict } from "../../frontend/js/step/verdict.js";
@@ -15,6 +16,20 @@ import { segmentsOf } from "../../frontend/js/step/chain-list.js";
 import { bytes } from "./steps.mjs";
 
 const LABELS = ["GPU 0", "GPU 1"];
+
+/** @type {import("../../frontend/js/run/kept-placements.js").KeptPlacement} */
+const KEPT = {
+  id: "16aaf847-776d-4ab4-8950-e7128db6125c",
+  name: "<b>mine</b>",
+  origin: "hand",
+  run: null,
+  run_seq: null,
+  step_time_us: 5,
+  missing_bytes: 1,
+  split_groups: 1,
+  created_at: "2026-01-01T00:00:00Z",
+  urls: { json: "/j", explanation: "/e", rename: "/r", delete: "/d", downloads: {} },
+};
 
 test("a step is read whole, wherever its bytes begin", () => {
   const step = new Step(bytes());
@@ -166,6 +181,30 @@ test("moves by hand can be undone and redone, and a new one ends the redoing", (
   assert.equal(withMove(one, [0], 1), one, "nothing changes");
   assert.deepEqual(movedGroups(withMove(one, [0], 0)), [], "moved back");
   assert.deepEqual([...base], [0, 0, 1], "the episode's placement stays");
+});
+
+test("locked groups stay where they are, and a move of locked ones is none", () => {
+  const trial = newTrial(Uint8Array.from([0, 0, 1]));
+  const locked = new Set([1]);
+  assert.deepEqual([...placementOf(withMove(trial, [0, 1, 2], 1, locked))], [1, 0, 1]);
+  assert.equal(withMove(trial, [1], 1, locked), trial);
+  assert.deepEqual(withMove(trial, [0, 1], 1, locked).moves[0].groups, [0]);
+});
+
+test("locking a selection locks all of it, and unlocks it if all of it is locked", () => {
+  const some = withLocks(new Set([3]), [1, 3]);
+  assert.deepEqual([...some].sort(), [1, 3]);
+  assert.deepEqual([...withLocks(some, [1])], [3]);
+  assert.deepEqual([...withLocks(withLocks(some, [1, 3]), [])], []);
+});
+
+test("a kept placement has −1 for a group on several devices, in requests as in answers", () => {
+  const known = knownOf({ ...KEPT, device_of_group: [0, -1, 2], locked_groups: [] });
+  assert.equal(known.placement[1], SPLIT);
+  assert.deepEqual(sentPlacement(known.placement), [0, -1, 2]);
+  assert.equal(known.token, `placement-${KEPT.id}`);
+  assert.ok(isKeptToken(known.token) && !isKeptToken("placement-../../x") && !isKeptToken("episode-3"));
+  assert.equal(known.feasible, false);
 });
 
 test("a trial undone step by step gives what it was, whatever the moves", () => {

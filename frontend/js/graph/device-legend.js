@@ -19,6 +19,17 @@ export function deviceMark(look) {
   return svg("svg", { class: "device-mark", viewBox: "-1.1 -1.1 2.2 2.2", "aria-hidden": "true" }, shape);
 }
 
+/**
+ * The mark of a group that no move changes.
+ *
+ * @returns {HTMLElement}
+ */
+export function lockMark() {
+  const path = svg("path", { d: "M6 11V8a6 6 0 0 1 12 0v3M4 11h16v10H4z" });
+  const mark = svg("svg", { class: "lock-mark", viewBox: "0 0 24 24", "aria-hidden": "true" }, path);
+  return element("span", { class: "lock", title: "Locked" }, mark, element("span", { class: "visually-hidden" }, "locked"));
+}
+
 export class DeviceLegend {
   #rows;
   #devices;

@@ -8,7 +8,7 @@ import { counted, cutName, formatCount } from "../ui/format.js";
 import { ColourChooser } from "./colour-chooser.js";
 import { COLOURINGS, colouring } from "./colouring.js";
 import { costFacts } from "./cost-facts.js";
-import { groupPanel, groupTip } from "./group-details.js";
+import { groupPanel, groupTip, selectionPanel } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
 import { GraphView } from "./graph-view.js";
 import { ScopePanel } from "./scope-panel.js";
@@ -53,6 +53,10 @@ export class GraphPanel {
   /** @type {ArrayLike<number> | null} */
   #placement = null;
   #chosen = -1;
+  /** With the chosen one, which is the last. @type {readonly number[]} */
+  #selected = [];
+  /** @type {readonly number[]} */
+  #locked = [];
   /** @type {string | null} */
   #kind = null;
   #tip;
@@ -69,6 +73,7 @@ export class GraphPanel {
   /** @type {import("../ui/contracts.js").OpCosts | null} */
   #opCosts = null;
   #scopes;
+  #onSelect;
 
   /**
    * @param {HTMLElement} root with `[data-part=canvas]`, `[data-part=groups]`, `[data-part=chosen]` and zoom buttons
@@ -78,10 +83,13 @@ export class GraphPanel {
    * @param {Colours} colours
    * @param {(group: number) => void} [onChoose] called with -1 for none
    * @param {(group: number, device: number | null) => Node | null} [extraOf] what the panel of a group gets beside its facts
+   * @param {((groups: readonly number[]) => void) | null} [onSelect] called with several groups, or fewer again; null: the
+   *   page selects one at a time
    */
-  constructor(root, graph, devices, looks, colours, onChoose = () => {}, extraOf = () => null) {
+  constructor(root, graph, devices, looks, colours, onChoose = () => {}, extraOf = () => null, onSelect = null) {
     this.#onChoose = onChoose;
     this.#extraOf = extraOf;
+    this.#onSelect = onSelect;
     this.#root = root;
     this.#graph = graph;
     this.#devices = devices;
@@ -92,6 +100,7 @@ export class GraphPanel {
       looks,
       timeOf: (group, device) => this.#timeOf(group, device),
       onChoose: (group) => this.#choose(group, "table"),
+      onSelect: (groups, isRange) => this.#selectMore(groups, isRange),
       onSearch: (found) => this.#shownPicture?.light(found),
     });
     this.#colours = colours;
@@ -163,6 +172,7 @@ export class GraphPanel {
     try {
       this.#view = await GraphView.create(host, this.#graph, {
         onChoose: (group) => this.#choose(group, "graph"),
+        onSelect: (groups, isBox) => this.#selectMore(groups, isBox),
         onHover: (group, x, y) => this.#hover(group, x, y),
         onOpen: (group) => this.#openGroup(group),
       });
@@ -199,15 +209,42 @@ export class GraphPanel {
    * @param {number} group -1 for none
    */
   choose(group) {
-    if (group !== this.#chosen) {
+    if (group !== this.#chosen || this.#selected.length > 1) {
       if (group >= 0 && String(group) !== this.#scopes.path[0]) {
         this.#leaveScope();
       }
       this.#chosen = group;
       this.#shownPicture?.choose(group, true);
       this.#table.choose(group, true);
+      this.#markSelected(group < 0 ? [] : [group]);
       this.#fillPanel();
     }
+  }
+
+  /** @returns {readonly number[]} the selected groups; the last one is the chosen one */
+  get selected() {
+    return this.#selected;
+  }
+
+  /**
+   * Select several groups, of which the last becomes the chosen one.
+   *
+   * @param {readonly number[]} groups
+   */
+  select(groups) {
+    this.#chosen = groups.at(-1) ?? -1;
+    this.#view?.choose(this.#chosen, false);
+    this.#table.choose(this.#chosen, false);
+    this.#markSelected(groups);
+    this.#fillPanel();
+  }
+
+  /** @param {readonly number[]} groups that no move changes */
+  lock(groups) {
+    this.#locked = groups;
+    this.#view?.mark("locked", groups);
+    this.#table.mark("locked", groups);
+    this.#fillPanel();
   }
 
   /** Fill the panel of the chosen group again: what is added to it has changed. */
@@ -348,6 +385,8 @@ export class GraphPanel {
     this.#paint();
     this.#shownPicture?.light(this.#table.found);
     this.#shownPicture?.choose(this.#chosen, false);
+    this.#view?.mark("selected", this.#selected);
+    this.#view?.mark("locked", this.#locked);
   }
 
   /** The drawing that is shown: of an opened scope, or of the whole graph. */
@@ -377,8 +416,30 @@ export class GraphPanel {
     this.#chosen = group;
     this.#shownPicture?.choose(group, from === "table");
     this.#table.choose(group, from === "graph");
+    this.#markSelected(group < 0 ? [] : [group]);
     this.#fillPanel();
     this.#onChoose(group);
+  }
+
+  /**
+   * @param {readonly number[]} groups
+   * @param {boolean} isMany whether they are added as a whole; else a selected one is taken out
+   */
+  #selectMore(groups, isMany) {
+    if (!this.#onSelect) {
+      this.#choose(groups.at(-1) ?? -1, "table");
+      return;
+    }
+    const others = this.#selected.filter((group) => !groups.includes(group));
+    const takesOut = !isMany && groups.every((group) => this.#selected.includes(group));
+    this.#onSelect(takesOut ? others : [...others, ...groups]);
+  }
+
+  /** @param {readonly number[]} groups */
+  #markSelected(groups) {
+    this.#selected = groups;
+    this.#view?.mark("selected", groups);
+    this.#table.mark("selected", groups);
   }
 
   #fillPanel() {
@@ -387,7 +448,10 @@ export class GraphPanel {
     const part = this.#part("chosen");
     const device = part.contains(document.activeElement) ? document.activeElement?.getAttribute("data-device") : null;
     const extra = chosen < 0 ? null : this.#extraOf(chosen, this.#placement?.[chosen] ?? null);
-    part.replaceChildren(...(chosen < 0 ? [] : groupPanel({ ...this.#detail(chosen), extra }, close, () => this.#openGroup(chosen))));
+    const details = this.#selected.map((group) => this.#detail(group));
+    const several = () => selectionPanel(details, extra, close);
+    const one = () => groupPanel({ ...this.#detail(chosen), extra }, close, () => this.#openGroup(chosen));
+    part.replaceChildren(...(chosen < 0 ? [] : details.length > 1 ? several() : one()));
     const same = device && part.querySelector(`[data-device="${device}"]`);
     if (same instanceof HTMLElement) {
       same.focus({ preventScroll: true });

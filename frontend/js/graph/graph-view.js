@@ -54,8 +54,9 @@ export class GraphView {
   /**
    * @param {HTMLElement} host
    * @param {GroupGraph} graph
-   * @param {{ onChoose: (node: number) => void, onHover: (node: number, x: number, y: number) => void, onOpen?: (node: number) => void }} listeners
-   *   `onChoose` and `onHover` are called with -1 for none
+   * @param {{ onChoose: (node: number) => void, onSelect?: (nodes: number[], isBox: boolean) => void,
+   *   onHover: (node: number, x: number, y: number) => void, onOpen?: (node: number) => void }} listeners
+   *   `onChoose` and `onHover` are called with -1 for none; `onSelect` after a click with Shift or Ctrl, or a rectangle
    * @param {GraphView | null} [twin] a drawing of the same graph: its nodes stand in the same places, and both always show
    *   the same part
    * @returns {Promise<GraphView>}
@@ -72,7 +73,8 @@ export class GraphView {
       minZoom: 0.02,
       maxZoom: 6,
       autoungrabify: true,
-      boxSelectionEnabled: false,
+      boxSelectionEnabled: true,
+      autounselectify: true,
       selectionType: "single",
       pixelRatio: "auto",
     });
@@ -154,6 +156,16 @@ export class GraphView {
     if (node >= 0 && reveal) {
       this.#reveal(node);
     }
+  }
+
+  /**
+   * Mark nodes in addition to the chosen one.
+   *
+   * @param {"selected" | "locked"} mark
+   * @param {readonly number[]} nodes
+   */
+  mark(mark, nodes) {
+    this.#labels.mark(mark, nodes);
   }
 
   fit() {
@@ -279,8 +291,25 @@ export class GraphView {
   }
 
   /** @param {Parameters<typeof GraphView.create>[2]} listeners */
-  #listen({ onChoose, onHover, onOpen }) {
-    this.#core.on("tap", (event) => onChoose(event.target === this.#core ? -1 : indexOf(event.target)));
+  #listen({ onChoose, onSelect, onHover, onOpen }) {
+    this.#core.on("tap", (event) => {
+      const { shiftKey, ctrlKey, metaKey } = event.originalEvent;
+      if (onSelect && event.target !== this.#core && (shiftKey || ctrlKey || metaKey)) {
+        onSelect([indexOf(event.target)], false);
+      } else {
+        onChoose(event.target === this.#core ? -1 : indexOf(event.target));
+      }
+    });
+    /** @type {number[]} */
+    let boxed = [];
+    this.#core.on("box", "node", (event) => {
+      if (boxed.push(indexOf(event.target)) === 1) {
+        queueMicrotask(() => {
+          onSelect?.(boxed, true);
+          boxed = [];
+        });
+      }
+    });
     this.#core.on("dbltap", "node", (event) => onOpen?.(indexOf(event.target)));
     this.#core.on("mouseover", "node", (event) => {
       const { x, y } = event.target.renderedPosition();

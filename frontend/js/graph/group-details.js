@@ -6,6 +6,8 @@ import { counted, cutName, formatBytes, formatCount, formatTime, NOTHING } from 
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 
+const NAMES_OF_A_SELECTION = 5;
+
 /**
  * @typedef {object} Detail
  * @property {Group} group
@@ -47,22 +49,57 @@ export function groupPanel(detail, onClose, onOpen) {
     ["Edges", `${formatCount(edges.inputs)} in, ${formatCount(edges.outputs)} out`],
     .../** @type {[string, string][]} */ (outside ? [["Outside", outside]] : []),
   ];
-  const close = element("button", { type: "button", class: "icon-button", "aria-label": "Close", title: "Close" }, "✕");
-  close.addEventListener("click", onClose);
   const open = element("button", { type: "button", class: "button is-quiet open-scope", hidden: !onOpen }, `Open its ${counted(group.ops, "op")}`);
   open.addEventListener("click", () => onOpen?.());
   return [
-    close,
+    closeButton(onClose),
     open,
     element("h3", { class: "name" }, cutName(group.name, 400)),
     element("p", { class: "types name muted" }, types),
-    element(
-      "dl",
-      { class: "facts" },
-      ...rows.map(([term, value]) => element("div", {}, element("dt", {}, term), element("dd", {}, value))),
-    ),
+    factList(rows),
     ...(extra ? [extra] : []),
   ];
+}
+
+/**
+ * The panel of several selected groups.
+ *
+ * @param {readonly Detail[]} details
+ * @param {Node | null} extra what another part of the page adds
+ * @param {() => void} onClose
+ * @returns {Node[]}
+ */
+export function selectionPanel(details, extra, onClose) {
+  const sum = (/** @type {(detail: Detail) => number} */ of) => details.reduce((total, detail) => total + of(detail), 0);
+  const rows = [
+    ["Ops", formatCount(sum(({ group }) => group.ops))],
+    ["Time", formatTime(sum(({ timeUs }) => timeUs ?? 0))],
+    ["Outputs", formatBytes(sum(({ group }) => group.output_bytes))],
+    ["Variables", formatBytes(sum(({ group }) => group.persistent_bytes))],
+  ];
+  const named = details.slice(0, NAMES_OF_A_SELECTION).map(({ group }) => element("li", { class: "name" }, cutName(group.name, 80)));
+  const left = details.length - named.length;
+  const more = left > 0 ? [element("li", {}, `and ${formatCount(left)} more`)] : [];
+  return [
+    closeButton(onClose),
+    element("h3", {}, `${formatCount(details.length)} groups selected`),
+    element("ul", { class: "types" }, ...named, ...more),
+    factList(rows),
+    ...(extra ? [extra] : []),
+  ];
+}
+
+/** @param {() => void} onClose */
+function closeButton(onClose) {
+  const close = element("button", { type: "button", class: "icon-button", "aria-label": "Close", title: "Close" }, "✕");
+  close.addEventListener("click", onClose);
+  return close;
+}
+
+/** @param {(string | Node)[][]} rows of a term and its value */
+function factList(rows) {
+  const facts = rows.map(([term, value]) => element("div", {}, element("dt", {}, term), element("dd", {}, value)));
+  return element("dl", { class: "facts" }, ...facts);
 }
 
 /** @param {Group} group */

@@ -4,7 +4,7 @@
  * A grid with one stop for the Tab key: the arrow keys move between rows, Enter or Space selects.
  */
 
-import { deviceMark } from "./device-legend.js";
+import { deviceMark, lockMark } from "./device-legend.js";
 import { element, setAttributes } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatCount, formatTime } from "../ui/format.js";
 import { differences } from "./placement.js";
@@ -31,7 +31,8 @@ export class GroupsTable {
   #timeOf;
   #onChoose;
   #onSearch;
-  #table = element("table", { class: "groups", role: "grid" });
+  #onSelect;
+  #table = element("table", { class: "groups", role: "grid", "aria-multiselectable": "true" });
   #body = element("tbody");
   #note = element("p", { class: "table-note", "aria-live": "polite" });
   #more = element("button", { type: "button", class: "button is-quiet", hidden: true }, "Show all");
@@ -44,6 +45,8 @@ export class GroupsTable {
   /** @type {ArrayLike<number> | null} */
   #placement = null;
   #chosen = -1;
+  /** @type {{ selected: readonly number[], locked: readonly number[] }} */
+  #marked = { selected: [], locked: [] };
   #limit = ROWS_AT_FIRST;
   /** @type {{ key: SortKey, descending: boolean }} */
   #order = { key: "index", descending: false };
@@ -57,10 +60,12 @@ export class GroupsTable {
    * @param {(group: Group, device: number | null) => number | null} options.timeOf in µs
    * @param {(group: number) => void} options.onChoose -1 for none
    * @param {(found: Uint8Array | null) => void} options.onSearch [groups] 1: found; null: no search
+   * @param {(groups: number[], isRange: boolean) => void} [options.onSelect] a row was chosen with Ctrl, or rows with Shift
    */
-  constructor(host, groups, { words = GROUP_WORDS, looks, timeOf, onChoose, onSearch }) {
+  constructor(host, groups, { words = GROUP_WORDS, looks, timeOf, onChoose, onSearch, onSelect = (chosen) => onChoose(chosen.at(-1) ?? -1) }) {
     this.#search = element("input", { type: "search", placeholder: `Search ${words.search} and op types`, "aria-label": `Search ${words.search}` });
     this.#rowWord = words.row;
+    this.#onSelect = onSelect;
     this.#groups = groups;
     this.#looks = looks;
     this.#timeOf = timeOf;
@@ -132,6 +137,31 @@ export class GroupsTable {
     }
   }
 
+  /**
+   * Mark groups in addition to the chosen one.
+   *
+   * @param {"selected" | "locked"} mark
+   * @param {readonly number[]} groups
+   */
+  mark(mark, groups) {
+    const before = this.#marked[mark];
+    this.#marked[mark] = groups;
+    for (const group of new Set([...before, ...groups])) {
+      this.#markRow(group);
+    }
+  }
+
+  /** @param {number} group */
+  #markRow(group) {
+    const row = this.#rows.get(group)?.row;
+    if (row) {
+      const isSelected = group === this.#chosen || this.#marked.selected.includes(group);
+      row.setAttribute("aria-selected", String(isSelected));
+      row.classList.toggle("is-locked", this.#marked.locked.includes(group));
+      this.#fillRow(group);
+    }
+  }
+
   #ordered() {
     return orderGroups(this.#groups, {
       search: this.#search.value,
@@ -172,7 +202,7 @@ export class GroupsTable {
     const time = element("td", { role: "gridcell", class: "number" });
     const row = element(
       "tr",
-      { "data-group": group.id, tabindex: -1, "aria-selected": String(group.id === this.#chosen) },
+      { "data-group": group.id, tabindex: -1, "aria-selected": String(group.id === this.#chosen || this.#marked.selected.includes(group.id)) },
       element("th", { scope: "row", title: cutName(group.name, 400) }, cutName(group.name)),
       ...(this.#looks.length > 0 ? [device] : []),
       element("td", { role: "gridcell", class: "number" }, formatCount(group.ops)),
@@ -191,8 +221,10 @@ export class GroupsTable {
       return;
     }
     const device = this.#deviceOf(index);
-    const look = device === null ? null : this.#looks[device];
-    cells.device.replaceChildren(...(look ? [deviceMark(look), look.label] : ["–"]));
+    const look = device === null ? null : (this.#looks[device] ?? null);
+    const isSplit = device !== null && !look;
+    const lock = this.#marked.locked.includes(index) ? [lockMark()] : [];
+    cells.device.replaceChildren(...(look ? [deviceMark(look), look.label] : [isSplit ? "several" : "–"]), ...lock);
     cells.time.textContent = formatTime(this.#timeOf(this.#groups[index], device));
   }
 
@@ -243,10 +275,39 @@ export class GroupsTable {
   /** @param {Event} event */
   #onClick(event) {
     const row = event.target instanceof Element ? event.target.closest("tr") : null;
-    if (row) {
-      const group = Number(row.dataset.group);
+    if (row instanceof HTMLTableRowElement) {
+      this.#chooseRow(row, event instanceof MouseEvent ? event : null);
+    }
+  }
+
+  /**
+   * @param {HTMLTableRowElement} row
+   * @param {MouseEvent | KeyboardEvent | null} event with Ctrl the row is added or taken out, with Shift all rows up to it
+   */
+  #chooseRow(row, event) {
+    const group = Number(row.dataset.group);
+    if (event?.shiftKey && this.#chosen >= 0) {
+      this.#onSelect(this.#rowsBetween(this.#chosen, group), true);
+    } else if (event?.ctrlKey || event?.metaKey) {
+      this.#onSelect([group], false);
+    } else {
       this.#onChoose(group === this.#chosen ? -1 : group);
     }
+  }
+
+  /**
+   * @param {number} from a group
+   * @param {number} to a group
+   * @returns {number[]} the groups of the shown rows between them, `to` the last
+   */
+  #rowsBetween(from, to) {
+    const order = [...this.#rows.keys()];
+    const [first, last] = [order.indexOf(from), order.indexOf(to)];
+    if (first < 0) {
+      return [to];
+    }
+    const between = order.slice(Math.min(first, last), Math.max(first, last) + 1);
+    return last < first ? between.reverse() : between;
   }
 
   /** @param {KeyboardEvent} event */
@@ -260,9 +321,13 @@ export class GroupsTable {
       event.preventDefault();
       this.#makeTabStop(next);
       next.focus();
+      if (event.shiftKey) {
+        const groups = [row, next].map((each) => Number(each.dataset.group));
+        this.#onSelect(this.#marked.selected.includes(groups[0]) ? [groups[1]] : groups, true);
+      }
     } else if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      this.#onChoose(Number(row.dataset.group) === this.#chosen ? -1 : Number(row.dataset.group));
+      this.#chooseRow(row, event);
     } else if (event.key === "Escape") {
       this.#onChoose(-1);
     }

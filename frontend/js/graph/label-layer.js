@@ -19,6 +19,7 @@ const EDGE = 3;
 /** Pixels from a node to its neighbour from which names are drawn. */
 const ROOM_FOR_NAMES = 10;
 const MOST_NAMES = 400;
+const LOCK_PIXELS = 8;
 
 export class LabelLayer {
   #drawing;
@@ -29,6 +30,8 @@ export class LabelLayer {
   #widths = new Map();
   #chosen = -1;
   #hovered = -1;
+  /** @type {{ selected: readonly number[], locked: readonly number[] }} nodes */
+  #marked = { selected: [], locked: [] };
   /** @type {ArrayLike<number> | null} */
   #lit = null;
   #colours = coloursNow();
@@ -62,6 +65,15 @@ export class LabelLayer {
     this.#layer.refresh();
   }
 
+  /**
+   * @param {"selected" | "locked"} mark
+   * @param {readonly number[]} nodes
+   */
+  mark(mark, nodes) {
+    this.#marked[mark] = nodes;
+    this.#layer.refresh();
+  }
+
   /** @param {ArrayLike<number> | null} lit [nodes] 1: found by a search. null: no search */
   light(lit) {
     this.#lit = lit;
@@ -82,6 +94,7 @@ export class LabelLayer {
   /** @param {import("./canvas-layer.js").Frame} frame */
   #draw(frame) {
     this.#drawRings(frame);
+    this.#drawLocks(frame);
     if (frame.isStill && this.#drawing.room * frame.viewport.zoom >= ROOM_FOR_NAMES) {
       this.#drawNames(frame);
     }
@@ -89,7 +102,8 @@ export class LabelLayer {
 
   /** @param {import("./canvas-layer.js").Frame} frame */
   #drawRings({ context, viewport }) {
-    const rings = [[this.#hovered, 1.5, this.#colours.text, 1], [this.#chosen, 3, this.#colours.accent, 4]];
+    const selected = this.#marked.selected.map((node) => [node, 2, this.#colours.accent, 3]);
+    const rings = [...selected, [this.#hovered, 1.5, this.#colours.text, 1], [this.#chosen, 3, this.#colours.accent, 4]];
     for (const [node, width, stroke, gap] of /** @type {[number, number, string, number][]} */ (rings)) {
       if (node >= 0) {
         const { x, y, radius } = this.#place(node, viewport);
@@ -99,6 +113,28 @@ export class LabelLayer {
         context.strokeStyle = stroke;
         context.stroke();
       }
+    }
+  }
+
+  /**
+   * Padlocks beside the locked nodes.
+   *
+   * @param {import("./canvas-layer.js").Frame} frame
+   */
+  #drawLocks({ context, viewport }) {
+    for (const node of this.#marked.locked) {
+      const { x, y, radius } = this.#place(node, viewport);
+      const [left, top] = [x + radius * 0.7 - LOCK_PIXELS / 2, y - radius * 0.7 - LOCK_PIXELS / 2];
+      context.fillStyle = this.#colours.text;
+      context.lineWidth = 2;
+      context.strokeStyle = this.#colours.surface;
+      context.strokeRect(left, top, LOCK_PIXELS, LOCK_PIXELS * 0.7);
+      context.fillRect(left, top, LOCK_PIXELS, LOCK_PIXELS * 0.7);
+      context.beginPath();
+      context.arc(x + radius * 0.7, top, LOCK_PIXELS * 0.3, Math.PI, 0);
+      context.lineWidth = 1.5;
+      context.strokeStyle = this.#colours.text;
+      context.stroke();
     }
   }
 

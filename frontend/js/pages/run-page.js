@@ -25,11 +25,10 @@ import { RunHeader } from "../run/run-header.js";
 import { initialState, reduce } from "../run/run-state.js";
 import { ViewAddress } from "../run/view-address.js";
 import { bestGains, gainsOfAll } from "../step/gains.js";
-import { moveButtons } from "../step/move-buttons.js";
 import { nodeFacts } from "../step/node-facts.js";
+import { isKeptToken, KeptPlacements } from "../run/kept-placements.js";
 import { StepPanel } from "../step/step-panel.js";
-import { TrialBar } from "../step/trial-bar.js";
-import { newTrial, placementOf, redo, undo, withMove } from "../step/trial.js";
+import { TryIt } from "../step/try-it.js";
 import { verdict } from "../step/verdict.js";
 import { keySheet } from "../ui/key-sheet.js";
 import { keepHeight } from "../ui/steady-height.js";
@@ -51,14 +50,15 @@ class RunPage {
   #charts;
   #player;
   #legend;
+  /** @type {GraphPanel} */
   #panel;
   #flat;
   #step;
-  #trialBar;
   #downloads;
   #compare;
-  /** @type {import("../step/trial.js").Trial | null} */
-  #trial = null;
+  #kept;
+  /** @type {TryIt} */
+  #tryIt;
   #trials = 0;
   /** @type {import("../step/step.js").Step | null} of the shown placement, once it is known */
   #shownStep = null;
@@ -69,6 +69,7 @@ class RunPage {
   /** The shown placement, if it is no episode. @type {KnownPlacement | null} */
   #fixed = null;
   #frame = 0;
+  #isUpdating = false;
   #calmUntil = 0;
 
   /**
@@ -102,8 +103,17 @@ class RunPage {
         this.#shownStep && nodeFacts(this.#shownStep, nodeOfOp, count),
       onOpen: (/** @type {readonly string[]} */ opened) => this.#address.change({ opened }),
     };
+    this.#kept = new KeptPlacements(() => this.#onKept());
     this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, (group) => this.#compare && this.#chooseGroup(group), (group, device) =>
-      device === null ? null : moveButtons(looks, device, this.#gainsOf(group), (to) => this.#move(group, to)));
+      this.#tryIt?.controls(group, device) ?? null, (groups) => this.#select(groups));
+    this.#tryIt = new TryIt(root, looks, this.#kept, {
+      base: () => this.#base,
+      selected: () => this.#panel.selected,
+      isSimulated: () => this.#shownStep !== null,
+      onTrial: () => this.#onTrial(),
+      onLocks: (groups) => this.#panel.lock(groups),
+      show: (token) => this.#goTo(token),
+    });
     this.#flat = new FlatPanel(root, this.#panel, graph.groups, looks, {
       onChooseGroup: (group) => this.#chooseGroup(group),
       onSwitch: (drawn) => this.#address.change({ drawn }),
@@ -113,18 +123,14 @@ class RunPage {
       onChooseGroup: (group) => this.#chooseGroup(group),
       onStep: (step) => this.#onStep(step),
     });
-    this.#trialBar = new TrialBar(this.#part("trial"), {
-      undo: () => this.#try(undo),
-      redo: () => this.#try(redo),
-      discard: () => this.#discard(),
-    });
     this.#compare = new ComparePanel(this.#part("compare"), graph, looks, methodLabels, {
       onAgainst: (against) => this.#changeComparison({ against }),
       onBeside: (beside) => this.#changeComparison({ beside }),
       onChooseGroup: (group) => this.#chooseGroup(group),
       ops: this.#step,
       loadStep: ({ explanation, placement }) => (explanation ? getBytes(explanation) : this.#stepOf(placement)),
-      askGains: async (placement, groups, to) => (await post("gains.json", { placement: Array.from(placement), groups, to }, "application/json")).json(),
+      askGains: async (placement, groups, to) =>
+        (await post("gains.json", { ...this.#tryIt.fieldsOf(placement), groups, to }, "application/json")).json(),
     });
     keepHeight(this.#part("run-words"));
     this.#announcer = new Announcer(this.#part("announcer"));
@@ -184,7 +190,9 @@ class RunPage {
 
   #draw() {
     this.#header.show(this.#state);
+    this.#isUpdating = true;
     this.#player.update(this.#state, !hasEnded(this.#state.status));
+    this.#isUpdating = false;
     this.#compare.update(this.#state.lastSeq >= this.#run.last_seq ? this.#state : null);
     this.#showWanted();
     this.#charts.update(this.#state, this.#player.shown);
@@ -219,6 +227,19 @@ class RunPage {
     this.#address.change({ group: chosen });
   }
 
+  /** @param {readonly number[]} groups several, of which the last becomes the chosen one */
+  #select(groups) {
+    this.#panel.select(groups);
+    this.#step.chooseGroup(groups.at(-1) ?? -1);
+    this.#address.change({ group: groups.at(-1) ?? -1 });
+  }
+
+  /** The list of kept placements has changed, or one of them is known now. */
+  #onKept() {
+    this.#showWanted();
+    this.#drawNumbers();
+  }
+
   /**
    * Show the placement of a token, now or as soon as the run has it.
    *
@@ -233,11 +254,13 @@ class RunPage {
     if (this.#wanted === null) {
       return;
     }
-    const known = placementOfToken(this.#wanted, this.#state, this.#methodLabels);
+    const known = placementOfToken(this.#wanted, this.#state, this.#methodLabels, this.#kept);
     const { lastSeq, status } = this.#state;
-    const waits = !known && (lastSeq < this.#run.last_seq || !hasEnded(status));
+    const isWhole = lastSeq >= this.#run.last_seq;
+    const mayCome = isKeptToken(this.#wanted) ? this.#kept.isLoading(this.#wanted) : !isWhole || !hasEnded(status);
+    const waits = known ? hasEnded(status) && !isWhole : mayCome; // the best so far is not yet the best
     setText(this.#part("view-message"), known ? "" : this.#missingWords(this.#wanted, waits));
-    if (!known && waits) {
+    if (waits) {
       return;
     }
     const token = this.#wanted;
@@ -265,27 +288,33 @@ class RunPage {
   /** @param {KnownPlacement | null} known a placement that is no episode; null: stay where the player is */
   #showFixed(known) {
     this.#player.pause();
-    this.#trial = null;
+    this.#tryIt.leave();
     this.#fixed = known;
+    if (known?.keptId) {
+      this.#tryIt.setLocks(this.#kept.lockedGroups(known.token));
+    }
     this.#showPlacement();
   }
 
   /** @param {() => void} move the player; a player that does not move still shows its episode again */
   #leaveFixed(move) {
     const index = this.#player.shown;
-    const isEpisode = !this.#fixed && !this.#trial;
+    const isEpisode = !this.#fixed && !this.#tryIt.trial;
     move();
     if (!isEpisode && this.#player.shown === index) {
       this.#showEpisode();
     }
   }
 
-  #discard() {
-    this.#trial = null;
+  #onTrial() {
+    this.#player.pause();
     this.#showPlacement();
   }
 
   #showEpisode() {
+    if (this.#isUpdating && this.#fixed) {
+      return; // the first episode has come: a person looks at something else
+    }
     const now = performance.now();
     if (this.#player.following && prefersLessMotion() && now < this.#calmUntil && !hasEnded(this.#state.status)) {
       return;
@@ -294,21 +323,21 @@ class RunPage {
     if (!this.#player.following) {
       this.#wanted = null; // a person has chosen another one
     }
-    this.#trial = null;
+    this.#tryIt.leave();
     this.#fixed = null;
     this.#showPlacement();
   }
 
   /** Show the placement of the shown episode, a fixed one, or the one made of it by hand. */
   #showPlacement() {
-    const placement = this.#placement;
+    const { placement } = this.#tryIt;
     this.#charts.update(this.#state, this.#player.shown);
     this.#shownStep = null;
     this.#panel.show(placement);
     this.#step.show(this.#shownOf(placement), this.#player.following && !hasEnded(this.#state.status));
     this.#drawNumbers();
-    const words = `${this.#base?.words}${this.#trial ? ", changed by hand" : ""}`;
-    this.#downloads.show(placement && { words, placement });
+    const words = `${this.#base?.words}${this.#tryIt.trial ? ", changed by hand" : ""}`;
+    this.#downloads.show(placement && { words, fields: this.#tryIt.fields() });
     if (this.#wanted === null) {
       this.#address.change({ shown: this.#token });
     }
@@ -316,8 +345,8 @@ class RunPage {
 
   /** The token of the shown placement; empty where it is what the page opens with. */
   get #token() {
-    if (this.#trial || this.#fixed) {
-      return this.#trial ? "hand" : (this.#fixed?.token ?? "");
+    if (this.#tryIt.trial || this.#fixed) {
+      return this.#tryIt.trial ? "hand" : (this.#fixed?.token ?? "");
     }
     const ended = hasEnded(this.#state.status);
     if (this.#player.shown === this.#state.bestIndex && (ended || !this.#player.following)) {
@@ -331,26 +360,23 @@ class RunPage {
     return this.#fixed ?? episodeAt(this.#state, this.#player.shown);
   }
 
-  /** The shown placement: that of the episode, or the one made of it by hand. */
-  get #placement() {
-    return this.#trial ? placementOf(this.#trial) : (this.#base?.placement ?? null);
-  }
-
   /** @returns {import("../compare/compare-panel.js").Shown | null} the shown placement, to compare it with another */
   get #compared() {
-    const [base, placement] = [this.#base, this.#placement];
+    const base = this.#base;
+    const { placement, trial } = this.#tryIt;
     if (!base || !placement) {
       return null;
     }
-    return this.#trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement } : { ...base, placement };
+    return trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement } : { ...base, placement };
   }
 
   #drawNumbers() {
-    const [base, placement] = [this.#base, this.#placement];
-    const known = this.#trial ? null : (base?.stepTimeUs ?? null);
+    const base = this.#base;
+    const { placement, trial } = this.#tryIt;
+    const known = trial ? null : (base?.stepTimeUs ?? null);
     const stepTimeUs = known ?? this.#shownStep?.stepTimeUs ?? null;
     this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement), stepTimeUs);
-    this.#trialBar.show(this.#trial, this.#shownStep, base?.stepTimeUs ?? 0);
+    this.#tryIt.draw(this.#shownStep, trial ? "hand" : (base?.token ?? ""));
     this.#compare.show(this.#compared, this.#shownStep);
     setText(this.#part("shown"), base ? this.#words(base) : "");
     setText(this.#part("verdict"), stepTimeUs === null ? "" : this.#verdict(stepTimeUs, base));
@@ -364,8 +390,8 @@ class RunPage {
     const step = this.#shownStep;
     return verdict({
       stepTimeUs,
-      feasible: this.#trial ? (step?.feasible ?? true) : (base?.feasible ?? true),
-      rivals: rivalsOf(this.#state, this.#methodLabels, this.#trial ? "" : (base?.token ?? "")),
+      feasible: this.#tryIt.trial ? (step?.feasible ?? true) : (base?.feasible ?? true),
+      rivals: rivalsOf(this.#state, this.#methodLabels, this.#tryIt.trial ? "" : (base?.token ?? "")),
       lowerBoundUs: this.#state.started?.lower_bound_us ?? null,
       step,
       labels: deviceLooks(this.#run.devices).map(({ label }) => label),
@@ -382,16 +408,16 @@ class RunPage {
     if (!base || !placement) {
       return null;
     }
-    if (!this.#trial && base.explanation) {
+    if (!this.#tryIt.trial && base.explanation) {
       return { key: base.key, load: () => getBytes(base.explanation) };
     }
     this.#trials += 1;
-    return { key: this.#trial ? `by hand ${this.#trials}` : base.key, load: () => this.#stepOf(placement), isWanted: true };
+    return { key: this.#tryIt.trial ? `by hand ${this.#trials}` : base.key, load: () => this.#stepOf(placement), isWanted: true };
   }
 
   /** @param {ArrayLike<number>} placement [groups] */
   async #stepOf(placement) {
-    const answer = await post("step", { placement: Array.from(placement) }, "application/octet-stream");
+    const answer = await post("step", this.#tryIt.fieldsOf(placement), "application/octet-stream");
     return answer.arrayBuffer();
   }
 
@@ -408,12 +434,12 @@ class RunPage {
 
   /** Colour the groups by the gain of their best move, once the shown placement is known to stay. */
   async #showGains() {
-    const [placement, step] = [this.#placement, this.#shownStep];
+    const [placement, step] = [this.#tryIt.placement, this.#shownStep];
     if (!placement || !step) {
       return;
     }
     try {
-      const gains = await gainsOfAll(placement);
+      const gains = await gainsOfAll(this.#tryIt.fields());
       if (this.#shownStep === step) {
         this.#panel.know({ gainUs: bestGains(gains, placement, step.stepTimeUs) });
       }
@@ -423,75 +449,23 @@ class RunPage {
   }
 
   /**
-   * What each move of a group would change. While the shown placement is not known to stay, nothing is asked for.
-   *
-   * @param {number} group
-   * @returns {Promise<import("../step/move-buttons.js").Gains>}
-   */
-  async #gainsOf(group) {
-    const placement = this.#placement;
-    if (!this.#shownStep || !placement) {
-      return new Promise(() => {});
-    }
-    const answer = await post("gains.json", { placement: Array.from(placement), groups: [group] }, "application/json");
-    const { step_time_us: times, missing_bytes: missing } = await answer.json();
-    return { step_time_us: times[0], missing_bytes: missing[0] };
-  }
-
-  /**
-   * @param {number} group
-   * @param {number} device
-   */
-  #move(group, device) {
-    this.#try((trial) => withMove(trial, [group], device));
-  }
-
-  /** @param {(trial: import("../step/trial.js").Trial) => import("../step/trial.js").Trial} change */
-  #try(change) {
-    const base = this.#base;
-    if (!base) {
-      return;
-    }
-    const before = this.#trial ?? newTrial(base.placement);
-    const after = change(before);
-    if (after !== before) {
-      this.#player.pause();
-      this.#trial = after;
-      this.#showPlacement();
-    }
-  }
-
-  /**
-   * Digits move the chosen group to a device; Ctrl + Z and Ctrl + Y undo and redo.
-   *
    * @param {KeyboardEvent} event
-   * @returns {boolean} whether it was one of these
+   * @returns {boolean} whether it changed the placement by hand
    */
   #onKey(event) {
     const target = event.target instanceof Element ? event.target : null;
-    if (target?.closest("input, select, textarea") || event.altKey) {
+    if (target?.closest("input, select, textarea") || event.altKey || !this.#tryIt.onKey(event)) {
       return false;
     }
-    const command = event.ctrlKey || event.metaKey;
-    const device = /^[1-9]$/.test(event.key) && !command ? Number(event.key) - 1 : -1;
-    /** @type {(() => void) | null} */
-    let act = null;
-    if (device >= 0 && device < this.#run.devices.length && this.#panel.chosen >= 0) {
-      act = () => this.#move(this.#panel.chosen, device);
-    } else if (command && this.#trial && ["z", "y", "Z"].includes(event.key)) {
-      act = () => this.#try(event.key === "z" ? undo : redo);
-    }
-    if (act) {
-      event.preventDefault();
-      act();
-    }
-    return act !== null;
+    event.preventDefault();
+    return true;
   }
 
   /** @param {KnownPlacement} base */
   #words(base) {
-    if (this.#trial) {
-      return `By hand, from ${base.words}. ${this.#crossingWords(placementOf(this.#trial))}`;
+    const { placement, trial } = this.#tryIt;
+    if (trial && placement) {
+      return `By hand, from ${base.words}. ${this.#crossingWords(placement)}`;
     }
     const fits = base.feasible ? "" : ", does not fit in memory";
     const time = formatTime(base.stepTimeUs, 4);

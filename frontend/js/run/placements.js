@@ -1,4 +1,4 @@
-/** The placements of a run that have a token (`view.js`): its episodes and its baselines. */
+/** The placements of a run that have a token (`view.js`): its episodes, its baselines, and those that are kept. */
 
 import { formatCount } from "../ui/format.js";
 
@@ -14,6 +14,7 @@ import { formatCount } from "../ui/format.js";
  * @property {string} key equal for equal placements
  * @property {string} explanation address of its explanation, from the page; empty: to be asked for by the placement
  * @property {number} episodeIndex in the list of episodes, -1 for another placement
+ * @property {string} [keptId] of a kept placement, in whose place requests may say −1 for a group on several devices
  */
 
 /**
@@ -22,9 +23,10 @@ import { formatCount } from "../ui/format.js";
  * @param {string} token
  * @param {RunState} state
  * @param {Record<string, string>} methodLabels method → label
+ * @param {{ known: (token: string) => KnownPlacement | null }} [kept]
  * @returns {KnownPlacement | null} null: the run has no such placement, or not yet
  */
-export function placementOfToken(token, state, methodLabels) {
+export function placementOfToken(token, state, methodLabels, kept = { known: () => null }) {
   const [kind, ...rest] = token.split("-");
   const name = rest.join("-");
   switch (kind) {
@@ -36,6 +38,8 @@ export function placementOfToken(token, state, methodLabels) {
       return /^\d{1,9}$/.test(name) ? episodeAt(state, indexOfEpisode(state, Number(name))) : null;
     case "baseline":
       return baselineOf(state, name, methodLabels);
+    case "placement":
+      return kept.known(token);
     default:
       return null;
   }

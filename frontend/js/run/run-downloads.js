@@ -8,7 +8,7 @@ import { getFile, post } from "../ui/server.js";
 /**
  * @typedef {object} Exported the shown placement
  * @property {string} words such as `episode 17`
- * @property {ArrayLike<number>} placement [groups]
+ * @property {Record<string, unknown>} fields the placement as requests have it
  */
 
 export class RunDownloads {
@@ -49,6 +49,6 @@ export class RunDownloads {
     if (!this.#shown || !this.#exports.contains(link)) {
       return getFile(link.href, signal);
     }
-    return post(link.href, { placement: Array.from(this.#shown.placement) }, "application/json", signal);
+    return post(link.href, this.#shown.fields, "application/json", signal);
   }
 }

@@ -33,7 +33,9 @@ export const RUN_KEYS = Object.freeze([
   {
     title: "Try a move",
     keys: [
-      ["1 to 9", "Move the chosen group to this device"],
+      ["1 to 9", "Move the selected groups to this device"],
+      ["K", "Lock or unlock the selected groups"],
+      ["Shift or Ctrl + click", "Select several groups; with ↑ and ↓ in the table: Shift"],
       ["Ctrl + Z", "Undo"],
       ["Ctrl + Y", "Redo"],
     ],

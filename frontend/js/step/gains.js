@@ -15,14 +15,14 @@ const MOST_KEPT = 4;
 const kept = new Map();
 
 /**
- * @param {ArrayLike<number>} placement [groups]
+ * @param {{ placement: number[], base?: string }} fields the placement as requests have it
  * @returns {Promise<AllGains>} throws ServerError with the server's sentence
  */
-export function gainsOfAll(placement) {
-  const key = JSON.stringify(Array.from(placement));
+export function gainsOfAll(fields) {
+  const key = JSON.stringify(fields);
   let gains = kept.get(key);
   if (!gains) {
-    gains = ask(Array.from(placement));
+    gains = ask(fields);
     gains.catch(() => kept.delete(key));
     kept.set(key, gains);
     if (kept.size > MOST_KEPT) {
@@ -33,11 +33,11 @@ export function gainsOfAll(placement) {
 }
 
 /**
- * @param {number[]} placement
+ * @param {{ placement: number[], base?: string }} fields
  * @returns {Promise<AllGains>}
  */
-async function ask(placement) {
-  const answer = await post("gains.json", { placement, groups: [...placement.keys()] }, "application/json");
+async function ask(fields) {
+  const answer = await post("gains.json", { ...fields, groups: [...fields.placement.keys()] }, "application/json");
   const { step_time_us: stepTimesUs, missing_bytes: missingBytes } = await answer.json();
   return { stepTimesUs, missingBytes };
 }

@@ -14,14 +14,15 @@ import { formatGap } from "../ui/format.js";
 
 /**
  * @param {readonly DeviceLook[]} looks
- * @param {number} current device of the group
- * @param {Promise<Gains>} gains
+ * @param {number} current device of the groups; −1 if they are on several
+ * @param {Promise<Gains> | null} gains null: not told, for several groups
  * @param {(device: number) => void} onMove
+ * @param {number} [count] of groups
  * @returns {HTMLElement}
  */
-export function moveButtons(looks, current, gains, onMove) {
+export function moveButtons(looks, current, gains, onMove, count = 1) {
   const buttons = looks.map((look) => {
-    const change = element("span", { class: "move-change" }, look.index === current ? "here" : "…");
+    const change = element("span", { class: "move-change" }, look.index === current ? "here" : gains ? "…" : "");
     const button = element(
       "button",
       { type: "button", class: "button is-move", "data-device": look.index, "aria-pressed": String(look.index === current) },
@@ -32,9 +33,9 @@ export function moveButtons(looks, current, gains, onMove) {
     button.addEventListener("click", () => button.getAttribute("aria-disabled") !== "true" && onMove(look.index));
     return { look, button, change };
   });
-  gains.then(
+  gains?.then(
     ({ step_time_us: times, missing_bytes: missing }) => {
-      const now = times[current];
+      const now = times[current] ?? null;
       for (const { look, button, change } of buttons.filter((each) => each.look.index !== current)) {
         const after = times[look.index];
         button.setAttribute("aria-disabled", String(after === null));
@@ -43,7 +44,7 @@ export function moveButtons(looks, current, gains, onMove) {
     },
     () => buttons.forEach(({ look, change }) => look.index !== current && setText(change, "")),
   );
-  const list = element("div", { class: "moves", role: "group", "aria-label": "Move the group to a device" });
+  const list = element("div", { class: "moves", role: "group", "aria-label": count === 1 ? "Move the group to a device" : "Move the groups to a device" });
   list.append(...buttons.map(({ button }) => button));
   return list;
 }

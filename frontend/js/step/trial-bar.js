@@ -1,5 +1,6 @@
-/** The bar that shows a placement by hand: how many groups were moved, what it changes, undo, redo, discard. */
+/** The bar that shows a placement by hand: how many groups were moved, what it changes, undo, redo, keep, download. */
 
+import { watchDownloads } from "../ui/downloads.js";
 import { element, find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatGap, formatTime } from "../ui/format.js";
 import { movedGroups } from "./trial.js";
@@ -9,12 +10,15 @@ import { movedGroups } from "./trial.js";
 export class TrialBar {
   #root;
   #words = element("p", { class: "trial-words", role: "status" });
+  #fault = element("p", { class: "trial-fault", role: "alert", hidden: true });
 
   /**
    * @param {HTMLElement} root
-   * @param {{ undo: () => void, redo: () => void, discard: () => void }} acts
+   * @param {readonly [string, string][] | null} downloads names of files, with words; null: a page that only shows
+   * @param {{ undo: () => void, redo: () => void, discard: () => void, keep: (name: string) => Promise<void>,
+   *   download: (link: HTMLAnchorElement, signal: AbortSignal) => Promise<Response> }} acts
    */
-  constructor(root, acts) {
+  constructor(root, downloads, acts) {
     this.#root = root;
     const buttons = /** @type {const} */ ([["undo", "Undo"], ["redo", "Redo"], ["discard", "Discard"]]);
     root.replaceChildren(
@@ -24,7 +28,47 @@ export class TrialBar {
         button.addEventListener("click", () => button.getAttribute("aria-disabled") !== "true" && acts[name]());
         return button;
       }),
+      ...(downloads ? [this.#keepMenu(acts.keep), this.#downloadMenu(downloads, acts.download)] : []),
+      this.#fault,
     );
+  }
+
+  /** @param {(name: string) => Promise<void>} keep */
+  #keepMenu(keep) {
+    const name = element("input", { type: "text", name: "name", maxlength: 200, required: true, "aria-label": "Name of the placement", placeholder: "Name" });
+    const form = element("form", { class: "card menu-body" }, name, element("button", { type: "submit", class: "button is-primary" }, "Keep it"));
+    const menu = element("details", { class: "menu", "data-trial": "keep" }, element("summary", { class: "button" }, "Keep"), form);
+    menu.addEventListener("toggle", () => menu.open && name.focus());
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      this.#say("");
+      try {
+        await keep(name.value);
+        name.value = "";
+        menu.open = false;
+      } catch (error) {
+        this.#say(error instanceof Error ? error.message : String(error));
+      }
+    });
+    return menu;
+  }
+
+  /**
+   * @param {readonly [string, string][]} downloads
+   * @param {(link: HTMLAnchorElement, signal: AbortSignal) => Promise<Response>} download
+   */
+  #downloadMenu(downloads, download) {
+    const items = downloads.map(([name, words]) => element("li", {}, element("a", { href: `hand/${name}`, "data-download": words }, words)));
+    const summary = element("summary", { class: "button" }, "Download");
+    const menu = element("details", { class: "menu" }, summary, element("ul", { class: "card menu-body" }, ...items));
+    watchDownloads(menu, download);
+    return menu;
+  }
+
+  /** @param {string} fault empty: none */
+  #say(fault) {
+    setText(this.#fault, fault);
+    this.#fault.hidden = fault === "";
   }
 
   /**

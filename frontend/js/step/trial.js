@@ -27,14 +27,26 @@ export function newTrial(base) {
  * @param {Trial} trial
  * @param {readonly number[]} groups
  * @param {number} device
+ * @param {ReadonlySet<number>} [locked] groups that stay where they are
  * @returns {Trial} the same one where nothing changes
  */
-export function withMove(trial, groups, device) {
+export function withMove(trial, groups, device, locked = new Set()) {
   const now = placementOf(trial);
-  if (groups.every((group) => now[group] === device)) {
-    return trial;
-  }
-  return Object.freeze({ ...trial, moves: [...trial.moves, { groups, device }], undone: [] });
+  const moved = groups.filter((group) => now[group] !== device && !locked.has(group));
+  return moved.length === 0 ? trial : Object.freeze({ ...trial, moves: [...trial.moves, { groups: moved, device }], undone: [] });
+}
+
+/**
+ * Lock groups, or unlock them if all of them are locked.
+ *
+ * @param {ReadonlySet<number>} locked
+ * @param {readonly number[]} groups
+ * @returns {ReadonlySet<number>}
+ */
+export function withLocks(locked, groups) {
+  const others = [...locked].filter((group) => !groups.includes(group));
+  const unlocks = groups.every((group) => locked.has(group));
+  return new Set(unlocks ? others : [...others, ...groups]);
 }
 
 /** @param {Trial} trial */

@@ -59,16 +59,38 @@ export async function getFile(url, signal) {
 
 /**
  * @param {string} url
- * @param {Record<string, unknown>} fields sent as JSON, each
+ * @param {Record<string, unknown>} fields texts as they are, other values as JSON
  * @param {"application/json" | "application/octet-stream"} accept
  * @param {AbortSignal | null} [signal]
  * @returns {Promise<Response>} throws ServerError with the server's sentence
  */
-export async function post(url, fields, accept, signal = null) {
+export function post(url, fields, accept, signal = null) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) {
-    form.append(name, JSON.stringify(value));
+    form.append(name, typeof value === "string" ? value : JSON.stringify(value));
   }
+  return send(url, form, accept, signal);
+}
+
+/**
+ * @param {string} url
+ * @param {File} file sent as the field `file`
+ * @returns {Promise<Response>} throws ServerError with the server's sentence
+ */
+export function postFile(url, file) {
+  const form = new FormData();
+  form.append("file", file);
+  return send(url, form, "application/json", null);
+}
+
+/**
+ * @param {string} url
+ * @param {FormData} form
+ * @param {string} accept
+ * @param {AbortSignal | null} signal
+ * @returns {Promise<Response>}
+ */
+function send(url, form, accept, signal) {
   const token = document.querySelector("input[name=csrfmiddlewaretoken]");
   const headers = { Accept: `${accept}, application/json`, "X-CSRFToken": token instanceof HTMLInputElement ? token.value : "" };
   return answered(url, { method: "POST", body: form, headers, signal });

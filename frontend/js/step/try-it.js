@@ -1,0 +1,219 @@
+/** A placement made by hand on the page of a run: moves with undo and redo, locks, keeping, downloads. */
+
+import { sentPlacement } from "../run/kept-placements.js";
+import { element, find } from "../ui/dom.js";
+import { post } from "../ui/server.js";
+import { downloadsOf, KeptList } from "./kept-list.js";
+import { moveButtons } from "./move-buttons.js";
+import { TrialBar } from "./trial-bar.js";
+import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } from "./trial.js";
+
+/** @typedef {import("./trial.js").Trial} Trial */
+/** @typedef {import("../run/placements.js").KnownPlacement} KnownPlacement */
+
+/**
+ * @typedef {object} Page what this part needs of the page
+ * @property {() => KnownPlacement | null} base the shown placement without what was changed by hand
+ * @property {() => readonly number[]} selected groups
+ * @property {() => boolean} isSimulated whether the step of the shown placement is known
+ * @property {() => void} onTrial the placement by hand has changed, or there is none any more
+ * @property {(groups: readonly number[]) => void} onLocks
+ * @property {(token: string) => void} show the placement of a token
+ */
+
+export class TryIt {
+  #page;
+  #looks;
+  #bar;
+  #kept;
+  #list;
+  /** @type {Trial | null} */
+  #trial = null;
+  /** @type {ReadonlySet<number>} groups */
+  #locked = new Set();
+
+  /**
+   * @param {HTMLElement} root of the page
+   * @param {readonly import("../graph/devices.js").DeviceLook[]} looks
+   * @param {import("../run/kept-placements.js").KeptPlacements} kept
+   * @param {Page} page
+   */
+  constructor(root, looks, kept, page) {
+    this.#page = page;
+    this.#looks = looks;
+    this.#kept = kept;
+    const list = root.querySelector("[data-part=kept]");
+    this.#list = list instanceof HTMLElement ? new KeptList(list, kept, { onShow: page.show, onKeep: (name) => this.#keep(name) }) : null;
+    this.#bar = new TrialBar(find(root, "[data-part=trial]", HTMLElement), list instanceof HTMLElement ? downloadsOf(list) : null, {
+      undo: () => this.#change(undo),
+      redo: () => this.#change(redo),
+      discard: () => this.#discard(),
+      keep: async (name) => page.show(await this.#keep(name)),
+      download: (link, signal) => post(link.href, this.fields(), "application/json", signal),
+    });
+    if (this.#list) {
+      kept.load().catch(() => {}); // the list stays empty; a reload asks again
+    }
+  }
+
+  /** @returns {Trial | null} */
+  get trial() {
+    return this.#trial;
+  }
+
+  /** @returns {ArrayLike<number> | null} [groups] the shown placement */
+  get placement() {
+    return this.#trial ? placementOf(this.#trial) : (this.#page.base()?.placement ?? null);
+  }
+
+  /** @returns {readonly number[]} */
+  get locked() {
+    return [...this.#locked].sort((one, other) => one - other);
+  }
+
+  /** Forget what was changed by hand: another placement is shown. */
+  leave() {
+    this.#trial = null;
+  }
+
+  /** @param {readonly number[]} groups that are locked from now on */
+  setLocks(groups) {
+    this.#locked = new Set(groups);
+    this.#page.onLocks(this.locked);
+  }
+
+  /**
+   * @param {{ stepTimeUs: number, feasible: boolean } | null} outcome of the trial; null: not simulated yet
+   * @param {string} shown token of the shown placement
+   */
+  draw(outcome, shown) {
+    this.#bar.show(this.#trial, outcome, this.#page.base()?.stepTimeUs ?? 0);
+    this.#list?.show(shown);
+  }
+
+  /** The shown placement as requests have it. */
+  fields() {
+    return this.fieldsOf(this.placement ?? []);
+  }
+
+  /**
+   * A placement as requests have it; where it splits groups, it was made of the shown one.
+   *
+   * @param {ArrayLike<number>} placement [groups]
+   * @returns {{ placement: number[], base?: string }}
+   */
+  fieldsOf(placement) {
+    const base = this.#page.base()?.keptId;
+    return { placement: sentPlacement(placement), ...(base ? { base } : {}) };
+  }
+
+  /** @param {number} device the selected groups move there */
+  move(device) {
+    this.moveGroups(this.#page.selected(), device);
+  }
+
+  /**
+   * @param {readonly number[]} groups
+   * @param {number} device
+   */
+  moveGroups(groups, device) {
+    this.#change((trial) => withMove(trial, groups, device, this.#locked));
+  }
+
+  lockSelected() {
+    this.setLocks([...withLocks(this.#locked, this.#page.selected())]);
+  }
+
+  /**
+   * What the panel of the selected groups offers.
+   *
+   * @param {number} group the chosen one
+   * @param {number | null} device its device
+   * @returns {Node | null}
+   */
+  controls(group, device) {
+    const groups = this.#page.selected();
+    if (device === null || groups.length === 0) {
+      return null;
+    }
+    const isLocked = groups.every((each) => this.#locked.has(each));
+    const lock = element("button", { type: "button", class: "button", "data-lock": "", "aria-pressed": String(isLocked), title: "Key K" }, isLocked ? "Unlock" : "Lock");
+    lock.addEventListener("click", () => this.lockSelected());
+    const { placement } = this;
+    const current = groups.every((each) => placement?.[each] === device) ? device : -1;
+    const gains = groups.length === 1 ? this.#gainsOf(group) : null;
+    const moves = moveButtons(this.#looks, current, gains, (to) => this.move(to), groups.length);
+    return element("div", { class: "try-controls" }, moves, lock);
+  }
+
+  /**
+   * Digits move the selected groups to a device, K locks them; Ctrl + Z and Ctrl + Y undo and redo.
+   *
+   * @param {KeyboardEvent} event not from a field
+   * @returns {boolean} whether it was one of these
+   */
+  onKey(event) {
+    const command = event.ctrlKey || event.metaKey;
+    const device = /^[1-9]$/.test(event.key) && !command ? Number(event.key) - 1 : -1;
+    const hasSelection = this.#page.selected().length > 0;
+    /** @type {(() => void) | null} */
+    let act = null;
+    if (device >= 0 && device < this.#looks.length && hasSelection) {
+      act = () => this.move(device);
+    } else if (event.key === "k" && !command && hasSelection) {
+      act = () => this.lockSelected();
+    } else if (command && this.#trial && ["z", "y", "Z"].includes(event.key)) {
+      act = () => this.#change(event.key === "z" ? undo : redo);
+    }
+    act?.();
+    return act !== null;
+  }
+
+  /** @param {(trial: Trial) => Trial} change */
+  #change(change) {
+    const base = this.#page.base();
+    if (!base) {
+      return;
+    }
+    const before = this.#trial ?? newTrial(base.placement);
+    const after = change(before);
+    if (after !== before) {
+      this.#trial = after;
+      this.#page.onTrial();
+    }
+  }
+
+  #discard() {
+    this.#trial = null;
+    this.#page.onTrial();
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Promise<string>} the token of the kept placement
+   */
+  #keep(name) {
+    const base = this.#page.base();
+    if (!base) {
+      return Promise.reject(new Error("There is no placement to keep yet."));
+    }
+    const isMoved = this.#trial !== null && movedGroups(this.#trial).length > 0;
+    const seq = base.keptId ? {} : { seq: base.key, is_moved: isMoved };
+    return this.#kept.keep({ ...this.fields(), name, locked: this.locked, ...seq });
+  }
+
+  /**
+   * What each move of a group would change. While the shown placement is not known to stay, nothing is asked for.
+   *
+   * @param {number} group
+   * @returns {Promise<import("./move-buttons.js").Gains>}
+   */
+  async #gainsOf(group) {
+    if (!this.#page.isSimulated() || !this.placement) {
+      return new Promise(() => {});
+    }
+    const answer = await post("gains.json", { ...this.fields(), groups: [group] }, "application/json");
+    const { step_time_us: times, missing_bytes: missing } = await answer.json();
+    return { step_time_us: times[0], missing_bytes: missing[0] };
+  }
+}
