@@ -138,6 +138,32 @@ def groups_of_named(prepared: PreparedGraph, cluster: Cluster, placement: Json) 
     return tuple(device_of_group.tolist())
 
 
+def pins_of_names(prepared: PreparedGraph, cluster: Cluster, pins: Mapping[str, str]) -> dict[int, int]:
+    """{group: device} of {name of a group or of one of its ops: device string}.
+
+    Raises PlacementError for a name or device that is not there, and for a group that is pinned to two devices.
+    """
+    device_of_name = {device.name: index for index, device in enumerate(cluster.devices)}
+    group_of_name = (
+        dict(zip(prepared.graph.op_names, prepared.grouping.group_of_op.tolist(), strict=True)) if pins else {}
+    )
+    group_of_name |= {name: group for group, name in enumerate(prepared.grouping.names)}
+    found: dict[int, int] = {}
+    for name, device in pins.items():
+        if name not in group_of_name:
+            raise PlacementError(
+                "there is no such group or op", where=shortened(name), allowed="names of the graph", field="pins"
+            )
+        if device not in device_of_name:
+            what, allowed = f"no such device: {shortened(device)}", ", ".join(device_of_name)
+            raise PlacementError(what, where=shortened(name), allowed=allowed, field="pins")
+        group = group_of_name[name]
+        if found.setdefault(group, device_of_name[device]) != device_of_name[device]:
+            what = f"its group is pinned to {cluster.devices[found[group]].name} too"
+            raise PlacementError(what, where=shortened(name), allowed="one device for a group", field="pins")
+    return found
+
+
 def _device_of_op(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> NDArray[np.int32]:
     """[ops] `placement` as device indices. Raises PlacementError as `devices_of_names` does."""
     return devices_of_names(prepared.graph.op_names, [device.name for device in cluster.devices], placement)

@@ -32,7 +32,7 @@ from engine.placers.single_device import one_device_placements
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerState, PlacementProblem
-from engine.problem.pins import allowed_devices
+from engine.problem.pins import allowed_devices, pinned, start_of_request
 from engine.settings.seeds import require_seed
 from engine.simulator.bound import lower_bound_us
 
@@ -62,6 +62,10 @@ class RunRequest:
     """methods to evaluate for comparison before the run begins"""
     policy: bytes | None = None
     """the file of a trained policy to begin from, for a method that takes one"""
+    start: tuple[int, ...] | None = None
+    """[groups] a placement that is evaluated first: the answer is never worse, and searches begin there"""
+    pins: Mapping[int, int] = field(default_factory=dict)
+    """group → the only device where it may go"""
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
@@ -82,6 +86,7 @@ class Run:
         allowed = allowed_devices(
             prepared.graph, prepared.costs, prepared.grouping, request.cluster, drop_pins=request.drop_devices
         )
+        allowed = pinned(allowed, request.pins, prepared.grouping, request.cluster)
         self._problem = PlacementProblem(
             prepared.graph,
             prepared.costs,
@@ -90,6 +95,7 @@ class Run:
             allowed,
             request.budget,
             emit=self._emit_from_placer,
+            start=start_of_request(request.start, allowed, prepared.grouping, request.cluster),
         )
         self._lower_bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
         self._seq = 0
@@ -104,6 +110,7 @@ class Run:
             self._emit_event(self._started())
             self._emit_baselines()
             self._problem.begin()  # the baselines do not count in the run's budget, in seconds either
+            self._evaluate_start()
             self._evaluate_one_device()
         else:
             self._restore(checkpoint)
@@ -133,7 +140,18 @@ class Run:
             "wall_seconds": ledger.elapsed_seconds,
             "lower_bound_us": self._lower_bound_us,
             "device_of_group": [int(device) for device in answer],
+            **self._given(),
         }
+
+    def _given(self) -> dict[str, Json]:
+        """What the report says of the request's start and pins; nothing without them."""
+        given: dict[str, Json] = {}
+        if self._problem.start is not None:
+            evaluation = self._problem.simulator.evaluate(self._problem.start[None, :])
+            given["start_step_time_us"] = float(evaluation.step_time_us[0])
+        if self._request.pins:
+            given["pinned_groups"] = len(self._request.pins)
+        return given
 
     def closest(self) -> dict[str, Json] | None:
         """The report of the placement that misses the least memory; None unless all evaluated ones miss some."""
@@ -188,9 +206,14 @@ class Run:
         evaluations = min(budget.evaluations, MOST_RANDOM_EVALUATIONS, for_work)
         return Budget(evaluations, None if budget.seconds is None else BASELINE_SHARE * budget.seconds)
 
+    def _evaluate_start(self) -> None:
+        """Evaluate the request's start as the first episode: the answer is never worse."""
+        if self._problem.start is not None:
+            self._problem.evaluate_episodes(self._problem.start[None, :], emit_all=True)
+
     def _evaluate_one_device(self) -> None:
         """Evaluate the single devices and charge them to the run: its answer is never slower than one device."""
-        if self._request.method not in TRIVIAL_BASELINES:
+        if self._request.method not in TRIVIAL_BASELINES and self._problem.ledger.remaining:
             self._problem.evaluate(one_device_placements(self._problem)[: self._problem.ledger.remaining])
 
     def _looked_at_stop(self) -> bool:

@@ -1,6 +1,7 @@
 """The command `place`: runs one method on one graph and writes a report, a placement or the placed graph."""
 
 import argparse
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -21,11 +22,13 @@ from engine.cli.placement_arguments import (
     PLACED_FORMATS,
     PLACED_HELP,
     PLACEMENT_FORMAT,
+    read_placements,
     require_placed_name,
     require_variables,
 )
 from engine.cli.policy_arguments import add_policy, policy_of, print_fit
 from engine.cli.reading_arguments import reading_options
+from engine.errors import SettingsError
 from engine.files.destinations import require_writable
 
 WITH_A_POLICY = "placeto"
@@ -46,6 +49,16 @@ def add_place(commands: Commands) -> None:
     )
     parser.add_argument("--seconds", type=float, help="also stop after these seconds")
     add_seed(parser)
+    parser.add_argument(
+        "--start", type=Path, metavar="PLACEMENT", help="JSON {op: device} to begin from: evaluated first"
+    )
+    parser.add_argument(
+        "--pin",
+        action="append",
+        default=[],
+        metavar="GROUP_OR_OP=DEVICE",
+        help="a group, by its name or that of one of its ops, that stays on a device, such as /device:GPU:0",
+    )
     parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
     parser.set_defaults(command=_place)
@@ -72,6 +85,9 @@ def _place(parsed: argparse.Namespace) -> int:
     _check_destination(parsed)
     prepared = prepared_graph(parsed)
     require_variables(parsed.out, prepared)
+    request = dataclasses.replace(
+        request, start=_start(parsed, prepared, cluster), pins=api.pins_of_names(prepared, cluster, _pairs(parsed.pin))
+    )
     print_fit(request.policy, prepared.graph.name, cluster)
     report = api.place(prepared, request, _Console(budget).show, lambda: False)
     placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
@@ -91,6 +107,24 @@ def _place(parsed: argparse.Namespace) -> int:
             short=parsed.short_devices,
         )
     return 0
+
+
+def _start(parsed: argparse.Namespace, prepared: api.PreparedGraph, cluster: api.Cluster) -> tuple[int, ...] | None:
+    """[groups] the placement of `--start`. Raises PlacementError, OSError."""
+    return None if parsed.start is None else api.groups_of_named(prepared, cluster, read_placements(parsed.start))
+
+
+def _pairs(pins: list[str]) -> dict[str, str]:
+    """Name → device of `--pin`. Raises SettingsError."""
+    pairs: dict[str, str] = {}
+    for pin in pins:
+        name, separator, device = pin.rpartition("=")
+        if not separator:
+            raise SettingsError(
+                f"{pin!r} has no =", where="--pin", allowed="GROUP_OR_OP=DEVICE, such as a=/device:GPU:0"
+            )
+        pairs[name] = device
+    return pairs
 
 
 def _evaluations(parsed: argparse.Namespace, method: str, cluster: api.Cluster) -> int:

@@ -21,7 +21,14 @@ from engine.placers.exhaustive import Exhaustive
 from engine.placers.local_search import LocalSearchPlacer
 from engine.placers.placer import ResumablePlacer
 from engine.placers.policy_passes import evaluate_passes
-from engine.placers.quick_starts import LIST_METHODS, best_start, evaluate_methods, evaluate_one_device, start_of
+from engine.placers.quick_starts import (
+    LIST_METHODS,
+    best_start,
+    evaluate_methods,
+    evaluate_one_device,
+    given_start,
+    start_of,
+)
 from engine.placeto.settings import PlacetoSettings
 from engine.policies.trained_policy import TrainedPolicy
 from engine.policies.using import on_this_machine
@@ -100,7 +107,7 @@ class Auto:
     ) -> list[Start]:
         """Evaluate single devices, the quick methods and the policy's passes; returns the starts for a search."""
         evaluate_one_device(problem)
-        starts = [start_of(problem.ledger)]
+        starts = [start_of(problem.ledger), *given_start(problem)]
         proposed = self._best_pass(problem, np.random.default_rng([seed, 2]))
         methods = _methods(problem)
         if proposed is not None and _in_a_hurry(problem):

@@ -114,7 +114,7 @@ class Brkga:
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         shares = shares_of("brkga", self.population, self.elite_share, self.mutant_share)
         proposals = uniform_proposals(problem.group_count, problem.device_count, self.elite_bias)
-        breed(problem, Scorer(problem, should_stop), proposals, shares, problem.ledger.remaining, rng)
+        breed(problem, Scorer(problem, should_stop), proposals, shares, problem.ledger.remaining, rng, problem.start)
 
 
 def breed(
@@ -124,10 +124,16 @@ def breed(
     shares: GenerationShares,
     evaluations: int,
     rng: np.random.Generator,
+    start: NDArray[np.int32] | None = None,
 ) -> float:
-    """Run one search of `evaluations` evaluations from a fresh population; returns the best score it found."""
+    """Run one search of `evaluations` evaluations from a fresh population; returns the best score it found.
+
+    `start` [groups] becomes one of the population.
+    """
     last = scorer.room(evaluations)
     keys = newcomers(proposals, min(shares.population, last), rng)
+    if start is not None:
+        keys[0, np.arange(problem.group_count), start] = 1.0  # decodes to the start
     scored = scorer.evaluate(decoded(keys, problem.allowed))
     used = len(keys)
     while used < last and not scorer.over():

@@ -1,7 +1,8 @@
 """Local search: simulated annealing over the placements of groups, in compiled code.
 
-It starts from the best of the single devices and the list schedulers' placements. Cycles of annealing double in length;
-each starts hot from the best placement so far. A move takes one group to another device, a group to its neighbour's
+It starts from the best of the single devices and the list schedulers' placements, or of the single devices and the
+placement that a request begins from. Cycles of annealing double in length; each starts hot from the best placement so
+far. A move takes one group to another device, a group to its neighbour's
 device, a group with its neighbours, a stretch of the critical chain, a block in topological order or a connected
 region; or it swaps two groups, or saves a transfer on the critical chain. Most moves begin at a group on that chain.
 
@@ -34,7 +35,7 @@ class LocalSearchPlacer:
         if self._state is None:
             if problem.ledger.used == 0:
                 evaluate_one_device(problem)
-            if self.settings.list_starts:
+            if self.settings.list_starts and problem.start is None:
                 evaluate_methods(problem, LIST_METHODS, rng, should_stop)
         if not problem.ledger.spent:
             search = LocalSearch(problem, self.settings, rng, should_stop)

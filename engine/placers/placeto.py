@@ -48,4 +48,6 @@ class Placeto:
             training.restore(self._state)
         elif passes is not None:
             training.begin_from(passes.placements, passes.evaluations)
+        elif problem.start is not None:
+            training.begin_from(problem.start[None, :], problem.simulator.evaluate(problem.start[None, :]))
         training.run()

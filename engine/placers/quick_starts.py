@@ -54,6 +54,13 @@ def start_of(ledger: Ledger) -> Start:
     return Start(ledger.answer().copy(), ledger.best_time_us, ledger.missing_bytes)
 
 
+def given_start(problem: PlacementProblem) -> list[Start]:
+    """A start at the placement that the problem begins from, which has been evaluated; none without one."""
+    if problem.start is None:
+        return []
+    return [best_start(problem, problem.start[None, :], problem.simulator.evaluate(problem.start[None, :]))]
+
+
 def best_start(problem: PlacementProblem, placements: NDArray[np.int32], evaluations: Evaluations) -> Start:
     """A start at the best of `placements` [batch, groups] by their `evaluations`."""
     missing_bytes = problem.missing_bytes(evaluations)

@@ -1,6 +1,6 @@
 """The devices where each group may go: by what the file fixes, by the times and kernels of its ops, and by pins."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,35 @@ def pinned(
             )
         narrowed[group] = np.arange(cluster.device_count) == device
     return narrowed
+
+
+def start_of_request(
+    start: Sequence[int] | None, allowed: NDArray[np.bool_], grouping: Grouping, cluster: Cluster
+) -> NDArray[np.int32] | None:
+    """[groups] `start` as an array; None without one.
+
+    Raises PlacementError for another length, or a device where the group may not go.
+    """
+    if start is None:
+        return None
+    given = np.asarray(start)
+    if given.shape != (grouping.group_count,) or given.dtype.kind not in "iu":
+        what = f"{given.size} devices"
+        allowed_words = f"{grouping.group_count} integers, one for each group"
+        raise PlacementError(what, where="start", allowed=allowed_words, field="start")
+    is_device = (given >= 0) & (given < cluster.device_count)
+    known = np.where(is_device, given, 0)
+    wrong = np.flatnonzero(~is_device | ~allowed[np.arange(len(given)), known])
+    if len(wrong):
+        group = int(wrong[0])
+        device = cluster.devices[known[group]].name if is_device[group] else f"device {given[group]}"
+        raise PlacementError(
+            f"the start has it on {device}, where it may not go",
+            where=shortened(grouping.names[group]),
+            allowed=_names(allowed[group], cluster),
+            field="start",
+        )
+    return given.astype(np.int32)
 
 
 def _runnable_and_fixed(

@@ -38,17 +38,21 @@ class PlacementProblem:
         emit: EmitFromPlacer = ignore,
         clock: Clock | None = None,
         parent: Ledger | None = None,
+        start: NDArray[np.int32] | None = None,
     ) -> None:
         """`allowed` [groups, devices]: where each group may go (pins, kinds it has times for); every row has a True.
 
         A `simulator` made for the same graph, costs, cluster and groups may be shared. `clock` counts the budget's
-        seconds, by default wall time. `parent` is a ledger that also counts this problem's evaluations.
+        seconds, by default wall time. `parent` is a ledger that also counts this problem's evaluations. `start`
+        [groups] is a placement that the caller evaluates first.
         """
         self.graph, self.costs, self.grouping, self.cluster = graph, costs, grouping, cluster
         self.allowed = allowed
         self.memory_bytes = np.array([device.memory_bytes for device in cluster.devices], dtype=np.int64)
         self.simulator = simulator or Simulator(graph, costs, cluster, grouping.group_of_op)
         self.ledger = Ledger(budget, clock, parent)
+        self.start = start
+        """[groups] a placement to begin from, which the ledger has; None: a method begins where it wants"""
         self.reporter = Reporter(self.ledger, emit)
         self._wrap_state: Callable[[bytes], bytes] = bytes
 

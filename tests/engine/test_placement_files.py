@@ -10,7 +10,13 @@ from engine.bench.problems import regrouped
 from engine.bench.random_graphs import random_graph
 from engine.clusters.parsing import parse_cluster
 from engine.errors import PlacementError
-from engine.placement_files import devices_to_json, groups_of_named, placement_to_json, read_in_child
+from engine.placement_files import (
+    devices_to_json,
+    groups_of_named,
+    pins_of_names,
+    placement_to_json,
+    read_in_child,
+)
 
 OPS, DEVICES = ["a", "b"], ["/device:GPU:0", "/device:GPU:1"]
 
@@ -63,3 +69,20 @@ def test_a_placement_by_name_becomes_one_by_group() -> None:
     torn = named | {op: "/device:GPU:1" if named[op] == "/device:GPU:0" else "/device:GPU:0"}
     with pytest.raises(PlacementError, match="is on several devices; allowed: one device for all ops of a group"):
         groups_of_named(prepared, cluster, dict(torn))
+
+
+def test_pins_are_named_by_group_or_op() -> None:
+    prepared = regrouped(random_graph("series-parallel", 40, np.random.default_rng(0)), 8)
+    cluster = parse_cluster("2xK80")
+    group = int(np.argmax(np.bincount(prepared.grouping.group_of_op)))
+    op = prepared.graph.op_names[np.flatnonzero(prepared.grouping.group_of_op == group)[-1]]
+    other = prepared.grouping.names[1 - min(group, 1)]
+    assert pins_of_names(prepared, cluster, {op: DEVICES[1]}) == {group: 1}
+    assert pins_of_names(prepared, cluster, {prepared.grouping.names[group]: DEVICES[0]}) == {group: 0}
+    for pins, sentence in [
+        ({"nobody": DEVICES[0]}, "nobody: there is no such group or op"),
+        ({op: "/gpu:0"}, "no such device: /gpu:0; allowed: /device:GPU:0, /device:GPU:1"),
+        ({op: DEVICES[0], prepared.grouping.names[group]: DEVICES[1], other: DEVICES[0]}, "its group is pinned to"),
+    ]:
+        with pytest.raises(PlacementError, match=sentence):
+            pins_of_names(prepared, cluster, pins)

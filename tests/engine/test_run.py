@@ -2,13 +2,14 @@
 
 import dataclasses
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from engine.api import Budget, PreparedGraph, RunRequest, place
-from engine.errors import InfeasibleError, SettingsError
+from engine.errors import InfeasibleError, PlacementError, SettingsError
 from engine.events import Baseline, Checkpoint, Emitted, Episode, Finished, NumberedEvent, Started
 from engine.problem import PlacementProblem
 from engine.simulator import Evaluations
@@ -200,3 +201,45 @@ def test_baselines_can_be_left_out() -> None:
     told = RunRequest(small_cluster(2), "random", Budget(20), 0, baselines=("single_device",))
     place(prepared_graph(), told, heard.append, lambda: False)
     assert [event.method for event in events_of(heard) if isinstance(event, Baseline)] == ["single_device"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"start": (0, 1)}, "start: 2 devices; allowed: 12 integers, one for each group"),
+        ({"start": (9,) * 12}, "block/branch_0/op_0: the start has it on device 9, where it may not go"),
+        ({"pins": {99: 0}}, "pins: there is no group 99; allowed: 0 to 11"),
+        ({"pins": {0: 7}}, "pins: there is no device 7; allowed: 0 to 2"),
+        (
+            {"start": (0,) * 12, "pins": {3: 1}},
+            "block/branch_0/op_3: the start has it on /device:GPU:0, where it may not",
+        ),
+    ],
+)
+def test_a_start_and_pins_that_cannot_be_are_refused_in_one_line(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlacementError, match=re.escape(message)):
+        place(prepared_graph(), dataclasses.replace(request("heft"), **asked), lambda _: None, lambda: False)
+
+
+def test_a_resumed_run_keeps_its_start_and_its_pins() -> None:
+    asked = dataclasses.replace(request("local_search", 600), start=(0, 1) * 6, pins={1: 1, 2: 0})
+    whole: Heard = []
+    expected = place(prepared_graph(), _saving_often(asked), whole.append, lambda: False)
+    saved = [item for item in whole if isinstance(item, Checkpoint)]
+    again: Heard = []
+    report = place(prepared_graph(), _saving_often(asked), again.append, lambda: False, saved[1].state)
+    assert {**report, "wall_seconds": 0} == {**expected, "wall_seconds": 0}
+    assert report["pinned_groups"] == 2 and "start_step_time_us" in report
+
+
+def _saving_often(asked: RunRequest) -> RunRequest:
+    return dataclasses.replace(asked, settings={"checkpoint_seconds": 0.0})
+
+
+def test_local_search_begins_from_a_good_start_and_not_from_the_list_schedules() -> None:
+    best = place(prepared_graph(), request("exhaustive", 600_000), lambda _: None, lambda: False)
+    devices = best["device_of_group"]
+    assert isinstance(devices, list)
+    asked = dataclasses.replace(request("local_search", 20), start=tuple(int(str(device)) for device in devices))
+    report = place(prepared_graph(), asked, lambda _: None, lambda: False)
+    assert report["step_time_us"] == best["step_time_us"]

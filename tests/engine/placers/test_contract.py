@@ -10,10 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.errors import InfeasibleError, SettingsError
-from engine.events import Episode, FromPlacer, Update
+from engine.events import Baseline, Checkpoint, Episode, FromPlacer, NumberedEvent, Update
 from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
-from tests.engine.placers.small_problems import small_problem
+from engine.run import Run, RunRequest
+from tests.engine.placers.small_problems import small_cluster, small_problem
+from tests.engine.small_runs import events_of, prepared_graph
 
 EVERY_METHOD = pytest.mark.parametrize("method", list(PLACERS))
 ENOUGH_FOR_ALL = {"exhaustive": 20_000}
@@ -207,3 +209,21 @@ def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
 def test_cpu_only_without_a_cpu_says_so() -> None:
     with pytest.raises(InfeasibleError, match="the cluster has no CPU"):
         place("cpu_only", small_problem(9, cpu=False))
+
+
+@EVERY_METHOD
+def test_a_request_with_a_start_and_pins_is_respected(method: str) -> None:
+    """Through a run: no evaluated placement breaks a pin, and the answer is never worse than the start."""
+    pins, start = {0: 1, 4: 0}, (1, 0, 1, 2, 0, 1)
+    heard: list[NumberedEvent | Checkpoint] = []
+    evaluations = ENOUGH_FOR_ALL.get(method, 120)
+    asked = RunRequest(small_cluster(2, cpu=True), method, Budget(evaluations), 0, start=start, pins=pins)
+    report = Run(prepared_graph(6), asked, heard.append, lambda: False).execute(None)
+    placements = [event.placement for event in events_of(heard) if isinstance(event, Episode | Baseline)]
+    assert all(placement[group] == device for placement in placements if placement for group, device in pins.items())
+    first = next(event for event in events_of(heard) if isinstance(event, Episode))
+    assert (first.placement, first.evaluations, first.feasible) == (list(start), 1, True)
+    assert (report["start_step_time_us"], report["pinned_groups"]) == (first.step_time_us, 2)
+    step_time_us, used = report["step_time_us"], report["evaluations"]
+    assert isinstance(step_time_us, float) and step_time_us <= first.step_time_us
+    assert isinstance(used, int) and used <= evaluations
