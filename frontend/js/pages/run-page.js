@@ -71,6 +71,7 @@ class RunPage {
   #frame = 0;
   #isUpdating = false;
   #calmUntil = 0;
+  #hasShown = false;
 
   /**
    * @param {HTMLElement} root
@@ -178,14 +179,18 @@ class RunPage {
     if (this.#state === before) {
       return;
     }
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#draw();
-    });
+    this.#drawSoon();
     const ended = hasEnded(this.#state.status) && !hasEnded(before.status);
     if (!hasEnded(before.status)) {
       this.#announcer.say(this.#header.sentence(this.#state), { urgent: ended });
     }
+  }
+
+  #drawSoon() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#draw();
+    });
   }
 
   #draw() {
@@ -236,8 +241,13 @@ class RunPage {
 
   /** The list of kept placements has changed, or one of them is known now. */
   #onKept() {
-    this.#showWanted();
+    this.#drawSoon();
     this.#drawNumbers();
+  }
+
+  /** Whether the events of a run that has ended are still on their way: nothing is the best or the last yet. */
+  get #isLoading() {
+    return hasEnded(this.#state.status) && this.#state.lastSeq < this.#run.last_seq;
   }
 
   /**
@@ -255,10 +265,8 @@ class RunPage {
       return;
     }
     const known = placementOfToken(this.#wanted, this.#state, this.#methodLabels, this.#kept);
-    const { lastSeq, status } = this.#state;
-    const isWhole = lastSeq >= this.#run.last_seq;
-    const mayCome = isKeptToken(this.#wanted) ? this.#kept.isLoading(this.#wanted) : !isWhole || !hasEnded(status);
-    const waits = known ? hasEnded(status) && !isWhole : mayCome; // the best so far is not yet the best
+    const mayCome = isKeptToken(this.#wanted) ? this.#kept.isLoading(this.#wanted) : !hasEnded(this.#state.status);
+    const waits = this.#isLoading || (!known && mayCome);
     setText(this.#part("view-message"), known ? "" : this.#missingWords(this.#wanted, waits));
     if (waits) {
       return;
@@ -301,7 +309,7 @@ class RunPage {
     const index = this.#player.shown;
     const isEpisode = !this.#fixed && !this.#tryIt.trial;
     move();
-    if (!isEpisode && this.#player.shown === index) {
+    if ((!isEpisode || !this.#hasShown) && this.#player.shown === index) {
       this.#showEpisode();
     }
   }
@@ -312,9 +320,10 @@ class RunPage {
   }
 
   #showEpisode() {
-    if (this.#isUpdating && this.#fixed) {
-      return; // the first episode has come: a person looks at something else
+    if (this.#isUpdating && (this.#fixed || this.#isLoading)) {
+      return; // a person looks at something else, or the best one is shown once all have come
     }
+    this.#hasShown = true;
     const now = performance.now();
     if (this.#player.following && prefersLessMotion() && now < this.#calmUntil && !hasEnded(this.#state.status)) {
       return;
