@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.errors import InfeasibleError, SettingsError
-from engine.events import Baseline, Checkpoint, Episode, FromPlacer, NumberedEvent, Update
+from engine.events import Baseline, Emitted, Episode, FromPlacer, Update
 from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
 from engine.run import Run, RunRequest
@@ -215,7 +215,7 @@ def test_cpu_only_without_a_cpu_says_so() -> None:
 def test_a_request_with_a_start_and_pins_is_respected(method: str) -> None:
     """Through a run: no evaluated placement breaks a pin, and the answer is never worse than the start."""
     pins, start = {0: 1, 4: 0}, (1, 0, 1, 2, 0, 1)
-    heard: list[NumberedEvent | Checkpoint] = []
+    heard: list[Emitted] = []
     evaluations = ENOUGH_FOR_ALL.get(method, 120)
     asked = RunRequest(small_cluster(2, cpu=True), method, Budget(evaluations), 0, start=start, pins=pins)
     report = Run(prepared_graph(6), asked, heard.append, lambda: False).execute(None)
