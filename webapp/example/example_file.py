@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from engine import api
+from webapp.runs.baselines import BASELINES
 
 EXAMPLE = Path(__file__).parent / "inception_v3.zip"
 _REQUEST, _GRAPH, _PREPARED, _EVENTS = "request.json", "graph.pb", "prepared.bin", "events.jsonl"
@@ -36,7 +37,7 @@ class Request:
     def run(self, seconds: float | None = None) -> api.RunRequest:
         """The engine's request, with a limit of `seconds` if there is one."""
         budget = api.Budget(self.evaluations, seconds)
-        return api.RunRequest(api.parse_cluster(self.cluster), self.method, budget, self.seed)
+        return api.RunRequest(api.parse_cluster(self.cluster), self.method, budget, self.seed, baselines=BASELINES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,68 @@
+"""axe-core finds nothing serious on any page, in both schemes, at 390 and 1280 pixels."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.steps import part
+
+pytestmark = pytest.mark.e2e
+AXE = Path(__file__).resolve().parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+SERIOUS = ("serious", "critical")
+LOOKS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1280), ("dark", 390))
+NAMES_AND_PLACES = """async () => (await axe.run({ resultTypes: ["violations"] })).violations.flatMap(
+  ({ id, impact, nodes }) => nodes.map(({ target }) => [impact, `${id} at ${target}`]))"""
+
+
+@pytest.fixture
+def bare_page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page that lets axe in: it is no script of ours."""
+    context = browser.new_context(base_url=address, bypass_csp=True)
+    yield context.new_page()
+    context.close()
+
+
+def serious(page: Page) -> list[str]:
+    """What axe finds on the page, serious or worse."""
+    page.evaluate(AXE.read_text())
+    return [place for impact, place in page.evaluate(NAMES_AND_PLACES) if impact in SERIOUS]
+
+
+def found_on(page: Page) -> dict[str, list[str]]:
+    """What it finds in each look, and whether the page is wider than the window."""
+    found = {}
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        faults = serious(page)
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            faults.append("wider than the window")
+        found[f"{scheme} {width} {page.url}"] = faults
+    return found
+
+
+def test_axe_finds_nothing_serious(bare_page: Page) -> None:
+    page = bare_page
+    page.goto("/")
+    page.get_by_role("button", name="Open the example").click()
+    page.wait_for_url("**/runs/*/**")
+    expect(part(page, "canvas").locator("canvas").first).to_be_visible()
+    run = page.url.partition("?")[0]
+    crumbs = page.get_by_role("navigation", name="Breadcrumb").get_by_role("link")
+    project, graph = (crumbs.nth(place).get_attribute("href") for place in (1, 2))
+    assert graph and project
+    found = found_on(page)
+    places = ["/", "/projects/", project, f"{project}delete/", graph, f"{graph}compare/", f"{run}delete/"]
+    for place in [*places, "/policies/", "/policies/train/", "/status/", "/help/", "/no/such/page"]:
+        page.goto(place, wait_until="networkidle")
+        found |= found_on(page)
+    assert {where: faults for where, faults in found.items() if faults} == {}
+
+
+def test_the_check_sees_a_button_without_a_name(bare_page: Page) -> None:
+    bare_page.goto("/help/")
+    bare_page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    assert serious(bare_page) == ["button-name at #main > button"]
