@@ -168,15 +168,13 @@ test("sizes and widths bear graphs without times or bytes", () => {
 
 test("ops are found by all words of a search and sorted, equal ones in the order of the file", () => {
   const ops = { names: ["b/conv", "a/CONV", "__proto__", "a/relu"], types: ["Conv2D", "Conv2D", "<b>", "Relu"] };
-  const devices = [1, -1, 0, 1];
   /** @param {Partial<import("../../frontend/js/ops/ops-list.js").Wish>} wish */
-  const order = (wish) => [...orderOps(ops, { search: "", key: "index", descending: false, ...wish }, (op) => devices[op])];
+  const order = (wish) => [...orderOps(ops, { search: "", key: "index", descending: false, ...wish })];
   assert.deepEqual(order({}), [0, 1, 2, 3]);
   assert.deepEqual(order({ search: "conv a/" }), [1]);
   assert.deepEqual(order({ search: "__proto__" }), [2]);
   assert.deepEqual(order({ search: "nothing" }), []);
   assert.deepEqual(order({ key: "type" }), [2, 0, 1, 3]);
-  assert.deepEqual(order({ key: "device" }), [1, 2, 0, 3]);
   assert.deepEqual(order({ key: "name", descending: true }), [0, 3, 1, 2]);
 });
 

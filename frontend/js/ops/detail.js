@@ -6,7 +6,7 @@ export const NAMES_FROM = 56;
 const STRONGEST = 0.55;
 const FAINTEST = 0.012;
 /** So much of the canvas is covered by edges at most, were they opaque and side by side. */
-const MOST_COVERED = 0.5;
+const MOST_COVERED = 0.25;
 
 /**
  * @param {number} scale pixels between neighbours

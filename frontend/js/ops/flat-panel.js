@@ -12,6 +12,8 @@ import { FlatGraph } from "./flat-graph.js";
 import { FlatView } from "./flat-view.js";
 import { OpsTable } from "./ops-table.js";
 
+const HINT = "Select an op to see its edges, its group and what moving that changes.";
+
 /** @typedef {"groups" | "ops"} Drawn */
 /** @typedef {import("../step/step.js").OpNames} OpNames */
 
@@ -21,6 +23,7 @@ export class FlatPanel {
   #groups;
   #looks;
   #onChooseGroup;
+  #onChooseOp;
   #onSwitch;
   #choice;
   /** @type {Drawn} */
@@ -45,14 +48,16 @@ export class FlatPanel {
    * @param {GraphPanel} panel
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {readonly import("../graph/devices.js").DeviceLook[]} looks empty: the graph alone
-   * @param {{ onChooseGroup: (group: number) => void, onSwitch?: (drawn: Drawn) => void }} listeners
+   * @param {{ onChooseGroup: (group: number) => void, onChooseOp?: (op: number) => void, onSwitch?: (drawn: Drawn) => void }} listeners
+   *   called with -1 for none; with `onChooseOp` the page has a table of ops of its own
    */
-  constructor(root, panel, groups, looks, { onChooseGroup, onSwitch = () => {} }) {
+  constructor(root, panel, groups, looks, { onChooseGroup, onChooseOp, onSwitch = () => {} }) {
     this.#root = root;
     this.#panel = panel;
     this.#groups = groups;
     this.#looks = looks;
     this.#onChooseGroup = onChooseGroup;
+    this.#onChooseOp = onChooseOp;
     this.#onSwitch = onSwitch;
     this.#choice = this.#part("drawn");
     this.#stage.after(this.#words);
@@ -97,8 +102,7 @@ export class FlatPanel {
     } catch (error) {
       const isTooLarge = error instanceof ServerError && error.status === 413;
       showFailure(this.#hostOf(drawn), `The ${drawn} are not drawn here; the table lists the groups.`, error, isTooLarge ? null : () => this.draw(drawn));
-      this.#list.hidden = true;
-      this.#part("groups").hidden = false;
+      this.#showList(false);
     }
   }
 
@@ -141,7 +145,6 @@ export class FlatPanel {
       show: (picture) => {
         this.#placement = picture.placement;
         view.show(picture);
-        this.#table?.refreshDevices();
       },
       light: (lit) => view.light(lit),
       choose: (group, reveal) => {
@@ -165,16 +168,26 @@ export class FlatPanel {
     const group = node < 0 ? -1 : graph.group[node];
     if (drawn === "ops") {
       this.#showOp(node);
+      this.#onChooseOp?.(node);
     }
     this.#onChooseGroup(group);
     this.#views.get(drawn)?.choose(group, reveal, node);
+  }
+
+  /** @param {number} op the op that another view has chosen, -1 for none */
+  chooseOp(op) {
+    this.#showOp(op);
+    if (this.#drawn === "ops") {
+      this.#views.get("ops")?.choose(this.#groupOf(op), true, op);
+    }
   }
 
   /** @param {number} op -1 for none */
   #showOp(op) {
     this.#op = op;
     this.#table?.choose(op);
-    setText(this.#words, op < 0 ? "" : `${this.#opWords(op).join(" · ")}, ${this.#edgeWords(op)}`);
+    const isKnown = op >= 0 && this.#graph !== null;
+    setText(this.#words, isKnown ? `${this.#opWords(op).join(" · ")}, ${this.#edgeWords(op)}` : HINT);
   }
 
   /** @param {number} op */
@@ -244,9 +257,9 @@ export class FlatPanel {
     }
     if (!this.#names) {
       this.#names = /** @type {OpNames} */ (await getJson(String(this.#choice.dataset.names)));
-      this.#table = new OpsTable(this.#list, this.#names, this.#looks, (op) => this.#deviceOf(op), (op) => {
-        this.#choose("ops", /** @type {FlatGraph} */ (this.#graph), op, true);
-      });
+      if (!this.#onChooseOp) {
+        this.#table = new OpsTable(this.#list, this.#names, (op) => this.#choose("ops", /** @type {FlatGraph} */ (this.#graph), op, true));
+      }
     }
     const { names } = this.#names;
     view.showNames((node) => names[node]);
@@ -261,13 +274,16 @@ export class FlatPanel {
     }
     this.#tip.hidden = true;
     this.#words.hidden = this.#drawn !== "ops";
-    this.#list.hidden = this.#drawn !== "ops";
-    this.#part("groups").hidden = this.#drawn === "ops";
-    for (const part of [this.#choice, this.#part("groups")]) {
-      const heading = part.closest("section")?.querySelector("h2");
-      if (heading) {
-        setText(heading, String(heading.textContent).replace(/^(Groups|Ops)/, this.#drawn === "ops" ? "Ops" : "Groups"));
-      }
+    this.#showList(this.#drawn === "ops" && !this.#onChooseOp);
+  }
+
+  /** @param {boolean} isOfOps whether the table of ops takes the place of that of groups */
+  #showList(isOfOps) {
+    this.#list.hidden = !isOfOps;
+    this.#part("groups").hidden = isOfOps;
+    const heading = this.#part("groups").closest("section")?.querySelector("h2");
+    if (heading) {
+      setText(heading, isOfOps ? "Ops" : "Groups");
     }
   }
 

@@ -230,7 +230,7 @@ export class FlatView {
     const { source, target, group } = this.#graph;
     if (placement) {
       const crosses = (/** @type {number} */ edge) => placement[group[source[edge]]] !== placement[group[target[edge]]];
-      this.#crossing.draw(this.#view, this.#size, this.#ratio, hexOf("--edge-crossing"), crosses, 1.6);
+      this.#crossing.draw(this.#view, this.#size, this.#ratio, hexOf("--edge-crossing"), crosses, 1.2);
     }
   }
 

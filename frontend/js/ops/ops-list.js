@@ -1,6 +1,6 @@
 /** The ops that a table shows, and their order: pure. */
 
-/** @typedef {"index" | "name" | "type" | "device"} SortKey */
+/** @typedef {"index" | "name" | "type"} SortKey */
 
 /**
  * @typedef {object} Wish
@@ -12,10 +12,9 @@
 /**
  * @param {{ names: readonly string[], types: readonly string[] }} ops untrusted text
  * @param {Wish} wish
- * @param {(op: number) => number} deviceOf -1 for none
  * @returns {Int32Array} the ops found, in the order wished for; equal ones in the order of the file
  */
-export function orderOps({ names, types }, { search, key, descending }, deviceOf) {
+export function orderOps({ names, types }, { search, key, descending }) {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = [];
   for (let op = 0; op < names.length; op += 1) {
@@ -23,10 +22,7 @@ export function orderOps({ names, types }, { search, key, descending }, deviceOf
       found.push(op);
     }
   }
-  if (key === "device") {
-    const devices = Int32Array.from(names, (_, op) => deviceOf(op));
-    found.sort((one, other) => devices[one] - devices[other] || one - other);
-  } else if (key !== "index") {
+  if (key !== "index") {
     const texts = key === "name" ? names : types;
     found.sort((one, other) => (texts[one] < texts[other] ? -1 : texts[one] > texts[other] ? 1 : one - other));
   }

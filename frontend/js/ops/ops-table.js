@@ -1,6 +1,5 @@
 /** The ops as a table beside their picture, with search, sorting and the same selection; for the keyboard and for readers. */
 
-import { deviceMark } from "../graph/device-legend.js";
 import { element, setAttributes } from "../ui/dom.js";
 import { counted, cutName, formatCount } from "../ui/format.js";
 import { orderOps } from "./ops-list.js";
@@ -12,15 +11,13 @@ const MOST_ROWS = 200;
 
 export class OpsTable {
   #ops;
-  #looks;
-  #deviceOf;
   #onChoose;
   #search = element("input", { type: "search", placeholder: "Search ops and types", "aria-label": "Search the table of ops" });
   #note = element("p", { class: "table-note", "aria-live": "polite" });
   #body = element("tbody");
   /** @type {HTMLTableCellElement[]} */
   #headers;
-  /** @type {Map<number, { row: HTMLTableRowElement, device: HTMLTableCellElement }>} */
+  /** @type {Map<number, HTMLTableRowElement>} */
   #rows = new Map();
   #chosen = -1;
   /** @type {{ key: SortKey, descending: boolean }} */
@@ -29,18 +26,12 @@ export class OpsTable {
   /**
    * @param {HTMLElement} host
    * @param {import("../step/step.js").OpNames} ops
-   * @param {readonly import("../graph/devices.js").DeviceLook[]} looks empty: no device column
-   * @param {(op: number) => number} deviceOf -1 for none
    * @param {(op: number) => void} onChoose -1 for none
    */
-  constructor(host, ops, looks, deviceOf, onChoose) {
+  constructor(host, ops, onChoose) {
     this.#ops = ops;
-    this.#looks = looks;
-    this.#deviceOf = deviceOf;
     this.#onChoose = onChoose;
-    /** @type {[SortKey, string][]} */
-    const columns = [["name", "Op"], ["type", "Type"], ...(looks.length ? [/** @type {[SortKey, string]} */ (["device", "Device"])] : [])];
-    this.#headers = columns.map(([key, label]) => this.#makeHeader(key, label));
+    this.#headers = [this.#makeHeader("name", "Op"), this.#makeHeader("type", "Type")];
     const caption = element("caption", { class: "visually-hidden" }, "Ops, in the order of the file unless sorted");
     const table = element(
       "table",
@@ -57,21 +48,14 @@ export class OpsTable {
     this.#render();
   }
 
-  /** Show the devices of the placement that is shown now. */
-  refreshDevices() {
-    for (const op of this.#rows.keys()) {
-      this.#fillDevice(op);
-    }
-  }
-
   /** @param {number} op -1 for none; one that the table does not show is shown first */
   choose(op) {
-    this.#rows.get(this.#chosen)?.row.setAttribute("aria-selected", "false");
+    this.#rows.get(this.#chosen)?.setAttribute("aria-selected", "false");
     this.#chosen = op;
     if (op >= 0 && !this.#rows.has(op)) {
       this.#render();
     }
-    const row = this.#rows.get(op)?.row;
+    const row = this.#rows.get(op);
     row?.setAttribute("aria-selected", "true");
     const scroller = this.#body.closest(".table-scroller");
     if (row && scroller instanceof HTMLElement) {
@@ -81,14 +65,14 @@ export class OpsTable {
   }
 
   #render() {
-    const found = orderOps(this.#ops, { search: this.#search.value, ...this.#order }, this.#deviceOf);
+    const found = orderOps(this.#ops, { search: this.#search.value, ...this.#order });
     const shown = [...found.subarray(0, MOST_ROWS)];
     if (this.#chosen >= 0 && !shown.includes(this.#chosen)) {
       shown.unshift(this.#chosen);
     }
     this.#rows.clear();
     this.#body.replaceChildren(...shown.map((op) => this.#makeRow(op)));
-    const first = this.#rows.get(this.#chosen)?.row ?? this.#body.firstElementChild;
+    const first = this.#rows.get(this.#chosen) ?? this.#body.firstElementChild;
     first?.setAttribute("tabindex", "0");
     const all = found.length === this.#ops.names.length ? counted(found.length, "op") : `${formatCount(found.length)} of ${counted(this.#ops.names.length, "op")}`;
     this.#note.textContent = found.length === 0 ? "No op matches." : found.length > MOST_ROWS ? `${all}, the first ${MOST_ROWS} shown: search for others` : all;
@@ -97,27 +81,14 @@ export class OpsTable {
   /** @param {number} op */
   #makeRow(op) {
     const { names, types } = this.#ops;
-    const device = element("td", { role: "gridcell" });
     const row = element(
       "tr",
       { "data-op": op, tabindex: -1, "aria-selected": String(op === this.#chosen) },
       element("th", { scope: "row", title: cutName(names[op], 400) }, cutName(names[op], 80)),
       element("td", { role: "gridcell", class: "name" }, cutName(types[op] || "no type", 40)),
-      ...(this.#looks.length ? [device] : []),
     );
-    this.#rows.set(op, { row, device });
-    this.#fillDevice(op);
+    this.#rows.set(op, row);
     return row;
-  }
-
-  /** @param {number} op */
-  #fillDevice(op) {
-    const look = this.#looks[this.#deviceOf(op)];
-    const cell = this.#rows.get(op)?.device;
-    if (cell && cell.dataset.device !== String(look?.index)) {
-      cell.dataset.device = String(look?.index);
-      cell.replaceChildren(...(look ? [deviceMark(look), look.label] : ["–"]));
-    }
   }
 
   /**

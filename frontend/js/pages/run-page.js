@@ -117,11 +117,13 @@ class RunPage {
     });
     this.#flat = new FlatPanel(root, this.#panel, graph.groups, looks, {
       onChooseGroup: (group) => this.#chooseGroup(group),
+      onChooseOp: (op) => this.#step.chooseOp(op),
       onSwitch: (drawn) => this.#address.change({ drawn }),
     });
     const explained = this.#part("step");
     this.#step = new StepPanel(explained, run.devices, graph.groups, String(explained.dataset.ops), {
       onChooseGroup: (group) => this.#chooseGroup(group),
+      onChooseOp: (op) => this.#flat.chooseOp(op),
       onStep: (step) => this.#onStep(step),
     });
     this.#compare = new ComparePanel(this.#part("compare"), graph, looks, methodLabels, {

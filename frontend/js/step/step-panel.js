@@ -33,6 +33,7 @@ export class StepPanel {
   #groups;
   #opsAddress;
   #onChooseGroup;
+  #onChooseOp;
   #onStep;
   #axis = new TimeAxis();
   #timeline;
@@ -58,15 +59,16 @@ export class StepPanel {
    * @param {readonly import("../ui/contracts.js").Device[]} devices
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {string} opsAddress of `ops.json`
-   * @param {{ onChooseGroup: (group: number) => void, onStep: (step: Step | null) => void }} listeners called with -1 for
-   *   no group, and with null while the step of the shown placement is not known
+   * @param {{ onChooseGroup: (group: number) => void, onChooseOp: (op: number) => void, onStep: (step: Step | null) => void }} listeners
+   *   called with -1 for no group or op, and with null while the step of the shown placement is not known
    */
-  constructor(root, devices, groups, opsAddress, { onChooseGroup, onStep }) {
+  constructor(root, devices, groups, opsAddress, { onChooseGroup, onChooseOp, onStep }) {
     this.#root = root;
     this.#looks = deviceLooks(devices);
     this.#groups = groups;
     this.#opsAddress = opsAddress;
     this.#onChooseGroup = onChooseGroup;
+    this.#onChooseOp = onChooseOp;
     this.#onStep = onStep;
     const stage = this.#part("timeline");
     this.#timeline = new TimelineView(stage, this.#axis, this.#looks, {
@@ -116,6 +118,18 @@ export class StepPanel {
     if (group !== this.#chosenGroup) {
       this.#chosenGroup = group;
       this.#chosen = NONE;
+      this.#mark();
+    }
+  }
+
+  /** @param {number} op the op that another view has chosen, -1 for none */
+  chooseOp(op) {
+    if (this.#step && op !== this.#chosen) {
+      this.#chosen = op;
+      this.#chosenGroup = this.groupOf(op);
+      if (op !== NONE) {
+        this.#axis.reveal(this.#step.span(op));
+      }
       this.#mark();
     }
   }
@@ -181,6 +195,7 @@ export class StepPanel {
       this.#axis.reveal(step.span(activity));
     }
     this.#mark();
+    this.#onChooseOp(activity === NONE || !step ? -1 : step.opOf(activity));
     this.#onChooseGroup(this.#chosenGroup);
   }
 
