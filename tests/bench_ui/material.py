@@ -13,6 +13,7 @@ import random
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +159,7 @@ def _store_events(run: Any, groups: int, episodes: int) -> None:
         for seq, event in enumerate(_events(groups, episodes), 1)
     )
     with transaction.atomic():
-        while batch := [row for row, _ in zip(rows, range(EVENTS_A_STATEMENT), strict=False)]:
+        while batch := list(islice(rows, EVENTS_A_STATEMENT)):
             Event.objects.bulk_create(batch, batch_size=EVENTS_A_STATEMENT)
 
 

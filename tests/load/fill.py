@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +199,7 @@ def _events(counts: Counts, runs: list[Any], rng: random.Random) -> None:
 
     prepare = Event._meta.get_field("job_id").get_db_prep_value
     rows = _event_rows(counts, runs, rng, prepare, connection)
-    while batch := [row for row, _ in zip(rows, range(EVENTS_A_TRANSACTION), strict=False)]:
+    while batch := list(islice(rows, EVENTS_A_TRANSACTION)):
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.executemany(INSERT_EVENTS, batch)
 
