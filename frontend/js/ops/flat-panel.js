@@ -73,7 +73,7 @@ export class FlatPanel {
 
   /** @param {Drawn} [drawn] what to draw, the groups by default */
   async draw(drawn = "groups") {
-    const begins = this.#views.size === 0 && !this.#stage.querySelector(".graph-canvas");
+    const begins = this.#views.size === 0 && !this.#stage.querySelector(":scope > .graph-canvas");
     this.#drawn = drawn;
     for (const button of this.#choice.querySelectorAll("button")) {
       button.setAttribute("aria-pressed", String(button.dataset.drawn === drawn));
@@ -81,7 +81,7 @@ export class FlatPanel {
     this.#showParts();
     if (drawn === "groups" && this.#groups.length <= MOST_GROUPS_DRAWN) {
       this.#panel.replacePicture(null);
-      if (begins || !this.#stage.querySelector(".graph-canvas")) {
+      if (begins || !this.#stage.querySelector(":scope > .graph-canvas")) {
         await this.#panel.draw();
       }
     } else {
@@ -268,12 +268,13 @@ export class FlatPanel {
 
   #showParts() {
     const isFlat = this.#drawn === "ops" || this.#groups.length > MOST_GROUPS_DRAWN;
-    this.#stage.querySelector(".graph-canvas")?.toggleAttribute("hidden", isFlat);
+    this.#stage.querySelector(":scope > .graph-canvas")?.toggleAttribute("hidden", isFlat);
     for (const host of this.#stage.querySelectorAll(".flat-canvas")) {
       host.toggleAttribute("hidden", !isFlat || host.getAttribute("data-drawn") !== this.#drawn);
     }
     this.#tip.hidden = true;
     this.#words.hidden = this.#drawn !== "ops";
+    this.#choice.closest("section")?.setAttribute("data-drawn", isFlat ? "flat" : "groups");
     this.#showList(this.#drawn === "ops" && !this.#onChooseOp);
   }
 
