@@ -34,7 +34,7 @@ def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: in
     page.get_by_label("Include a CPU").set_checked(with_cpu)
     page.get_by_label("Method", exact=True).select_option(method)
     page.get_by_label("Evaluations").fill(str(evaluations))
-    page.get_by_label("Seed").fill(str(seed))
+    page.locator("input[name=seed]").fill(str(seed))
     page.get_by_role("button", name="Start run").click()
     page.wait_for_url("**/runs/*/")
 

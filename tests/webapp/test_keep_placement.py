@@ -21,6 +21,7 @@ from webapp.jobs.models import Event
 from webapp.placements import keeping
 from webapp.placements.models import Placement
 from webapp.runs.models import Run
+from webapp.runs.placing import place_run
 
 JSON = {"accept": "application/json"}
 GPUS = ("/device:GPU:0", "/device:GPU:1")
@@ -227,3 +228,57 @@ def test_nothing_of_an_upload_stays_on_the_disk(client: Client, run: Run, data_f
     uploaded(client, run, dict.fromkeys(names_of(run), GPUS[0]))
     uploaded(client, run, b"{")
     assert list((data_folder / "incoming").iterdir()) == []
+
+
+def gone_on(client: Client, run: Run, **fields: Any) -> Any:
+    texts = {
+        "placement": [1] * groups_of(run), "locked": [0, 2], "method": "local_search", "evaluations": "30",
+        "words": "episode 1, <b>changed</b>", "token": "episode-1",
+    } | fields
+    sent = {name: value if isinstance(value, str) else json.dumps(value) for name, value in texts.items()}
+    return client.post(f"/runs/{run.id}/go-on/", sent, headers=JSON)
+
+
+def test_a_run_goes_on_from_a_placement_with_its_locks_as_pins(
+    transactional_db: None, client: Client, run: Run, broker: object
+) -> None:
+    answer = gone_on(client, run)
+    assert answer.status_code == 201
+    started = Run.objects.exclude(id=run.id).get()
+    page = client.get(answer.json()["url"]).content.decode()
+    assert f"/runs/{run.id}/?show=episode-1" in page
+    assert "episode 1, &lt;b&gt;changed&lt;/b&gt;" in page and "2 locked groups stay where they are" in page
+    place_run(started.id)
+    started.refresh_from_db()
+    assert (started.status, started.error) == (Run.DONE, "")
+    report = client.get(f"/runs/{started.id}/report.json").json()
+    assert report["pinned_groups"] == 2
+    assert report["step_time_us"] <= report["start_step_time_us"]
+    placements = [
+        event["placement"]
+        for event in client.get(f"/runs/{started.id}/events.json").json()["events"]
+        if event["type"] == "episode"
+    ]
+    assert placements[0] == [1] * groups_of(run)
+    assert all(placement[0] == placement[2] == 1 for placement in placements)
+    deletion.delete(run)
+    purge()
+    assert client.get(f"/runs/{started.id}/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"placement": "[0]"}, "1 devices"),
+        ({"locked": "[99]"}, "no such group"),
+        ({"method": "magic"}, "magic"),
+        ({"evaluations": "0"}, "0 evaluations"),
+        ({"evaluations": "x"}, "whole number"),
+        ({"token": "<script>"}, "valid"),
+    ],
+)
+def test_a_run_that_cannot_go_on_is_not_started(
+    client: Client, run: Run, fields: dict[str, str], sentence: str
+) -> None:
+    assert sentence in error_of(gone_on(client, run, **fields))
+    assert Run.objects.count() == 1

@@ -9,7 +9,7 @@ from engine import api
 from webapp.graphs.models import Graph
 from webapp.jobs.publishing import publish
 from webapp.policies.models import Policy
-from webapp.runs.models import Run
+from webapp.runs.models import Run, RunStart
 
 
 def new_run(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
@@ -29,8 +29,13 @@ def new_run(graph: Graph, request: api.RunRequest, policy: Policy | None = None)
     )
 
 
-def start(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -> Run:
-    """Queue a run on a graph that is ready, with a policy that has a file."""
+def start(
+    graph: Graph, request: api.RunRequest, policy: Policy | None = None, from_start: RunStart | None = None
+) -> Run:
+    """Queue a run on a graph that is ready, with a policy that has a file.
+
+    `from_start`, a row that is not stored yet, is stored with it.
+    """
     run = new_run(graph, request, policy)
     with transaction.atomic():
         if not Graph.objects.select_for_update().filter(id=graph.id).exists():
@@ -38,5 +43,8 @@ def start(graph: Graph, request: api.RunRequest, policy: Policy | None = None) -
         if policy is not None and not Policy.objects.select_for_update().filter(id=policy.id).exists():
             raise Http404("This policy has been deleted meanwhile.")
         run.save(force_insert=True)
+        if from_start is not None:
+            from_start.run = run
+            from_start.save(force_insert=True)
         transaction.on_commit(partial(publish, Run, run.id))
     return run

@@ -1,9 +1,11 @@
 """Runs, their answers, and summaries of their events."""
 
+import dataclasses
 from typing import Any, ClassVar
 
 from django.db import models
 
+from engine import api
 from webapp.graphs.models import Graph
 from webapp.jobs.deletion import DELETED, LIVING
 from webapp.jobs.job import JobWithEvents
@@ -128,6 +130,32 @@ class Answer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.step_time_us} µs"
+
+
+class RunStart(models.Model):
+    """The placement that a run goes on from, and the groups that it keeps where they are there."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="start")
+    device_of_group = JsonTextField()
+    """[groups]"""
+    pinned_groups = JsonTextField(default=list)
+    """[pinned groups]"""
+    words = models.CharField(max_length=300)
+    """what it is, such as `episode 17, changed by hand`; may hold a name that a person gave"""
+    from_run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="continued")
+    """on whose page it was made; None: that run has been deleted"""
+    from_token = models.CharField(max_length=120, default="", blank=True)
+    """of the placement there, before it was changed by hand"""
+
+    def __str__(self) -> str:
+        return self.words
+
+    def asked_of(self, request: api.RunRequest) -> api.RunRequest:
+        """`request` with this start and its pins."""
+        assert isinstance(self.device_of_group, list) and isinstance(self.pinned_groups, list)
+        devices = tuple(device for device in self.device_of_group if isinstance(device, int))
+        pins = {group: devices[group] for group in self.pinned_groups if isinstance(group, int)}
+        return dataclasses.replace(request, start=devices, pins=pins)
 
 
 class RunSummary(models.Model):

@@ -13,7 +13,7 @@ from webapp.jobs.yielding import Yielding, wait_behind_others
 from webapp.json_field import to_text
 from webapp.policies.models import PolicyFile
 from webapp.runs.baselines import BASELINES
-from webapp.runs.models import Run
+from webapp.runs.models import Run, RunStart
 from webapp.runs.run_store import RunStore
 
 
@@ -37,7 +37,7 @@ def _place(claim: Claim[Run], run: Run, store: RunStore, heartbeat: Heartbeat) -
     prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
     saved = run.saved_state
     checkpoint = None if saved is None else bytes(saved.state)
-    request, yielding = with_policy(run, request_of(run)), Yielding(heartbeat)
+    request, yielding = with_start(run, with_policy(run, request_of(run))), Yielding(heartbeat)
     report = None
     try:
         report = api.place(prepared, request, partial(_store, store, yielding), yielding.should_stop, checkpoint)
@@ -75,8 +75,14 @@ def with_policy(run: Run, request: api.RunRequest) -> api.RunRequest:
     return dataclasses.replace(request, policy=bytes(file.blob))
 
 
+def with_start(run: Run, request: api.RunRequest) -> api.RunRequest:
+    """`request` with the placement that the run goes on from, if it has one."""
+    start = RunStart.objects.filter(run=run).first()
+    return request if start is None else start.asked_of(request)
+
+
 def request_of(run: Run) -> api.RunRequest:
-    """The engine's request for `run`, without its policy, which only placing needs."""
+    """The engine's request for `run`, without its policy and its start, which only placing needs."""
     assert isinstance(run.settings, dict)
     return api.RunRequest(
         cluster=api.parse_cluster(to_text(run.cluster)),

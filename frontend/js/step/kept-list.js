@@ -26,9 +26,10 @@ export class KeptList {
   /**
    * @param {HTMLElement} root the section with `[data-kept=…]`; `data-downloads` names the files that can be written
    * @param {KeptPlacements} kept
-   * @param {{ onShow: (token: string) => void, onKeep: (name: string) => Promise<string> }} acts
+   * @param {{ onShow: (token: string) => void, onKeep: (name: string) => Promise<string>,
+   *   onGoOn: (method: string, evaluations: string) => Promise<void> }} acts
    */
-  constructor(root, kept, { onShow, onKeep }) {
+  constructor(root, kept, { onShow, onKeep, onGoOn }) {
     this.#root = root;
     this.#kept = kept;
     this.#onShow = onShow;
@@ -44,6 +45,12 @@ export class KeptList {
         onShow(await onKeep(name.value));
         name.value = "";
       });
+    });
+    const goOn = find(root, "[data-kept=go-on]", HTMLFormElement);
+    goOn.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const asked = new FormData(goOn);
+      this.#try(() => onGoOn(String(asked.get("method")), String(asked.get("evaluations"))));
     });
     const file = find(root, "[data-kept=file]", HTMLInputElement);
     file.addEventListener("change", () => {

@@ -43,7 +43,7 @@ export class TryIt {
     this.#looks = looks;
     this.#kept = kept;
     const list = root.querySelector("[data-part=kept]");
-    this.#list = list instanceof HTMLElement ? new KeptList(list, kept, { onShow: page.show, onKeep: (name) => this.#keep(name) }) : null;
+    this.#list = list instanceof HTMLElement ? new KeptList(list, kept, { onShow: page.show, onKeep: (name) => this.#keep(name), onGoOn: (method, evaluations) => this.#goOn(method, evaluations) }) : null;
     this.#bar = new TrialBar(find(root, "[data-part=trial]", HTMLElement), list instanceof HTMLElement ? downloadsOf(list) : null, {
       undo: () => this.#change(undo),
       redo: () => this.#change(redo),
@@ -200,6 +200,23 @@ export class TryIt {
     const isMoved = this.#trial !== null && movedGroups(this.#trial).length > 0;
     const seq = base.keptId ? {} : { seq: base.key, is_moved: isMoved };
     return this.#kept.keep({ ...this.fields(), name, locked: this.locked, ...seq });
+  }
+
+  /**
+   * Start a run from the shown placement, with the locked groups where they are, and go to its page.
+   *
+   * @param {string} method
+   * @param {string} evaluations
+   */
+  async #goOn(method, evaluations) {
+    const base = this.#page.base();
+    if (!base) {
+      throw new Error("There is no placement to go on from yet.");
+    }
+    const words = this.#trial ? `${base.words}, changed by hand` : base.words;
+    const fields = { ...this.fields(), locked: this.locked, method, evaluations, words, token: base.token };
+    const { url } = await (await post("go-on/", fields, "application/json")).json();
+    location.assign(url);
   }
 
   /**

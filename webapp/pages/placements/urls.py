@@ -22,6 +22,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/placements.json", views.kept, name="kept"),
     path("runs/<uuid:run_id>/placements/", views.keep, name="keep"),
     path("runs/<uuid:run_id>/placements/upload", views.upload, name="upload"),
+    path("runs/<uuid:run_id>/go-on/", views.go_on, name="go_on"),
     path("runs/<uuid:run_id>/hand/<placed_name:name>", views.download_by_hand, name="download_by_hand"),
     path("placements/<uuid:placement_id>/placement", views.whole, name="json"),
     path("placements/<uuid:placement_id>/explanation", views.explanation, name="explanation"),

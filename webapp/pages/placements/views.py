@@ -5,7 +5,9 @@ import uuid
 from collections.abc import Callable
 from http import HTTPStatus
 
+from django import forms
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -21,9 +23,11 @@ from webapp.pages.runs.downloads import NAMES, attachment, placed, refusal_of
 from webapp.pages.runs.page import run_or_404
 from webapp.placements import keeping
 from webapp.placements.models import Placement
-from webapp.runs.models import Run
+from webapp.runs import lifecycle
+from webapp.runs.method_labels import method_labels
+from webapp.runs.models import Run, RunStart
 from webapp.runs.sessions import session_of
-from webapp.user_errors import error_answer
+from webapp.user_errors import error_answer, form_errors
 
 NO_FILE = "No file was chosen; allowed: a placement as JSON {op: device}."
 
@@ -103,6 +107,56 @@ def delete(request: HttpRequest, placement_id: uuid.UUID) -> JsonResponse:
     """Delete it."""
     deletion.delete(placement_or_404(placement_id))
     return JsonResponse({})
+
+
+@in_threads(EXPLAINING)
+@require_POST
+def go_on(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
+    """Start a run from the placement that `hand_made` reads, with the `locked` groups pinned.
+
+    `method` and `evaluations` as in the form of a run; `words` say what the placement is, and `token` names what it was
+    made of.
+    """
+    run = run_or_404(run_id)
+    session = session_of(run)
+    given = hand_made(session, request)
+    if given.is_split:
+        allowed = "one device for each group, as a run places them"
+        raise api.PlacementError("groups are on several devices", where="placement", allowed=allowed)
+    session.require_allowed(given)
+    locked = integers(request, "locked")
+    devices = given.device_of_group.tolist()
+    if not all(0 <= group < len(devices) for group in locked):
+        raise api.PlacementError("no such group", where="locked", allowed=f"0 to {len(devices) - 1}", field="locked")
+    form = GoOnForm(request.POST)
+    if not form.is_valid():
+        return JsonResponse({"errors": form_errors(form)}, status=HTTPStatus.BAD_REQUEST)
+    asked = form.cleaned_data
+    run_request = api.RunRequest(
+        cluster=session.cluster,
+        method=asked["method"],
+        budget=api.Budget(asked["evaluations"]),
+        seed=run.seed,
+        drop_devices=run.drop_devices,
+    )
+    start = RunStart(
+        device_of_group=[*devices],
+        pinned_groups=[*sorted(set(locked))],
+        words=asked["words"],
+        from_run=run,
+        from_token=asked["token"],
+    )
+    started = lifecycle.start(run.graph, run_request, from_start=start)
+    return JsonResponse({"url": reverse("runs:detail", args=[started.id])}, status=HTTPStatus.CREATED)
+
+
+class GoOnForm(forms.Form):
+    """The budget and the method of a run that goes on from a placement."""
+
+    method = forms.ChoiceField(choices=lambda: list(method_labels().items()))
+    evaluations = forms.IntegerField()
+    words = forms.CharField(max_length=300)
+    token = forms.RegexField(r"^[\w-]{0,120}$", required=False)
 
 
 @in_threads(WAITING)
