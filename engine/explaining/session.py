@@ -96,6 +96,13 @@ class Session:
         graph = self.prepared.graph
         return max(self.cluster.device_count, work // (graph.op_count + graph.edge_count))
 
+    def largest_groups(self, count: int) -> list[int]:
+        """At most `count` groups, those with the longest ops, in their order."""
+        costs, grouping = self.prepared.costs, self.prepared.grouping
+        time_us = np.nan_to_num(costs.time_on([device.kind for device in self.cluster.devices])).max(axis=0)
+        sums = np.bincount(grouping.group_of_op, weights=time_us, minlength=grouping.group_count)
+        return sorted(np.argsort(-sums, kind="stable")[:count].tolist())
+
     @cached_property
     def lower_bound_us(self) -> float:
         """A step time that no placement beats."""

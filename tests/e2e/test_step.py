@@ -150,6 +150,7 @@ def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path
     expect(bar).to_be_hidden()
     expect(step).to_have_attribute("data-state", "ready")
     assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)
+    the_gains_are_shown_and_a_run_goes_on(page, best_us)
 
 
 def keep_and_upload_it(page: Page, moved_us: float) -> None:
@@ -205,6 +206,25 @@ def several_groups_are_locked_and_moved(page: Page) -> None:
     for index in (2, 3, 5):
         expect(rows.nth(index)).to_contain_text(f"GPU {int(pressed) - 1}")
     assert rows.nth(1).locator("td").first.inner_text() == stays
+
+
+def the_gains_are_shown_and_a_run_goes_on(page: Page, shown_us: float) -> None:
+    """Open the map of gains, then start a run from the shown placement."""
+    page.get_by_text("What each move would gain").click()
+    gains = part(page, "gains")
+    expect(gains.locator("[data-gains=words]")).to_contain_text(re.compile("Best single move|No single move"))
+    expect(gains.locator("tbody tr")).to_have_count(OPS)
+    expect(gains.locator("tbody tr").first).to_contain_text("here")
+    kept = part(page, "kept")
+    kept.get_by_text("Go on from here").click()
+    kept.get_by_label("Evaluations").fill("50")
+    kept.get_by_role("button", name="Start the run").click()
+    expect(part(page, "start")).to_contain_text("1 locked group stays where it is")
+    expect_status(page, "done")
+    report = page.request.get(f"{page.url.partition('?')[0]}report.json").json()
+    assert report["start_step_time_us"] == pytest.approx(shown_us, rel=1e-9)
+    assert report["step_time_us"] <= report["start_step_time_us"]
+    assert report["pinned_groups"] == 1
 
 
 def test_the_shown_placement_is_compared_with_a_baseline(page: Page, tmp_path: Path) -> None:

@@ -124,6 +124,16 @@ def test_gains_are_the_step_times_after_each_move(client: Client, run: Run) -> N
     assert back["step_time_us"] == [[None, times[1]]]
 
 
+def test_without_groups_the_gains_are_those_of_all_or_of_the_largest(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = groups_of(run)
+    answer = by_hand(client, run, "gains.json", placement=[0] * groups).json()
+    assert answer["groups"] == list(range(groups))
+    monkeypatch.setattr(views, "MOST_WORK", 1)
+    assert len(by_hand(client, run, "gains.json", placement=[0] * groups).json()["groups"]) == 1
+
+
 @pytest.mark.parametrize(
     "placement",
     ["", "no", "{}", "[0.5]", "[true]", "[[0]]", "[9]", "[-1]", "[4294967296]", "[" * 100_000, "[" + "9" * 5000 + "]"],

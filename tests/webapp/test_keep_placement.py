@@ -232,8 +232,12 @@ def test_nothing_of_an_upload_stays_on_the_disk(client: Client, run: Run, data_f
 
 def gone_on(client: Client, run: Run, **fields: Any) -> Any:
     texts = {
-        "placement": [1] * groups_of(run), "locked": [0, 2], "method": "local_search", "evaluations": "30",
-        "words": "episode 1, <b>changed</b>", "token": "episode-1",
+        "placement": [1] * groups_of(run),
+        "locked": [0, 2],
+        "method": "local_search",
+        "evaluations": "30",
+        "words": "episode 1, <b>changed</b>",
+        "token": "episode-1",
     } | fields
     sent = {name: value if isinstance(value, str) else json.dumps(value) for name, value in texts.items()}
     return client.post(f"/runs/{run.id}/go-on/", sent, headers=JSON)

@@ -107,13 +107,14 @@ class RunPage {
     this.#kept = new KeptPlacements(() => this.#onKept());
     this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, (group) => this.#compare && this.#chooseGroup(group), (group, device) =>
       this.#tryIt?.controls(group, device) ?? null, (groups) => this.#select(groups));
-    this.#tryIt = new TryIt(root, looks, this.#kept, {
+    this.#tryIt = new TryIt(root, looks, this.#kept, graph.groups, {
       base: () => this.#base,
       selected: () => this.#panel.selected,
       isSimulated: () => this.#shownStep !== null,
       onTrial: () => this.#onTrial(),
       onLocks: (groups) => this.#panel.lock(groups),
       show: (token) => this.#goTo(token),
+      choose: (group) => this.#chooseGroup(group),
     });
     this.#flat = new FlatPanel(root, this.#panel, graph.groups, looks, {
       onChooseGroup: (group) => this.#chooseGroup(group),
@@ -231,6 +232,7 @@ class RunPage {
     this.#panel.choose(chosen);
     this.#step.chooseGroup(chosen);
     this.#compare.chooseGroup(chosen);
+    this.#tryIt.choose(chosen);
     this.#address.change({ group: chosen });
   }
 
@@ -435,6 +437,7 @@ class RunPage {
   /** @param {import("../step/step.js").Step | null} step */
   #onStep(step) {
     this.#shownStep = step;
+    this.#tryIt.onStep(step);
     this.#legend.showPeaks(step && step.texts.peaks.map(({ bytes }) => bytes));
     if (step) {
       this.#drawNumbers();

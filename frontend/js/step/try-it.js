@@ -4,6 +4,7 @@ import { sentPlacement } from "../run/kept-placements.js";
 import { element, find } from "../ui/dom.js";
 import { post } from "../ui/server.js";
 import { downloadsOf, KeptList } from "./kept-list.js";
+import { GainsMap } from "./gains-map.js";
 import { moveButtons } from "./move-buttons.js";
 import { TrialBar } from "./trial-bar.js";
 import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } from "./trial.js";
@@ -19,6 +20,7 @@ import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } f
  * @property {() => void} onTrial the placement by hand has changed, or there is none any more
  * @property {(groups: readonly number[]) => void} onLocks
  * @property {(token: string) => void} show the placement of a token
+ * @property {(group: number) => void} choose
  */
 
 export class TryIt {
@@ -27,6 +29,7 @@ export class TryIt {
   #bar;
   #kept;
   #list;
+  #gains;
   /** @type {Trial | null} */
   #trial = null;
   /** @type {ReadonlySet<number>} groups */
@@ -36,9 +39,10 @@ export class TryIt {
    * @param {HTMLElement} root of the page
    * @param {readonly import("../graph/devices.js").DeviceLook[]} looks
    * @param {import("../run/kept-placements.js").KeptPlacements} kept
+   * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {Page} page
    */
-  constructor(root, looks, kept, page) {
+  constructor(root, looks, kept, groups, page) {
     this.#page = page;
     this.#looks = looks;
     this.#kept = kept;
@@ -51,6 +55,10 @@ export class TryIt {
       keep: async (name) => page.show(await this.#keep(name)),
       download: (link, signal) => post(link.href, this.fields(), "application/json", signal),
     });
+    const map = root.querySelector("[data-part=gains]");
+    this.#gains = map instanceof HTMLDetailsElement
+      ? new GainsMap(map, groups, looks, { onChoose: page.choose, onMove: (group, device) => this.moveGroups([group], device) })
+      : null;
     if (this.#list) {
       kept.load().catch(() => {}); // the list stays empty; a reload asks again
     }
@@ -118,6 +126,17 @@ export class TryIt {
    */
   moveGroups(groups, device) {
     this.#change((trial) => withMove(trial, groups, device, this.#locked));
+  }
+
+  /** @param {import("./step.js").Step | null} step of the shown placement; null: not known yet */
+  onStep(step) {
+    const { placement } = this;
+    this.#gains?.show(step && placement ? { fields: this.fields(), placement, stepTimeUs: step.stepTimeUs } : null);
+  }
+
+  /** @param {number} group that was chosen anywhere, -1 for none */
+  choose(group) {
+    this.#gains?.choose(group);
   }
 
   lockSelected() {

@@ -65,13 +65,14 @@ def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     """The step after each single move of `groups` from `placement`, both JSON lists, by group and device.
 
-    `to`, a list of devices, asks for one move of each group. Null where the group may not go, or that was not asked.
+    Without `groups`: of all, or of the largest ones if all would be more work than a page may ask for. `to`, a list of devices, asks for one move of each group. Null where the group may not go, or that was not asked.
     Raises LimitError for more work than a page may ask for.
     """
     session = session_of(run_or_404(run_id))
-    placement, groups = hand_made(session, request), integers(request, "groups")
+    placement = hand_made(session, request)
     to = integers(request, "to") if "to" in request.POST else None
-    most = session.most_moves(MOST_WORK) // (1 if to is not None else session.cluster.device_count)
+    most = max(1, session.most_moves(MOST_WORK) // (1 if to is not None else session.cluster.device_count))
+    groups = integers(request, "groups") if "groups" in request.POST else session.largest_groups(most)
     if len(groups) > most:
         raise api.LimitError(f"{len(groups)} groups at once", allowed=f"{most} of this graph")
     found = session.gains(placement, groups, to)

@@ -1,0 +1,173 @@
+/** The map of what every single move would gain: groups × devices, the best move first. */
+
+import { deviceMark } from "../graph/device-legend.js";
+import { element, find, setText } from "../ui/dom.js";
+import { counted, cutName } from "../ui/format.js";
+import { post, showFailure } from "../ui/server.js";
+import { gainRows, levelOf, orderedBy } from "./gain-rows.js";
+
+/** @typedef {import("./gain-rows.js").GainRow} GainRow */
+/** @typedef {import("./gain-rows.js").Cell} Cell */
+
+const ROWS_SHOWN = 100;
+
+export class GainsMap {
+  #root;
+  #groups;
+  #looks;
+  #acts;
+  #body = element("tbody");
+  /** @type {readonly GainRow[]} */
+  #rows = [];
+  #sortedBy = -1;
+  #chosen = -1;
+  /** @type {{ fields: Record<string, unknown>, placement: ArrayLike<number>, stepTimeUs: number } | null} */
+  #shown = null;
+  #isKnown = false;
+
+  /**
+   * @param {HTMLDetailsElement} root with `[data-gains=…]`; the gains are asked for while it is open
+   * @param {readonly import("../ui/contracts.js").Group[]} groups
+   * @param {readonly import("../graph/devices.js").DeviceLook[]} looks
+   * @param {{ onChoose: (group: number) => void, onMove: (group: number, device: number) => void }} acts
+   */
+  constructor(root, groups, looks, acts) {
+    this.#root = root;
+    this.#groups = groups;
+    this.#looks = looks;
+    this.#acts = acts;
+    const heads = looks.map((look) => this.#head(look.index, deviceMark(look), ` ${look.label}`));
+    const head = element("tr", {}, this.#head(-1, "Group, best move first"), ...heads);
+    const caption = element("caption", { class: "visually-hidden" }, "Change of the step time by each single move");
+    find(root, "[data-gains=table]", HTMLElement).append(element("table", { class: "gains" }, caption, element("thead", {}, head), this.#body));
+    root.addEventListener("toggle", () => this.#ask());
+    find(root, "[data-gains=apply]", HTMLButtonElement).addEventListener("click", () => this.#applyBest());
+    this.#body.addEventListener("keydown", (event) => this.#onKey(event));
+  }
+
+  /**
+   * @param {{ fields: Record<string, unknown>, placement: ArrayLike<number>, stepTimeUs: number } | null} shown null: its
+   *   step is not known yet
+   */
+  show(shown) {
+    this.#shown = shown;
+    this.#isKnown = false;
+    find(this.#root, "[data-gains=apply]", HTMLButtonElement).disabled = true;
+    this.#ask();
+  }
+
+  /** @param {number} group -1 for none */
+  choose(group) {
+    this.#chosen = group;
+    for (const row of this.#body.rows) {
+      row.classList.toggle("is-chosen", Number(row.dataset.group) === group);
+    }
+  }
+
+  async #ask() {
+    const shown = this.#shown;
+    if (!shown || this.#isKnown || !this.#root.open) {
+      return;
+    }
+    this.#isKnown = true;
+    this.#say("Simulating every move…");
+    try {
+      const answer = await (await post("gains.json", shown.fields, "application/json")).json();
+      if (shown === this.#shown) {
+        this.#rows = gainRows(answer, shown.placement, shown.stepTimeUs);
+        this.#draw();
+      }
+    } catch (error) {
+      if (shown === this.#shown) {
+        showFailure(find(this.#root, "[data-gains=words]", HTMLElement), "The gains cannot be shown.", error, null);
+      }
+    }
+  }
+
+  #draw() {
+    const rows = orderedBy(this.#rows, this.#sortedBy).slice(0, ROWS_SHOWN);
+    this.#body.replaceChildren(...rows.map((row) => this.#row(row)));
+    this.#body.rows[0]?.setAttribute("tabindex", "0");
+    const [best] = this.#rows;
+    const left = this.#groups.length - this.#rows.length;
+    const some = left > 0 ? ` The largest ${counted(this.#rows.length, "group")} only: all would take too long.` : "";
+    const more = this.#rows.length > rows.length ? ` The first ${rows.length} rows are shown.` : "";
+    const isFaster = Boolean(best && best.change < 0);
+    find(this.#root, "[data-gains=apply]", HTMLButtonElement).disabled = !isFaster;
+    const words = isFaster
+      ? `Best single move: ${cutName(this.#groups[best.group].name, 60)} to ${this.#looks[best.best].label}, ${changeOf(best.cells[best.best])}.`
+      : "No single move makes the step faster.";
+    this.#say(words + some + more);
+  }
+
+  /** @param {GainRow} row */
+  #row({ group, cells, best }) {
+    const name = element("th", { scope: "row", title: cutName(this.#groups[group].name, 400) }, cutName(this.#groups[group].name, 40));
+    const made = element("tr", { "data-group": group, tabindex: -1, class: group === this.#chosen ? "is-chosen" : "" }, name);
+    cells.forEach((cell, device) => {
+      const text = changeOf(cell);
+      const button = element("button", { type: "button", class: "gain", tabindex: -1, title: `Move to ${this.#looks[device].label}` }, text);
+      button.addEventListener("click", () => this.#acts.onMove(group, device));
+      const content = cell.kind === "move" ? button : text;
+      made.append(element("td", { "data-level": levelOf(cell), class: device === best ? "is-best" : "" }, content));
+    });
+    name.addEventListener("click", () => this.#acts.onChoose(group));
+    return made;
+  }
+
+  /**
+   * @param {number} device -1: the column of the groups
+   * @param {...(Node | string)} content
+   */
+  #head(device, ...content) {
+    const button = element("button", { type: "button", class: "sort" }, ...content);
+    button.addEventListener("click", () => {
+      this.#sortedBy = device;
+      this.#draw();
+    });
+    return element("th", { scope: "col" }, button);
+  }
+
+  #applyBest() {
+    const [best] = this.#rows;
+    if (best && best.change < 0) {
+      this.#acts.onMove(best.group, best.best);
+    }
+  }
+
+  /** @param {KeyboardEvent} event arrows go from row to row, Enter chooses the group; digits then move it */
+  #onKey(event) {
+    const row = event.target instanceof HTMLTableRowElement ? event.target : null;
+    const next = row && { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling }[event.key];
+    if (next instanceof HTMLTableRowElement) {
+      event.preventDefault();
+      row?.setAttribute("tabindex", "-1");
+      next.setAttribute("tabindex", "0");
+      next.focus();
+    } else if (row && event.key === "Enter") {
+      this.#acts.onChoose(Number(row.dataset.group));
+    }
+  }
+
+  /** @param {string} words */
+  #say(words) {
+    setText(find(this.#root, "[data-gains=words]", HTMLElement), words);
+  }
+}
+
+/**
+ * @param {Cell} cell
+ * @returns {string}
+ */
+function changeOf({ kind, change }) {
+  switch (kind) {
+    case "here":
+      return "here";
+    case "forbidden":
+      return "not allowed";
+    case "full":
+      return "no room";
+    default:
+      return `${change > 0 ? "+" : change < 0 ? "−" : "±"}${(100 * Math.abs(change)).toLocaleString("en", { maximumSignificantDigits: 2 })} %`;
+  }
+}
