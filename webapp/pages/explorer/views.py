@@ -65,8 +65,9 @@ def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     """The step after each single move of `groups` from `placement`, both JSON lists, by group and device.
 
-    Without `groups`: of all, or of the largest ones if all would be more work than a page may ask for. `to`, a list of devices, asks for one move of each group. Null where the group may not go, or that was not asked.
-    Raises LimitError for more work than a page may ask for.
+    Without `groups`: of all, or of the largest ones if all would be more work than a page may ask for. `to`, a list
+    of devices, asks for one move of each group. Null where the group may not go, or that was not asked. Raises
+    LimitError for more work than a page may ask for.
     """
     session = session_of(run_or_404(run_id))
     placement = hand_made(session, request)
