@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { askBacks, inOrder } from "../../frontend/js/compare/backs.js";
 import { causeParts, deviceParts, differenceSentence, movesBetween, pairsOf } from "../../frontend/js/compare/difference.js";
+import { clusterTitle, columnsOf } from "../../frontend/js/compare/methods-table.js";
 import { ofKept, ofRun, optionsOf, problemOf } from "../../frontend/js/compare/references.js";
 import { SPLIT_LOOK } from "../../frontend/js/graph/colouring.js";
 import { deviceLooks } from "../../frontend/js/graph/devices.js";
@@ -145,4 +146,15 @@ test("rows are sorted by a column, those without a value last, ties in their ord
 
 test("a difference of times has a sign", () => {
   assert.deepEqual([1200, -0.5, 0, 1e-9, null].map((us) => formatTimeChange(us)), ["+1.20 ms", "−0.50 µs", "0 µs", "0 µs", "–"]);
+});
+
+test("a row of a method is set against one device and the bound; a baseline without figures has none", () => {
+  const row = { url: "/runs/1/", method: "heft", label: "HEFT", policy: "", runs: 2, seed: 3, evaluations: 10, step_time_us: 80, peak_bytes: [5, 2048], wall_seconds: 2 };
+  const cluster = { words: "2 × K80", links: "", drop_devices: true, devices: ["a", "b"], one_device_us: 100, lower_bound_us: 64, rows: [row] };
+  const values = Object.fromEntries(columnsOf(cluster).map(({ key, valueOf }) => [key, valueOf(row)]));
+  assert.deepEqual([values.method, values.time, values.bound, values.peak, values.seed], ["HEFT", 80, 0.25, 2048, 3]);
+  assert.ok(Math.abs(Number(values.gap) + 0.2) < 1e-12);
+  const bare = columnsOf({ ...cluster, one_device_us: null, lower_bound_us: null }).map(({ valueOf }) => valueOf({ ...row, peak_bytes: null, wall_seconds: null, seed: null }));
+  assert.deepEqual(bare, ["HEFT", 80, null, null, null, 10, null, null]);
+  assert.equal(clusterTitle(cluster), "2 × K80 · device placements stored in the file ignored");
 });

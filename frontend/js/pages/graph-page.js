@@ -1,6 +1,7 @@
 /** The page of a graph: progress while it is read, then the grouped graph, the form of a run, and measurements. */
 
 import { find, setAttributes, setText } from "../ui/dom.js";
+import { showMethods } from "../compare/methods-table.js";
 import { loadGraph } from "../graph/drawn-graph.js";
 import { FlatPanel } from "../ops/flat-panel.js";
 import { GraphPanel } from "../graph/graph-panel.js";
@@ -57,6 +58,22 @@ async function showGraph(root) {
   }
 }
 
+/** @param {HTMLElement | null} part absent until a run has ended */
+async function showMethodsOf(part) {
+  if (!part) {
+    return;
+  }
+  const tables = find(part, "[data-part=methods-tables]", HTMLElement);
+  try {
+    showMethods(tables, /** @type {import("../compare/methods-table.js").Methods} */ (await getJson(String(part.dataset.address))));
+    if (location.hash === "#methods-title") {
+      part.scrollIntoView(); // it has grown since the browser went there
+    }
+  } catch (error) {
+    showFailure(tables, "The methods cannot be shown.", error, () => showMethodsOf(part));
+  }
+}
+
 /** Links to fields that may be folded away: a link unfolds its field and moves the focus there. */
 function followFieldLinks() {
   for (const link of document.querySelectorAll("a[data-to-field]")) {
@@ -79,6 +96,7 @@ if (root.dataset.status === "ready") {
     }
   }
   showGraph(root);
+  showMethodsOf(root.querySelector("[data-part=methods]"));
   watchRows(root, async (rows) => {
     if (rows.some(({ dataset }) => dataset.job === "profile")) {
       await renewPart("profiles");

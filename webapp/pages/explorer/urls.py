@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.pages.explorer import others, views
+from webapp.pages.explorer import methods, others, views
 
 app_name = "explorer"
 urlpatterns = [
@@ -11,6 +11,7 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/scope.json", views.scope, name="scope"),
     path("graphs/<uuid:graph_id>/costs.json", views.costs, name="costs"),
     path("graphs/<uuid:graph_id>/flat/<str:of>", views.flat_view, name="flat_view"),
+    path("graphs/<uuid:graph_id>/methods.json", methods.methods, name="methods"),
     path("runs/<uuid:run_id>/step", views.step, name="step"),
     path("runs/<uuid:run_id>/gains.json", views.gains, name="gains"),
     path("runs/<uuid:run_id>/explanations/<int:seq>", views.explanation, name="explanation"),

@@ -21,6 +21,7 @@ from webapp.pages.graphs.reading_summary import (
 from webapp.pages.run_lines import page_of_lines
 from webapp.profiles.forms import ProfileForm
 from webapp.runs.forms import RunForm
+from webapp.runs.models import Run
 from webapp.user_errors import row_or_404
 
 
@@ -37,9 +38,9 @@ def graph_page(
     profile_form: ProfileForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: graph, project, progress, lines (a page of runs), upload_limit_bytes; the forms run_form,
-    again_form, profile_form; profiles, can_be_measured; and of the reading summary, facts, shares, unknown, cpu_ops,
-    tables.
+    """Context: graph, project, progress, lines (a page of runs), has_methods, upload_limit_bytes; the forms
+    run_form, again_form, profile_form; profiles, can_be_measured; and of the reading summary, facts, shares, unknown,
+    cpu_ops, tables.
     """
     again_form = again_form or AgainForm(graph)
     summary = graph.summary if isinstance(graph.summary, dict) else {}
@@ -61,6 +62,9 @@ def graph_page(
         "profiles": graph.profiles.all(),
         "can_be_measured": graph.format.is_tensorflow,
         "upload_limit_bytes": UploadForm.limit_bytes(),
+        "has_methods": graph.runs.filter(
+            status__in=(Run.DONE, Run.CANCELLED), best_step_time_us__isnull=False
+        ).exists(),
         "lines": page_of_lines(graph.runs.all(), graph.comparisons.all(), request),
     }
     return render(request, "graphs/detail.html", context, status=status)
