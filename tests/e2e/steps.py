@@ -29,12 +29,12 @@ def upload(page: Page, path: Path) -> None:
 
 
 def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: int = 0, with_cpu: bool = False) -> None:
-    page.get_by_label("Number of devices").fill("2")
-    page.get_by_label("Kind").select_option("K80")
-    page.get_by_label("Include a CPU").set_checked(with_cpu)
+    page.get_by_label("Number of devices", exact=True).fill("2")
+    page.get_by_label("Kind", exact=True).select_option("K80")
+    page.get_by_label("Include a CPU", exact=True).set_checked(with_cpu)
     page.get_by_label("Method", exact=True).select_option(method)
-    page.get_by_label("Evaluations").fill(str(evaluations))
-    page.locator("input[name=seed]").fill(str(seed))
+    page.get_by_label("Evaluations", exact=True).fill(str(evaluations))
+    page.get_by_label("Seed", exact=True).fill(str(seed))
     page.get_by_role("button", name="Start run").click()
     page.wait_for_url("**/runs/*/")
 

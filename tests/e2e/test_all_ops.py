@@ -35,7 +35,7 @@ def test_all_ops_are_drawn_chosen_and_coloured_by_the_shown_placement(page: Page
     create_project(page, "All ops")
     options = part(page, "options")
     options.locator("summary").click()
-    options.get_by_label("Groups").fill("all")
+    options.get_by_label("Groups", exact=True).fill("all")
     page.locator("input[name=file]").set_input_files(path)
     page.get_by_role("button", name="Upload and read").click()
 

@@ -14,11 +14,10 @@ def test_compare_two_methods(page: Page, training_graph: Path) -> None:
     create_project(page, "Comparison")
     upload(page, training_graph)
     page.get_by_role("link", name="Compare methods").click()
-    methods = page.get_by_role("group", name="Methods")
-    for chosen in ("Auto", "Local search"):
-        methods.get_by_label(chosen, exact=True).uncheck()
-    page.get_by_label("Evaluations").fill("60")
-    page.get_by_label("Seeds").fill("2")
+    for chosen in ("auto", "placeto"):
+        page.locator(f"input[name=methods][value={chosen}]").uncheck()
+    page.get_by_label("Evaluations", exact=True).fill("60")
+    page.get_by_label("Seeds", exact=True).fill("2")
     expect(part(page, "summary")).to_have_text(
         "2 methods × 2 seeds (1 is deterministic and runs once): 3 runs of at most 60 evaluations each."
     )

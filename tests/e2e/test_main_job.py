@@ -232,4 +232,5 @@ def test_a_file_that_is_no_graph_is_shown_at_the_field_and_not_stored(
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
     faults.clear()
     page.goto(project_url)
-    expect(page.locator("main")).to_contain_text("No graphs yet")
+    expect(page.locator("main")).to_contain_text("Upload a graph")
+    expect(page.locator("[data-job=graph]")).to_have_count(0)

@@ -35,9 +35,9 @@ def test_what_is_entered_before_the_page_s_script_is_there_stays(page: Page, tra
     create_project(page, "Quick", is_live=False)
     options = part(page, "options")
     options.locator("summary").click()
-    options.get_by_label("Groups").fill("12")
+    options.get_by_label("Groups", exact=True).fill("12")
     script.let_go(page)
-    assert options.get_by_label("Groups").input_value() == "12"
+    assert options.get_by_label("Groups", exact=True).input_value() == "12"
     page.locator("input[name=file]").set_input_files(training_graph)
     page.get_by_role("button", name="Upload and read").click()
     page.wait_for_url("**/graphs/*/")
@@ -52,15 +52,15 @@ def test_what_is_refused_before_the_page_s_script_is_there_is_shown_and_stays(
     create_project(page, "Quicker", is_live=False)
     options = part(page, "options")
     options.locator("summary").click()
-    options.get_by_label("Groups").fill("few")
+    options.get_by_label("Groups", exact=True).fill("few")
     page.locator("input[name=file]").set_input_files(training_graph)
     page.get_by_role("button", name="Upload and read").click()
     error = options.get_by_text("groups: 'few'")
     expect(error).to_be_visible()
     if is_typing:
-        options.get_by_label("Batch size").press_sequentially("3")
+        options.get_by_label("Batch size", exact=True).press_sequentially("3")
     script.let_go(page)
-    expect(options.get_by_label("Batch size" if is_typing else "Groups")).to_be_focused()
+    expect(options.get_by_label("Batch size" if is_typing else "Groups", exact=True)).to_be_focused()
     page.locator("input[name=file]").set_input_files(training_graph)
     expect(part(page, "chosen-file")).to_contain_text(training_graph.name)
     expect(error).to_be_visible()  # the field is as wrong as before
@@ -74,14 +74,14 @@ def test_upload_with_options_read_again_and_measure(
     create_project(page, "Options")
     options = part(page, "options")
     options.locator("summary").click()
-    options.get_by_label("Groups").fill("few")
+    options.get_by_label("Groups", exact=True).fill("few")
     page.locator("input[name=file]").set_input_files(training_graph)
     page.get_by_role("button", name="Upload and read").click()
     expect(options.get_by_role("alert")).to_have_text("groups: 'few'. Allowed: an integer from 1, or all.")
-    expect(options.get_by_label("Groups")).to_be_focused()
+    expect(options.get_by_label("Groups", exact=True)).to_be_focused()
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
     faults.clear()
-    options.get_by_label("Groups").fill("12")
+    options.get_by_label("Groups", exact=True).fill("12")
     page.get_by_role("button", name="Upload and read").click()
     page.wait_for_url("**/graphs/*/")
     expect_ready(page, "12")
@@ -89,7 +89,7 @@ def test_upload_with_options_read_again_and_measure(
     first = page.url
     again = part(page, "again")
     again.locator("summary").click()
-    again.get_by_label("Groups").fill("all")
+    again.get_by_label("Groups", exact=True).fill("all")
     again.get_by_role("button", name="Read again").click()
     page.wait_for_url(lambda url: url != first)
     expect_ready(page, "Read again from")
@@ -98,7 +98,7 @@ def test_upload_with_options_read_again_and_measure(
     page.get_by_label("I trust this graph").check()
     page.get_by_role("button", name="Measure op times on this worker").click()
     expect(page.get_by_role("button", name="Cancel measurement")).to_be_visible()
-    page.get_by_label("Seed").fill("78")
+    page.get_by_label("Seed", exact=True).fill("78")
     page.evaluate("window.stayed = true")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download RunMetadata").click()
@@ -106,7 +106,7 @@ def test_upload_with_options_read_again_and_measure(
     download.value.save_as(times)
     assert b"/device:CPU:0" in times.read_bytes()
     assert page.evaluate("window.stayed"), "no reload: the rest of the page stays as it was"
-    assert page.get_by_label("Seed").input_value() == "78"
+    assert page.get_by_label("Seed", exact=True).input_value() == "78"
     page.get_by_role("button", name="Read again with these times").click()
     page.wait_for_url(lambda url: url != first)
     expect_ready(page, "Measured times")

@@ -40,10 +40,10 @@ def test_what_is_begun_on_it_survives_the_end_of_a_reading(page: Page, tmp_path:
     page.route("**/projects/*/graphs/", lambda route: sending.append(route))
     page.route("**/states.json*", lambda route: asking.append(route))
     page.goto(address)
-    page.get_by_text("Rename", exact=True).click()
-    page.get_by_label("New name").fill("Half a na")
+    page.get_by_role("button", name="Rename project Two graphs").click()
+    page.get_by_label("New name of this project").fill("Half a na")
     page.locator("input[name=file]").set_input_files(chain(tmp_path, "second.json"))
-    page.get_by_label("New name").focus()
+    page.get_by_label("New name of this project").focus()
     row = page.get_by_role("row", name="first.json")
     row.evaluate("row => { row.dataset.old = 'yes' }")
     asking[0].continue_()
@@ -51,7 +51,7 @@ def test_what_is_begun_on_it_survives_the_end_of_a_reading(page: Page, tmp_path:
     expect(row.locator("[data-part=status]")).to_have_text("Ready")
     assert loads == ["document", "fetch"]
     assert page.evaluate("document.activeElement.name") == "name"
-    assert page.get_by_label("New name").input_value() == "Half a na"
+    assert page.get_by_label("New name of this project").input_value() == "Half a na"
     assert len(sending) == 1
     sending[0].continue_()
     page.wait_for_url("**/graphs/*/")

@@ -27,7 +27,7 @@ def test_batch_size_and_trips_are_asked_for_where_they_are_missed(
     expect(trips).to_be_focused()
     expect(trips).to_have_value("1")
     trips.fill("0")
-    hint.get_by_label("Batch size").fill("8")
+    hint.get_by_label("Batch size", exact=True).fill("8")
     hint.get_by_role("button", name="Read again").click()
     expect(part(page, "again").locator(".errorlist")).to_have_text(
         "rnn/while: 0 trips. Allowed: an integer from 1 to 1000000000."
@@ -37,7 +37,7 @@ def test_batch_size_and_trips_are_asked_for_where_they_are_missed(
 
     first = page.url
     trips.fill("40")
-    hint.get_by_label("Batch size").press("Enter")
+    hint.get_by_label("Batch size", exact=True).press("Enter")
     page.wait_for_url(lambda url: url != first)
     expect(page.get_by_role("button", name="Start run")).to_be_visible()
     expect(part(page, "facts")).to_contain_text("rnn/while = 40")
