@@ -37,6 +37,15 @@ test("nodes have the look of their device; one on several is shown as such", () 
   assert.equal(one.looks, other.looks, "the same array: nothing is styled again");
 });
 
+test("a node on several devices has a stripe for each, once the step says which", () => {
+  const none = new Float64Array(3);
+  const step = { deviceOf: Int32Array.of(0, SPLIT, SPLIT), mixes: new Map([[1, "0 1"]]), slackUs: none, chainUs: none, peakShare: none };
+  const placement = [0, SPLIT, SPLIT];
+  assert.deepEqual(words("device", { placement, step }), ["GPU 0", "GPU 0 and GPU 1", "on several devices"]);
+  const { looks, lookOf } = colouring("device", facts({ placement, step }), 3);
+  assert.deepEqual(looks[lookOf[1]].stripes, [LOOKS[0].colour, LOOKS[1].colour]);
+});
+
 const LOOKS = deviceLooks(DEVICES);
 
 test("what is not known yet makes no picture up", () => {
@@ -49,7 +58,7 @@ test("what is not known yet makes no picture up", () => {
 test("each step of a quantity has its words, and every node its step", () => {
   assert.deepEqual(words("time", { timeUs: [0, 5, 5000] }), ["none", "< 100 µs", "≥ 3 ms"]);
   assert.deepEqual(words("bytes")[0], "none");
-  const step = { deviceOf: Int32Array.of(0, 0, 0), slackUs: Float64Array.of(0, 20, Infinity), chainUs: Float64Array.of(0, 7, 9), peakShare: Float64Array.of(0, 0.02, 0.9) };
+  const step = { deviceOf: Int32Array.of(0, 0, 0), mixes: new Map(), slackUs: Float64Array.of(0, 20, Infinity), chainUs: Float64Array.of(0, 7, 9), peakShare: Float64Array.of(0, 0.02, 0.9) };
   assert.deepEqual(words("critical", { step })[0], "not on the chain");
   assert.match(String(words("slack", { step })[0]), /^< /);
   assert.match(String(words("peak", { step })[2]), /^≥ 30 %/);

@@ -21,6 +21,7 @@ import { bounds, stepOf, stepWords, STEPS } from "./scale-steps.js";
  *
  * @typedef {object} StepFacts
  * @property {Int32Array} deviceOf [nodes] `SPLIT` where the ops of a node are on several
+ * @property {Map<number, string>} mixes the devices of each node that is on several, such as `0 2`
  * @property {Float64Array} slackUs [nodes] the least of its ops
  * @property {Float64Array} chainUs [nodes] its time on the critical chain
  * @property {Float64Array} peakShare [nodes] of the peaks of the devices
@@ -106,30 +107,47 @@ export function colouring(key, facts, count) {
 }
 
 /**
+ * A node whose ops are on several devices has a stripe for each of them, once the step says which.
+ *
  * @param {Facts} facts
  * @param {number} count
  * @returns {Colouring}
  */
-function byDevice({ placement, looks }, count) {
+function byDevice({ placement, looks, step }, count) {
   const devices = /** @type {ArrayLike<number>} */ (placement);
-  const lookOf = Uint8Array.from({ length: count }, (_, node) => (devices[node] === SPLIT ? looks.length : devices[node]));
-  const legend = looks.map(({ label }, look) => ({ look, words: label }));
-  const isSplit = lookOf.includes(looks.length);
-  return {
-    looks: withSplit(looks),
-    lookOf,
-    legend: isSplit ? [...legend, { look: looks.length, words: "on several devices" }] : legend,
-  };
+  const mixes = [...new Set(step?.mixes.values())].sort();
+  const lookOf = Uint8Array.from({ length: count }, (_, node) =>
+    devices[node] === SPLIT ? looks.length + 1 + mixes.indexOf(step?.mixes.get(node) ?? "") : devices[node]);
+  const words = [
+    ...looks.map(({ label }) => label),
+    "on several devices",
+    ...mixes.map((mix) => devicesOf(mix).map((device) => looks[device].label).join(" and ")),
+  ];
+  const legend = words.map((text, look) => ({ look, words: text }));
+  return { looks: withSplits(looks, mixes), lookOf, legend: legend.filter(({ look }) => look < looks.length || lookOf.includes(look)) };
 }
 
-/** @type {WeakMap<readonly NodeLook[], readonly NodeLook[]>} one array for equal looks: nothing is styled again */
+/** @param {string} mix such as `0 2` */
+function devicesOf(mix) {
+  return mix.split(" ").map(Number);
+}
+
+/** @type {WeakMap<readonly NodeLook[], Map<string, readonly NodeLook[]>>} one array for equal looks: nothing is styled again */
 const splits = new WeakMap();
 
-/** @param {readonly NodeLook[]} looks */
-function withSplit(looks) {
-  const known = splits.get(looks) ?? Object.freeze([...looks, SPLIT_LOOK]);
+/**
+ * @param {readonly NodeLook[]} looks of the devices
+ * @param {readonly string[]} mixes
+ */
+function withSplits(looks, mixes) {
+  const known = splits.get(looks) ?? new Map();
+  const key = mixes.join();
+  if (!known.has(key)) {
+    const striped = mixes.map((mix) => ({ ...SPLIT_LOOK, stripes: devicesOf(mix).map((device) => looks[device].colour) }));
+    known.set(key, Object.freeze([...looks, SPLIT_LOOK, ...striped]));
+  }
   splits.set(looks, known);
-  return known;
+  return /** @type {readonly NodeLook[]} */ (known.get(key));
 }
 
 /** @type {readonly NodeLook[]} */

@@ -8,7 +8,7 @@ import { counted, cutName, formatCount } from "../ui/format.js";
 import { ColourChooser } from "./colour-chooser.js";
 import { COLOURINGS, colouring } from "./colouring.js";
 import { costFacts } from "./cost-facts.js";
-import { groupPanel, groupTip, selectionPanel } from "./group-details.js";
+import { DOUBLE_CLICK_MILLISECONDS, groupPanel, groupTip, selectionPanel } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
 import { GraphView } from "./graph-view.js";
 import { ScopePanel } from "./scope-panel.js";
@@ -74,6 +74,7 @@ export class GraphPanel {
   #opCosts = null;
   #scopes;
   #onSelect;
+  #panelTimer = 0;
 
   /**
    * @param {HTMLElement} root with `[data-part=canvas]`, `[data-part=groups]`, `[data-part=chosen]` and zoom buttons
@@ -142,6 +143,8 @@ export class GraphPanel {
 
   /** @param {number} group opened by a person */
   async #openGroup(group) {
+    window.clearTimeout(this.#panelTimer);
+    this.#fillPanel();
     const path = [String(group)];
     this.#colours.onOpen?.(path);
     await this.open(path);
@@ -417,7 +420,12 @@ export class GraphPanel {
     this.#shownPicture?.choose(group, from === "table");
     this.#table.choose(group, from === "graph");
     this.#markSelected(group < 0 ? [] : [group]);
-    this.#fillPanel();
+    window.clearTimeout(this.#panelTimer);
+    if (from === "graph" && group >= 0) {
+      this.#panelTimer = window.setTimeout(() => this.#fillPanel(), DOUBLE_CLICK_MILLISECONDS);
+    } else {
+      this.#fillPanel();
+    }
     this.#onChoose(group);
   }
 

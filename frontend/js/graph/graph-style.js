@@ -6,6 +6,7 @@ import { colour } from "../ui/colours.js";
  * @typedef {object} NodeLook
  * @property {string} colour of the style sheet (`--ramp-2`), or `#rrggbb`
  * @property {import("./devices.js").Shape} shape
+ * @property {readonly string[]} [stripes] colours side by side in place of the one
  * @property {{ colour: string, pattern: "solid" | "dashed" | "double" | "dotted" }} [ring] a broad border with a meaning
  */
 
@@ -33,10 +34,23 @@ export function graphStyle(looks, { sizes, room }) {
     ...sizes.map((size, level) => ({ selector: `.${sizeClass(level)}`, style: { width: size, height: size } })),
     ...looks.map((look, index) => ({
       selector: `.${lookClass(index)}`,
-      style: { "background-color": paint(look.colour), shape: look.shape, ...ringStyle(look, room) },
+      style: { "background-color": paint(look.colour), shape: look.shape, ...stripesStyle(look), ...ringStyle(look, room) },
     })),
     { selector: ".faded", style: { opacity: FADED } },
   ];
+}
+
+/** @param {NodeLook} look */
+function stripesStyle({ stripes }) {
+  return (
+    stripes && {
+      "background-fill": /** @type {const} */ ("linear-gradient"),
+      "background-gradient-direction": /** @type {const} */ ("to-right"),
+      "background-gradient-stop-colors": stripes.flatMap((stripe) => [paint(stripe), paint(stripe)]),
+      "background-gradient-stop-positions": stripes.flatMap((_, index) =>
+        [index, index + 1].map((at) => `${(100 * at) / stripes.length}%`)),
+    }
+  );
 }
 
 /**

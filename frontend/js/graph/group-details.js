@@ -7,6 +7,8 @@ import { counted, cutName, formatBytes, formatCount, formatTime, NOTHING } from 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 
 const NAMES_OF_A_SELECTION = 5;
+/** A panel makes the drawing less high: it opens only after a second click has found the node in its place. */
+export const DOUBLE_CLICK_MILLISECONDS = 350;
 
 /**
  * @typedef {object} Detail

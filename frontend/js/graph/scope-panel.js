@@ -8,7 +8,7 @@ import { counted, cutName, formatBytes } from "../ui/format.js";
 import { getJson, showFailure } from "../ui/server.js";
 import { colouring } from "./colouring.js";
 import { costFacts } from "./cost-facts.js";
-import { groupPanel, groupTip } from "./group-details.js";
+import { DOUBLE_CLICK_MILLISECONDS, groupPanel, groupTip } from "./group-details.js";
 import { GroupsTable } from "./groups-table.js";
 import { GraphView } from "./graph-view.js";
 import { crumbsOf, scopeAddress } from "./scope-path.js";
@@ -47,6 +47,7 @@ export class ScopePanel {
   #table = null;
   #wantsList = false;
   #chosen = -1;
+  #timer = 0;
 
   /**
    * @param {HTMLElement} stage `data-scope`: the address of `scope.json`
@@ -199,10 +200,22 @@ export class ScopePanel {
     this.#chosen = item;
     this.#view?.choose(item, false);
     this.#table?.choose(item, false);
-    const detail = item < 0 ? null : this.#detail(item);
-    const opens = item < 0 ? null : /** @type {ScopeGraph} */ (this.#scope).opens[item];
-    const nodes = detail ? groupPanel(detail, () => this.#choose(-1), opens === null ? null : () => this.#openItem(item)) : [];
-    this.#details.replaceChildren(...nodes);
+    window.clearTimeout(this.#timer);
+    if (item >= 0 && this.#view) {
+      this.#timer = window.setTimeout(() => this.#fillDetails(), DOUBLE_CLICK_MILLISECONDS);
+    } else {
+      this.#fillDetails();
+    }
+  }
+
+  #fillDetails() {
+    const [item, scope] = [this.#chosen, this.#scope];
+    if (item < 0 || !scope) {
+      this.#details.replaceChildren();
+      return;
+    }
+    const open = scope.opens[item] === null ? null : () => this.#openItem(item);
+    this.#details.replaceChildren(...groupPanel(this.#detail(item), () => this.#choose(-1), open));
   }
 
   /** @param {number} item */
@@ -304,6 +317,7 @@ export class ScopePanel {
     this.#scope = null;
     this.#view = this.#table = null;
     this.#chosen = -1;
+    window.clearTimeout(this.#timer);
     this.#details.replaceChildren();
     this.#body.replaceChildren();
   }

@@ -2,8 +2,6 @@
 
 import { SPLIT } from "../graph/colouring.js";
 
-const UNKNOWN = -2;
-
 /**
  * @param {import("./step.js").Step} step
  * @param {ArrayLike<number>} nodeOfOp [ops] -1: in none of the nodes
@@ -11,7 +9,8 @@ const UNKNOWN = -2;
  * @returns {import("../graph/colouring.js").StepFacts}
  */
 export function nodeFacts(step, nodeOfOp, count) {
-  const deviceOf = new Int32Array(count).fill(UNKNOWN);
+  /** @type {Set<number>[]} */
+  const devicesOf = new Array(count);
   const slackUs = new Float64Array(count).fill(Infinity);
   const peakShare = new Float64Array(count);
   const slack = step.array("op.slack_us");
@@ -20,12 +19,16 @@ export function nodeFacts(step, nodeOfOp, count) {
   for (let op = 0; op < step.opCount; op += 1) {
     const node = nodeOfOp[op];
     if (node >= 0) {
-      deviceOf[node] = deviceOf[node] === UNKNOWN || deviceOf[node] === devices[op] ? devices[op] : SPLIT;
+      (devicesOf[node] ??= new Set()).add(devices[op]);
       slackUs[node] = Math.min(slackUs[node], slack[op]);
       peakShare[node] += share[op];
     }
   }
-  return { deviceOf, slackUs, chainUs: chainTimes(step, nodeOfOp, count), peakShare };
+  const deviceOf = Int32Array.from({ length: count }, (_, node) => (devicesOf[node]?.size === 1 ? [...devicesOf[node]][0] : SPLIT));
+  /** @type {Map<number, string>} */
+  const mixes = new Map();
+  devicesOf.forEach((on, node) => on.size > 1 && mixes.set(node, [...on].sort((one, other) => one - other).join(" ")));
+  return { deviceOf, mixes, slackUs, chainUs: chainTimes(step, nodeOfOp, count), peakShare };
 }
 
 /**
