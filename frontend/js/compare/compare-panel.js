@@ -396,6 +396,9 @@ export class ComparePanel {
   async #askOthers() {
     try {
       const { others, kept } = this.#addresses;
+      if (!others) {
+        return; // a page that shows its run alone
+      }
       const [ofRuns, ofHand] = await Promise.all([getJson(others), getJson(kept)]);
       this.#others = /** @type {{ runs: OtherRun[] }} */ (ofRuns).runs;
       this.#kept = /** @type {{ placements: KeptPlacement[] }} */ (ofHand).placements;

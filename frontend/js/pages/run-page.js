@@ -110,6 +110,7 @@ class RunPage {
     this.#tryIt = new TryIt(root, looks, this.#kept, graph.groups, {
       base: () => this.#base,
       selected: () => this.#panel.selected,
+      canTry: root.dataset.file === undefined,
       isSimulated: () => this.#shownStep !== null,
       onTrial: () => this.#onTrial(),
       onLocks: (groups) => this.#panel.lock(groups),

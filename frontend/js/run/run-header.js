@@ -61,6 +61,9 @@ export class RunHeader {
     for (const part of this.#root.querySelectorAll("[data-when=answer]")) {
       part.toggleAttribute("hidden", numbers.bestUs === null);
     }
+    for (const part of this.#root.querySelectorAll("[data-when=ended]")) {
+      part.toggleAttribute("hidden", !ended);
+    }
     for (const part of this.#root.querySelectorAll("[data-when=no-answer]")) {
       part.toggleAttribute("hidden", numbers.bestUs !== null);
     }

@@ -16,6 +16,7 @@ import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } f
  * @typedef {object} Page what this part needs of the page
  * @property {() => KnownPlacement | null} base the shown placement without what was changed by hand
  * @property {() => readonly number[]} selected groups
+ * @property {boolean} canTry false in a file, where no server says what a move changes
  * @property {() => boolean} isSimulated whether the step of the shown placement is known
  * @property {() => void} onTrial the placement by hand has changed, or there is none any more
  * @property {(groups: readonly number[]) => void} onLocks
@@ -152,7 +153,7 @@ export class TryIt {
    */
   controls(group, device) {
     const groups = this.#page.selected();
-    if (device === null || groups.length === 0) {
+    if (device === null || groups.length === 0 || !this.#page.canTry) {
       return null;
     }
     const isLocked = groups.every((each) => this.#locked.has(each));
@@ -191,7 +192,7 @@ export class TryIt {
   /** @param {(trial: Trial) => Trial} change */
   #change(change) {
     const base = this.#page.base();
-    if (!base) {
+    if (!base || !this.#page.canTry) {
       return;
     }
     const before = this.#trial ?? newTrial(base.placement);

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from webapp.handler import EXPLAINING, WAITING, in_threads
 from webapp.pages.exports.placements import OF_PLACEMENT, shown_placement
+from webapp.pages.exports.run_file import run_file
 from webapp.pages.exports.tables import OF_RUN
 from webapp.pages.runs.downloads import attachment
 from webapp.pages.runs.page import run_or_404
@@ -37,6 +38,15 @@ def of_run(_request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse 
         raise Http404(NO_SUCH_EXPORT)
     content_type, make = OF_RUN[name]
     return attachment(run.graph, name, content_type, sent(make(run)))
+
+
+@in_threads(EXPLAINING)
+@require_safe
+@never_cache
+def html_file(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
+    """The run as one file that opens without a server."""
+    run = run_or_404(run_id)
+    return attachment(run.graph, "run.html", "application/octet-stream", sent(run_file(request, run)))
 
 
 def sent(text: str) -> bytes:

@@ -55,11 +55,11 @@ def of_graph(view: View) -> View:
     """The view of a graph's data, for the graph of the run of a link."""
 
     @wraps(view)
-    def shared(request: HttpRequest, token: str) -> HttpResponseBase:
+    def shared(request: HttpRequest, token: str, **more: Any) -> HttpResponseBase:
         link = link_or_404(token)
         if link.run is None:
             raise Http404(NO_LINK)
-        return _marked(view(request, graph_id=link.run.graph_id))
+        return _marked(view(request, graph_id=link.run.graph_id, **more))
 
     return shared
 
