@@ -81,6 +81,7 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     expect(part(page, "learning-chart").locator(".learning-line.is-mean_return")).to_be_visible()
     assert page.evaluate("window.farthestCursor") <= 0, "the cursor never left the plot while the run was live"
 
+    go_through_decisions(page)
     slider = page.get_by_label("Episode shown")
     slider.fill("0")
     first, first_picture = colours(page), part(page, "canvas").screenshot()
@@ -101,12 +102,31 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     assert found["executed_ops"] > 50
     assert set(cast(list[str], texts["devices"])) <= {"/device:GPU:0", "/device:GPU:1"}
 
-    run_url = page.url
+    run_url = page.url.partition("?")[0]
     text = page.request.get(f"{run_url}placed.pbtxt")
     assert text.ok and text.text().count("\n  device: ") == text.text().count("node {")
     placement = page.request.get(f"{run_url}placement.json").json()
     assert set(placement.values()) <= {"/device:GPU:0", "/device:GPU:1"}
     assert len(placement) == text.text().count("node {")
+
+
+def go_through_decisions(page: Page) -> None:
+    """Inside the best episode, decision by decision; then in another one, of which less is known."""
+    page.get_by_role("button", name="Show the best episode").click()
+    decisions = part(page, "decisions")
+    decisions.locator("summary").click()
+    expect(decisions.locator("[data-decisions=note]")).to_contain_text("as they were made")
+    sentence = decisions.locator("[data-decisions=sentence]")
+    count = int(decisions.get_by_label("Decision shown").get_attribute("max") or 0) + 1
+    expect(sentence).to_have_text(re.compile(rf"^Decision {count} of {count}: .*GPU 0 \S.*; it took GPU [01]\.$"))
+    decisions.get_by_role("button", name="Previous").click()
+    expect(sentence).to_contain_text(f"Decision {count - 1} of {count}")
+    decisions.get_by_role("button", name="Play").press("Home")
+    expect(sentence).to_contain_text(f"Decision 1 of {count}")
+    decisions.locator("tbody button").first.click()
+    expect(part(page, "chosen")).not_to_be_empty()
+    page.get_by_label("Episode shown").fill("1")
+    expect(decisions.locator("[data-decisions=note]")).to_contain_text("at the end of the run")
 
 
 def test_the_chart_of_a_search_ends_where_its_axis_ends(page: Page, training_graph: Path) -> None:

@@ -250,6 +250,15 @@ export class GraphPanel {
     this.#fillPanel();
   }
 
+  /**
+   * Fade all groups but some, until the table is searched.
+   *
+   * @param {Uint8Array | null} lit [groups] 1: not faded. null: what the table's search has found
+   */
+  light(lit) {
+    this.#view?.light(lit ?? this.#table.found);
+  }
+
   /** Fill the panel of the chosen group again: what is added to it has changed. */
   refreshPanel() {
     this.#fillPanel();

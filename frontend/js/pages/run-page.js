@@ -5,6 +5,7 @@ import { Announcer } from "../ui/announcer.js";
 import { RunCharts } from "../chart/run-charts.js";
 import { prefersLessMotion } from "../ui/colours.js";
 import { COLOURINGS } from "../graph/colouring.js";
+import { DecisionsPanel } from "../decisions/decisions-panel.js";
 import { DeviceLegend } from "../graph/device-legend.js";
 import { loadGraph } from "../graph/drawn-graph.js";
 import { deviceLooks } from "../graph/devices.js";
@@ -54,6 +55,7 @@ class RunPage {
   #panel;
   #flat;
   #step;
+  #decisions;
   #downloads;
   #compare;
   #kept;
@@ -127,6 +129,10 @@ class RunPage {
       onChooseGroup: (group) => this.#chooseGroup(group),
       onChooseOp: (op) => this.#flat.chooseOp(op),
       onStep: (step) => this.#onStep(step),
+    });
+    this.#decisions = new DecisionsPanel(this.#part("decisions"), graph.groups, looks, {
+      onChooseGroup: (group) => this.#chooseGroup(group),
+      onDecided: (decided) => this.#panel.light(decided),
     });
     this.#compare = new ComparePanel(this.#part("compare"), graph, looks, methodLabels, {
       onAgainst: (against) => this.#changeComparison({ against }),
@@ -205,6 +211,12 @@ class RunPage {
     this.#compare.update(this.#state.lastSeq >= this.#run.last_seq ? this.#state : null);
     this.#showWanted();
     this.#charts.update(this.#state, this.#player.shown);
+    this.#showDecisions();
+  }
+
+  /** Of the shown placement, if it is that of an episode. */
+  #showDecisions() {
+    this.#decisions.show(this.#state, this.#tryIt.trial || this.#fixed ? -1 : this.#player.shown);
   }
 
   /** @param {import("../run/view.js").View} view that of the address, after the user went back or forward */
@@ -346,6 +358,7 @@ class RunPage {
   #showPlacement() {
     const { placement } = this.#tryIt;
     this.#charts.update(this.#state, this.#player.shown);
+    this.#showDecisions();
     this.#shownStep = null;
     this.#panel.show(placement);
     this.#step.show(this.#shownOf(placement), this.#player.following && !hasEnded(this.#state.status));

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from webapp.pages.explorer import methods, others, views
+from webapp.pages.explorer.decisions import decisions
 
 app_name = "explorer"
 urlpatterns = [
@@ -14,6 +15,7 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/methods.json", methods.methods, name="methods"),
     path("runs/<uuid:run_id>/step", views.step, name="step"),
     path("runs/<uuid:run_id>/gains.json", views.gains, name="gains"),
+    path("runs/<uuid:run_id>/decisions/<int:seq>", decisions, name="decisions"),
     path("runs/<uuid:run_id>/explanations/<int:seq>", views.explanation, name="explanation"),
     path("runs/<uuid:run_id>/others.json", others.others, name="others"),
     path("runs/<uuid:run_id>/others/<uuid:other_id>.json", others.other, name="other"),
