@@ -150,6 +150,8 @@ def test_the_chart_of_a_search_ends_where_its_axis_ends(page: Page, training_gra
 
 def look_closer(page: Page) -> None:
     """Zoom and move the chart with wheel, drag, keys and buttons, and show all of it again."""
+    page.get_by_label("Band over seeds").check()
+    expect(part(page, "band-words")).to_contain_text("another seed")
     chart = part(page, "chart")
     whole = chart.evaluate(DOMAIN)
     box = chart.bounding_box()

@@ -99,6 +99,25 @@ export function drawPoints(context, plot, shown, colours) {
 }
 
 /**
+ * @param {Plot} plot
+ * @param {import("./seed-band.js").EpisodeBand} band
+ * @returns {SVGElement[]} the area from the least to the greatest, and the median
+ */
+export function seedBand(plot, { numbers, median_us: median, low_us: low, high_us: high }) {
+  if (numbers.length < 2) {
+    return [];
+  }
+  const points = (/** @type {number[]} */ values) =>
+    values.map((value, index) => /** @type {[number, number]} */ ([plot.x.toPixel(numbers[index]), plot.y.toPixel(value)]));
+  const back = points(low).reverse(); // backwards, a step moves vertically before it moves horizontally
+  const way = back.map(([x, y], index) => (index === 0 ? `L${rounded(x)},${rounded(y)}` : `V${rounded(y)}H${rounded(x)}`));
+  return [
+    svg("path", { class: "chart-band", d: `${stepPath(points(high))}${way.join("")}Z` }),
+    svg("path", { class: "chart-band-median", d: stepPath(points(median)) }),
+  ];
+}
+
+/**
  * The episode that is shown, or the one under the pointer; nothing if the plot does not show it.
  *
  * @param {Plot} plot

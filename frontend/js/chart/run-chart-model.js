@@ -32,9 +32,10 @@ const MOST_ORDERED = 4096;
  * @param {boolean} logarithmic
  * @param {Record<string, string>} methodLabels method → label
  * @param {readonly [number, number]} [part] the episodes shown: from an index to before another
+ * @param {readonly number[]} [also] times that the range takes in
  * @returns {ChartModel | null} null if there is nothing to show
  */
-export function chartModel(state, logarithmic, methodLabels, [from, to] = [0, state.episodes.length]) {
+export function chartModel(state, logarithmic, methodLabels, [from, to] = [0, state.episodes.length], also = []) {
   const lines = candidateLines(state, methodLabels);
   const episodes = state.episodes.whole();
   const times = [];
@@ -47,7 +48,7 @@ export function chartModel(state, logarithmic, methodLabels, [from, to] = [0, st
   const best = episodes[to - 1]?.bestStepTimeUs;
   const bests = isNumber(best) ? [best] : [];
   const baselines = lines.filter(({ key }) => logarithmic || key !== "lower_bound").map(({ valueUs }) => valueUs);
-  const core = times.length > 0 ? [...quantileRange(times, logarithmic), ...bests] : baselines;
+  const core = times.length > 0 ? [...quantileRange(times, logarithmic), ...bests, ...also] : baselines;
   if (core.length === 0) {
     return null;
   }

@@ -8,9 +8,10 @@ import { counted, formatCount, formatDuration, formatTime } from "../ui/format.j
 import { axes, ChartFrame, clipped, countAxis, episodePlotArea, stepTimeAxis } from "./chart-frame.js";
 import { runningMean } from "./decimate.js";
 import { EpisodeGestures } from "./episode-gestures.js";
-import { baselines, cursor, curves, drawPoints, MEAN_WINDOW } from "./run-chart-drawing.js";
+import { baselines, cursor, curves, drawPoints, MEAN_WINDOW, seedBand } from "./run-chart-drawing.js";
 import { chartModel, episodeRange, nearestEpisode, shownPart } from "./run-chart-model.js";
 import { linearScale, logScale } from "./scale.js";
+import { bandOnEpisodes, leastIn } from "./seed-band.js";
 
 /** @typedef {import("../run/run-state.js").RunState} RunState */
 
@@ -39,6 +40,8 @@ export class RunChart {
   #mean = { episodes: null, mean: [] };
   #shown = -1;
   #logarithmic = false;
+  /** @type {import("../jobs/comparison-state.js").Band | null} over the seeds */
+  #band = null;
   /** @type {import("./chart-frame.js").Plot | null} */
   #plot = null;
   #frame;
@@ -90,6 +93,12 @@ export class RunChart {
     return this.#state?.episodes.at(this.#shown)?.episode;
   }
 
+  /** @param {import("../jobs/comparison-state.js").Band | null} band over the seeds; null: none */
+  setBand(band) {
+    this.#band = band;
+    this.#frame.redrawSoon();
+  }
+
   /** @param {boolean} logarithmic */
   setLogarithmic(logarithmic) {
     this.#logarithmic = logarithmic;
@@ -104,7 +113,9 @@ export class RunChart {
   #draw(width, height) {
     const episodes = this.#state?.episodes.whole() ?? [];
     const part = shownPart(episodes, this.#axis.domain);
-    const model = this.#state && chartModel(this.#state, this.#logarithmic, this.#methodLabels, part);
+    const band = this.#band && bandOnEpisodes(this.#band, episodes);
+    const least = band ? leastIn(band, this.#axis.domain) : [];
+    const model = this.#state && chartModel(this.#state, this.#logarithmic, this.#methodLabels, part, least);
     const context = this.#sizeCanvas(width, height);
     if (!this.#state || !model) {
       this.#plot = null;
@@ -121,7 +132,7 @@ export class RunChart {
     this.#hover();
     return [
       ...axes(plot, countAxis(plot, "episode"), stepTimeAxis(plot, this.#logarithmic, model.bestUs)),
-      clipped(plot, curves(plot, episodes, this.#meanOf(this.#state), part)),
+      clipped(plot, [...(band ? seedBand(plot, band) : []), ...curves(plot, episodes, this.#meanOf(this.#state), part)]),
       ...baselines(plot, beside, model.lines),
       this.#gestures.mark,
       this.#shownMark,

@@ -1,10 +1,12 @@
 /** The charts of a run, on one axis of episodes, with their legend and tools. */
 
-import { find } from "../ui/dom.js";
+import { find, setText } from "../ui/dom.js";
+import { getJson } from "../ui/server.js";
 import { EpisodeAxis } from "./episode-axis.js";
 import { ZOOM_STEP } from "./episode-gestures.js";
 import { LearningChart } from "./learning-chart.js";
 import { RunChart } from "./run-chart.js";
+import { bandWords } from "./seed-band.js";
 import { chartLegend } from "./run-chart-legend.js";
 
 export class RunCharts {
@@ -13,11 +15,12 @@ export class RunCharts {
   #learning;
   #learningPart;
   #legend;
+  #bandWords;
   #methodLabels;
   #onShow;
 
   /**
-   * @param {HTMLElement} root with the parts `chart`, `chart-legend`, `chart-tools` and `learning`
+   * @param {HTMLElement} root with the parts `chart`, `chart-legend`, `chart-tools`, `band-words` and `learning`
    * @param {Record<string, string>} methodLabels method → label
    * @param {{ onSeek: (index: number) => void, onShow: (token: string) => void }} listeners called with the index of the
    *   episode to show, with the token of the baseline to show
@@ -30,6 +33,7 @@ export class RunCharts {
     this.#learningPart = find(root, "[data-part=learning]", HTMLDetailsElement);
     const [curves, readout] = ["learning-chart", "learning-readout"].map((name) => find(root, `[data-part=${name}]`, HTMLElement));
     this.#learning = new LearningChart(curves, readout, this.#axis, onSeek);
+    this.#bandWords = find(root, "[data-part=band-words]", HTMLElement);
     this.#listen(find(root, "[data-part=chart-tools]", HTMLElement));
   }
 
@@ -49,10 +53,28 @@ export class RunCharts {
     this.#stepTimes.drawOn(surface);
   }
 
+  /** @param {boolean} isWanted */
+  async #showBand(isWanted) {
+    this.#stepTimes.setBand(null);
+    setText(this.#bandWords, isWanted ? "Looking for runs with other seeds…" : "");
+    if (!isWanted) {
+      return;
+    }
+    try {
+      const answer = /** @type {import("./seed-band.js").SeedBand} */ (await getJson("band.json"));
+      setText(this.#bandWords, bandWords(answer));
+      this.#stepTimes.setBand(answer.seeds.length < 2 ? null : answer.band);
+    } catch (error) {
+      setText(this.#bandWords, `The band cannot be shown: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+
   /** @param {HTMLElement} tools */
   #listen(tools) {
     const logarithmic = find(tools, "[data-part=logarithmic]", HTMLInputElement);
     logarithmic.addEventListener("change", () => this.#stepTimes.setLogarithmic(logarithmic.checked));
+    const band = find(tools, "[data-part=band]", HTMLInputElement);
+    band.addEventListener("change", () => this.#showBand(band.checked));
     /** @type {Record<string, () => void>} */
     const acts = {
       "zoom-in": () => this.#axis.zoom(ZOOM_STEP, this.#stepTimes.shownNumber),

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from webapp.pages.explorer import methods, others, views
+from webapp.pages.explorer.bands import band
 from webapp.pages.explorer.decisions import decisions
 
 app_name = "explorer"
@@ -15,6 +16,7 @@ urlpatterns = [
     path("graphs/<uuid:graph_id>/methods.json", methods.methods, name="methods"),
     path("runs/<uuid:run_id>/step", views.step, name="step"),
     path("runs/<uuid:run_id>/gains.json", views.gains, name="gains"),
+    path("runs/<uuid:run_id>/band.json", band, name="band"),
     path("runs/<uuid:run_id>/decisions/<int:seq>", decisions, name="decisions"),
     path("runs/<uuid:run_id>/explanations/<int:seq>", views.explanation, name="explanation"),
     path("runs/<uuid:run_id>/others.json", others.others, name="others"),

@@ -1,0 +1,41 @@
+"""How the best step time of a run's seeds spreads: the range and the median over runs that differ in the seed alone."""
+
+import dataclasses
+import uuid
+
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
+
+from engine import api
+from webapp.comparisons.outcomes import outcome_of
+from webapp.handler import EXPLAINING, in_threads
+from webapp.pages.runs.page import run_or_404
+from webapp.runs.models import Run
+
+MOST_LOOKED_AT = 500
+"""of the newest runs of the same graph and method"""
+MOST_SEEDS = 50
+
+
+@in_threads(EXPLAINING)
+@require_safe
+def band(_request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
+    """The band over the seeds, as docs/formats.md describes it, from the summaries that runs store."""
+    run = run_or_404(run_id)
+    runs = alike(run)
+    [summary] = api.comparison_summaries([outcome_of(each) for each in runs])
+    answer = {"seeds": sorted(each.seed for each in runs), "band": dataclasses.asdict(summary.band)}
+    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
+
+
+def alike(run: Run) -> list[Run]:
+    """`run` and the ended runs that differ from it in the seed alone, the newest one of each seed."""
+    same = {"method": run.method, "evaluations": run.evaluations, "seconds": run.seconds}
+    same |= {"drop_devices": run.drop_devices, "policy_digest": run.policy_digest}
+    rows = Run.objects.filter(graph=run.graph_id, **same).select_related("summary", "answer").order_by("-created_at")
+    found = {run.seed: run}
+    for each in rows[:MOST_LOOKED_AT]:
+        is_alike = each.cluster == run.cluster and each.settings == run.settings
+        if is_alike and each.status == Run.DONE and len(found) < MOST_SEEDS:
+            found.setdefault(each.seed, each)
+    return list(found.values())
