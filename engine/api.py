@@ -56,7 +56,7 @@ from engine.events import (
     Started,
     Update,
 )
-from engine.explaining.decisions import Decisions, obstacle
+from engine.explaining.decisions import EpisodeDecisions, obstacle
 from engine.explaining.gains import Gains
 from engine.explaining.model_explorer import device_node_data, model_explorer_graph, time_node_data
 from engine.explaining.sent import explanation_to_bytes
@@ -254,10 +254,10 @@ __all__ = [
     "ComparisonRequest",
     "CostError",
     "CostSource",
-    "Decisions",
     "Emit",
     "Emitted",
     "Episode",
+    "EpisodeDecisions",
     "Event",
     "Explanation",
     "Finished",

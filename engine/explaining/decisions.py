@@ -29,7 +29,7 @@ DRAWN_ORDERS = ("random_topological", "random", "mixed")
 
 
 @dataclass(frozen=True, slots=True)
-class Decisions:
+class EpisodeDecisions:
     """One episode, decision by decision."""
 
     is_exact: bool
@@ -68,7 +68,7 @@ def decisions_of(
     episode: int,
     placement: NDArray[np.int32],
     best_before: Callable[[], NDArray[np.int32] | None],
-) -> Decisions:
+) -> EpisodeDecisions:
     """The decisions of an episode that ended at `placement` [groups]; `obstacle` must be empty.
 
     `best_before` returns the best placement [groups] before the episode, if there is one. Raises LimitError for an
@@ -94,7 +94,9 @@ def _start(
     return fastest_device_placement(graph) if best is None else best
 
 
-def _recomputed(settings: PlacetoSettings, graph: GroupGraph, episode: DecidedEpisode, *, is_exact: bool) -> Decisions:
+def _recomputed(
+    settings: PlacetoSettings, graph: GroupGraph, episode: DecidedEpisode, *, is_exact: bool
+) -> EpisodeDecisions:
     related = relatives(
         graph.edge_source,
         graph.edge_target,
@@ -107,4 +109,4 @@ def _recomputed(settings: PlacetoSettings, graph: GroupGraph, episode: DecidedEp
     head = HeadWeights(episode.weights, settings.message_rounds).head_arrays(graph)
     explore = 0.0 if episode.greedy else exploration_share(settings, graph.group_count)
     found = probabilities_of_episode(compiled, head, start, order, actions, views, explore)
-    return Decisions(is_exact, start, order, actions, found, explore)
+    return EpisodeDecisions(is_exact, start, order, actions, found, explore)

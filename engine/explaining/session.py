@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from engine.clusters.cluster import Cluster
 from engine.errors import PlacementError, shortened
 from engine.explaining.chain import Chain, chain_of
-from engine.explaining.decisions import Decisions, decisions_of
+from engine.explaining.decisions import EpisodeDecisions, decisions_of
 from engine.explaining.gains import Gains, gains_of
 from engine.explaining.holding import Holders, Peak, class_of_holding, peaks_of, persistent_classes
 from engine.explaining.idle import Idle, idle_of
@@ -240,7 +240,7 @@ class Session:
         episode: int,
         placement: NDArray[np.int32],
         best_before: Callable[[], NDArray[np.int32] | None],
-    ) -> Decisions:
+    ) -> EpisodeDecisions:
         """The decisions of an episode of a run's kept policy: see `engine.explaining.decisions.decisions_of`."""
         return decisions_of(policy, self._group_graph, episode, placement, best_before)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 PARTS = "[data-part={}]"
 
@@ -41,3 +41,17 @@ def start_run(page: Page, *, evaluations: int, method: str = "placeto", seed: in
 
 def expect_status(page: Page, status: str) -> None:
     expect(part(page, "status")).to_have_attribute("data-status", status)
+
+
+def run_on(graph: bytes, page: Page, tmp_path: Path, name: str, method: str, evaluations: int) -> Locator:
+    """Place a graph of node-link JSON; returns the part of the run's page that explains a step, once it does so."""
+    path = tmp_path / "graph.json"
+    path.write_bytes(graph)
+    create_project(page, name)
+    upload(page, path)
+    start_run(page, evaluations=evaluations, method=method)
+    expect_status(page, "done")
+    page.reload()
+    step: Locator = part(page, "step")
+    expect(step).to_have_attribute("data-state", "ready")
+    return step

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import part
-from tests.e2e.test_step import run_on
+from tests.e2e.steps import part, run_on
 
 pytestmark = pytest.mark.e2e
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.steps import create_project, expect_status, part, start_run, upload
+from tests.e2e.steps import expect_status, part, run_on
 from tests.webapp.graph_files import node_link
 
 pytestmark = pytest.mark.e2e
@@ -19,20 +19,6 @@ DOMAIN = "host => host.timeAxis.domain"
 def run_on_a_tree(page: Page, tmp_path: Path, name: str, method: str, evaluations: int) -> Locator:
     """Place a tree of ops; returns the part of the run's page that explains a step, once it does so."""
     return run_on(node_link(OPS, 4_000_000), page, tmp_path, name, method, evaluations)
-
-
-def run_on(graph: bytes, page: Page, tmp_path: Path, name: str, method: str, evaluations: int) -> Locator:
-    """The same on a graph of node-link JSON."""
-    path = tmp_path / "tree.json"
-    path.write_bytes(graph)
-    create_project(page, name)
-    upload(page, path)
-    start_run(page, evaluations=evaluations, method=method)
-    expect_status(page, "done")
-    page.reload()
-    step: Locator = part(page, "step")
-    expect(step).to_have_attribute("data-state", "ready")
-    return step
 
 
 def sum_of(rows: Locator, name: str) -> float:

@@ -123,6 +123,8 @@ def _answer(address: str, content_type: str, content: bytes) -> Any:
     value = json.loads(content)
     if address.endswith("/comparison.json"):
         value = value["rows"]
+    if address.endswith("/report.json"):
+        value.pop("step_time_source")  # which 0.2.0 added
     if len(json.dumps(value)) <= LARGEST_WHOLE:
         return value
     return {"sha256": hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()}
