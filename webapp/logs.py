@@ -9,16 +9,17 @@ from http import HTTPStatus
 from typing import Any
 
 from pythonjsonlogger.core import RESERVED_ATTRS
+from pythonjsonlogger.json import JsonFormatter
 
 TEXT, JSON = "text", "json"
 _FORMATTERS: dict[str, dict[str, Any]] = {
-    TEXT: {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+    TEXT: {"()": "webapp.logs.TextLines", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
     JSON: {
-        "()": "pythonjsonlogger.json.JsonFormatter",
+        "()": "webapp.logs.JsonLines",
         "fmt": "%(levelname)s %(name)s %(process)d %(message)s",
         "timestamp": "time",
         "rename_fields": {"levelname": "level", "name": "logger", "exc_info": "exception"},
-        "reserved_attrs": [*RESERVED_ATTRS, "color_message", "taskName"],
+        "reserved_attrs": [*RESERVED_ATTRS, "color_message", "request", "taskName"],
     },
 }
 SECRET_ADDRESS = re.compile(r"(/shared/)[^/?\s\"']+")
@@ -32,11 +33,8 @@ def logging_settings(log_format: str, level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"record": _FORMATTERS[log_format]},
-        "filters": {
-            "no_user_mistakes": {"()": "webapp.logs.NoUserMistakes"},
-            "no_tokens": {"()": "webapp.logs.NoTokens"},
-        },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "record", "filters": ["no_tokens"]}},
+        "filters": {"no_user_mistakes": {"()": "webapp.logs.NoUserMistakes"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "record"}},
         "loggers": {
             "django": _ROOT_ALONE,
             "django.security": {"level": "CRITICAL"},  # `user_errors` logs the same in one line
@@ -56,12 +54,22 @@ class NoUserMistakes(logging.Filter):
         return getattr(record, "status_code", None) != HTTPStatus.BAD_REQUEST
 
 
-class NoTokens(logging.Filter):
-    """Replaces the tokens of secret links, which are part of their addresses."""
+def without_tokens(text: str) -> str:
+    """`text` without the tokens of secret links, which are part of their addresses."""
+    return SECRET_ADDRESS.sub(r"\1…", text)
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """True: every record is logged."""
-        message = record.getMessage()
-        if SECRET_ADDRESS.search(message):
-            record.msg, record.args = SECRET_ADDRESS.sub(r"\1…", message), None
-        return True
+
+class TextLines(logging.Formatter):
+    """Records as text, tracebacks included, without tokens."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The whole text of the record."""
+        return without_tokens(super().format(record))
+
+
+class JsonLines(JsonFormatter):
+    """Records as a line of JSON each, without tokens."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of the record."""
+        return without_tokens(super().format(record))

@@ -19,6 +19,10 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+_SHARED = "/shared/"
+_SECRET_HEADERS = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
+"""of pages whose address is a secret, their errors included"""
+
 Handler = Callable[[HttpRequest], HttpResponseBase] | Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
@@ -28,19 +32,20 @@ def security_headers(get_response: Handler) -> Handler:
     if iscoroutinefunction(get_response):
 
         async def handle_async(request: HttpRequest) -> HttpResponseBase:
-            return _with_headers(await get_response(request))
+            return _with_headers(request, await get_response(request))
 
         return handle_async
 
     def handle(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         assert isinstance(response, HttpResponseBase)
-        return _with_headers(response)
+        return _with_headers(request, response)
 
     return handle
 
 
-def _with_headers(response: HttpResponseBase) -> HttpResponseBase:
-    for name, value in _HEADERS.items():
+def _with_headers(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    secret = _SECRET_HEADERS if request.path.startswith(_SHARED) else {}
+    for name, value in {**_HEADERS, **secret}.items():
         response.headers.setdefault(name, value)
     return response

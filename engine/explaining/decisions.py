@@ -5,6 +5,7 @@ everything: its decisions are those that were made. Of any other episode it is k
 are those at the end of the training, and the start is the best placement before it, where the settings say so.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,8 +24,8 @@ from engine.placeto.settings import PlacetoSettings
 from engine.placeto.traversals import visiting_orders
 from engine.placeto.view_graph import device_view_graph
 
-MOST_STEPS = 20_000
-"""of an episode whose decisions are shown: more would take seconds"""
+MOST_WORK = 4_000_000
+"""steps × groups of an episode whose decisions are shown: more would take seconds, since each looks at all groups"""
 DRAWN_ORDERS = ("random_topological", "random", "mixed")
 
 
@@ -74,8 +75,9 @@ def decisions_of(
     `best_before` returns the best placement [groups] before the episode, if there is one. Raises LimitError for an
     episode of too many steps.
     """
-    if graph.group_count * policy.settings.passes > MOST_STEPS:
-        raise LimitError(f"an episode of {graph.group_count} groups", allowed=f"at most {MOST_STEPS} decisions")
+    if graph.group_count**2 * policy.settings.passes > MOST_WORK:
+        most = math.isqrt(MOST_WORK // policy.settings.passes)
+        raise LimitError(f"an episode of {graph.group_count} groups", allowed=f"at most {most} groups")
     if policy.best is not None and policy.best.number == episode:
         return _recomputed(policy.settings, graph, policy.best, is_exact=True)
     settings = policy.settings

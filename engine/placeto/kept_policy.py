@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import SettingsError
 from engine.events import Json
 from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.settings import PlacetoSettings
@@ -88,5 +89,8 @@ class KeptPolicy:
     def from_bytes(blob: bytes) -> "KeptPolicy":
         """The inverse of `to_bytes`. Raises SettingsError for other bytes, or settings that this version has not."""
         arrays, texts = unpack_tensors(blob, "kept policy")
+        if texts.get("version") != KEPT_POLICY_VERSION:
+            found, allowed = texts.get("version"), str(KEPT_POLICY_VERSION)
+            raise SettingsError(f"it is of version {found}", where="kept policy", allowed=allowed)
         settings = make_settings("placeto", PlacetoSettings, cast(Mapping[str, Json], texts["settings"]))
         return KeptPolicy(settings, under("weights.", arrays), DecidedEpisode.from_arrays(under("best.", arrays)))

@@ -16,11 +16,14 @@ LOOKS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1280), ("da
 NAMES_AND_PLACES = """async () => (await axe.run({ resultTypes: ["violations"] })).violations.flatMap(
   ({ id, impact, nodes }) => nodes.map(({ target }) => [impact, `${id} at ${target}`]))"""
 
+TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""until a change of the look is drawn"""
+
 
 @pytest.fixture
 def bare_page(browser: Browser, address: str) -> Iterator[Page]:
-    """A page that lets axe in: it is no script of ours."""
-    context = browser.new_context(base_url=address, bypass_csp=True)
+    """A page that lets axe in, which is no script of ours; without transitions, which axe would catch half-way."""
+    context = browser.new_context(base_url=address, bypass_csp=True, reduced_motion="reduce")
     yield context.new_page()
     context.close()
 
@@ -37,6 +40,7 @@ def found_on(page: Page) -> dict[str, list[str]]:
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(TWO_FRAMES)
         faults = serious(page)
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             faults.append("wider than the window")

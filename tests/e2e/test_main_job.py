@@ -55,7 +55,7 @@ def stored_event_numbers(page: Page) -> list[int]:
 
 def colours(page: Page) -> str:
     """The device of each group as the table says, and the picture of the graph."""
-    return page.locator("[data-part=groups]").inner_text()
+    return str(page.locator("[data-part=groups]").text_content())
 
 
 def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_path: Path) -> None:

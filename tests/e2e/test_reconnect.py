@@ -23,7 +23,7 @@ def test_a_page_that_loses_its_connection_again_and_again_holds_what_is_stored(
     path.write_bytes(node_link(40, 4_000_000))
     create_project(page, "Bad connection")
     upload(page, path)
-    start_run(page, evaluations=1000)
+    start_run(page, evaluations=400)
     other = page.context.new_page()
     other.goto(page.url)
     status, chance, losses = part(page, "status"), random.Random(0), 0

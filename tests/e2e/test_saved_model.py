@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from engine.child.parent import Limits, run_in_child
 from experiments.placed.saved_model import check
-from tests.e2e.steps import create_project, expect_status, start_run, upload
+from tests.e2e.steps import create_project, expect_status, part, start_run, upload
 
 pytestmark = pytest.mark.e2e
 
@@ -41,7 +41,7 @@ def test_a_saved_model_is_uploaded_placed_downloaded_and_loaded(page: Page, save
     upload(page, saved_model)
     start_run(page, evaluations=50, method="random")
     expect_status(page, "done")
-    page.locator("summary", has_text="More").click()
+    part(page, "downloads").locator("summary").click()
     link = page.get_by_role("link", name="Placed SavedModel (.zip)")
     expect(link).to_be_visible()
     with page.expect_download() as download:

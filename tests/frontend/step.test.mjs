@@ -7,7 +7,7 @@ import { NONE, Step } from "../../frontend/js/step/step.js";
 import { idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/step/step-words.js";
 import { TimeAxis } from "../../frontend/js/step/time-axis.js";
 import { changeWords } from "../../frontend/js/step/move-buttons.js";
-import { isKeptToken, knownOf, sentPlacement, SPLIT } from "../../frontend/js/run/kept-placements.js";
+import { isKeptToken, KeptPlacements, knownOf } from "../../frontend/js/run/kept-placements.js";
 import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } from "../../frontend/js/step/trial.js";
 import { trialWords } from "../../frontend/js/step/trial-bar.js";
 import { opRows } from "../../frontend/js/step/op-list.js";
@@ -200,11 +200,25 @@ test("locking a selection locks all of it, and unlocks it if all of it is locked
 
 test("a kept placement has −1 for a group on several devices, in requests as in answers", () => {
   const known = knownOf({ ...KEPT, device_of_group: [0, -1, 2], locked_groups: [] });
-  assert.equal(known.placement[1], SPLIT);
-  assert.deepEqual(sentPlacement(known.placement), [0, -1, 2]);
+  assert.deepEqual(Array.from(known.placement), [0, -1, 2]);
+  assert.deepEqual([...placementOf(withMove(newTrial(known.placement), [0], 1))], [1, -1, 2]);
   assert.equal(known.token, `placement-${KEPT.id}`);
   assert.ok(isKeptToken(known.token) && !isKeptToken("placement-../../x") && !isKeptToken("episode-3"));
   assert.equal(known.feasible, false);
+});
+
+test("a kept placement that the server does not have is asked for once", async () => {
+  const asked = [];
+  globalThis.fetch = async (address) => {
+    asked.push(String(address));
+    return new Response("{}", { status: 404 });
+  };
+  const token = `placement-${KEPT.id}`;
+  const kept = new KeptPlacements(() => kept.known(token));
+  assert.equal(kept.known(token), null);
+  await new Promise((later) => setTimeout(later, 20));
+  assert.equal(asked.length, 1);
+  assert.ok(!kept.isLoading(token));
 });
 
 test("a trial undone step by step gives what it was, whatever the moves", () => {

@@ -7,7 +7,7 @@ from django.test import Client
 
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.graphs.models import Graph
-from webapp.runs.models import Run, RunSummary
+from webapp.runs.models import Run, RunStart, RunSummary
 
 
 def ended(graph: Graph, seed: int, best_us: float, **columns: Any) -> Run:
@@ -41,6 +41,15 @@ def test_runs_that_differ_in_more_do_not_count(client: Client, graph: Graph, run
     for seed, columns in enumerate(others, start=3):
         ended(graph, seed, 10.0, **columns)
     assert client.get(f"/runs/{runs[0].id}/band.json").json()["seeds"] == [0, 1, 2]
+
+
+def test_a_run_that_goes_on_from_a_placement_does_not_count_and_stands_alone(
+    client: Client, graph: Graph, runs: list[Run]
+) -> None:
+    continued = ended(graph, 3, 10.0)
+    RunStart.objects.create(run=continued, device_of_group=[0], words="episode 1")
+    assert client.get(f"/runs/{runs[0].id}/band.json").json()["seeds"] == [0, 1, 2]
+    assert client.get(f"/runs/{continued.id}/band.json").json()["seeds"] == [3]
 
 
 def test_a_seed_counts_once_and_this_run_for_its_own(client: Client, graph: Graph, runs: list[Run]) -> None:

@@ -12,6 +12,7 @@ from engine import api
 from engine.files.tensor_file import unpack_tensors
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.graphs.models import Graph
+from webapp.jobs import deletion
 from webapp.jobs.models import Event
 from webapp.pages.explorer import views
 from webapp.runs import sessions
@@ -220,6 +221,16 @@ def test_a_graph_of_an_earlier_version_is_laid_out_as_today(client: Client, run:
     names = [group["name"] for group in drawn["groups"]]
     prepared = api.PreparedGraph.from_bytes(bytes(run.graph.prepared.blob))
     assert names == list(prepared.grouping.names)
+
+
+@pytest.mark.parametrize("name", ["drawing.json", "scope.json?group=0"])
+def test_a_drawing_is_gone_with_its_graph_and_refused_for_a_large_one(client: Client, run: Run, name: str) -> None:
+    address = f"/graphs/{run.graph_id}/{name}"
+    assert client.get(address).status_code == 200
+    Graph.objects.filter(id=run.graph_id).update(op_count=sessions.MOST_OPS + 1)
+    assert client.get(address).status_code == 413
+    deletion.delete(run.graph)
+    assert client.get(address).status_code == 404
 
 
 @pytest.mark.parametrize("of", ["ops", "groups"])

@@ -154,8 +154,11 @@ def test_placements_on_another_cluster_are_not_shown(client: Client, run: Run) -
         evaluations=9,
         seed=0,
     )
-    kept(client, other)
+    row = kept(client, other).json()
     assert client.get(f"/runs/{run.id}/placements.json").json() == {"placements": []}
+    answer = kept(client, run, base=row["id"])
+    assert answer.status_code == 400
+    assert "of another graph or cluster" in error_of(answer)
 
 
 def test_downloads_of_kept_and_hand_made_placements_have_the_same_content(client: Client, run: Run) -> None:

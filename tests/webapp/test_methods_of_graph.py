@@ -13,7 +13,7 @@ from tests.webapp.scripted_engine import CLUSTER
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event
 from webapp.pages.explorer import methods
-from webapp.runs.models import Answer, Run
+from webapp.runs.models import Answer, Run, RunStart
 
 OTHER_CLUSTER = {**CLUSTER, "op_rest_us": 1.0}
 
@@ -63,6 +63,14 @@ def test_the_best_run_of_each_method_is_a_row_with_its_figures(client: Client, r
     first = cluster["rows"][0]
     assert (first["seed"], first["evaluations"], first["peak_bytes"], first["wall_seconds"]) == (2, 7, [3, 4], 1.5)
     assert first["url"] == f"/runs/{best.id}/"
+
+
+def test_a_run_that_goes_on_from_a_placement_is_not_the_methods_own(client: Client, real_graph: Graph) -> None:
+    add_run(real_graph, 900.0)
+    continued = add_run(real_graph, 10.0)
+    RunStart.objects.create(run=continued, device_of_group=[0], words="episode 1")
+    [cluster] = rows_of(client, real_graph)
+    assert [row["step_time_us"] for row in cluster["rows"]] == [900.0]
 
 
 def test_clusters_stand_apart_the_one_used_last_first_and_policies_too(client: Client, real_graph: Graph) -> None:

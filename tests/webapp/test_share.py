@@ -3,10 +3,12 @@
 import json
 import logging
 import re
+import sys
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
+from django.utils.module_loading import import_string
 
 from engine import api
 from tests.webapp.run_rows import compared
@@ -16,7 +18,7 @@ from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
-from webapp.logs import NoTokens
+from webapp.logs import logging_settings
 from webapp.runs.models import Answer, Run
 from webapp.sharing.models import MOST_LINKS, ShareLink
 
@@ -193,9 +195,20 @@ def test_the_number_of_links_is_bounded(client: Client, run: Run) -> None:
     assert "revoke one" in answer.content.decode()
 
 
-def test_the_logs_hide_tokens() -> None:
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_the_logs_hide_tokens(rf: RequestFactory, log_format: str) -> None:
+    [made] = logging_settings(log_format, "INFO")["formatters"].values()
+    options = {name: value for name, value in made.items() if name != "()"}
+    formatter = import_string(made["()"])(**options)
     record = logging.LogRecord(
         "uvicorn.access", 20, "", 0, '%s - "GET %s HTTP/1.1"', ("::1", "/shared/aB-3_/step"), None
     )
-    assert NoTokens().filter(record)
-    assert record.getMessage() == '::1 - "GET /shared/…/step HTTP/1.1"'
+    record.request = rf.get("/shared/aB-3_/x")
+    try:
+        raise ValueError("at /shared/aB-3_/y")
+    except ValueError:
+        record.exc_info = sys.exc_info()
+    text = formatter.format(record)
+    assert "/shared/…/step" in text
+    assert "ValueError: at /shared/…/y" in text
+    assert "aB-3_" not in text

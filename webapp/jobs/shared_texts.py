@@ -26,7 +26,9 @@ class SharedTexts(Generic[Kept]):
             return self._texts[key][0]
 
     def keep(self, key: Hashable, text: Kept, size_bytes: int) -> None:
-        """Keep it under a new key, and forget those used longest ago."""
+        """Keep it under a new key, and forget those used longest ago. A text beyond the sum is not kept."""
+        if size_bytes > self._most_bytes:
+            return
         with self._lock:
             _, replaced_bytes = self._texts.pop(key, (None, 0))
             self._texts[key] = text, size_bytes

@@ -48,8 +48,8 @@ class Thinning:
         events = Event.objects.filter(job_id=self.run_id, seq__gt=self.seq).order_by("seq")[:EVENTS_A_STEP]
         if not events:
             kept = {"kept_events": self.kept, **CHANGED}
-            Run.objects.filter(id=self.run_id, status__in=ENDED, last_seq=self.last_seq).update(**kept)
-            KeptPolicy.objects.filter(run=self.run_id).delete()
+            if Run.objects.filter(id=self.run_id, status__in=ENDED, last_seq=self.last_seq).update(**kept):
+                KeptPolicy.objects.filter(run=self.run_id).delete()
             return False
         gone = [event.id for event in events if not self._stays(event)]
         with transaction.atomic():

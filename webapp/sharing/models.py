@@ -5,7 +5,8 @@ import secrets
 import uuid
 from typing import ClassVar
 
-from django.db import models
+from django.db import models, transaction
+from django.http import Http404
 
 from engine import api
 from webapp.comparisons.models import Comparison
@@ -51,11 +52,14 @@ class ShareLink(Deletable):
 
 def make_link(target: Run | Comparison) -> str:
     """Store a new link and return its token, which is stored nowhere. Raises LimitError."""
-    if target.share_links.count() >= MOST_LINKS:
-        raise api.LimitError(f"{MOST_LINKS} links to one page", allowed="fewer: revoke one that is not used")
     token = secrets.token_urlsafe(TOKEN_BYTES)
     key = "run" if isinstance(target, Run) else "comparison"
-    ShareLink.objects.create(digest=digest_of(token), **{key: target})
+    with transaction.atomic():
+        if not type(target).objects.select_for_update().filter(id=target.id).exists():
+            raise Http404("It has been deleted meanwhile.")
+        if target.share_links.count() >= MOST_LINKS:
+            raise api.LimitError(f"{MOST_LINKS} links to one page", allowed="fewer: revoke one that is not used")
+        ShareLink.objects.create(digest=digest_of(token), **{key: target})
     return token
 
 

@@ -100,9 +100,10 @@ export class ComparePanel {
 
   /** @param {RunState | null} state null: not all stored events are here yet */
   update(state) {
+    const before = this.#reference?.key;
     this.#state = state;
     this.#fillSelect();
-    if (this.#token) {
+    if (this.#token && (!before || before !== this.#reference?.key)) {
       this.#renewSoon();
     }
   }
@@ -156,7 +157,16 @@ export class ComparePanel {
   }
 
   #renewSoon() {
-    this.#timer ||= window.setTimeout(() => this.#renew(), SETTLED_MILLISECONDS);
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => this.#renew(), SETTLED_MILLISECONDS);
+  }
+
+  /** The placement to compare with, once it is known. */
+  get #reference() {
+    if (!this.#token || !this.#state) {
+      return null;
+    }
+    return this.#loaded.get(this.#token) ?? placementOfToken(this.#token, this.#state, this.#methodLabels);
   }
 
   #renew() {
@@ -167,7 +177,7 @@ export class ComparePanel {
       this.#root.dataset.state = this.#token ? "loading" : "none";
       return;
     }
-    const reference = this.#loaded.get(this.#token) ?? placementOfToken(this.#token, this.#state, this.#methodLabels);
+    const reference = this.#reference;
     if (reference && this.#shown) {
       this.#say("");
       this.#draw(reference, this.#shown, this.#shownStep);

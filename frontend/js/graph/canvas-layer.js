@@ -37,6 +37,8 @@ export class CanvasLayer {
   #height = 0;
   #frame = 0;
   #changedAt = 0;
+  /** whether something has changed since the last frame, however long that took */
+  #isTouched = false;
   #drawnAt = -Infinity;
   #cost = 0;
 
@@ -68,12 +70,14 @@ export class CanvasLayer {
   /** Draw again soon. */
   refresh() {
     this.#changedAt = performance.now();
+    this.#isTouched = true;
     this.#frame ||= requestAnimationFrame((now) => this.#onFrame(now));
   }
 
   /** @param {number} now */
   #onFrame(now) {
-    const isStill = now - this.#changedAt >= STILL_MILLISECONDS;
+    const isStill = !this.#isTouched && now - this.#changedAt >= STILL_MILLISECONDS;
+    this.#isTouched = false;
     if (isStill || now - this.#drawnAt >= this.#cost * PARTS) {
       this.#redraw(now, isStill);
     }

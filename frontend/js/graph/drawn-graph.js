@@ -1,6 +1,7 @@
 /** Fetches a grouped graph with its layout. */
 
 import { getJson } from "../ui/server.js";
+import { MOST_GROUPS_DRAWN } from "./graph-view.js";
 
 /** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */
 
@@ -13,5 +14,6 @@ import { getJson } from "../ui/server.js";
  */
 export async function loadGraph(address, stage) {
   const stored = /** @type {GroupGraph} */ (await getJson(address));
-  return "strips" in stored ? stored : /** @type {GroupGraph} */ (await getJson(String(stage.dataset.drawing)));
+  const needsNoLayout = stored.groups.length > MOST_GROUPS_DRAWN; // the picture of all groups has its own
+  return "strips" in stored || needsNoLayout ? stored : /** @type {GroupGraph} */ (await getJson(String(stage.dataset.drawing)));
 }

@@ -186,6 +186,8 @@ export class GraphPanel {
     host.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && this.#chosen >= 0) {
         this.#openGroup(this.#chosen);
+      } else if (event.key === "Escape") {
+        this.#choose(-1, "table");
       }
     });
     this.#fillPicture();

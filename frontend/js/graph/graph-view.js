@@ -35,6 +35,9 @@ const PAN_PIXELS = 60;
 
 export class GraphView {
   #core;
+  #forgetTheme;
+  /** @type {ResizeObserver | null} */
+  #observer = null;
   #nodes;
   #drawing;
   #edges;
@@ -103,9 +106,16 @@ export class GraphView {
     this.#listen(listeners);
     this.#fitWhenResized(host);
     host.addEventListener("keydown", (event) => this.#onKey(event));
-    onThemeChange(() => this.#restyle());
+    this.#forgetTheme = onThemeChange(() => this.#restyle());
     this.#showFirst();
     this.#follow();
+  }
+
+  /** End it: Cytoscape asks for frames until then. */
+  destroy() {
+    this.#forgetTheme();
+    this.#observer?.disconnect();
+    this.#core.destroy();
   }
 
   /**
@@ -339,7 +349,7 @@ export class GraphView {
   #fitWhenResized(host) {
     let width = host.clientWidth;
     let height = host.clientHeight;
-    new ResizeObserver(() => {
+    this.#observer = new ResizeObserver(() => {
       const isSeen = host.clientWidth > 0 && host.clientHeight > 0;
       if (isSeen && (host.clientWidth !== width || host.clientHeight !== height)) {
         const shows = this.#showsAll;
@@ -352,7 +362,8 @@ export class GraphView {
         }
         this.#follow();
       }
-    }).observe(host);
+    });
+    this.#observer.observe(host);
   }
 
   /** @param {KeyboardEvent} event */

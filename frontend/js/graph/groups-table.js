@@ -74,7 +74,7 @@ export class GroupsTable {
     const columns = COLUMNS.filter(({ key }) => key !== "device" || looks.length > 0).map((column) =>
       column.key === "name" ? { ...column, label: words.column } : column);
     this.#headers = columns.map((column) => this.#makeHeader(column));
-    const caption = element("caption", { class: "visually-hidden" }, "Groups, in topological order unless sorted");
+    const caption = element("caption", { class: "visually-hidden" }, `${words.search[0].toUpperCase()}${words.search.slice(1)}, in topological order unless sorted`);
     this.#table.append(caption, element("thead", {}, element("tr", {}, ...this.#headers)), this.#body);
     const scroller = element("div", { class: "table-scroller" }, this.#table);
     host.replaceChildren(element("div", { class: "table-tools" }, this.#search, this.#note), scroller, this.#more);
@@ -124,7 +124,6 @@ export class GroupsTable {
     if (group >= 0 && reveal && !this.#rows.has(group)) {
       this.#search.value = "";
       this.#onSearch(null);
-      this.#limit = this.#groups.length;
       this.#render();
     }
     const row = this.#rows.get(group)?.row;
@@ -174,6 +173,10 @@ export class GroupsTable {
   #render() {
     const found = this.#ordered();
     const shown = found.slice(0, this.#limit);
+    const chosen = this.#groups[this.#chosen];
+    if (chosen && !shown.includes(chosen) && found.includes(chosen)) {
+      shown.unshift(chosen);
+    }
     this.#rows.clear();
     const rows = shown.map((group) => this.#makeRow(group));
     this.#body.replaceChildren(...rows);

@@ -120,7 +120,7 @@ export class ScopePanel {
   async #draw() {
     const scope = /** @type {ScopeGraph} */ (this.#scope);
     this.#body.replaceChildren();
-    this.#view = this.#table = null;
+    this.#forget();
     this.#drawBar();
     if (this.#wantsList || !scope.is_drawn) {
       this.#drawList(scope);
@@ -162,7 +162,14 @@ export class ScopePanel {
     if (scope === this.#scope && host.isConnected) {
       this.#view = view;
       Object.assign(this.#stage, { scopeView: view }); // for tests
+    } else {
+      view.destroy();
     }
+  }
+
+  #forget() {
+    this.#view?.destroy();
+    this.#view = this.#table = null;
   }
 
   /** Colour the items as the groups are. */
@@ -315,7 +322,7 @@ export class ScopePanel {
 
   #clear() {
     this.#scope = null;
-    this.#view = this.#table = null;
+    this.#forget();
     this.#chosen = -1;
     window.clearTimeout(this.#timer);
     this.#details.replaceChildren();

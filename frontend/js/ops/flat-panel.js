@@ -30,6 +30,8 @@ export class FlatPanel {
   #drawn = "groups";
   /** @type {Map<Drawn, FlatView>} */
   #views = new Map();
+  /** @type {Map<Drawn, Promise<FlatView>>} */
+  #promises = new Map();
   /** @type {FlatGraph | null} of all ops */
   #graph = null;
   /** @type {OpNames | null} */
@@ -92,7 +94,7 @@ export class FlatPanel {
   /** @param {Drawn} drawn */
   async #drawFlat(drawn) {
     try {
-      const view = this.#views.get(drawn) ?? (await this.#makeView(drawn));
+      const view = this.#views.get(drawn) ?? (await this.#making(drawn));
       if (this.#drawn === drawn) {
         this.#showParts();
         this.#panel.replacePicture(this.#pictureOf(drawn, view));
@@ -104,6 +106,18 @@ export class FlatPanel {
       showFailure(this.#hostOf(drawn), `The ${drawn} are not drawn here; the table lists the groups.`, error, isTooLarge ? null : () => this.draw(drawn));
       this.#showList(false);
     }
+  }
+
+  /**
+   * The picture that is being made: one, however often a person asks for it.
+   *
+   * @param {Drawn} drawn
+   * @returns {Promise<FlatView>}
+   */
+  #making(drawn) {
+    const made = this.#promises.get(drawn) ?? this.#makeView(drawn).finally(() => this.#promises.delete(drawn));
+    this.#promises.set(drawn, made);
+    return made;
   }
 
   /**

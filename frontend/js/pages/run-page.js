@@ -87,7 +87,7 @@ class RunPage {
     this.#graph = graph;
     this.#methodLabels = methodLabels;
     this.#state = initialState(run.status, run.error);
-    this.#address = new ViewAddress((view) => this.#showView(view));
+    this.#address = new ViewAddress((view, before) => this.#showView(view, before));
     this.#wanted = this.#address.view.shown || (hasEnded(run.status) ? "best" : null);
     const looks = deviceLooks(run.devices);
     this.#header = new RunHeader(root, run);
@@ -96,7 +96,7 @@ class RunPage {
       onSeek: (index) => this.#player.seek(index),
       onShow: (token) => this.#goTo(token),
     });
-    this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode());
+    this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode(), () => this.#returnToEpisode());
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
     const colours = {
       keys: Object.keys(COLOURINGS),
@@ -191,6 +191,10 @@ class RunPage {
     }
     this.#drawSoon();
     const ended = hasEnded(this.#state.status) && !hasEnded(before.status);
+    if (ended && this.#player.following && !this.#fixed && !this.#tryIt.trial) {
+      this.#calmUntil = 0;
+      this.#showEpisode(); // the last one may have been left out for calm
+    }
     if (!hasEnded(before.status)) {
       this.#announcer.say(this.#header.sentence(this.#state), { urgent: ended });
     }
@@ -219,9 +223,16 @@ class RunPage {
     this.#decisions.show(this.#state, this.#tryIt.trial || this.#fixed ? -1 : this.#player.shown);
   }
 
-  /** @param {import("../run/view.js").View} view that of the address, after the user went back or forward */
-  #showView(view) {
-    this.#goTo(view.shown || (hasEnded(this.#state.status) ? "best" : "live"));
+  /**
+   * After the user went back or forward. A placement by hand has no address: it stays while only something else changes.
+   *
+   * @param {import("../run/view.js").View} view that of the address
+   * @param {import("../run/view.js").View} before
+   */
+  #showView(view, before) {
+    if (view.shown !== (before.shown === "hand" ? "" : before.shown)) {
+      this.#goTo(view.shown || (hasEnded(this.#state.status) ? "best" : "live"));
+    }
     this.#panel.open(view.opened);
     this.#chooseGroup(view.group);
     this.#panel.colourBy(view.colour);
@@ -307,7 +318,7 @@ class RunPage {
     if (["best", "live"].includes(token)) {
       return "";
     }
-    return waits ? `Waiting for ${token.replace("-", " ")}…` : `This run has no placement “${token}”; the last one shown stays.`;
+    return waits ? `Waiting for ${token.replace("-", " ")}…` : `This run has no placement “${token}”.`;
   }
 
   /** @param {KnownPlacement | null} known a placement that is no episode; null: stay where the player is */
@@ -324,16 +335,29 @@ class RunPage {
   /** @param {() => void} move the player; a player that does not move still shows its episode again */
   #leaveFixed(move) {
     const index = this.#player.shown;
-    const isEpisode = !this.#fixed && !this.#tryIt.trial;
     move();
-    if ((!isEpisode || !this.#hasShown) && this.#player.shown === index) {
+    if (!this.#hasShown && this.#player.shown === index) {
       this.#showEpisode();
     }
   }
 
   #onTrial() {
+    this.#waitNoMore();
     this.#player.pause();
     this.#showPlacement();
+  }
+
+  /** A person has chosen another placement than the awaited one. */
+  #waitNoMore() {
+    this.#wanted = null;
+    setText(this.#part("view-message"), "");
+  }
+
+  /** The player was asked for the episode where it stands: it takes the place of another placement. */
+  #returnToEpisode() {
+    if (this.#fixed || this.#tryIt.trial) {
+      this.#showEpisode();
+    }
   }
 
   #showEpisode() {
@@ -347,7 +371,7 @@ class RunPage {
     }
     this.#calmUntil = now + CALM_MILLISECONDS;
     if (!this.#player.following) {
-      this.#wanted = null; // a person has chosen another one
+      this.#waitNoMore();
     }
     this.#tryIt.leave();
     this.#fixed = null;
@@ -372,11 +396,13 @@ class RunPage {
 
   /** The token of the shown placement; empty where it is what the page opens with. */
   get #token() {
-    if (this.#tryIt.trial || this.#fixed) {
-      return this.#tryIt.trial ? "hand" : (this.#fixed?.token ?? "");
-    }
     const ended = hasEnded(this.#state.status);
-    if (this.#player.shown === this.#state.bestIndex && (ended || !this.#player.following)) {
+    if (this.#tryIt.trial || this.#fixed) {
+      const token = this.#tryIt.trial ? "hand" : (this.#fixed?.token ?? "");
+      return ended && token === "best" ? "" : token;
+    }
+    const best = placementOfToken("best", this.#state, this.#methodLabels);
+    if (this.#player.shown === best?.episodeIndex && (ended || !this.#player.following)) {
       return ended ? "" : "best";
     }
     return this.#player.following && !ended ? "" : (this.#base?.token ?? "");

@@ -20,9 +20,6 @@ import { getJson, post, postFile } from "../ui/server.js";
  * @typedef {KeptPlacement & { device_of_group: number[], locked_groups: number[] }} WholePlacement
  */
 
-/** In an array of devices: the ops of the group are on several. A cluster has at most 64 devices. */
-export const SPLIT = 255;
-
 export class KeptPlacements {
   #onChange;
   /** @type {readonly KeptPlacement[]} the newest first */
@@ -31,6 +28,8 @@ export class KeptPlacements {
   #whole = new Map();
   /** @type {Set<string>} tokens */
   #loading = new Set();
+  /** Of placements that the server does not have. @type {Set<string>} tokens */
+  #missing = new Set();
 
   /** @param {() => void} onChange called when the list or what is known of a placement has changed */
   constructor(onChange) {
@@ -54,7 +53,7 @@ export class KeptPlacements {
     if (whole) {
       return knownOf(whole);
     }
-    if (isKeptToken(token) && !this.#loading.has(token)) {
+    if (isKeptToken(token) && !this.#loading.has(token) && !this.#missing.has(token)) {
       this.#loading.add(token);
       this.#loadWhole(token);
     }
@@ -129,7 +128,7 @@ export class KeptPlacements {
       const address = `/placements/${token.slice("placement-".length)}/placement`;
       this.#whole.set(token, /** @type {WholePlacement} */ (await getJson(address)));
     } catch {
-      // it does not exist, or not any more: it stays unknown
+      this.#missing.add(token); // it does not exist, or not any more
     } finally {
       this.#loading.delete(token);
     }
@@ -151,16 +150,6 @@ export function isKeptToken(token) {
 }
 
 /**
- * A placement as requests hold it: −1 for a group on several devices.
- *
- * @param {ArrayLike<number>} placement [groups]
- * @returns {number[]}
- */
-export function sentPlacement(placement) {
-  return Array.from(placement, (device) => (device === SPLIT ? -1 : device));
-}
-
-/**
  * @param {WholePlacement} whole
  * @returns {KnownPlacement}
  */
@@ -168,7 +157,7 @@ export function knownOf(whole) {
   return {
     token: tokenOf(whole),
     words: `kept placement “${whole.name}”`,
-    placement: Uint8Array.from(whole.device_of_group, (device) => (device < 0 ? SPLIT : device)),
+    placement: Int16Array.from(whole.device_of_group),
     stepTimeUs: whole.step_time_us,
     feasible: whole.missing_bytes === 0,
     key: whole.id,

@@ -18,6 +18,7 @@ export class PlayerControls {
   #speed;
   #position;
   #onChange;
+  #onStay;
   /** @type {PlayerState} */
   #state;
   #marks;
@@ -31,17 +32,19 @@ export class PlayerControls {
   /**
    * @param {HTMLElement} root with the buttons `[data-player=…]`, a range, a select and an output
    * @param {(shown: number) => void} onChange
+   * @param {() => void} onStay called when a person asks for the episode that is shown already
    */
-  constructor(root, onChange) {
+  constructor(root, onChange, onStay) {
     this.#root = root;
     this.#onChange = onChange;
+    this.#onStay = onStay;
     this.#slider = find(root, "input[type=range]", HTMLInputElement);
     this.#speed = find(root, "select", HTMLSelectElement);
     this.#position = find(root, "output", HTMLOutputElement);
     this.#marks = new ImprovementMarks(find(root, "[data-part=improvements]", HTMLElement));
     this.#state = player.initialPlayer(prefersLessMotion() ? player.SPEEDS[0] : player.SPEEDS[1]);
     this.#speed.value = String(this.#state.speed);
-    this.#slider.addEventListener("input", () => this.#set(player.seek(this.#state, Number(this.#slider.value))));
+    this.#slider.addEventListener("input", () => this.#go(player.seek(this.#state, Number(this.#slider.value))));
     this.#speed.addEventListener("change", () => this.#set(player.withSpeed(this.#state, Number(this.#speed.value))));
     for (const button of root.querySelectorAll("button[data-player]")) {
       button.addEventListener("click", () => {
@@ -76,7 +79,7 @@ export class PlayerControls {
 
   /** @param {number} index */
   seek(index) {
-    this.#set(player.seek(this.#state, index));
+    this.#go(player.seek(this.#state, index));
   }
 
   /** Stay at the shown episode. */
@@ -100,7 +103,16 @@ export class PlayerControls {
     };
     const to = { best: this.#best, worse: this.#improvement(-1), better: this.#improvement(1) }[what];
     if (this.#state.length > 0 && Object.hasOwn(acts, what) && (to === undefined || to >= 0)) {
-      this.#set(acts[what]());
+      this.#go(acts[what]());
+    }
+  }
+
+  /** @param {PlayerState} next where a person goes */
+  #go(next) {
+    const stays = next.index === this.#state.index && next.mode !== "playing";
+    this.#set(next);
+    if (stays) {
+      this.#onStay();
     }
   }
 

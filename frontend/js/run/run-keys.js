@@ -24,10 +24,11 @@ export const RUN_KEYS = Object.freeze([
     keys: [
       ["+ or -", "Zoom"],
       ["0", "Show all of it"],
-      ["← ↑ → ↓", "Pan the graph or the timeline"],
+      ["← ↑ → ↓", "Pan the graph; ← and → also the timeline"],
       ["< or >", "Pan the zoomed chart"],
       ["[ or ]", "In the timeline: the bar before or after"],
-      ["Esc", "Choose nothing"],
+      ["Enter", "Open the chosen group; in a table, choose the row"],
+      ["Esc", "Choose nothing; in an opened scope, go back"],
     ],
   },
   {
@@ -35,7 +36,8 @@ export const RUN_KEYS = Object.freeze([
     keys: [
       ["1 to 9", "Move the selected groups to this device"],
       ["K", "Lock or unlock the selected groups"],
-      ["Shift or Ctrl + click", "Select several groups; with ↑ and ↓ in the table: Shift"],
+      ["Shift or Ctrl + click", "Select several groups"],
+      ["Shift + ↑ or ↓", "Extend the selection in the table"],
       ["Ctrl + Z", "Undo"],
       ["Ctrl + Y", "Redo"],
     ],

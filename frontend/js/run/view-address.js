@@ -11,7 +11,7 @@ export class ViewAddress {
   #view = viewOf(location.search);
   #timer = 0;
 
-  /** @param {(view: View) => void} onMove called when the user goes back or forward */
+  /** @param {(view: View, before: View) => void} onMove called when the user goes back or forward */
   constructor(onMove) {
     window.addEventListener("popstate", () => {
       const view = viewOf(location.search);
@@ -19,8 +19,9 @@ export class ViewAddress {
         return; // a jump within the page
       }
       window.clearTimeout(this.#timer);
+      const before = this.#view;
       this.#view = view;
-      onMove(view);
+      onMove(view, before);
     });
     window.addEventListener("pagehide", () => this.#write(true));
   }

@@ -1,7 +1,7 @@
 /** The list of kept placements: show, rename, download, delete; keep the shown one; upload one. */
 
 import { tokenOf } from "../run/kept-placements.js";
-import { element, find, setText } from "../ui/dom.js";
+import { element, find, setAttributes, setText } from "../ui/dom.js";
 import { watchDownloads } from "../ui/downloads.js";
 import { cutName, formatBytes, formatTime } from "../ui/format.js";
 
@@ -22,6 +22,8 @@ export class KeptList {
   #onShow;
   #downloads;
   #body = element("tbody");
+  /** @type {readonly KeptPlacement[]} the rows as they were last written */
+  #written = [];
 
   /**
    * @param {HTMLElement} root the section with `[data-kept=…]`; `data-downloads` names the files that can be written
@@ -69,18 +71,19 @@ export class KeptList {
   show(shown) {
     const { rows } = this.#kept;
     find(this.#root, "[data-kept=rows]", HTMLElement).hidden = rows.length === 0;
-    const renaming = this.#body.querySelector("input");
-    if (!renaming) {
-      this.#body.replaceChildren(...rows.map((row) => this.#row(row, tokenOf(row) === shown)));
+    if (this.#written !== rows && !this.#body.querySelector("input")) {
+      this.#written = rows;
+      this.#body.replaceChildren(...rows.map((row) => this.#row(row)));
+    }
+    for (const row of this.#body.rows) {
+      const isShown = `placement-${row.dataset.placement}` === shown;
+      setAttributes(find(row, "button.name", HTMLButtonElement), { "aria-current": isShown ? "true" : null });
     }
   }
 
-  /**
-   * @param {KeptPlacement} row
-   * @param {boolean} isShown
-   */
-  #row(row, isShown) {
-    const show = element("button", { type: "button", class: "link-button name", "aria-current": isShown ? "true" : null }, cutName(row.name, 60));
+  /** @param {KeptPlacement} row */
+  #row(row) {
+    const show = element("button", { type: "button", class: "link-button name" }, cutName(row.name, 60));
     show.addEventListener("click", () => this.#onShow(tokenOf(row)));
     const name = element("td", {}, show);
     const rename = this.#button("Rename", row, () => this.#rename(row, name));

@@ -51,6 +51,9 @@ export class StepPanel {
   #shown = null;
   #timer = 0;
   #loadedAt = -Infinity;
+  /** Counts the loads: only the answer of the last one is drawn. */
+  #loads = 0;
+  #following = false;
   #chosenGroup = -1;
   #chosen = NONE;
 
@@ -91,7 +94,11 @@ export class StepPanel {
    * @param {boolean} following
    */
   show(shown, following) {
+    this.#following = following;
     if (shown?.key === this.#shown?.key) {
+      if (shown && this.#root.dataset.state === "ready" && this.#root.dataset.shown === shown.key) {
+        this.#onStep(this.#step);
+      }
       return;
     }
     this.#shown = shown;
@@ -104,7 +111,7 @@ export class StepPanel {
     const rest = following ? LIVE_MILLISECONDS - (performance.now() - this.#loadedAt) : 0;
     this.#timer = window.setTimeout(() => {
       this.#timer = 0;
-      this.#load(this.#shown, following);
+      this.#load(this.#shown);
     }, Math.max(shown?.isWanted ? 0 : SETTLED_MILLISECONDS, rest));
   }
 
@@ -135,18 +142,21 @@ export class StepPanel {
   }
 
   /**
+   * Of a run that is followed, an answer counts even if a later event is shown by then.
+   *
    * @param {Shown | null} shown
-   * @param {boolean} following whether the page may show a later event by then
    */
-  async #load(shown, following) {
+  async #load(shown) {
     if (!shown) {
       return;
     }
+    this.#loads += 1;
+    const load = this.#loads;
     this.#loadedAt = performance.now();
     try {
       this.#names ??= /** @type {Promise<OpNames>} */ (getJson(this.#opsAddress));
       const [ops, bytes] = await Promise.all([this.#names, shown.load()]);
-      if (shown.key === this.#shown?.key || following) {
+      if (load === this.#loads && (shown.key === this.#shown?.key || this.#following)) {
         this.#ops = ops;
         this.#step = new Step(bytes);
         this.#draw(shown);
@@ -155,7 +165,7 @@ export class StepPanel {
       if (shown.key === this.#shown?.key) {
         this.#names = null;
         this.#root.dataset.state = "failed";
-        showFailure(this.#part("failure"), "This step cannot be explained.", error, () => this.#load(shown, following));
+        showFailure(this.#part("failure"), "This step cannot be explained.", error, () => this.#load(shown));
       }
     }
   }

@@ -63,10 +63,10 @@ export function redo(trial) {
 
 /**
  * @param {Trial} trial
- * @returns {Uint8Array} [groups]
+ * @returns {Int16Array} [groups] −1 for a group whose ops are on several devices
  */
 export function placementOf({ base, moves }) {
-  const placement = Uint8Array.from(base); // a cluster has at most 64 devices
+  const placement = Int16Array.from(base);
   for (const { groups, device } of moves) {
     for (const group of groups) {
       placement[group] = device;

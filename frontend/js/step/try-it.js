@@ -1,6 +1,5 @@
 /** A placement made by hand on the page of a run: moves with undo and redo, locks, keeping, downloads. */
 
-import { sentPlacement } from "../run/kept-placements.js";
 import { element, find } from "../ui/dom.js";
 import { post } from "../ui/server.js";
 import { downloadsOf, KeptList } from "./kept-list.js";
@@ -113,7 +112,7 @@ export class TryIt {
    */
   fieldsOf(placement) {
     const base = this.#page.base()?.keptId;
-    return { placement: sentPlacement(placement), ...(base ? { base } : {}) };
+    return { placement: Array.from(placement), ...(base ? { base } : {}) };
   }
 
   /** @param {number} device the selected groups move there */

@@ -23,9 +23,11 @@ export function colour(property) {
  * Call `act` whenever the theme changes.
  *
  * @param {() => void} act
+ * @returns {() => void} forgets `act`
  */
 export function onThemeChange(act) {
   document.addEventListener("themechange", act);
+  return () => document.removeEventListener("themechange", act);
 }
 
 /** @returns {boolean} whether the user prefers less motion */

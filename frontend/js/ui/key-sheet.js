@@ -28,7 +28,7 @@ export function keySheet(button, sections) {
     if (event.key === "?") {
       event.preventDefault();
       sheet.showModal();
-    } else if (search instanceof HTMLElement) {
+    } else if (search instanceof HTMLElement && search.offsetParent !== null) {
       event.preventDefault();
       search.focus();
     }
@@ -52,6 +52,6 @@ export function keySections(sections) {
 
 /** @param {string} key such as `Ctrl + Z` */
 function keysOf(key) {
-  const parts = key.split(" ").map((part) => (["+", "or", "to"].includes(part) ? ` ${part} ` : element("kbd", {}, part)));
+  const parts = key.split(" ").map((part, index) => (index % 2 === 1 && ["+", "or", "to"].includes(part) ? ` ${part} ` : element("kbd", {}, part)));
   return element("span", {}, ...parts);
 }

@@ -22,8 +22,7 @@ SENTENCES = {
     "a part of the data": f"{INDEX}: some of its files of variables are missing{FILES}",
     "an empty index": f"{INDEX}: TensorFlow cannot read it: file is too short to be an sstable{FILES}",
     "an index of zeros": f"{INDEX}: TensorFlow cannot read it: not an sstable (bad magic number){FILES}",
-    "a bomb among the variables": f"{DATA}: the entry's 67108864 bytes are packed into 65232; "
-    "allowed: at most 200 times as many",
+    "a bomb among the variables": f"{DATA}: the entry packs 64.0 MiB into 63.7 KiB; allowed: at most 200 times as many",
     "packed by another method": f"{DATA}: the entry is packed by method 12; allowed: stored, or deflated",
     "a byte of a variable": f"the archive is damaged or cut short: Bad CRC-32 for file '{DATA}'; "
     "allowed: a zip archive of a SavedModel's folder",

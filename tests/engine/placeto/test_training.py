@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from engine.errors import SettingsError
-from engine.events import Episode, FromPlacer, Json, PlacerState
+from engine.events import Episode, FromPlacer, Json, LearnedPolicy, PlacerState
 from engine.placers.placeto import Placeto
 from engine.placers.registry import make_placer
 from engine.placeto.episodes import Episodes
@@ -135,8 +135,10 @@ def test_going_on_from_a_state_equals_never_having_stopped(preset: str, reward: 
         # a resumed run makes its own generator: the state's counts
         rest = train(other, settings, seed=99, state=state)
         assert told(rest) == told(heard)[before:]
-        states = [event.state for event in (heard[-1], rest[-1]) if isinstance(event, PlacerState)]
-        assert len(states) == 2 and states[0] == states[1]
+        kept, kept_again = ([event for event in events if isinstance(event, LearnedPolicy)] for events in (heard, rest))
+        assert kept == kept_again
+        states = [[event for event in events if isinstance(event, PlacerState)][-1].state for events in (heard, rest)]
+        assert states[0] == states[1]
 
 
 def test_a_state_of_other_settings_is_refused() -> None:
@@ -190,7 +192,8 @@ def test_memory_is_sought_where_nothing_fits_yet() -> None:
 @BOTH_PRESETS
 def test_asked_to_stop_before_it_began_it_still_has_an_answer(preset: str) -> None:
     problem = random_problem(5)
-    assert train(problem, {"preset": preset}, should_stop=lambda _: True) == []
+    heard = train(problem, {"preset": preset}, should_stop=lambda _: True)
+    assert [event for event in heard if not isinstance(event, LearnedPolicy)] == []
     assert problem.ledger.used == 1
 
 

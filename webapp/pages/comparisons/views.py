@@ -21,6 +21,7 @@ from webapp.comparisons.models import Comparison
 from webapp.comparisons.outcomes import outcome_of
 from webapp.comparisons.state import state_of
 from webapp.graphs.models import Graph
+from webapp.handler import WAITING, in_threads
 from webapp.pages.comparisons.page import (
     comparison_or_404,
     context_of,
@@ -119,6 +120,7 @@ def report(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     return _attachment(comparison, "comparison.json", text, "application/json")
 
 
+@in_threads(WAITING)
 @require_safe
 @never_cache
 def figure(request: HttpRequest, comparison_id: uuid.UUID, suffix: str) -> HttpResponse:

@@ -10,7 +10,7 @@ from engine import api
 from webapp.comparisons.outcomes import outcome_of
 from webapp.handler import EXPLAINING, in_threads
 from webapp.pages.runs.page import run_or_404
-from webapp.runs.models import Run
+from webapp.runs.models import Run, RunStart
 
 MOST_LOOKED_AT = 500
 """of the newest runs of the same graph and method"""
@@ -29,13 +29,19 @@ def band(_request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
 
 
 def alike(run: Run) -> list[Run]:
-    """`run` and the ended runs that differ from it in the seed alone, the newest one of each seed."""
+    """`run` and the ended runs that differ from it in the seed alone, the newest one of each seed.
+
+    Runs that go on from a placement are left out: they did not begin alike.
+    """
     same = {"method": run.method, "evaluations": run.evaluations, "seconds": run.seconds}
     same |= {"drop_devices": run.drop_devices, "policy_digest": run.policy_digest}
-    rows = Run.objects.filter(graph=run.graph_id, **same).select_related("summary", "answer").order_by("-created_at")
+    fresh = Run.objects.filter(graph=run.graph_id, status=Run.DONE, start__isnull=True, **same)
+    rows = fresh.select_related("summary", "answer").order_by("-created_at")
     found = {run.seed: run}
+    if RunStart.objects.filter(run=run).exists():
+        return [run]  # no other began where it did
     for each in rows[:MOST_LOOKED_AT]:
         is_alike = each.cluster == run.cluster and each.settings == run.settings
-        if is_alike and each.status == Run.DONE and len(found) < MOST_SEEDS:
+        if is_alike and len(found) < MOST_SEEDS:
             found.setdefault(each.seed, each)
     return list(found.values())

@@ -18,6 +18,7 @@ from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.placements.page import placement_or_404
 from webapp.pages.runs.page import run_or_404
 from webapp.placements.keeping import given_of
+from webapp.runs.models import Run
 from webapp.runs.sessions import require_explainable, session_of
 
 MOST_WORK = 200_000_000
@@ -26,6 +27,9 @@ MOST_SHARED_BYTES = 16 * 1024**2
 """of explanations and drawings that several viewers may ask for"""
 _answers: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
 _flat_views: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
+
+MOST_LAID_OUT = 5000
+"""groups of a graph that are laid out while a person waits: a second or two"""
 
 FOR_A_DAY = "private, max-age=86400, immutable"
 """an event, and the ops of a graph that has been read, never change"""
@@ -53,8 +57,9 @@ def explanation(request: HttpRequest, run_id: uuid.UUID, seq: int) -> HttpRespon
 @require_POST
 def step(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The explanation of a placement by hand on the run's graph and cluster, as `hand_made` reads it."""
-    session = session_of(run_or_404(run_id))
-    explained = session.explain(hand_made(session, request))
+    run = run_or_404(run_id)
+    session = session_of(run)
+    explained = session.explain(hand_made(session, run, request))
     response = large_answer(request, api.explanation_to_bytes(session, explained), "application/octet-stream")
     response["Cache-Control"] = "no-store"
     return response
@@ -69,8 +74,9 @@ def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     of devices, asks for one move of each group. Null where the group may not go, or that was not asked. Raises
     LimitError for more work than a page may ask for.
     """
-    session = session_of(run_or_404(run_id))
-    placement = hand_made(session, request)
+    run = run_or_404(run_id)
+    session = session_of(run)
+    placement = hand_made(session, run, request)
     to = integers(request, "to") if "to" in request.POST else None
     most = max(1, session.most_moves(MOST_WORK) // (1 if to is not None else session.cluster.device_count))
     groups = integers(request, "groups") if "groups" in request.POST else session.largest_groups(most)
@@ -81,17 +87,18 @@ def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     return JsonResponse({"groups": groups, "step_time_us": times, "missing_bytes": found.missing_bytes.tolist()})
 
 
-def hand_made(session: api.Session, request: HttpRequest) -> api.GivenPlacement:
-    """The placement that a request sends: `placement`, JSON [groups].
+def hand_made(session: api.Session, run: Run, request: HttpRequest) -> api.GivenPlacement:
+    """The placement that a request sends for `run`: `placement`, JSON [groups].
 
     With `base`, the id of a kept placement on the same graph and cluster, −1 stands for the devices that it has there.
     Raises PlacementError.
     """
     base = request.POST.get("base", "")
-    given = given_of(placement_or_404(base)) if base else None
-    if given is not None and len(given.device_of_op) != session.op_count:
-        raise api.PlacementError("it is of another graph", where="base", allowed="a placement of this graph")
-    return session.by_group(integers(request, "placement"), given)
+    kept = placement_or_404(base) if base else None
+    if kept is not None and (kept.graph_id, kept.cluster) != (run.graph_id, run.cluster):
+        allowed = "a placement of this graph on this cluster"
+        raise api.PlacementError("it is of another graph or cluster", where="base", allowed=allowed)
+    return session.by_group(integers(request, "placement"), None if kept is None else given_of(kept))
 
 
 def integers(request: HttpRequest, name: str) -> list[int]:
@@ -130,12 +137,16 @@ def ops(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
 def drawing(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """The grouped graph, laid out by this version: for graphs that an earlier one has read and laid out.
 
-    Raises LimitError for a graph that is too large to be explained.
+    Raises LimitError for a graph that is too large to be explained, or with too many groups to be laid out here.
     """
+    graph = graph_or_404(graph_id)
+    require_explainable(graph.op_count or 0)
+    if (graph.group_count or 0) > MOST_LAID_OUT:
+        raise api.LimitError(f"{graph.group_count} groups to lay out", allowed=f"at most {MOST_LAID_OUT}")
     key = ("drawing", graph_id)
     answer = _answers.get(key)
     if answer is None:
-        answer = to_text(_prepared(graph_or_404(graph_id)).view()).encode()
+        answer = to_text(_prepared(graph).view()).encode()
         _answers.keep(key, answer, len(answer))
     return HttpResponse(answer, content_type="application/json", headers={"Cache-Control": FOR_A_DAY})
 
@@ -150,10 +161,12 @@ def scope(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     group, prefix = request.GET.get("group", ""), request.GET.get("scope", "")
     if not (group.isascii() and group.isdecimal() and len(group) < 10):
         raise api.GraphError("no number of a group", where="group", allowed="a whole number from 0")
+    graph = graph_or_404(graph_id)
+    require_explainable(graph.op_count or 0)
     key = ("scope", graph_id, int(group), prefix)
     answer = _answers.get(key)
     if answer is None:
-        answer = to_text(_prepared(graph_or_404(graph_id)).scope_view(int(group), prefix)).encode()
+        answer = to_text(_prepared(graph).scope_view(int(group), prefix)).encode()
         _answers.keep(key, answer, len(answer))
     return HttpResponse(answer, content_type="application/json", headers={"Cache-Control": FOR_A_DAY})
 

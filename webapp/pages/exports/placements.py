@@ -34,7 +34,7 @@ def shown_placement(request: HttpRequest, run: Run) -> ShownPlacement:
     Raises PlacementError, LimitError; Http404 where there is none.
     """
     session = session_of(run)
-    given = hand_made(session, request) if request.method == "POST" else session.by_group(_stored(request, run))
+    given = hand_made(session, run, request) if request.method == "POST" else session.by_group(_stored(request, run))
     return ShownPlacement(run, session, given)
 
 

@@ -7,9 +7,12 @@ run these scripts alone, by their digests, and load nothing from anywhere.
 import base64
 import hashlib
 import json
+import math
 import re
 from typing import Any
 
+from django.db.models import Count, Sum
+from django.db.models.functions import Length
 from django.http import Http404, HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import escape
@@ -22,6 +25,8 @@ from webapp.pages.runs.page import run_context
 from webapp.runs.models import Run
 from webapp.runs.sessions import session_of
 
+EVENTS_AT_ONCE = 100
+"""read together: an event of many groups takes hundreds of KB in memory"""
 MOST_EVENT_BYTES = 8 * 1024**2
 """of the file's events; of a longer run all improvements and evenly spaced episodes are in it"""
 MOST_STEP_BYTES = 12 * 1024**2
@@ -95,16 +100,16 @@ def _texts(run: Run, events: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _events(run: Run) -> list[dict[str, Any]]:
     """All events, or as many as fit: improvements, and evenly spaced ones of the other episodes."""
-    texts = list(Event.objects.filter(job_id=run.id).order_by("seq").values_list("data", flat=True))
-    events = [json.loads(text) for text in texts]
-    excess = sum(map(len, texts)) / MOST_EVENT_BYTES
-    if excess <= 1:
-        return events
-    kept, best, every = [], float("inf"), int(excess) + 1
-    for index, event in enumerate(events):
+    stored = Event.objects.filter(job_id=run.id)
+    size = stored.aggregate(count=Count("id"), bytes=Sum(Length("data")))
+    every = math.ceil((size["bytes"] or 0) / MOST_EVENT_BYTES) or 1
+    kept, best = [], float("inf")
+    texts = stored.order_by("seq").values_list("data", flat=True)
+    for index, text in enumerate(texts.iterator(chunk_size=EVENTS_AT_ONCE)):
+        event = json.loads(text)
         improves = event["type"] == "episode" and event["feasible"] and event["step_time_us"] < best
         best = event["step_time_us"] if improves else best
-        is_last = index == len(events) - 1
+        is_last = index == size["count"] - 1
         if event["type"] not in ("episode", "update") or improves or is_last or index % every == 0:
             kept.append(event)
     return kept

@@ -47,7 +47,7 @@ def keep(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     `seq` is the event from whose placement it was made. One that equals its placement is kept as from the run.
     """
     run = run_or_404(run_id)
-    given = hand_made(session_of(run), request)
+    given = hand_made(session_of(run), run, request)
     parent = placement_or_404(request.POST["base"]) if request.POST.get("base") else None
     seq = _seq(request, run)
     kind = Placement.RUN if seq is not None and request.POST.get("is_moved") == "false" else Placement.HAND
@@ -119,7 +119,7 @@ def go_on(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     """
     run = run_or_404(run_id)
     session = session_of(run)
-    given = hand_made(session, request)
+    given = hand_made(session, run, request)
     if given.is_split:
         allowed = "one device for each group, as a run places them"
         raise api.PlacementError("groups are on several devices", where="placement", allowed=allowed)
@@ -175,7 +175,7 @@ def download_by_hand(request: HttpRequest, run_id: uuid.UUID, name: str) -> Http
     """The file `name` of a placement by hand, which `hand_made` reads."""
     run = run_or_404(run_id)
     session = session_of(run)
-    return _download(request, run.graph, session, name, lambda: hand_made(session, request))
+    return _download(request, run.graph, session, name, lambda: hand_made(session, run, request))
 
 
 def _download(

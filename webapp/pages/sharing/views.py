@@ -5,7 +5,7 @@ The addresses below the link are those of the page itself: the same views answer
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -24,10 +24,8 @@ from webapp.runs.models import Run
 from webapp.sharing.models import ShareLink, link_of
 
 View: TypeAlias = Callable[..., HttpResponseBase]
-Response = TypeVar("Response", bound=HttpResponseBase)
 
 NO_LINK = "This link does not open anything: it is incomplete, or it has been revoked, or what it showed was deleted."
-HEADERS = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 
 
 def link_or_404(token: str) -> ShareLink:
@@ -46,7 +44,7 @@ def of_run(view: View) -> View:
         link = link_or_404(token)
         if link.run_id is None or "base" in request.POST:  # which names a row beside the run
             raise Http404(NO_LINK)
-        return _marked(view(request, run_id=link.run_id, **more))
+        return view(request, run_id=link.run_id, **more)
 
     return shared
 
@@ -59,7 +57,7 @@ def of_graph(view: View) -> View:
         link = link_or_404(token)
         if link.run is None:
             raise Http404(NO_LINK)
-        return _marked(view(request, graph_id=link.run.graph_id, **more))
+        return view(request, graph_id=link.run.graph_id, **more)
 
     return shared
 
@@ -72,7 +70,7 @@ def of_comparison(view: View) -> View:
         link = link_or_404(token)
         if link.comparison_id is None:
             raise Http404(NO_LINK)
-        return _marked(view(request, comparison_id=link.comparison_id, **more))
+        return view(request, comparison_id=link.comparison_id, **more)
 
     return shared
 
@@ -90,20 +88,20 @@ def page(request: HttpRequest, token: str) -> HttpResponseBase:
         assert link.comparison_id is not None
         context = context_of(comparison_or_404(link.comparison_id))
         template = "comparisons/detail.html"
-    return _marked(render(request, template, {**context, "is_shared": True}))
+    return render(request, template, {**context, "is_shared": True})
 
 
 @in_threads(DATA)
 @require_safe
 def events_json(request: HttpRequest, token: str) -> HttpResponse:
     """A page of events."""
-    return _marked(events_page(request, _source_of(token)))
+    return events_page(request, _source_of(token))
 
 
 @require_GET
 async def stream(request: HttpRequest, token: str) -> HttpResponseBase:
     """The stream of events. It ends with the job; a link that is revoked meanwhile opens no other one."""
-    return _marked(await event_stream(request, await read(_source_of, token)))
+    return await event_stream(request, await read(_source_of, token))
 
 
 def _source_of(token: str) -> Source:
@@ -119,10 +117,3 @@ def _without_names(run_json: object) -> dict[str, api.Json]:
     assert isinstance(run_json, dict)
     kept = {name: value for name, value in run_json.items() if name not in ("id", "urls")}
     return {**kept, "policy": kept["policy"] and {**kept["policy"], "id": None}}
-
-
-def _marked(response: Response) -> Response:
-    """With the headers that keep the token from other sites and from search engines."""
-    for name, value in HEADERS.items():
-        response.headers[name] = value
-    return response
