@@ -89,11 +89,13 @@ def animate(page: Page, path: Path) -> None:
     """The chart and the graph from the first episode, over improvements, to the best one."""
     slider = page.get_by_label("Episode shown")
     best = int(slider.input_value())
-    page.evaluate("document.querySelector('.watch').scrollIntoView()")
     frames = []
     for frame in range(FRAMES):
         # early episodes change most
         slider.fill(str(round(best * (frame / (FRAMES - 1)) ** 2.2)))
+        page.evaluate(
+            "document.querySelector('.watch').scrollIntoView()"
+        )  # the slider has the focus, and is further down
         page.wait_for_timeout(500)
         frames.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
     size = (ANIMATED_WIDTH, round(frames[0].height * ANIMATED_WIDTH / frames[0].width))
