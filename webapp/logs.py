@@ -32,7 +32,7 @@ def logging_settings(log_format: str, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"record": _FORMATTERS[log_format]},
+        "formatters": {"record": dict(_FORMATTERS[log_format])},  # `dictConfig` takes it apart
         "filters": {"no_user_mistakes": {"()": "webapp.logs.NoUserMistakes"}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "record"}},
         "loggers": {

@@ -95,7 +95,7 @@ def test_texts_are_kept_up_to_a_size_and_the_oldest_is_forgotten() -> None:
     texts.keep("c", "cccc", 4)
     assert [texts.get(key) for key in "abc"] == ["aaaa", None, "cccc"]
     texts.keep("d", "more than there is room for", 27)
-    assert [texts.get(key) for key in "acd"] == [None, None, None]
+    assert [texts.get(key) for key in "acd"] == ["aaaa", "cccc", None], "it takes no other one's place"
 
 
 @pytest.fixture
