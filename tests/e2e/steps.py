@@ -12,6 +12,11 @@ def part(page: Page, name: str) -> Any:
     return page.locator(PARTS.format(name)).first
 
 
+def address_of(page: Page) -> str:
+    """The address of the page without the view that it shows."""
+    return page.url.partition("?")[0]
+
+
 def create_project(page: Page, name: str, *, is_live: bool = True) -> None:
     """Create a project and wait for its page; where it is to be live, until its scripts have run."""
     page.goto("/")

@@ -10,7 +10,7 @@ from playwright.sync_api import Dialog, Page, expect
 
 from engine.child.parent import Limits, run_in_child
 from tests.e2e.conftest import PATIENCE_MILLISECONDS
-from tests.e2e.steps import create_project, expect_status, part, start_run, upload
+from tests.e2e.steps import address_of, create_project, expect_status, part, start_run, upload
 
 pytestmark = pytest.mark.e2e
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -47,7 +47,7 @@ def stored_event_numbers(page: Page) -> list[int]:
     """The numbers of all events of the run that the page shows, read page by page."""
     numbers: list[int] = []
     while True:
-        answer = page.request.get(f"{page.url}events.json?after={len(numbers)}&limit=1000").json()
+        answer = page.request.get(f"{address_of(page)}events.json?after={len(numbers)}&limit=1000").json()
         if not answer["events"]:
             return numbers
         numbers += [event["seq"] for event in answer["events"]]
@@ -102,7 +102,7 @@ def test_upload_place_watch_and_download(page: Page, training_graph: Path, tmp_p
     assert found["executed_ops"] > 50
     assert set(cast(list[str], texts["devices"])) <= {"/device:GPU:0", "/device:GPU:1"}
 
-    run_url = page.url.partition("?")[0]
+    run_url = address_of(page)
     text = page.request.get(f"{run_url}placed.pbtxt")
     assert text.ok and text.text().count("\n  device: ") == text.text().count("node {")
     placement = page.request.get(f"{run_url}placement.json").json()
@@ -213,7 +213,7 @@ def test_a_cancelled_run_still_gives_its_best(page: Page, training_graph: Path) 
     wait_for_episodes(page, 10)
     page.get_by_role("button", name="Cancel run").click()
     expect_status(page, "cancelled")
-    answer = page.request.get(f"{page.url}placed.pb")
+    answer = page.request.get(f"{address_of(page)}placed.pb")
     assert answer.ok
     assert b"/device:" in answer.body()
     numbers = stored_event_numbers(page)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import create_project, expect_status, part, upload
+from tests.e2e.steps import address_of, create_project, expect_status, part, upload
 
 pytestmark = pytest.mark.e2e
 ZERO_SHOT = "Zero-shot: only the policy's first proposals"
@@ -54,4 +54,4 @@ def test_train_a_policy_and_apply_it(page: Page, training_graph: Path, tmp_path:
     page.wait_for_url("**/runs/*/")
     expect_status(page, "done")
     expect(page.locator("main")).to_contain_text("with policy Small ones")
-    assert page.request.get(f"{page.url}report.json").json()["policy"] == "Small ones"
+    assert page.request.get(f"{address_of(page)}report.json").json()["policy"] == "Small ones"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import create_project, part, start_run, upload
+from tests.e2e.steps import address_of, create_project, part, start_run, upload
 from tests.webapp.graph_files import node_link
 
 pytestmark = pytest.mark.e2e
@@ -43,7 +43,7 @@ def test_a_page_that_loses_its_connection_again_and_again_holds_what_is_stored(
         expect(part(other, name)).to_have_text(part(page, name).inner_text(), use_inner_text=True)
     other.close()
     slider = page.get_by_label("Episode shown")
-    stored = page.request.get(f"{page.url.split('?')[0]}events.json?limit=2000").json()["events"]
+    stored = page.request.get(f"{address_of(page)}events.json?limit=2000").json()["events"]
     episodes = [event for event in stored if event["type"] == "episode"]
     expect(slider).to_have_attribute("max", str(len(episodes) - 1))
     for index in [0, *sorted(chance.sample(range(len(episodes)), 5))]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.steps import expect_status, part, run_on
+from tests.e2e.steps import address_of, expect_status, part, run_on
 from tests.webapp.graph_files import node_link
 
 pytestmark = pytest.mark.e2e
@@ -27,7 +27,7 @@ def sum_of(rows: Locator, name: str) -> float:
 
 def test_one_step_is_explained(page: Page, tmp_path: Path) -> None:
     step = run_on_a_tree(page, tmp_path, "Explained", "local_search", 2000)
-    best_us = page.request.get(f"{page.url}run.json").json()["best_step_time_us"]
+    best_us = page.request.get(f"{address_of(page)}run.json").json()["best_step_time_us"]
 
     expect(step).to_contain_text("The critical chain takes")
     assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-6), "it opens at the best"
@@ -71,7 +71,7 @@ def test_another_episode_has_another_step_and_a_group_of_the_table_is_marked_in_
     expect(step).not_to_have_attribute("data-shown", last)
     first_us = sum_of(step.locator("[data-cause]"), "us")
     expect(part(page, "shown")).to_contain_text("Episode")
-    first = page.request.get(f"{page.url.split('?')[0]}events.json").json()["events"]
+    first = page.request.get(f"{address_of(page)}events.json").json()["events"]
     episode = next(event for event in first if event["type"] == "episode")
     assert first_us == pytest.approx(episode["step_time_us"], rel=1e-6)
     row = part(page, "groups").locator("tbody tr").first
