@@ -1,5 +1,8 @@
 """Rows of runs and comparisons that are there, in tests."""
 
+from typing import Any
+
+from engine import api
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.graphs.models import Graph
@@ -21,3 +24,14 @@ def compared(graph: Graph, seeds: int) -> Comparison:
         Answer.objects.create(run=run, step_time_us=1.0, device_of_group=[0, 1, 0], report={})
         ComparedRun.objects.create(comparison=comparison, run=run)
     return comparison
+
+
+def answered(real_graph: Graph, **columns: object) -> tuple[Run, int]:
+    """A run that has ended with its best placement on the first device, and its number of groups."""
+    groups = api.PreparedGraph.from_bytes(bytes(real_graph.prepared.blob)).grouping.group_count
+    Graph.objects.filter(id=real_graph.id).update(op_count=9)
+    fields: dict[str, Any] = {"cluster": CLUSTER, "method": "heft", "settings": {}, "evaluations": 9, "seed": 0}
+    fields |= {"status": Run.DONE, "best_step_time_us": 3.0, **columns}
+    run = Run.objects.create(graph=real_graph, **fields)
+    Answer.objects.create(run=run, step_time_us=3.0, device_of_group=[0] * groups)
+    return run, groups

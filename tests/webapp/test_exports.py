@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from engine import api
-from tests.webapp.scripted_engine import CLUSTER
+from tests.webapp.run_rows import answered
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event
 from webapp.pages.exports.placements import OF_PLACEMENT
@@ -20,20 +19,7 @@ JSON = {"accept": "application/json"}
 @pytest.fixture
 def run(real_graph: Graph) -> Run:
     """A run whose best placement is on the first device, and whose second event is on the second."""
-    groups = api.PreparedGraph.from_bytes(bytes(real_graph.prepared.blob)).grouping.group_count
-    Graph.objects.filter(id=real_graph.id).update(op_count=9)
-    run = Run.objects.create(
-        graph=real_graph,
-        cluster=CLUSTER,
-        method="heft",
-        settings={},
-        evaluations=9,
-        seed=0,
-        status=Run.DONE,
-        best_step_time_us=3.0,
-        evaluations_used=7,
-    )
-    Answer.objects.create(run=run, step_time_us=3.0, device_of_group=[0] * groups)
+    run, groups = answered(real_graph, evaluations_used=7)
     baseline: dict[str, Any] = {
         "method": "random",
         "step_time_us": None,

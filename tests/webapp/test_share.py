@@ -11,15 +11,14 @@ from django.test import Client, RequestFactory
 from django.utils.module_loading import import_string
 
 from engine import api
-from tests.webapp.run_rows import compared
-from tests.webapp.scripted_engine import CLUSTER
+from tests.webapp.run_rows import answered, compared
 from webapp.comparisons import lifecycle
 from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
 from webapp.logs import logging_settings
-from webapp.runs.models import Answer, Run
+from webapp.runs.models import Run
 from webapp.sharing.models import MOST_LINKS, ShareLink
 
 JSON = {"accept": "application/json"}
@@ -28,20 +27,7 @@ JSON = {"accept": "application/json"}
 @pytest.fixture
 def run(real_graph: Graph) -> Run:
     """A run that has ended, with one episode."""
-    groups = api.PreparedGraph.from_bytes(bytes(real_graph.prepared.blob)).grouping.group_count
-    Graph.objects.filter(id=real_graph.id).update(op_count=9)
-    run = Run.objects.create(
-        graph=real_graph,
-        cluster=CLUSTER,
-        method="heft",
-        settings={},
-        evaluations=9,
-        seed=0,
-        status=Run.DONE,
-        last_seq=1,
-        best_step_time_us=3.0,
-    )
-    Answer.objects.create(run=run, step_time_us=3.0, device_of_group=[0] * groups)
+    run, groups = answered(real_graph, last_seq=1)
     episode = {
         "type": "episode",
         "seq": 1,
