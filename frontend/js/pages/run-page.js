@@ -192,8 +192,7 @@ class RunPage {
     this.#drawSoon();
     const ended = hasEnded(this.#state.status) && !hasEnded(before.status);
     if (ended && this.#player.following && !this.#fixed && !this.#tryIt.trial) {
-      this.#calmUntil = 0;
-      this.#showEpisode(); // the last one may have been left out for calm
+      this.#wanted = "best"; // who watched the run sees what it found, as everybody does who opens its page later
     }
     if (!hasEnded(before.status)) {
       this.#announcer.say(this.#header.sentence(this.#state), { urgent: ended });
