@@ -42,7 +42,7 @@ class MemoryModel(StrEnum):
     FULL = "full"
     """variables, outputs until the last local consumer, copies on the consumers' devices, temporaries"""
     OUTPUTS = "outputs"
-    """outputs on their producer's device alone, with whole µs (the published model)"""
+    """outputs on their producer's device alone, until a consumer's last whole µs (the published model)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ next op is known when it becomes free or earlier, and a start needs no event of 
 time is handled when its start would be (after the arrivals and the links of that moment). Simultaneous events:
 arrivals by producer's name, output and consumer's name, then links, then devices.
 
-The memory model `outputs`, compiled: outputs on their producer's device, in whole µs.
+The memory model `outputs`, compiled: outputs on their producer's device.
 
-Source: Placeto (Addanki et al. 2019), published simulator. An output is held from the µs of its producer's start to
-the latest, over its consumers, of start + run time − 1 (both truncated), but at least in that first µs. An output that
-ends in a µs still counts when another starts in it.
+Source: Placeto (Addanki et al. 2019), published simulator. An output is held from its producer's start to the latest,
+over its consumers, of start + run time − 1, both in whole µs, but at least at its producer's start, which is not
+truncated. What is taken at a moment is there before what is freed at that moment goes.
 """
 
 import numpy as np
@@ -27,16 +27,18 @@ MOST_DIGIT_BITS = 11
 @compiled
 def published_peaks(tables: Tables, scratch: Scratch) -> None:
     """Write the peaks of a step whose times are in `scratch`."""
-    last = np.empty(len(scratch.ops), np.int64)
-    for op in range(len(last)):
-        last[op] = _last_us(tables, scratch, op)
+    last_us, started, count = np.empty(len(scratch.ops)), np.empty(len(scratch.ops), np.int64), 0
     for device in range(len(scratch.devices)):
         state = scratch.devices[device]
         state.level_bytes = state.peak_bytes = 0
         state.head = state.first
-    for op in _sorted_by(last):
+        for place in range(state.first, state.tail):
+            op = scratch.queue[place]
+            started[count], last_us[op] = op, _last_us(tables, scratch, op)
+            count += 1
+    for op in _sorted_by(last_us, started[:count]):
         state = scratch.devices[scratch.ops[op].device]
-        while state.head < state.tail and int(scratch.start_us[scratch.queue[state.head]]) <= last[op]:
+        while state.head < state.tail and scratch.start_us[scratch.queue[state.head]] <= last_us[op]:
             state.level_bytes += tables.output_bytes[scratch.queue[state.head]]
             state.head += 1
         state.peak_bytes = max(state.peak_bytes, state.level_bytes)
@@ -44,31 +46,39 @@ def published_peaks(tables: Tables, scratch: Scratch) -> None:
 
 
 @inlined
-def _last_us(tables: Tables, scratch: Scratch, op: int) -> int:
-    last = int(scratch.start_us[op])
+def _last_us(tables: Tables, scratch: Scratch, op: int) -> float:
+    last = 0
     for place in range(*entries_of(tables, op)):
         consumer = tables.by_name[place]
         last = max(last, int(scratch.start_us[consumer]) + int(scratch.ops[consumer].time_us) - 1)
-    return last
+    return max(float(last), float(scratch.start_us[op]))
 
 
 @inlined
-def _sorted_by(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices in the order of `keys`, which are not negative: a radix sort."""
-    order, other = np.arange(len(keys)), np.empty(len(keys), np.int64)
+def _sorted_by(last_us: NDArray[np.float64], started: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`started` in the order of `last_us` on each device: a stable radix sort by twice the whole µs, plus 1 for a rest.
+
+    Only a producer's own start has a rest, and `started` has each device's ops in the order of their starts.
+    """
+    keys, largest = np.empty(len(last_us), np.int64), 0
+    for op in started:
+        whole_us = int(last_us[op])
+        keys[op] = 2 * whole_us + (last_us[op] > whole_us)
+        largest = max(largest, keys[op])
+    order, other = started, np.empty(len(started), np.int64)
     bits = 4
-    while bits < MOST_DIGIT_BITS and (1 << bits) < len(keys):
+    while bits < MOST_DIGIT_BITS and (1 << bits) < len(started):
         bits += 1
-    shift, mask, largest = 0, (1 << bits) - 1, keys.max()
+    shift, mask = 0, (1 << bits) - 1
     while (largest >> shift) > 0:
         count = np.zeros((1 << bits) + 1, np.int64)
-        for key in keys:
-            count[((key >> shift) & mask) + 1] += 1
+        for op in order:
+            count[((keys[op] >> shift) & mask) + 1] += 1
         for digit in range(1 << bits):
             count[digit + 1] += count[digit]
-        for index in order:
-            digit = (keys[index] >> shift) & mask
-            other[count[digit]] = index
+        for op in order:
+            digit = (keys[op] >> shift) & mask
+            other[count[digit]] = op
             count[digit] += 1
         order, other = other, order
         shift += bits

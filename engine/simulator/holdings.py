@@ -121,11 +121,14 @@ def _add_copies(step: ExecutedStep, collected: _Collected) -> None:
 
 
 def published_holdings(step: ExecutedStep) -> Holdings:
-    """The holdings of the memory model `outputs`, in whole µs: see event_loop.py."""
-    first = np.trunc(step.start_us)
-    last = first.copy()
+    """The holdings of the memory model `outputs`: see event_loop.py.
+
+    The last moment belongs to a holding, so that its half-open interval ends at the next number.
+    """
+    last = step.start_us.copy()
     target = step.graph.edge_target
     np.maximum.at(last, step.graph.edge_source, np.trunc(step.start_us[target]) + np.trunc(step.time_us[target]) - 1)
     collected, ops = _Collected(), np.arange(step.graph.op_count)
-    collected.add(Held.OUTPUT, ops, NO_OUTPUT, step.device_of_op, first, last + 1, step.costs.bytes_of_op())
+    end_us = np.nextafter(last, np.inf)
+    collected.add(Held.OUTPUT, ops, NO_OUTPUT, step.device_of_op, step.start_us, end_us, step.costs.bytes_of_op())
     return collected.holdings()

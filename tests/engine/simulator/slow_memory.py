@@ -16,11 +16,11 @@ def peaks(step: TwinStep) -> list[int]:
 
 
 def published_peaks(step: TwinStep) -> list[int]:
-    """An output occupies its producer's device from its start to its last consumer's last whole µs."""
+    """An output occupies its producer's device from its start to its last consumer's last whole µs, both included."""
     twin = step.twin
-    changes: list[tuple[int, int, int, int]] = []
+    changes: list[tuple[float, int, int, int]] = []
     for op, device in enumerate(step.device_of_op):
-        first = last = int(step.start[op])
+        first = last = step.start[op]
         for edge in twin.edges_out[op]:
             consumer = twin.edges[edge][1]
             last = max(last, int(step.start[consumer]) + int(step.run_time[consumer]) - 1)

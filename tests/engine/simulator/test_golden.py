@@ -11,7 +11,7 @@ from tests.engine.simulator.slow_twin import SlowTwin
 
 
 def test_there_are_golden_files() -> None:
-    assert len(golden.FILES) >= 8
+    assert len(golden.FILES) >= 9
 
 
 @pytest.mark.parametrize("path", golden.FILES, ids=lambda path: path.stem)

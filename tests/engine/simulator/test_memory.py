@@ -1,5 +1,7 @@
 """The memory model `full`: who holds what until when; and why the expert's NMT placement runs out of memory."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -105,9 +107,27 @@ def test_the_experts_nmt_placement_runs_out_of_memory_by_the_copies(contention: 
     assert own <= peaks[MemoryModel.OUTPUTS] <= own + 20, "the published model sees no copies: it would fit"
 
 
-def test_the_published_model_counts_whole_microseconds() -> None:
+def test_the_published_model_frees_an_output_a_microsecond_early_in_whole_microseconds() -> None:
     ops = [Op("a", time_us=1.9, outputs=[100]), Op("b", ["a"], time_us=3.2, outputs=[10])]
     timeline = simulated(ops, [0, 0], MemoryModel.OUTPUTS)
     assert timeline.start_us.tolist() == [0, 1.9]
-    assert curve(timeline, 0) == [(0, 100), (1, 110), (2, 100), (4, 0)]
+    assert curve(timeline, 0) == [(0, 100), (1.9, 110), (after(1.9), 100), (after(3), 0)], "b ends at 5.1 µs"
     assert timeline.peak_bytes.tolist() == [110, 0]
+
+
+def test_the_published_model_takes_an_output_at_its_start_which_it_does_not_truncate() -> None:
+    ops = [
+        Op("a", time_us=1.5, outputs=[100]),
+        Op("b", ["a"], time_us=1, outputs=[10]),
+        Op("c", ["b"], time_us=1.5, outputs=[1000]),
+    ]
+    timeline = simulated(ops, [0, 0, 0], MemoryModel.OUTPUTS)
+    assert timeline.start_us.tolist() == [0, 1.5, 2.5]
+    levels = [(0, 100), (after(1), 0), (1.5, 10), (after(2), 0), (2.5, 1000), (after(2.5), 0)]
+    assert curve(timeline, 0) == levels, "in whole µs b's output would begin when a's ends, and c's when b's does"
+    assert timeline.peak_bytes.tolist() == [1000, 0]
+
+
+def after(moment_us: float) -> float:
+    """The next number: what is freed at a moment is there at that moment."""
+    return math.nextafter(moment_us, math.inf)
