@@ -40,6 +40,7 @@ def test_train_a_policy_and_apply_it(page: Page, training_graph: Path, tmp_path:
     zero_shot = page.get_by_label(ZERO_SHOT)
     page.get_by_label("Method", exact=True).select_option("placeto")
     expect(zero_shot).to_be_hidden()
+    expect(part(page, "zero-shot").get_by_role("button")).to_be_hidden()  # its tip goes with it
     chosen = (
         page.get_by_label("Apply a policy", exact=True).locator("option", has_text="Small ones").get_attribute("value")
     )

@@ -16,8 +16,9 @@ def bytes_of(graphs: QuerySet[Graph]) -> int:
 def deletion_page(
     request: HttpRequest, row: Deletable, name: str, back: str, note: str = "", files_bytes: int = 0
 ) -> HttpResponse:
-    """Context: what (kind of the row), name, belonging (`12 runs`, …), files_bytes, note, back (its page)."""
+    """Context: row, what (its kind), name, belonging (`12 runs`, …), files_bytes, note, back (its page)."""
     context = {
+        "row": row,
         "what": row._meta.verbose_name,
         "name": name,
         "belonging": [_counted(model, count) for model, count in count_what_belongs_to(row).items()],

@@ -93,7 +93,7 @@ function showPolicy(form) {
   form.querySelector("[data-part=policy]")?.toggleAttribute("hidden", !taken);
   const offered = taken && policy.value !== "" && field(form, "method")?.value === zeroShot.dataset.method;
   zeroShot.disabled = !offered;
-  zeroShot.closest("label")?.toggleAttribute("hidden", !offered);
+  form.querySelector("[data-part=zero-shot]")?.toggleAttribute("hidden", !offered);
   evaluations.disabled = offered && zeroShot.checked;
 }
 
