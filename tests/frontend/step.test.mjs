@@ -8,28 +8,15 @@ import { idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/ste
 import { TimeAxis } from "../../frontend/js/step/time-axis.js";
 import { changeWords } from "../../frontend/js/step/move-buttons.js";
 import { isKeptToken, KeptPlacements, knownOf } from "../../frontend/js/run/kept-placements.js";
-import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } from "../../frontend/js/step/trial.js";
+import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } from "../../frontend/js/run/trial.js";
 import { trialWords } from "../../frontend/js/step/trial-bar.js";
 import { opRows } from "../../frontend/js/step/op-list.js";
 import { verdict } from "../../frontend/js/step/verdict.js";
 import { segmentsOf } from "../../frontend/js/step/chain-list.js";
+import { KEPT } from "./kept.mjs";
 import { bytes } from "./steps.mjs";
 
 const LABELS = ["GPU 0", "GPU 1"];
-
-/** @type {import("../../frontend/js/run/kept-placements.js").KeptPlacement} */
-const KEPT = {
-  id: "16aaf847-776d-4ab4-8950-e7128db6125c",
-  name: "<b>mine</b>",
-  origin: "hand",
-  run: null,
-  run_seq: null,
-  step_time_us: 5,
-  missing_bytes: 1,
-  split_groups: 1,
-  created_at: "2026-01-01T00:00:00Z",
-  urls: { json: "/j", explanation: "/e", rename: "/r", delete: "/d", downloads: {} },
-};
 
 test("a step is read whole, wherever its bytes begin", () => {
   const step = new Step(bytes());

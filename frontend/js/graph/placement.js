@@ -1,5 +1,7 @@
 /** The effects of a placement: moved groups, load of each device, crossing edges. */
 
+import { formatBytes, formatCount } from "../ui/format.js";
+
 /** @typedef {import("../ui/contracts.js").Group} Group */
 /** @typedef {import("../ui/contracts.js").Device} Device */
 
@@ -75,4 +77,14 @@ export function loads(groups, devices, placement) {
 export function crossing(edges, placement) {
   const cross = edges.filter(({ source, target }) => placement[source] !== placement[target]);
   return { edges: cross.length, bytes: cross.reduce((sum, edge) => sum + edge.bytes, 0) };
+}
+
+/**
+ * @param {readonly import("../ui/contracts.js").GroupEdge[]} edges
+ * @param {ArrayLike<number>} placement [groups]
+ * @returns {string} a sentence
+ */
+export function crossingWords(edges, placement) {
+  const cross = crossing(edges, placement);
+  return `${formatCount(cross.edges)} of ${formatCount(edges.length)} edges cross devices (${formatBytes(cross.bytes)}).`;
 }

@@ -3,23 +3,23 @@
 import { ComparePanel } from "../compare/compare-panel.js";
 import { Announcer } from "../ui/announcer.js";
 import { RunCharts } from "../chart/run-charts.js";
-import { prefersLessMotion } from "../ui/colours.js";
 import { COLOURINGS } from "../graph/colouring.js";
 import { DecisionsPanel } from "../decisions/decisions-panel.js";
 import { DeviceLegend } from "../graph/device-legend.js";
 import { loadGraph } from "../graph/drawn-graph.js";
 import { deviceLooks } from "../graph/devices.js";
 import { find, setText } from "../ui/dom.js";
-import { formatBytes, formatCount, formatTime } from "../ui/format.js";
 import { fillNumbers } from "../ui/page-numbers.js";
 import { FlatPanel } from "../ops/flat-panel.js";
 import { GraphPanel } from "../graph/graph-panel.js";
-import { crossing, loads } from "../graph/placement.js";
+import { crossingWords, loads } from "../graph/placement.js";
 import { closeMenus } from "../ui/menu.js";
 import { follow } from "../jobs/job-feed.js";
 import { hasEnded } from "../jobs/job-state.js";
-import { episodeAt, placementOfToken, rivalsOf } from "../run/placements.js";
+import { rivalsOf } from "../run/placements.js";
 import { PlayerControls } from "../run/player-controls.js";
+import { ShownPlacement } from "../run/shown-placement.js";
+import { listenToCancel } from "../run/cancel-form.js";
 import { shareLinks } from "../ui/share.js";
 import { RunDownloads } from "../run/run-downloads.js";
 import { RunHeader } from "../run/run-header.js";
@@ -27,7 +27,7 @@ import { initialState, reduce } from "../run/run-state.js";
 import { ViewAddress } from "../run/view-address.js";
 import { bestGains, gainsOfAll } from "../step/gains.js";
 import { nodeFacts } from "../step/node-facts.js";
-import { isKeptToken, KeptPlacements } from "../run/kept-placements.js";
+import { KeptPlacements } from "../run/kept-placements.js";
 import { StepPanel } from "../step/step-panel.js";
 import { TryIt } from "../step/try-it.js";
 import { verdict } from "../step/verdict.js";
@@ -35,11 +35,6 @@ import { keySheet } from "../ui/key-sheet.js";
 import { keepHeight } from "../ui/steady-height.js";
 import { getBytes, post, showFailure } from "../ui/server.js";
 import { RUN_KEYS } from "../run/run-keys.js";
-
-/** @typedef {import("../run/placements.js").KnownPlacement} KnownPlacement */
-
-/** The least time between two live updates for a user who prefers less motion. */
-const CALM_MILLISECONDS = 2000;
 
 class RunPage {
   #root;
@@ -50,6 +45,8 @@ class RunPage {
   #header;
   #charts;
   #player;
+  /** @type {ShownPlacement} */
+  #shown;
   #legend;
   /** @type {GraphPanel} */
   #panel;
@@ -66,14 +63,7 @@ class RunPage {
   #shownStep = null;
   #announcer;
   #address;
-  /** The token of a placement to show as soon as the run has it. @type {string | null} */
-  #wanted;
-  /** The shown placement, if it is no episode. @type {KnownPlacement | null} */
-  #fixed = null;
   #frame = 0;
-  #isUpdating = false;
-  #calmUntil = 0;
-  #hasShown = false;
 
   /**
    * @param {HTMLElement} root
@@ -88,15 +78,21 @@ class RunPage {
     this.#methodLabels = methodLabels;
     this.#state = initialState(run.status, run.error);
     this.#address = new ViewAddress((view, before) => this.#showView(view, before));
-    this.#wanted = this.#address.view.shown || (hasEnded(run.status) ? "best" : null);
     const looks = deviceLooks(run.devices);
     this.#header = new RunHeader(root, run);
     this.#downloads = new RunDownloads(root);
     this.#charts = new RunCharts(root, methodLabels, {
       onSeek: (index) => this.#player.seek(index),
-      onShow: (token) => this.#goTo(token),
+      onShow: (token) => this.#shown.goTo(token),
     });
-    this.#player = new PlayerControls(this.#part("player"), () => this.#showEpisode(), () => this.#returnToEpisode());
+    this.#player = new PlayerControls(this.#part("player"), () => this.#shown.showEpisode(), () => this.#shown.returnToEpisode());
+    this.#kept = new KeptPlacements(() => this.#onKept());
+    const shownRun = { state: this.#state, lastSeq: run.last_seq, methodLabels };
+    this.#shown = new ShownPlacement(shownRun, this.#address.view.shown, this.#kept, this.#player, {
+      onShow: () => this.#showPlacement(),
+      onWait: (words) => setText(this.#part("view-message"), words),
+      onLocks: (groups) => this.#tryIt.setLocks(groups),
+    });
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
     const colours = {
       keys: Object.keys(COLOURINGS),
@@ -106,17 +102,13 @@ class RunPage {
         this.#shownStep && nodeFacts(this.#shownStep, nodeOfOp, count),
       onOpen: (/** @type {readonly string[]} */ opened) => this.#address.change({ opened }),
     };
-    this.#kept = new KeptPlacements(() => this.#onKept());
     this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, (group) => this.#compare && this.#chooseGroup(group), (group, device) =>
       this.#tryIt?.controls(group, device) ?? null, (groups) => this.#select(groups));
-    this.#tryIt = new TryIt(root, looks, this.#kept, graph.groups, {
-      base: () => this.#base,
+    this.#tryIt = new TryIt(root, looks, this.#shown, this.#kept, graph.groups, {
       selected: () => this.#panel.selected,
       canTry: root.dataset.file === undefined,
       isSimulated: () => this.#shownStep !== null,
-      onTrial: () => this.#onTrial(),
       onLocks: (groups) => this.#panel.lock(groups),
-      show: (token) => this.#goTo(token),
       choose: (group) => this.#chooseGroup(group),
     });
     this.#flat = new FlatPanel(root, this.#panel, graph.groups, looks, {
@@ -141,12 +133,12 @@ class RunPage {
       ops: this.#step,
       loadStep: ({ explanation, placement }) => (explanation ? getBytes(explanation) : this.#stepOf(placement)),
       askGains: async (placement, groups, to) =>
-        (await post("gains.json", { ...this.#tryIt.fieldsOf(placement), groups, to }, "application/json")).json(),
+        (await post("gains.json", { ...this.#shown.fieldsOf(placement), groups, to }, "application/json")).json(),
     });
     keepHeight(this.#part("run-words"));
     this.#announcer = new Announcer(this.#part("announcer"));
     this.#part("watch").addEventListener("keydown", (event) => this.#onKey(event) || this.#player.onKey(event));
-    this.#listenToCancel();
+    listenToCancel(root, this.#announcer);
   }
 
   #offerPictures() {
@@ -191,9 +183,6 @@ class RunPage {
     }
     this.#drawSoon();
     const ended = hasEnded(this.#state.status) && !hasEnded(before.status);
-    if (ended && this.#player.following && !this.#fixed && !this.#tryIt.trial) {
-      this.#wanted = "best"; // who watched the run sees what it found, as everybody does who opens its page later
-    }
     if (!hasEnded(before.status)) {
       this.#announcer.say(this.#header.sentence(this.#state), { urgent: ended });
     }
@@ -208,18 +197,10 @@ class RunPage {
 
   #draw() {
     this.#header.show(this.#state);
-    this.#isUpdating = true;
-    this.#player.update(this.#state, !hasEnded(this.#state.status));
-    this.#isUpdating = false;
+    this.#shown.update(this.#state);
     this.#compare.update(this.#state.lastSeq >= this.#run.last_seq ? this.#state : null);
-    this.#showWanted();
     this.#charts.update(this.#state, this.#player.shown);
-    this.#showDecisions();
-  }
-
-  /** Of the shown placement, if it is that of an episode. */
-  #showDecisions() {
-    this.#decisions.show(this.#state, this.#tryIt.trial || this.#fixed ? -1 : this.#player.shown);
+    this.#decisions.show(this.#state, this.#shown.episodeIndex);
   }
 
   /**
@@ -230,7 +211,7 @@ class RunPage {
    */
   #showView(view, before) {
     if (view.shown !== (before.shown === "hand" ? "" : before.shown)) {
-      this.#goTo(view.shown || (hasEnded(this.#state.status) ? "best" : "live"));
+      this.#shown.goTo(view.shown);
     }
     this.#panel.open(view.opened);
     this.#chooseGroup(view.group);
@@ -272,178 +253,39 @@ class RunPage {
     this.#drawNumbers();
   }
 
-  /** Whether the events of a run that has ended are still on their way: nothing is the best or the last yet. */
-  get #isLoading() {
-    return hasEnded(this.#state.status) && this.#state.lastSeq < this.#run.last_seq;
-  }
-
-  /**
-   * Show the placement of a token, now or as soon as the run has it.
-   *
-   * @param {string} token
-   */
-  #goTo(token) {
-    this.#wanted = token;
-    this.#showWanted();
-  }
-
-  #showWanted() {
-    if (this.#wanted === null) {
-      return;
-    }
-    const known = placementOfToken(this.#wanted, this.#state, this.#methodLabels, this.#kept);
-    const mayCome = isKeptToken(this.#wanted) ? this.#kept.isLoading(this.#wanted) : !hasEnded(this.#state.status);
-    const waits = this.#isLoading || (!known && mayCome);
-    setText(this.#part("view-message"), known ? "" : this.#missingWords(this.#wanted, waits));
-    if (waits) {
-      return;
-    }
-    const token = this.#wanted;
-    this.#wanted = null;
-    if (!known || known.episodeIndex < 0) {
-      this.#showFixed(known);
-    } else if (token === "live") {
-      this.#leaveFixed(() => this.#player.act("last"));
-    } else {
-      this.#leaveFixed(() => this.#player.seek(known.episodeIndex));
-    }
-  }
-
-  /**
-   * @param {string} token
-   * @param {boolean} waits
-   */
-  #missingWords(token, waits) {
-    if (["best", "live"].includes(token)) {
-      return "";
-    }
-    return waits ? `Waiting for ${token.replace("-", " ")}…` : `This run has no placement “${token}”.`;
-  }
-
-  /** @param {KnownPlacement | null} known a placement that is no episode; null: stay where the player is */
-  #showFixed(known) {
-    this.#player.pause();
-    this.#tryIt.leave();
-    this.#fixed = known;
-    if (known?.keptId) {
-      this.#tryIt.setLocks(this.#kept.lockedGroups(known.token));
-    }
-    this.#showPlacement();
-  }
-
-  /** @param {() => void} move the player; a player that does not move still shows its episode again */
-  #leaveFixed(move) {
-    const index = this.#player.shown;
-    move();
-    if (!this.#hasShown && this.#player.shown === index) {
-      this.#showEpisode();
-    }
-  }
-
-  #onTrial() {
-    this.#waitNoMore();
-    this.#player.pause();
-    this.#showPlacement();
-  }
-
-  /** A person has chosen another placement than the awaited one. */
-  #waitNoMore() {
-    this.#wanted = null;
-    setText(this.#part("view-message"), "");
-  }
-
-  /** The player was asked for the episode where it stands: it takes the place of another placement. */
-  #returnToEpisode() {
-    if (this.#fixed || this.#tryIt.trial) {
-      this.#showEpisode();
-    }
-  }
-
-  #showEpisode() {
-    if (this.#isUpdating && (this.#fixed || this.#isLoading)) {
-      return; // a person looks at something else, or the best one is shown once all have come
-    }
-    this.#hasShown = true;
-    const now = performance.now();
-    if (this.#player.following && prefersLessMotion() && now < this.#calmUntil && !hasEnded(this.#state.status)) {
-      return;
-    }
-    this.#calmUntil = now + CALM_MILLISECONDS;
-    if (!this.#player.following) {
-      this.#waitNoMore();
-    }
-    this.#tryIt.leave();
-    this.#fixed = null;
-    this.#showPlacement();
-  }
-
-  /** Show the placement of the shown episode, a fixed one, or the one made of it by hand. */
+  /** Show the placement of the shown episode, another one, or the one made of it by hand. */
   #showPlacement() {
-    const { placement } = this.#tryIt;
+    const { placement, words } = this.#shown;
     this.#charts.update(this.#state, this.#player.shown);
-    this.#showDecisions();
+    this.#decisions.show(this.#state, this.#shown.episodeIndex);
     this.#shownStep = null;
     this.#panel.show(placement);
-    this.#step.show(this.#shownOf(placement), this.#player.following && !hasEnded(this.#state.status));
+    this.#step.show(this.#explained(), this.#shown.isLive);
     this.#drawNumbers();
-    const words = `${this.#base?.words}${this.#tryIt.trial ? ", changed by hand" : ""}`;
-    this.#downloads.show(placement && { words, fields: this.#tryIt.fields() });
-    if (this.#wanted === null) {
-      this.#address.change({ shown: this.#token });
+    this.#downloads.show(placement && { words, fields: this.#shown.fields() });
+    if (!this.#shown.isAwaiting) {
+      this.#address.change({ shown: this.#shown.token });
     }
-  }
-
-  /** The token of the shown placement; empty where it is what the page opens with. */
-  get #token() {
-    const ended = hasEnded(this.#state.status);
-    if (this.#tryIt.trial || this.#fixed) {
-      const token = this.#tryIt.trial ? "hand" : (this.#fixed?.token ?? "");
-      return ended && token === "best" ? "" : token;
-    }
-    const best = placementOfToken("best", this.#state, this.#methodLabels);
-    if (this.#player.shown === best?.episodeIndex && (ended || !this.#player.following)) {
-      return ended ? "" : "best";
-    }
-    return this.#player.following && !ended ? "" : (this.#base?.token ?? "");
-  }
-
-  /** The shown placement without what was changed by hand; null without one. */
-  get #base() {
-    return this.#fixed ?? episodeAt(this.#state, this.#player.shown);
-  }
-
-  /** @returns {import("../compare/compare-panel.js").Shown | null} the shown placement, to compare it with another */
-  get #compared() {
-    const base = this.#base;
-    const { placement, trial } = this.#tryIt;
-    if (!base || !placement) {
-      return null;
-    }
-    return trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement } : { ...base, placement };
   }
 
   #drawNumbers() {
-    const base = this.#base;
-    const { placement, trial } = this.#tryIt;
+    const { base, placement, trial, sentence } = this.#shown;
     const known = trial ? null : (base?.stepTimeUs ?? null);
     const stepTimeUs = known ?? this.#shownStep?.stepTimeUs ?? null;
     this.#legend.show(placement && loads(this.#graph.groups, this.#run.devices, placement), stepTimeUs);
-    this.#tryIt.draw(this.#shownStep, trial ? "hand" : (base?.token ?? ""));
-    this.#compare.show(this.#compared, this.#shownStep);
-    setText(this.#part("shown"), base ? this.#words(base) : "");
-    setText(this.#part("verdict"), stepTimeUs === null ? "" : this.#verdict(stepTimeUs, base));
+    this.#tryIt.draw(this.#shownStep);
+    this.#compare.show(this.#shown.compared, this.#shownStep);
+    setText(this.#part("shown"), placement ? `${sentence} ${crossingWords(this.#graph.edges, placement)}` : "");
+    setText(this.#part("verdict"), stepTimeUs === null ? "" : this.#verdict(stepTimeUs));
   }
 
-  /**
-   * @param {number} stepTimeUs
-   * @param {KnownPlacement | null} base
-   */
-  #verdict(stepTimeUs, base) {
-    const step = this.#shownStep;
+  /** @param {number} stepTimeUs */
+  #verdict(stepTimeUs) {
+    const [{ base, trial }, step] = [this.#shown, this.#shownStep];
     return verdict({
       stepTimeUs,
-      feasible: this.#tryIt.trial ? (step?.feasible ?? true) : (base?.feasible ?? true),
-      rivals: rivalsOf(this.#state, this.#methodLabels, this.#tryIt.trial ? "" : (base?.token ?? "")),
+      feasible: trial ? (step?.feasible ?? true) : (base?.feasible ?? true),
+      rivals: rivalsOf(this.#state, this.#methodLabels, trial ? "" : (base?.token ?? "")),
       lowerBoundUs: this.#state.started?.lower_bound_us ?? null,
       step,
       labels: deviceLooks(this.#run.devices).map(({ label }) => label),
@@ -451,25 +293,22 @@ class RunPage {
     });
   }
 
-  /**
-   * @param {ArrayLike<number> | null} placement
-   * @returns {import("../step/step-panel.js").Shown | null}
-   */
-  #shownOf(placement) {
-    const base = this.#base;
+  /** @returns {import("../step/step-panel.js").Shown | null} the shown placement, to explain it */
+  #explained() {
+    const { base, trial, placement } = this.#shown;
     if (!base || !placement) {
       return null;
     }
-    if (!this.#tryIt.trial && base.explanation) {
+    if (!trial && base.explanation) {
       return { key: base.key, load: () => getBytes(base.explanation) };
     }
     this.#trials += 1;
-    return { key: this.#tryIt.trial ? `by hand ${this.#trials}` : base.key, load: () => this.#stepOf(placement), isWanted: true };
+    return { key: trial ? `by hand ${this.#trials}` : base.key, load: () => this.#stepOf(placement), isWanted: true };
   }
 
   /** @param {ArrayLike<number>} placement [groups] */
   async #stepOf(placement) {
-    const answer = await post("step", this.#tryIt.fieldsOf(placement), "application/octet-stream");
+    const answer = await post("step", this.#shown.fieldsOf(placement), "application/octet-stream");
     return answer.arrayBuffer();
   }
 
@@ -487,12 +326,12 @@ class RunPage {
 
   /** Colour the groups by the gain of their best move, once the shown placement is known to stay. */
   async #showGains() {
-    const [placement, step] = [this.#tryIt.placement, this.#shownStep];
+    const [placement, step] = [this.#shown.placement, this.#shownStep];
     if (!placement || !step) {
       return;
     }
     try {
-      const gains = await gainsOfAll(this.#tryIt.fields());
+      const gains = await gainsOfAll(this.#shown.fields());
       if (this.#shownStep === step) {
         this.#panel.know({ gainUs: bestGains(gains, placement, step.stepTimeUs) });
       }
@@ -512,46 +351,6 @@ class RunPage {
     }
     event.preventDefault();
     return true;
-  }
-
-  /** @param {KnownPlacement} base */
-  #words(base) {
-    const { placement, trial } = this.#tryIt;
-    if (trial && placement) {
-      return `By hand, from ${base.words}. ${this.#crossingWords(placement)}`;
-    }
-    const fits = base.feasible ? "" : ", does not fit in memory";
-    const time = formatTime(base.stepTimeUs, 4);
-    return `${base.words[0].toUpperCase()}${base.words.slice(1)}: ${time}${fits}. ${this.#crossingWords(base.placement)}`;
-  }
-
-  /** @param {ArrayLike<number>} placement */
-  #crossingWords(placement) {
-    const { edges, bytes } = crossing(this.#graph.edges, placement);
-    return `${formatCount(edges)} of ${formatCount(this.#graph.edges.length)} edges cross devices (${formatBytes(bytes)}).`;
-  }
-
-  #listenToCancel() {
-    const form = this.#root.querySelector("[data-part=cancel]");
-    if (!(form instanceof HTMLFormElement)) {
-      return; // a page that a secret link has opened
-    }
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      const button = find(form, "button", HTMLButtonElement);
-      button.disabled = true;
-      setText(button, "Cancelling…");
-      try {
-        const answer = await fetch(form.action, { method: "POST", body: new FormData(form), redirect: "manual" });
-        if (answer.type !== "opaqueredirect" && !answer.ok) {
-          throw new Error(`the server answered ${answer.status}`);
-        }
-      } catch {
-        button.disabled = false;
-        setText(button, "Cancel run");
-        this.#announcer.say("The run could not be cancelled. Try again.", { urgent: true });
-      }
-    });
   }
 
   /** @param {string} name */

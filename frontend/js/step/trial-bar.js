@@ -3,9 +3,9 @@
 import { watchDownloads } from "../ui/downloads.js";
 import { element, find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatGap, formatTime } from "../ui/format.js";
-import { movedGroups } from "./trial.js";
+import { movedGroups } from "../run/trial.js";
 
-/** @typedef {import("./trial.js").Trial} Trial */
+/** @typedef {import("../run/trial.js").Trial} Trial */
 
 export class TrialBar {
   #root;

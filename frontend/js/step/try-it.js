@@ -6,54 +6,51 @@ import { downloadsOf, KeptList } from "./kept-list.js";
 import { GainsMap } from "./gains-map.js";
 import { moveButtons } from "./move-buttons.js";
 import { TrialBar } from "./trial-bar.js";
-import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } from "./trial.js";
+import { movedGroups, redo, undo, withLocks, withMove } from "../run/trial.js";
 
-/** @typedef {import("./trial.js").Trial} Trial */
-/** @typedef {import("../run/placements.js").KnownPlacement} KnownPlacement */
+/** @typedef {import("../run/trial.js").Trial} Trial */
 
 /**
  * @typedef {object} Page what this part needs of the page
- * @property {() => KnownPlacement | null} base the shown placement without what was changed by hand
  * @property {() => readonly number[]} selected groups
  * @property {boolean} canTry false in a file, where no server says what a move changes
  * @property {() => boolean} isSimulated whether the step of the shown placement is known
- * @property {() => void} onTrial the placement by hand has changed, or there is none any more
  * @property {(groups: readonly number[]) => void} onLocks
- * @property {(token: string) => void} show the placement of a token
  * @property {(group: number) => void} choose
  */
 
 export class TryIt {
   #page;
+  #shown;
   #looks;
   #bar;
   #kept;
   #list;
   #gains;
-  /** @type {Trial | null} */
-  #trial = null;
   /** @type {ReadonlySet<number>} groups */
   #locked = new Set();
 
   /**
    * @param {HTMLElement} root of the page
    * @param {readonly import("../graph/devices.js").DeviceLook[]} looks
+   * @param {import("../run/shown-placement.js").ShownPlacement} shown
    * @param {import("../run/kept-placements.js").KeptPlacements} kept
    * @param {readonly import("../ui/contracts.js").Group[]} groups
    * @param {Page} page
    */
-  constructor(root, looks, kept, groups, page) {
+  constructor(root, looks, shown, kept, groups, page) {
     this.#page = page;
+    this.#shown = shown;
     this.#looks = looks;
     this.#kept = kept;
     const list = root.querySelector("[data-part=kept]");
-    this.#list = list instanceof HTMLElement ? new KeptList(list, kept, { onShow: page.show, onKeep: (name) => this.#keep(name), onGoOn: (method, evaluations) => this.#goOn(method, evaluations) }) : null;
+    this.#list = list instanceof HTMLElement ? new KeptList(list, kept, { onShow: (token) => shown.goTo(token), onKeep: (name) => this.#keep(name), onGoOn: (method, evaluations) => this.#goOn(method, evaluations) }) : null;
     this.#bar = new TrialBar(find(root, "[data-part=trial]", HTMLElement), list instanceof HTMLElement ? downloadsOf(list) : null, {
       undo: () => this.#change(undo),
       redo: () => this.#change(redo),
-      discard: () => this.#discard(),
-      keep: async (name) => page.show(await this.#keep(name)),
-      download: (link, signal) => post(link.href, this.fields(), "application/json", signal),
+      discard: () => shown.discard(),
+      keep: async (name) => shown.goTo(await this.#keep(name)),
+      download: (link, signal) => post(link.href, shown.fields(), "application/json", signal),
     });
     const map = root.querySelector("[data-part=gains]");
     this.#gains = map instanceof HTMLDetailsElement
@@ -64,24 +61,9 @@ export class TryIt {
     }
   }
 
-  /** @returns {Trial | null} */
-  get trial() {
-    return this.#trial;
-  }
-
-  /** @returns {ArrayLike<number> | null} [groups] the shown placement */
-  get placement() {
-    return this.#trial ? placementOf(this.#trial) : (this.#page.base()?.placement ?? null);
-  }
-
   /** @returns {readonly number[]} */
   get locked() {
     return [...this.#locked].sort((one, other) => one - other);
-  }
-
-  /** Forget what was changed by hand: another placement is shown. */
-  leave() {
-    this.#trial = null;
   }
 
   /** @param {readonly number[]} groups that are locked from now on */
@@ -92,27 +74,11 @@ export class TryIt {
 
   /**
    * @param {{ stepTimeUs: number, feasible: boolean } | null} outcome of the trial; null: not simulated yet
-   * @param {string} shown token of the shown placement
    */
-  draw(outcome, shown) {
-    this.#bar.show(this.#trial, outcome, this.#page.base()?.stepTimeUs ?? 0);
-    this.#list?.show(shown);
-  }
-
-  /** The shown placement as requests have it. */
-  fields() {
-    return this.fieldsOf(this.placement ?? []);
-  }
-
-  /**
-   * A placement as requests have it; where it splits groups, it was made of the shown one.
-   *
-   * @param {ArrayLike<number>} placement [groups]
-   * @returns {{ placement: number[], base?: string }}
-   */
-  fieldsOf(placement) {
-    const base = this.#page.base()?.keptId;
-    return { placement: Array.from(placement), ...(base ? { base } : {}) };
+  draw(outcome) {
+    const { trial, base } = this.#shown;
+    this.#bar.show(trial, outcome, base?.stepTimeUs ?? 0);
+    this.#list?.show(trial ? "hand" : (base?.token ?? ""));
   }
 
   /** @param {number} device the selected groups move there */
@@ -130,8 +96,8 @@ export class TryIt {
 
   /** @param {import("./step.js").Step | null} step of the shown placement; null: not known yet */
   onStep(step) {
-    const { placement } = this;
-    this.#gains?.show(step && placement ? { fields: this.fields(), placement, stepTimeUs: step.stepTimeUs } : null);
+    const { placement } = this.#shown;
+    this.#gains?.show(step && placement ? { fields: this.#shown.fields(), placement, stepTimeUs: step.stepTimeUs } : null);
   }
 
   /** @param {number} group that was chosen anywhere, -1 for none */
@@ -158,7 +124,7 @@ export class TryIt {
     const isLocked = groups.every((each) => this.#locked.has(each));
     const lock = element("button", { type: "button", class: "button", "data-lock": "", "aria-pressed": String(isLocked), title: "Key K" }, isLocked ? "Unlock" : "Lock");
     lock.addEventListener("click", () => this.lockSelected());
-    const { placement } = this;
+    const { placement } = this.#shown;
     const current = groups.every((each) => placement?.[each] === device) ? device : -1;
     const gains = groups.length === 1 ? this.#gainsOf(group) : null;
     const moves = moveButtons(this.#looks, current, gains, (to) => this.move(to), groups.length);
@@ -181,7 +147,7 @@ export class TryIt {
       act = () => this.move(device);
     } else if (event.key === "k" && !command && hasSelection) {
       act = () => this.lockSelected();
-    } else if (command && this.#trial && ["z", "y", "Z"].includes(event.key)) {
+    } else if (command && this.#shown.trial && ["z", "y", "Z"].includes(event.key)) {
       act = () => this.#change(event.key === "z" ? undo : redo);
     }
     act?.();
@@ -190,21 +156,9 @@ export class TryIt {
 
   /** @param {(trial: Trial) => Trial} change */
   #change(change) {
-    const base = this.#page.base();
-    if (!base || !this.#page.canTry) {
-      return;
+    if (this.#page.canTry) {
+      this.#shown.changeByHand(change);
     }
-    const before = this.#trial ?? newTrial(base.placement);
-    const after = change(before);
-    if (after !== before) {
-      this.#trial = after;
-      this.#page.onTrial();
-    }
-  }
-
-  #discard() {
-    this.#trial = null;
-    this.#page.onTrial();
   }
 
   /**
@@ -212,13 +166,13 @@ export class TryIt {
    * @returns {Promise<string>} the token of the kept placement
    */
   #keep(name) {
-    const base = this.#page.base();
+    const { base, trial } = this.#shown;
     if (!base) {
       return Promise.reject(new Error("There is no placement to keep yet."));
     }
-    const isMoved = this.#trial !== null && movedGroups(this.#trial).length > 0;
+    const isMoved = trial !== null && movedGroups(trial).length > 0;
     const seq = base.keptId ? {} : { seq: base.key, is_moved: isMoved };
-    return this.#kept.keep({ ...this.fields(), name, locked: this.locked, ...seq });
+    return this.#kept.keep({ ...this.#shown.fields(), name, locked: this.locked, ...seq });
   }
 
   /**
@@ -228,12 +182,11 @@ export class TryIt {
    * @param {string} evaluations
    */
   async #goOn(method, evaluations) {
-    const base = this.#page.base();
+    const { base, words } = this.#shown;
     if (!base) {
       throw new Error("There is no placement to go on from yet.");
     }
-    const words = this.#trial ? `${base.words}, changed by hand` : base.words;
-    const fields = { ...this.fields(), locked: this.locked, method, evaluations, words, token: base.token };
+    const fields = { ...this.#shown.fields(), locked: this.locked, method, evaluations, words, token: base.token };
     const { url } = await (await post("go-on/", fields, "application/json")).json();
     location.assign(url);
   }
@@ -245,10 +198,10 @@ export class TryIt {
    * @returns {Promise<import("./move-buttons.js").Gains>}
    */
   async #gainsOf(group) {
-    if (!this.#page.isSimulated() || !this.placement) {
+    if (!this.#page.isSimulated() || !this.#shown.placement) {
       return new Promise(() => {});
     }
-    const answer = await post("gains.json", { ...this.fields(), groups: [group] }, "application/json");
+    const answer = await post("gains.json", { ...this.#shown.fields(), groups: [group] }, "application/json");
     const { step_time_us: times, missing_bytes: missing } = await answer.json();
     return { step_time_us: times[0], missing_bytes: missing[0] };
   }

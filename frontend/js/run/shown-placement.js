@@ -1,0 +1,294 @@
+/**
+ * Which placement the page of a run shows: that of the player's episode, another one of the run, a kept one, or what a
+ * person made of it by hand; and the one that it waits for.
+ */
+
+import { hasEnded } from "../jobs/job-state.js";
+import { prefersLessMotion } from "../ui/colours.js";
+import { formatTime } from "../ui/format.js";
+import { isKeptToken } from "./kept-placements.js";
+import { episodeAt, placementOfToken } from "./placements.js";
+import { newTrial, placementOf } from "./trial.js";
+
+/** @typedef {import("./placements.js").KnownPlacement} KnownPlacement */
+/** @typedef {import("./run-state.js").RunState} RunState */
+/** @typedef {import("./trial.js").Trial} Trial */
+
+/**
+ * @typedef {object} Listeners
+ * @property {() => void} onShow another placement is shown, or the same one again
+ * @property {(words: string) => void} onWait what the page waits for, or why it cannot show it; empty: neither
+ * @property {(groups: readonly number[]) => void} onLocks the shown placement was kept with these groups locked
+ */
+
+/** The least time between two live updates for a user who prefers less motion. */
+const CALM_MILLISECONDS = 2000;
+
+export class ShownPlacement {
+  #lastSeq;
+  #methodLabels;
+  #kept;
+  #player;
+  #listeners;
+  /** @type {RunState} */
+  #state;
+  /** The token of a placement to show as soon as the run has it. @type {string | null} */
+  #awaited;
+  /** The shown placement, if it is no episode. @type {KnownPlacement | null} */
+  #fixed = null;
+  /** What was changed by hand. @type {Trial | null} */
+  #trial = null;
+  #isUpdating = false;
+  #hasShown = false;
+  #calmUntil = 0;
+
+  /**
+   * @param {object} run
+   * @param {RunState} run.state
+   * @param {number} run.lastSeq of the events that were stored when the page was opened
+   * @param {Record<string, string>} run.methodLabels method → label
+   * @param {string} token of the placement to show at first; empty: the best of a run that has ended, else the newest
+   * @param {import("./kept-placements.js").KeptPlacements} kept
+   * @param {import("./player-controls.js").PlayerControls} player
+   * @param {Listeners} listeners
+   */
+  constructor({ state, lastSeq, methodLabels }, token, kept, player, listeners) {
+    this.#state = state;
+    this.#lastSeq = lastSeq;
+    this.#methodLabels = methodLabels;
+    this.#awaited = token || (hasEnded(state.status) ? "best" : null);
+    this.#kept = kept;
+    this.#player = player;
+    this.#listeners = listeners;
+  }
+
+  /** The shown placement without what was changed by hand; null without one. */
+  get base() {
+    return this.#fixed ?? episodeAt(this.#state, this.#player.shown);
+  }
+
+  /** @returns {Trial | null} null: nothing is changed by hand */
+  get trial() {
+    return this.#trial;
+  }
+
+  /** @returns {ArrayLike<number> | null} [groups] */
+  get placement() {
+    return this.#trial ? placementOf(this.#trial) : (this.base?.placement ?? null);
+  }
+
+  /** The index of the shown episode, -1 if another placement is shown. */
+  get episodeIndex() {
+    return this.#trial || this.#fixed ? -1 : this.#player.shown;
+  }
+
+  /** Whether a placement is awaited: what is shown until it comes was not asked for. */
+  get isAwaiting() {
+    return this.#awaited !== null;
+  }
+
+  /** Whether each new episode is shown as it comes. */
+  get isLive() {
+    return this.#player.following && !hasEnded(this.#state.status);
+  }
+
+  /** The token of the shown placement; empty where it is what the page opens with. */
+  get token() {
+    const ended = hasEnded(this.#state.status);
+    if (this.#trial || this.#fixed) {
+      const token = this.#trial ? "hand" : (this.#fixed?.token ?? "");
+      return ended && token === "best" ? "" : token;
+    }
+    const best = placementOfToken("best", this.#state, this.#methodLabels);
+    if (this.#player.shown === best?.episodeIndex && (ended || !this.#player.following)) {
+      return ended ? "" : "best";
+    }
+    return this.#player.following && !ended ? "" : (this.base?.token ?? "");
+  }
+
+  /** In a few words, such as `episode 17, changed by hand`. */
+  get words() {
+    return `${this.base?.words}${this.#trial ? ", changed by hand" : ""}`;
+  }
+
+  /** What it is and how long it takes; empty without one. */
+  get sentence() {
+    const { base } = this;
+    if (!base) {
+      return "";
+    }
+    if (this.#trial) {
+      return `By hand, from ${base.words}.`;
+    }
+    const fits = base.feasible ? "" : ", does not fit in memory";
+    return `${base.words[0].toUpperCase()}${base.words.slice(1)}: ${formatTime(base.stepTimeUs, 4)}${fits}.`;
+  }
+
+  /** @returns {{ words: string, token: string | null, placement: ArrayLike<number> } | null} to compare it with another */
+  get compared() {
+    const { base, placement } = this;
+    if (!base || !placement) {
+      return null;
+    }
+    return this.#trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement } : { ...base, placement };
+  }
+
+  /** The shown placement as requests have it. */
+  fields() {
+    return this.fieldsOf(this.placement ?? []);
+  }
+
+  /**
+   * A placement as requests have it; where it splits groups, it was made of the shown one.
+   *
+   * @param {ArrayLike<number>} placement [groups]
+   * @returns {{ placement: number[], base?: string }}
+   */
+  fieldsOf(placement) {
+    const base = this.base?.keptId;
+    return { placement: Array.from(placement), ...(base ? { base } : {}) };
+  }
+
+  /** @param {RunState} state of the run from now on */
+  update(state) {
+    const hasJustEnded = hasEnded(state.status) && !hasEnded(this.#state.status);
+    this.#state = state;
+    if (hasJustEnded && this.#player.following && !this.#fixed && !this.#trial) {
+      this.#awaited = "best"; // who watched the run sees what it found, as everybody does who opens its page later
+    }
+    this.#isUpdating = true;
+    this.#player.update(state, !hasEnded(state.status));
+    this.#isUpdating = false;
+    this.#showAwaited();
+  }
+
+  /**
+   * Show the placement of a token, now or as soon as the run has it.
+   *
+   * @param {string} token empty: what the page opens with
+   */
+  goTo(token) {
+    this.#awaited = token || (hasEnded(this.#state.status) ? "best" : "live");
+    this.#showAwaited();
+  }
+
+  /** Show the player's episode: the player has moved. */
+  showEpisode() {
+    if (this.#isUpdating && (this.#fixed || this.#isLoading)) {
+      return; // a person looks at something else, or the best one is shown once all have come
+    }
+    this.#hasShown = true;
+    const now = performance.now();
+    if (this.isLive && prefersLessMotion() && now < this.#calmUntil) {
+      return;
+    }
+    this.#calmUntil = now + CALM_MILLISECONDS;
+    if (!this.#player.following) {
+      this.#waitNoMore();
+    }
+    this.#trial = null;
+    this.#fixed = null;
+    this.#listeners.onShow();
+  }
+
+  /** The player was asked for the episode where it stands: it takes the place of another placement. */
+  returnToEpisode() {
+    if (this.#fixed || this.#trial) {
+      this.showEpisode();
+    }
+  }
+
+  /**
+   * Change the shown placement by hand.
+   *
+   * @param {(trial: Trial) => Trial} change gives the same one where nothing changes
+   */
+  changeByHand(change) {
+    const { base } = this;
+    if (!base) {
+      return;
+    }
+    const before = this.#trial ?? newTrial(base.placement);
+    const after = change(before);
+    if (after !== before) {
+      this.#showByHand(after);
+    }
+  }
+
+  /** Forget what was changed by hand. */
+  discard() {
+    this.#showByHand(null);
+  }
+
+  /** @param {Trial | null} trial */
+  #showByHand(trial) {
+    this.#trial = trial;
+    this.#waitNoMore();
+    this.#player.pause();
+    this.#listeners.onShow();
+  }
+
+  /** Whether the events of a run that has ended are still on their way: nothing is the best or the last yet. */
+  get #isLoading() {
+    return hasEnded(this.#state.status) && this.#state.lastSeq < this.#lastSeq;
+  }
+
+  #showAwaited() {
+    const token = this.#awaited;
+    if (token === null) {
+      return;
+    }
+    const known = placementOfToken(token, this.#state, this.#methodLabels, this.#kept);
+    const mayCome = isKeptToken(token) ? this.#kept.isLoading(token) : !hasEnded(this.#state.status);
+    const waits = this.#isLoading || (!known && mayCome);
+    this.#listeners.onWait(known ? "" : missingWords(token, waits));
+    if (waits) {
+      return;
+    }
+    this.#awaited = null;
+    if (!known || known.episodeIndex < 0) {
+      this.#showFixed(known);
+    } else if (token === "live") {
+      this.#movePlayer(() => this.#player.act("last"));
+    } else {
+      this.#movePlayer(() => this.#player.seek(known.episodeIndex));
+    }
+  }
+
+  /** @param {KnownPlacement | null} known a placement that is no episode; null: stay where the player is */
+  #showFixed(known) {
+    this.#player.pause();
+    this.#trial = null;
+    this.#fixed = known;
+    if (known?.keptId) {
+      this.#listeners.onLocks(this.#kept.lockedGroups(known.token));
+    }
+    this.#listeners.onShow();
+  }
+
+  /** @param {() => void} move a player that does not move still shows its episode again */
+  #movePlayer(move) {
+    const index = this.#player.shown;
+    move();
+    if (!this.#hasShown && this.#player.shown === index) {
+      this.showEpisode();
+    }
+  }
+
+  /** A person has chosen another placement than the awaited one. */
+  #waitNoMore() {
+    this.#awaited = null;
+    this.#listeners.onWait("");
+  }
+}
+
+/**
+ * @param {string} token of a placement that the run does not have
+ * @param {boolean} waits
+ */
+function missingWords(token, waits) {
+  if (["best", "live"].includes(token)) {
+    return "";
+  }
+  return waits ? `Waiting for ${token.replace("-", " ")}…` : `This run has no placement “${token}”.`;
+}
