@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clusterWords, deviceLooks, shapePoints } from "../../frontend/js/graph/devices.js";
+import { deviceLooks, shapePoints } from "../../frontend/js/graph/devices.js";
 import { geometry } from "../../frontend/js/graph/graph-geometry.js";
 import { orderGroups } from "../../frontend/js/graph/group-order.js";
 import { crossing, differences, loads, timeOn } from "../../frontend/js/graph/placement.js";
@@ -97,11 +97,6 @@ test("every shape can be drawn", () => {
     const points = shapePoints(shape);
     assert.ok(shape === "ellipse" ? points === null : /^[-\d., ]+$/.test(String(points)), shape);
   }
-});
-
-test("a cluster in words", () => {
-  assert.equal(clusterWords(DEVICES), "2 × K80 + CPU");
-  assert.equal(clusterWords([DEVICES[0]]), "K80");
 });
 
 test("groups and edges are drawn within the room between neighbours", () => {

@@ -84,18 +84,3 @@ export function shapePoints(shape) {
       return "-1,-0.9 1,-0.9 1,0.9 -1,0.9";
   }
 }
-
-/**
- * A cluster in a few words: `2 × K80 + CPU`.
- *
- * @param {readonly Device[]} devices
- * @returns {string}
- */
-export function clusterWords(devices) {
-  /** @type {Map<string, number>} */
-  const counts = new Map();
-  for (const { kind } of devices) {
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  }
-  return [...counts].map(([kind, count]) => (count > 1 ? `${count} × ${kind}` : kind)).join(" + ");
-}
