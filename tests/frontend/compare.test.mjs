@@ -5,21 +5,23 @@ import { test } from "node:test";
 import { askBacks, inOrder } from "../../frontend/js/compare/backs.js";
 import { causeParts, deviceParts, differenceSentence, movesBetween, pairsOf } from "../../frontend/js/compare/difference.js";
 import { clusterTitle, columnsOf } from "../../frontend/js/compare/methods-table.js";
-import { ofKept, ofRun, optionsOf, problemOf } from "../../frontend/js/compare/references.js";
+import { optionsOf } from "../../frontend/js/compare/compare-choice.js";
+import { ofRun, problemOf, References } from "../../frontend/js/compare/references.js";
 import { SPLIT_LOOK } from "../../frontend/js/graph/colouring.js";
 import { deviceLooks } from "../../frontend/js/graph/devices.js";
 import { movePicture } from "../../frontend/js/graph/move-picture.js";
+import { KeptPlacements } from "../../frontend/js/run/kept-placements.js";
 import { placementOfToken } from "../../frontend/js/run/placements.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { Step } from "../../frontend/js/step/step.js";
 import { formatTimeChange } from "../../frontend/js/ui/format.js";
 import { sorted } from "../../frontend/js/ui/sorted-table.js";
 import { baseline, episode, finished, started } from "./events.mjs";
+import { KEPT } from "./kept.mjs";
 import { bytes } from "./steps.mjs";
 
 const LABELS = { single_device: "Single device" };
 const OTHER = { id: "0b9ed6ff-4b0c-4d4e-9c52-4f5ee2b5b1d5", method: "heft", label: "HEFT", seed: 0, step_time_us: 700 };
-const KEPT = { id: "9d1f4a3e-6a53-4a1c-8a60-d9f5ad7be9a0", name: "<b>mine</b>", step_time_us: 600, missing_bytes: 5, urls: { json: "/j", explanation: "/e" } };
 
 /** A run with a baseline whose placement is stored, one without, and episodes 1, 2 and 5. */
 const events = [
@@ -65,16 +67,51 @@ test("what can be compared is listed: the best, baselines with a time, kept plac
   assert.deepEqual(words, [
     ["This run", "best: Best, 900 µs"],
     ["Baselines", "baseline-single_device: Single device, 950 µs", "baseline-random: random, 1.20 ms"],
-    ["Kept placements", `placement-${KEPT.id}: <b>mine</b>, 600 µs`],
+    ["Kept placements", `placement-${KEPT.id}: <b>mine</b>, 5.00 µs`],
     ["Other runs of this graph", `run-${OTHER.id}: HEFT, seed 0, 700 µs`],
   ]);
   assert.deepEqual(optionsOf(initialState(), [], [], LABELS), []);
 });
 
-test("other runs and kept placements become placements to compare with", () => {
-  const [run, kept] = [ofRun("run-1", { ...OTHER, placement: [0, 1] }), ofKept("placement-1", { ...KEPT, device_of_group: [0, -1] })];
+test("the best of another run becomes a placement to compare with", () => {
+  const run = ofRun("run-1", { ...OTHER, placement: [0, 1] });
   assert.deepEqual([run.words, run.placement, run.explanation], ["the best of HEFT, seed 0", [0, 1], ""]);
-  assert.deepEqual([kept.words, kept.placement, kept.explanation, kept.feasible], ["“<b>mine</b>”", [0, -1], "/e", false]);
+});
+
+test("the best of another run is asked for once, and again only for a person who chooses it again", async () => {
+  /** @type {string[]} */
+  const asked = [];
+  let status = 503;
+  globalThis.fetch = async (address) => {
+    asked.push(String(address));
+    return new Response(JSON.stringify({ ...OTHER, placement: [0, 1] }), { status });
+  };
+  const answered = () => new Promise((later) => setTimeout(later, 20));
+  const token = `run-${OTHER.id}`;
+  const references = new References("/others.json", LABELS, new KeptPlacements(() => {}), () => references.known(token, running));
+  assert.equal(references.known(token, running), null);
+  assert.ok(references.isLoading(token));
+  await answered();
+  assert.deepEqual(asked, [`/others/${OTHER.id}.json`]);
+  assert.ok(!references.isLoading(token));
+  assert.notEqual(references.problemOf(token, running), "");
+  status = 200;
+  references.retry(token);
+  references.known(token, running);
+  await answered();
+  assert.equal(references.known(token, running)?.words, "the best of HEFT, seed 0");
+  assert.equal(asked.length, 2);
+});
+
+test("what is shown now can be kept to compare with, beside later ones", () => {
+  const references = new References("", LABELS, new KeptPlacements(() => {}), () => {});
+  assert.equal(references.known("hand", running), null);
+  const key = () => references.known("hand", running)?.key;
+  assert.equal(references.freeze({ words: "the placement by hand", placement: Uint8Array.of(1, 0) }), "hand");
+  const first = key();
+  assert.equal(references.known("hand", running)?.words, "the placement by hand as it was");
+  references.freeze({ words: "the placement by hand", placement: Uint8Array.of(1, 1) });
+  assert.notEqual(key(), first);
 });
 
 test("moves are the groups on another device, counted by pair of devices", () => {

@@ -3,20 +3,18 @@
 import { deviceMark } from "../graph/device-legend.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
-import { getJson, isGone, showFailure } from "../ui/server.js";
-import { placementOfToken } from "../run/placements.js";
+import { showFailure } from "../ui/server.js";
 import { Step } from "../step/step.js";
 import { askBacks, inOrder, MOST_UNASKED } from "./backs.js";
+import { CompareChoice, optionsOf } from "./compare-choice.js";
 import { ComparedGraphs } from "./compared-graphs.js";
 import { ComparedSteps } from "./compared-steps.js";
 import { differenceSentence, movesBetween, pairsOf } from "./difference.js";
 import { differenceTables } from "./difference-tables.js";
 import { MovesTable } from "./moves-table.js";
-import { loadReference, optionsOf, problemOf } from "./references.js";
+import { References } from "./references.js";
 
 /** @typedef {import("../run/placements.js").KnownPlacement} KnownPlacement */
-/** @typedef {import("./references.js").OtherRun} OtherRun */
-/** @typedef {import("./references.js").KeptPlacement} KeptPlacement */
 /** @typedef {import("../run/run-state.js").RunState} RunState */
 
 /**
@@ -36,16 +34,16 @@ import { loadReference, optionsOf, problemOf } from "./references.js";
 
 /** A placement is compared once it has been shown for so long: not while the player runs past it. */
 const SETTLED_MILLISECONDS = 150;
-const [NUMBER, NOW] = ["number", "now"];
 
 export class ComparePanel {
   #root;
   #graph;
   #looks;
   #methodLabels;
+  #kept;
   #acts;
-  #select;
-  #number;
+  #choice;
+  #references;
   #graphs;
   #table;
   /** @type {ComparedSteps | null} made when both are first seen beside each other */
@@ -54,15 +52,8 @@ export class ComparePanel {
   #timer = 0;
   /** @type {RunState | null} */
   #state = null;
-  /** @type {OtherRun[]} */
-  #others = [];
-  #optionsKey = "";
   /** @type {string | null} */
   #token = null;
-  /** @type {KeptPlacement[]} */
-  #kept = [];
-  /** @type {Map<string, KnownPlacement | null>} what the run itself does not have, by token; null: it is being loaded */
-  #loaded = new Map();
   /** @type {Shown | null} */
   #shown = null;
   /** @type {Step | null} */
@@ -78,22 +69,21 @@ export class ComparePanel {
    * @param {import("../ui/contracts.js").GroupGraph} graph
    * @param {import("../graph/devices.js").DeviceLook[]} looks
    * @param {Record<string, string>} methodLabels method → label
+   * @param {import("../run/kept-placements.js").KeptPlacements} kept
    * @param {Acts} acts
    */
-  constructor(root, graph, looks, methodLabels, acts) {
+  constructor(root, graph, looks, methodLabels, kept, acts) {
     this.#root = root;
     this.#graph = graph;
     this.#looks = looks;
     this.#methodLabels = methodLabels;
+    this.#kept = kept;
     this.#acts = acts;
-    this.#select = find(root, "[data-compare=against]", HTMLSelectElement);
-    this.#number = find(root, "[data-compare=number] input", HTMLInputElement);
+    this.#references = new References(String(root.dataset.others), methodLabels, kept, () => this.#onReferences());
+    this.#choice = new CompareChoice(root, (token) => acts.onAgainst(token), () => this.#freeze());
     const choose = (/** @type {number} */ group) => this.#choose(group);
     this.#graphs = new ComparedGraphs(this.#part("stages"), graph, looks, choose);
     this.#table = new MovesTable(this.#part("moves"), graph.groups, looks, (group) => this.#choose(group === this.#chosen ? -1 : group));
-    this.#select.addEventListener("change", () => this.#onSelect());
-    this.#select.addEventListener("blur", () => this.#fillSelect());
-    this.#number.addEventListener("change", () => this.#acts.onAgainst(`episode-${this.#number.value}`));
     this.#listenToTools();
     this.#askOthersWhenSeen();
   }
@@ -102,8 +92,15 @@ export class ComparePanel {
   update(state) {
     const before = this.#reference?.key;
     this.#state = state;
-    this.#fillSelect();
+    this.#fillChoice();
     if (this.#token && (!before || before !== this.#reference?.key)) {
+      this.#renewSoon();
+    }
+  }
+
+  #onReferences() {
+    this.#fillChoice();
+    if (this.#token) {
       this.#renewSoon();
     }
   }
@@ -113,13 +110,14 @@ export class ComparePanel {
    * @param {boolean} beside whether both are shown beside each other, not the differences alone
    */
   compareWith(token, beside) {
+    this.#references.retry(token ?? "");
     this.#token = token;
     this.#beside = beside;
     this.#root.dataset.look = this.#look;
     for (const button of this.#root.querySelectorAll("[data-compare-look]")) {
       button.setAttribute("aria-pressed", String(button.getAttribute("data-compare-look") === this.#look));
     }
-    this.#fillSelect();
+    this.#fillChoice();
     this.#renew();
   }
 
@@ -163,10 +161,7 @@ export class ComparePanel {
 
   /** The placement to compare with, once it is known. */
   get #reference() {
-    if (!this.#token || !this.#state) {
-      return null;
-    }
-    return this.#loaded.get(this.#token) ?? placementOfToken(this.#token, this.#state, this.#methodLabels);
+    return this.#token && this.#state ? this.#references.known(this.#token, this.#state) : null;
   }
 
   #renew() {
@@ -181,41 +176,11 @@ export class ComparePanel {
     if (reference && this.#shown) {
       this.#say("");
       this.#draw(reference, this.#shown, this.#shownStep);
-    } else if (!reference && /^(run|placement)-/.test(this.#token)) {
-      this.#load(this.#token);
+    } else if (!reference && this.#references.isLoading(this.#token)) {
+      this.#root.dataset.state = "loading";
     } else if (!reference) {
-      this.#fail(problemOf(this.#token, this.#state));
+      this.#fail(this.#references.problemOf(this.#token, this.#state));
     }
-  }
-
-  /** @param {string} token */
-  async #load(token) {
-    this.#root.dataset.state = "loading";
-    if (this.#loaded.has(token)) {
-      return;
-    }
-    this.#loaded.set(token, null);
-    /** @type {KnownPlacement | null} */
-    let found = null;
-    let problem = "This graph has no such placement on this cluster, or it has been deleted.";
-    try {
-      found = await loadReference(token, this.#addresses);
-    } catch (error) {
-      problem = isGone(error) ? problem : String(error instanceof Error ? error.message : error);
-    }
-    if (found) {
-      this.#loaded.set(token, found);
-      this.#fillSelect();
-    } else {
-      this.#loaded.delete(token);
-    }
-    if (token === this.#token) {
-      found ? this.#renew() : this.#fail(problem);
-    }
-  }
-
-  get #addresses() {
-    return { others: String(this.#root.dataset.others), kept: String(this.#root.dataset.kept) };
   }
 
   /**
@@ -336,61 +301,18 @@ export class ComparePanel {
     return element("li", { "data-from": from, "data-to": to }, ...words(from), " → ", ...words(to), `: ${counted(count, "group")}`);
   }
 
-  #fillSelect() {
-    if (!this.#state || document.activeElement === this.#select) {
-      return; // an open list stays as it is
-    }
-    const groups = optionsOf(this.#state, this.#others, this.#kept, this.#methodLabels);
-    const key = JSON.stringify([groups, this.#token, this.#loaded.get(this.#token ?? "")?.words]);
-    if (key === this.#optionsKey) {
-      return;
-    }
-    this.#optionsKey = key;
-    const made = groups.map(({ label, options }) => {
-      const group = element("optgroup", { label });
-      group.append(...options.map(({ token, words }) => element("option", { value: token }, words)));
-      return group;
-    });
-    const more = element("optgroup", { label: "Episodes" });
-    more.append(element("option", { value: NOW }, "The one shown now"), element("option", { value: NUMBER }, "By number…"));
-    this.#select.replaceChildren(element("option", { value: "" }, "nothing"), ...made, more);
-    const episode = /^episode-(\d+)$/.exec(this.#token ?? "")?.[1];
-    const number = find(this.#root, "[data-compare=number]", HTMLElement);
-    number.hidden = !episode;
-    if (episode) {
-      this.#number.value = episode;
-    }
-    this.#select.value = episode ? NUMBER : (this.#token ?? "");
-    if (this.#select.selectedIndex < 0) {
-      this.#select.prepend(element("option", { value: String(this.#token) }, this.#loaded.get(this.#token ?? "")?.words ?? "…"));
-      this.#select.selectedIndex = 0;
+  #fillChoice() {
+    if (this.#state) {
+      const groups = optionsOf(this.#state, this.#references.others, this.#kept.rows, this.#methodLabels);
+      this.#choice.show(groups, this.#token ? { token: this.#token, words: this.#reference?.words ?? "" } : null);
     }
   }
 
-  #onSelect() {
-    const { value } = this.#select;
-    if (value === NUMBER) {
-      find(this.#root, "[data-compare=number]", HTMLElement).hidden = false;
-      this.#number.focus();
-      return;
+  /** Compare with what is shown now, whatever is shown later. */
+  #freeze() {
+    if (this.#shown) {
+      this.#acts.onAgainst(this.#shown.token ?? this.#references.freeze(this.#shown));
     }
-    if (value !== NOW) {
-      this.#acts.onAgainst(value || null);
-    } else if (this.#shown) {
-      this.#acts.onAgainst(this.#shown.token ?? this.#freeze(this.#shown));
-    }
-  }
-
-  /**
-   * Keep a placement that no address names, until the page is left.
-   *
-   * @param {Shown} shown
-   */
-  #freeze({ words, placement }) {
-    const [token, key] = ["hand", `hand ${this.#drawn}`];
-    const fixed = { stepTimeUs: null, feasible: true, explanation: "", episodeIndex: -1 };
-    this.#loaded.set(token, { token, key, words: `${words} as it was`, placement: Array.from(placement), ...fixed });
-    return token;
   }
 
   #askOthersWhenSeen() {
@@ -405,14 +327,7 @@ export class ComparePanel {
 
   async #askOthers() {
     try {
-      const { others, kept } = this.#addresses;
-      if (!others) {
-        return; // a page that shows its run alone
-      }
-      const [ofRuns, ofHand] = await Promise.all([getJson(others), getJson(kept)]);
-      this.#others = /** @type {{ runs: OtherRun[] }} */ (ofRuns).runs;
-      this.#kept = /** @type {{ placements: KeptPlacement[] }} */ (ofHand).placements;
-      this.#fillSelect();
+      await this.#references.loadOthers();
     } catch {
       this.#askOthersWhenSeen();
     }

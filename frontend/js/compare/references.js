@@ -1,8 +1,8 @@
 /** The placements that the shown one can be compared with: `KnownPlacement`s, by their tokens. */
 
 import { indexOfEpisode, placementOfToken } from "../run/placements.js";
-import { formatCount, formatTime } from "../ui/format.js";
-import { getJson } from "../ui/server.js";
+import { formatCount } from "../ui/format.js";
+import { getJson, isGone } from "../ui/server.js";
 
 /** @typedef {import("../run/run-state.js").RunState} RunState */
 /** @typedef {import("../run/placements.js").KnownPlacement} KnownPlacement */
@@ -14,54 +14,125 @@ import { getJson } from "../ui/server.js";
  * @property {string} label of its method
  * @property {number} seed
  * @property {number | null} step_time_us
- *
- * @typedef {object} KeptPlacement a line of `placements.json`
- * @property {string} id
- * @property {string} name untrusted text
- * @property {number} step_time_us
- * @property {number} missing_bytes
- * @property {{ json: string, explanation: string }} urls
- *
- * @typedef {KeptPlacement & { device_of_group: number[] }} WholePlacement
- * @typedef {{ token: string, words: string }} Option
- * @typedef {{ label: string, options: Option[] }} OptionGroup
  */
 
 const NOT_STORED =
   "The version that made this run did not store the placements of its baselines. Start the run again to compare with them.";
+const NO_SUCH_PLACEMENT = "This graph has no such placement on this cluster, or it has been deleted.";
 
-/**
- * What a person can choose from; episodes by number come beside it.
- *
- * @param {RunState} state
- * @param {readonly OtherRun[]} others
- * @param {readonly KeptPlacement[]} kept
- * @param {Record<string, string>} methodLabels method → label
- * @returns {OptionGroup[]} those without an option are left out
- */
-export function optionsOf(state, others, kept, methodLabels) {
-  const best = placementOfToken("best", state, methodLabels);
-  const groups = [
-    { label: "This run", options: best ? [{ token: "best", words: `Best, ${formatTime(best.stepTimeUs)}` }] : [] },
-    {
-      label: "Baselines",
-      options: state.baselines
-        .filter(({ step_time_us: us }) => us !== null)
-        .map(({ method, step_time_us: us }) => ({
-          token: `baseline-${method}`,
-          words: `${methodLabels[method] ?? method}, ${formatTime(us)}`,
-        })),
-    },
-    {
-      label: "Kept placements",
-      options: kept.map(({ id, name, step_time_us: us }) => ({ token: `placement-${id}`, words: `${name}, ${formatTime(us)}` })),
-    },
-    {
-      label: "Other runs of this graph",
-      options: others.map((run) => ({ token: `run-${run.id}`, words: `${run.label}, seed ${run.seed}, ${formatTime(run.step_time_us)}` })),
-    },
-  ];
-  return groups.filter(({ options }) => options.length > 0);
+export class References {
+  #address;
+  #methodLabels;
+  #kept;
+  #onChange;
+  /** @type {readonly OtherRun[]} the other runs of this graph */
+  others = [];
+  /** The best of another run, by its token; null: on its way. @type {Map<string, KnownPlacement | null>} */
+  #ofRuns = new Map();
+  /** Why the best of another run is not here, by its token. @type {Map<string, string>} */
+  #problems = new Map();
+  /** @type {KnownPlacement | null} */
+  #byHand = null;
+  #frozen = 0;
+
+  /**
+   * @param {string} address of `others.json`; empty: a page that shows its run alone
+   * @param {Record<string, string>} methodLabels method → label
+   * @param {import("../run/kept-placements.js").KeptPlacements} kept
+   * @param {() => void} onChange called when the list of other runs has come, or the placement of one
+   */
+  constructor(address, methodLabels, kept, onChange) {
+    this.#address = address;
+    this.#methodLabels = methodLabels;
+    this.#kept = kept;
+    this.#onChange = onChange;
+  }
+
+  /** Ask for the other runs of this graph. Throws ServerError. */
+  async loadOthers() {
+    if (this.#address) {
+      this.others = /** @type {{ runs: OtherRun[] }} */ (await getJson(this.#address)).runs;
+      this.#onChange();
+    }
+  }
+
+  /**
+   * The placement of a token; one that the run itself does not have is asked for.
+   *
+   * @param {string} token
+   * @param {RunState} state
+   * @returns {KnownPlacement | null}
+   */
+  known(token, state) {
+    if (token === "hand") {
+      return this.#byHand;
+    }
+    if (!isRunToken(token)) {
+      return placementOfToken(token, state, this.#methodLabels, this.#kept);
+    }
+    if (!this.#ofRuns.has(token)) {
+      this.#ofRuns.set(token, null);
+      this.#loadRun(token);
+    }
+    return this.#ofRuns.get(token) ?? null;
+  }
+
+  /** @param {string} token whose placement is asked for again, if it could not be had */
+  retry(token) {
+    if (this.#problems.delete(token)) {
+      this.#ofRuns.delete(token);
+    }
+  }
+
+  /**
+   * @param {string} token of a placement that is not known
+   * @returns {boolean} whether it may become known
+   */
+  isLoading(token) {
+    return isRunToken(token) ? !this.#problems.has(token) : this.#kept.isLoading(token);
+  }
+
+  /**
+   * Why there is no placement of that token.
+   *
+   * @param {string} token
+   * @param {RunState} state
+   * @returns {string}
+   */
+  problemOf(token, state) {
+    return this.#problems.get(token) ?? problemOf(token, state);
+  }
+
+  /**
+   * Keep a placement that no address names, until the page is left.
+   *
+   * @param {{ words: string, placement: ArrayLike<number> }} shown
+   * @returns {string} its token
+   */
+  freeze({ words, placement }) {
+    this.#frozen += 1;
+    const [token, key] = ["hand", `hand ${this.#frozen}`];
+    const fixed = { stepTimeUs: null, feasible: true, explanation: "", episodeIndex: -1 };
+    this.#byHand = { token, key, words: `${words} as it was`, placement: Array.from(placement), ...fixed };
+    return token;
+  }
+
+  /** @param {string} token of another run's best placement */
+  async #loadRun(token) {
+    const address = this.#address.replace(/\.json$/, `/${token.slice("run-".length)}.json`);
+    try {
+      this.#ofRuns.set(token, ofRun(token, /** @type {OtherRun & { placement: number[] }} */ (await getJson(address))));
+    } catch (error) {
+      const isMissing = isGone(error) || !(error instanceof Error);
+      this.#problems.set(token, isMissing ? NO_SUCH_PLACEMENT : error.message);
+    }
+    this.#onChange();
+  }
+}
+
+/** @param {string} token */
+function isRunToken(token) {
+  return /^run-[0-9a-f-]{36}$/.test(token);
 }
 
 /**
@@ -92,6 +163,9 @@ export function problemOf(token, state) {
     }
     case "hand":
       return "A placement by hand that was not kept lives only as long as its page. Choose another one.";
+    case "run":
+    case "placement":
+      return NO_SUCH_PLACEMENT;
     default:
       return "There is no such placement to compare with.";
   }
@@ -113,39 +187,4 @@ export function ofRun(token, run) {
     explanation: "",
     episodeIndex: -1,
   };
-}
-
-/**
- * @param {string} token
- * @param {WholePlacement} kept
- * @returns {KnownPlacement}
- */
-export function ofKept(token, kept) {
-  return {
-    token,
-    words: `“${kept.name}”`,
-    placement: kept.device_of_group,
-    stepTimeUs: kept.step_time_us,
-    feasible: kept.missing_bytes === 0,
-    key: token,
-    explanation: kept.urls.explanation,
-    episodeIndex: -1,
-  };
-}
-
-/**
- * The placement of a token that the run itself does not have: the best of another run, or a kept one.
- *
- * @param {string} token
- * @param {{ others: string, kept: string }} addresses of `others.json` and `placements.json`
- * @returns {Promise<KnownPlacement | null>} null: this graph has no such placement on this cluster
- */
-export async function loadReference(token, { others, kept }) {
-  const [, kind, id] = /^(run|placement)-([0-9a-f-]{36})$/.exec(token) ?? [];
-  if (kind === "run") {
-    return ofRun(token, /** @type {OtherRun & { placement: number[] }} */ (await getJson(others.replace(/\.json$/, `/${id}.json`))));
-  }
-  const { placements } = /** @type {{ placements: KeptPlacement[] }} */ (kind ? await getJson(kept) : { placements: [] });
-  const line = placements.find((placement) => placement.id === id);
-  return line ? ofKept(token, /** @type {WholePlacement} */ (await getJson(line.urls.json))) : null;
 }

@@ -126,7 +126,7 @@ class RunPage {
       onChooseGroup: (group) => this.#chooseGroup(group),
       onDecided: (decided) => this.#panel.light(decided),
     });
-    this.#compare = new ComparePanel(this.#part("compare"), graph, looks, methodLabels, {
+    this.#compare = new ComparePanel(this.#part("compare"), graph, looks, methodLabels, this.#kept, {
       onAgainst: (against) => this.#changeComparison({ against }),
       onBeside: (beside) => this.#changeComparison({ beside }),
       onChooseGroup: (group) => this.#chooseGroup(group),
