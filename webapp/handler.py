@@ -6,9 +6,10 @@ middleware and view in one go; a stream then goes on without a thread.
 """
 
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -29,11 +30,13 @@ PAGES, DATA, WAITING, HEALTH, EXPLAINING = "pages", "data", "waiting", "health",
 THREADS = {PAGES: 8, DATA: 2, WAITING: 32, HEALTH: 2, EXPLAINING: 2}
 """kind of request → most threads. Pages and data take milliseconds of one interpreter, which more threads would only
 share. `waiting` is for requests that wait for a write to the database, or for a process that checks an upload or writes
-a download. `explaining` simulates, in compiled code that leaves the interpreter to the others. Each kind has threads of
-its own, so that none waits behind another."""
+a download; where such a request also simulates, it takes `a_slot_to_explain`. `explaining` simulates, in compiled code
+that leaves the interpreter to the others. Each kind has threads of its own, so that none waits behind another."""
 
 View = TypeVar("View", bound=Callable[..., Any])
 
+_slots = threading.BoundedSemaphore(THREADS[EXPLAINING])
+"""what simulates for a page at a time, in whichever threads"""
 _threads = {kind: ThreadPoolExecutor(count, thread_name_prefix=kind) for kind, count in THREADS.items()}
 
 
@@ -45,6 +48,13 @@ def in_threads(kind: str) -> Callable[[View], View]:
         return view
 
     return marked
+
+
+@contextmanager
+def a_slot_to_explain() -> Iterator[None]:
+    """A slot in which pages simulate: a request of `EXPLAINING` has one, others take it where they simulate."""
+    with _slots:
+        yield
 
 
 class PooledHandler(ASGIHandler):
@@ -62,10 +72,15 @@ class PooledHandler(ASGIHandler):
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
         """The answer, made in a thread."""
-        threads = _threads[_kind_of(request)]
-        response = await sync_to_async(self._answer, thread_sensitive=False, executor=threads)(request)
+        kind = _kind_of(request)
+        answer = self._explained if kind == EXPLAINING else self._answer
+        response = await sync_to_async(answer, thread_sensitive=False, executor=_threads[kind])(request)
         response._handler_class = self.__class__  # type: ignore[attr-defined]  # for `request_finished`
         return response
+
+    def _explained(self, request: HttpRequest) -> HttpResponseBase:
+        with a_slot_to_explain():
+            return self._answer(request)
 
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
         """Middleware and view, with this thread's connection to the database."""

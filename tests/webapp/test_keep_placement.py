@@ -1,6 +1,7 @@
 """A person keeps placements on the page of a run: by hand, from an event, from a file; renames, downloads, deletes."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from engine.bench.problems import regrouped
 from engine.files.tensor_file import unpack_tensors
 from tests.webapp.purge import purge
 from tests.webapp.scripted_engine import CLUSTER
+from webapp import handler
 from webapp.backups.schema import applied_migrations, tables_at
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.jobs import deletion
@@ -225,6 +227,32 @@ def test_a_group_on_several_devices_is_kept_op_by_op_and_moved_around(client: Cl
     explained = client.post(f"/runs/{run.id}/step", {"placement": json.dumps(whole), "base": row["id"]})
     assert unpack_tensors(explained.content, "answer")[1]["step_time_us"] == moved["step_time_us"]
     assert "-1 is not in the cluster" in error_of(kept(client, run, placement=whole))
+
+
+def test_what_waits_for_a_child_too_simulates_in_a_slot_of_the_explanations(
+    client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slots = threading.BoundedSemaphore(1)
+    free: list[bool] = []
+
+    def noting(simulate: Any) -> Any:
+        def simulated(*given: Any) -> Any:
+            is_free = slots.acquire(blocking=False)
+            if is_free:
+                slots.release()
+            free.append(is_free)
+            return simulate(*given)
+
+        return simulated
+
+    for name in ("evaluate", "by_parts"):
+        monkeypatch.setattr(api.Session, name, noting(getattr(api.Session, name)))
+    monkeypatch.setattr(handler, "_slots", slots)
+    row = uploaded(client, run, dict.fromkeys(names_of(run), GPUS[0])).json()
+    assert free and not any(free)
+    free.clear()
+    assert client.get(row["urls"]["downloads"]["placement.json"]).status_code == 200
+    assert free and not any(free)
 
 
 def test_nothing_of_an_upload_stays_on_the_disk(client: Client, run: Run, data_folder: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import threading
+import time
 import uuid
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ from django.urls import path
 from engine import api
 from tests.webapp.scripted_engine import episode
 from webapp import handler
-from webapp.handler import PAGES, THREADS, WAITING, PooledHandler, in_threads
+from webapp.handler import EXPLAINING, PAGES, THREADS, WAITING, PooledHandler, a_slot_to_explain, in_threads
 from webapp.jobs import stream as live
 from webapp.jobs.models import Event
 from webapp.jobs.notices import listeners
@@ -192,7 +193,40 @@ def _slow(_request: HttpRequest) -> HttpResponse:
     return HttpResponse("slow")
 
 
-urlpatterns = [path("quick/", _quick), path("slow/", _slow)]
+_lock = threading.Lock()
+_explaining: list[int] = [0]
+"""how many requests explain, after each change"""
+
+
+def _note_explaining(change: int) -> None:
+    with _lock:
+        _explaining.append(_explaining[-1] + change)
+
+
+def _explain() -> HttpResponse:
+    _note_explaining(1)
+    time.sleep(0.005)
+    _note_explaining(-1)
+    return HttpResponse("explained")
+
+
+@in_threads(EXPLAINING)
+def _explained(_request: HttpRequest) -> HttpResponse:
+    return _explain()
+
+
+@in_threads(WAITING)
+def _explained_at_last(_request: HttpRequest) -> HttpResponse:
+    with a_slot_to_explain():
+        return _explain()
+
+
+urlpatterns = [
+    path("quick/", _quick),
+    path("slow/", _slow),
+    path("explained/", _explained),
+    path("explained-at-last/", _explained_at_last),
+]
 
 
 async def answer(application: PooledHandler, address: str) -> bytes:
@@ -236,6 +270,18 @@ def test_pages_are_answered_by_few_threads_while_other_requests_wait() -> None:
 
     assert set(asyncio.run(load())) == {b"quick"}
     assert 1 <= len(_names) <= THREADS[PAGES]
+
+
+@pytest.mark.urls(__name__)
+@pytest.mark.usefixtures("transactional_db")
+def test_requests_that_wait_first_explain_in_the_slots_of_those_that_only_explain() -> None:
+    async def load() -> list[bytes]:
+        application = PooledHandler()
+        addresses = ["/explained/", "/explained-at-last/"] * 10
+        return await asyncio.gather(*(answer(application, address) for address in addresses))
+
+    assert set(asyncio.run(load())) == {b"explained"}
+    assert max(_explaining) == THREADS[EXPLAINING]
 
 
 def test_every_kind_of_request_has_threads_of_its_own() -> None:

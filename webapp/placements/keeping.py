@@ -10,6 +10,7 @@ from engine import api
 from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph
 from webapp.graphs.upload_checks import place_for_a_check
+from webapp.handler import a_slot_to_explain
 from webapp.placements.models import LONGEST_NAME, Placement
 from webapp.runs.models import Run
 from webapp.runs.sessions import session_of
@@ -74,10 +75,12 @@ def keep_upload(run: Run, file: IncomingFile) -> Placement:
     """Read an uploaded placement JSON in a child, judge it and keep it under the file's name. Raises PlacetoError."""
     if not file.size:
         raise api.PlacementError("the file is empty", where=_file_name(file), allowed="JSON {op: device}", field="file")
-    session = session_of(run)
+    with a_slot_to_explain():
+        session = session_of(run)
     with place_for_a_check():
         device_of_op = api.read_placement(session.prepared, session.cluster, file.path)
-    return keep(run, _file_name(file), session.by_op(device_of_op), MadeFrom(Placement.UPLOAD))
+    with a_slot_to_explain():
+        return keep(run, _file_name(file), session.by_op(device_of_op), MadeFrom(Placement.UPLOAD))
 
 
 def rename(placement: Placement, name: str) -> None:

@@ -13,8 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from engine import api
 from webapp.graphs.incoming import IncomingFile
-from webapp.graphs.models import Graph
-from webapp.handler import EXPLAINING, WAITING, in_threads
+from webapp.handler import EXPLAINING, WAITING, a_slot_to_explain, in_threads
 from webapp.jobs import deletion
 from webapp.jobs.models import Event
 from webapp.pages.explorer.views import FOR_A_DAY, hand_made, integers
@@ -165,8 +164,7 @@ class GoOnForm(forms.Form):
 def download(request: HttpRequest, placement_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:
     """The file `name` of a kept placement."""
     placement = placement_or_404(placement_id)
-    session = session_of(placement)
-    return _download(request, placement.graph, session, name, lambda: keeping.given_of(placement))
+    return _download(request, placement, name, lambda: keeping.given_of(placement))
 
 
 @in_threads(WAITING)
@@ -174,16 +172,18 @@ def download(request: HttpRequest, placement_id: uuid.UUID, name: str) -> HttpRe
 def download_by_hand(request: HttpRequest, run_id: uuid.UUID, name: str) -> HttpResponse | StreamingHttpResponse:
     """The file `name` of a placement by hand, which `hand_made` reads."""
     run = run_or_404(run_id)
-    session = session_of(run)
-    return _download(request, run.graph, session, name, lambda: hand_made(session, run, request))
+    return _download(request, run, name, lambda: hand_made(session_of(run), run, request))
 
 
 def _download(
-    request: HttpRequest, graph: Graph, session: api.Session, name: str, given_of: Callable[[], api.GivenPlacement]
+    request: HttpRequest, row: Run | Placement, name: str, given_of: Callable[[], api.GivenPlacement]
 ) -> HttpResponse | StreamingHttpResponse:
+    graph = row.graph
     if (refusal := refusal_of(graph, name)) is not None:
         return error_answer(request, HTTPStatus.CONFLICT, {"": [refusal]})
-    device_of_op = api.devices_to_json(session.prepared, session.cluster, given_of().device_of_op)
+    with a_slot_to_explain():
+        session = session_of(row)
+        device_of_op = api.devices_to_json(session.prepared, session.cluster, given_of().device_of_op)
     is_graph = name.startswith("placed")
     content = placed(graph, device_of_op, name) if is_graph else json.dumps(device_of_op, indent=1).encode()
     return attachment(graph, name, NAMES[name][0], content)

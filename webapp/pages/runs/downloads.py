@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 from engine import api
 from webapp.graphs.models import Graph
 from webapp.graphs.uploads import limits
-from webapp.handler import WAITING, in_threads
+from webapp.handler import WAITING, a_slot_to_explain, in_threads
 from webapp.runs.models import Answer, Run
 from webapp.runs.placing import request_of
 from webapp.user_errors import error_answer
@@ -129,7 +129,8 @@ def _report(answer: Answer, _name: str) -> bytes:
     placement: dict[str, api.Json] = {**_device_of_op(answer, prepared)}
     report = answer.report
     if not isinstance(report, dict):
-        [report] = api.simulate(prepared, request_of(run).cluster, [placement])
+        with a_slot_to_explain():
+            [report] = api.simulate(prepared, request_of(run).cluster, [placement])
         assert isinstance(report, dict)
         report |= {
             "method": run.method,
