@@ -1,6 +1,7 @@
 """A person takes a placement of a run to other programs: the best, that of an event, one made by hand."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -93,3 +94,20 @@ def test_without_a_placement_there_is_nothing_to_export(client: Client, run: Run
     Answer.objects.all().delete()
     assert export(client, run, "trace.json").status_code == 404
     assert export(client, run, "run/episodes.csv").status_code == 200
+
+
+def test_long_events_are_read_a_few_at_a_time(client: Client, run: Run) -> None:
+    placement = [1] * 350_000
+    for number in range(2, 34):
+        fields = {"episode": number, "step_time_us": 5.0, "feasible": True, "best_step_time_us": 3.0, "evaluations": 2}
+        data = json.dumps({"type": "episode", **fields, "elapsed_seconds": 0.5, "placement": placement})
+        Event.objects.create(job_id=run.id, seq=number + 5, type="episode", data=data)
+    export(client, run, "run/methods.csv")  # loads what the first request loads
+    tracemalloc.start()
+    try:
+        rows = export(client, run, "run/episodes.csv").content.decode().splitlines()[1:]
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [int(row.split(",")[0]) for row in rows] == list(range(1, 34))
+    assert peak_bytes < 20 * 1024**2 < 33 * len(data)

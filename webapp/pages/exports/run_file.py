@@ -18,6 +18,7 @@ from django.template.loader import render_to_string
 from django.utils.html import escape
 
 from engine import api
+from webapp.jobs.event_log import texts_in_turn
 from webapp.jobs.models import Event
 from webapp.pages.explorer.views import costs, drawing, ops
 from webapp.pages.exports.bundle import classic_script, script_of, style_of
@@ -25,8 +26,6 @@ from webapp.pages.runs.page import run_context
 from webapp.runs.models import Run
 from webapp.runs.sessions import session_of
 
-EVENTS_AT_ONCE = 100
-"""read together: an event of many groups takes hundreds of KB in memory"""
 MOST_EVENT_BYTES = 8 * 1024**2
 """of the file's events; of a longer run all improvements and evenly spaced episodes are in it"""
 MOST_STEP_BYTES = 12 * 1024**2
@@ -104,8 +103,7 @@ def _events(run: Run) -> list[dict[str, Any]]:
     size = stored.aggregate(count=Count("id"), bytes=Sum(Length("data")))
     every = math.ceil((size["bytes"] or 0) / MOST_EVENT_BYTES) or 1
     kept, best = [], float("inf")
-    texts = stored.order_by("seq").values_list("data", flat=True)
-    for index, text in enumerate(texts.iterator(chunk_size=EVENTS_AT_ONCE)):
+    for index, text in enumerate(texts_in_turn(run.id)):
         event = json.loads(text)
         improves = event["type"] == "episode" and event["feasible"] and event["step_time_us"] < best
         best = event["step_time_us"] if improves else best

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine import api
-from webapp.jobs.models import Event
+from webapp.jobs.event_log import texts_in_turn
 from webapp.pages.exports.placements import CSV
 from webapp.runs.models import Run
 
@@ -21,8 +21,7 @@ METHOD_COLUMNS = ("method", "step_time_us", "mean_step_time_us", "evaluations", 
 
 
 def _events(run: Run, kind: str) -> Iterator[dict[str, Any]]:
-    texts = Event.objects.filter(job_id=run.id, type=kind).order_by("seq").values_list("data", flat=True)
-    return (json.loads(text) for text in texts.iterator(chunk_size=2000))
+    return map(json.loads, texts_in_turn(run.id, [kind]))
 
 
 def _episodes(run: Run) -> str:
