@@ -44,8 +44,13 @@ def security_headers(get_response: Handler) -> Handler:
     return handle
 
 
+def has_secret_address(request: HttpRequest) -> bool:
+    """Whether the address is that of a secret link, or below one: its page leads nowhere else, errors included."""
+    return request.path.startswith(_SHARED)
+
+
 def _with_headers(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    secret = _SECRET_HEADERS if request.path.startswith(_SHARED) else {}
+    secret = _SECRET_HEADERS if has_secret_address(request) else {}
     for name, value in {**_HEADERS, **secret}.items():
         response.headers.setdefault(name, value)
     return response

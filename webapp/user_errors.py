@@ -17,6 +17,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from engine import api
 from webapp.body_limit import DISK_FAULTS, DISK_FULL, RETRY_AFTER_SECONDS
+from webapp.security_headers import has_secret_address
 
 log = logging.getLogger(__name__)
 
@@ -46,11 +47,12 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 def error_answer(request: HttpRequest, status: int, errors: Errors) -> HttpResponse:
-    """The sentences as JSON, or as a page of their own."""
+    """The sentences as JSON, or as a page of their own, which below a secret link leads to no other page."""
     if wants_json(request):
         return JsonResponse({"errors": {field: list(sentences) for field, sentences in errors.items()}}, status=status)
     sentences = [sentence for group in errors.values() for sentence in group]
-    return render(request, "error.html", {"status": HTTPStatus(status), "sentences": sentences}, status=status)
+    context = {"status": HTTPStatus(status), "sentences": sentences, "is_shared": has_secret_address(request)}
+    return render(request, "error.html", context, status=status)
 
 
 def row_or_404(rows: QuerySet[ModelType], row_id: uuid.UUID | str, what: str) -> ModelType:

@@ -143,6 +143,25 @@ def test_another_link_is_404_with_a_sentence(client: Client, run: Run, how: str)
     assert ShareLink.objects.count() == (1 if how == "unknown" else 0)
 
 
+@pytest.mark.parametrize(
+    ("ending", "status"), [("", 404), ("x/", 404), ("nothing/at/all", 404), ("events.json?limit=x", 400), ("", 500)]
+)
+def test_an_error_below_a_link_leads_nowhere_either(
+    run: Run, ending: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client(raise_request_exception=False)
+    path = path_of(client, run) if status != 404 else "/shared/unknown/"
+    if status == 500:
+        monkeypatch.setattr("webapp.pages.sharing.views.run_context", lambda _run: 1 // 0)
+    answer = client.get(path + ending)
+    assert answer.status_code == status
+    page = answer.content.decode()
+    links = re.findall(r'(?:href|action)="([^"]*)"', page)
+    assert not [link for link in links if not link.startswith(("/static/", "#"))], links
+    assert 'name="robots"' in page and "data-error" in page
+    assert 'href="/"' in client.get("/nothing/").content.decode()
+
+
 def test_a_deleted_comparison_takes_its_links_and_those_of_its_runs_along(client: Client, run: Run) -> None:
     comparison = compared(run.graph, seeds=2)
     path_of(client, comparison)
