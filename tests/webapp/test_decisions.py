@@ -77,7 +77,7 @@ def test_what_is_no_episode_has_none(client: Client, placed: Run) -> None:
 
 @pytest.mark.parametrize(
     ("columns", "word"),
-    [({"method": "rnn"}, "Only Placeto"), ({"status": "running"}, "still learns"), ({"kept_events": 3}, "thinned")],
+    [({"method": "rnn"}, "Only Placeto"), ({"status": "running"}, "still learns"), ({"kept_events": 3}, "long ago")],
 )
 def test_where_it_cannot_be_the_answer_says_why(client: Client, placed: Run, columns: Any, word: str) -> None:
     Run.objects.filter(id=placed.id).update(last_seq=EVALUATIONS, **columns)

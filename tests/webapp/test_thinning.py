@@ -9,7 +9,9 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django import Settings
 
+from tests.webapp.scripted_engine import CLUSTER
 from webapp.decisions.models import KeptPolicy
+from webapp.graphs.models import Graph
 from webapp.jobs.models import Event
 from webapp.runs import thinning
 from webapp.runs.models import Run, RunSummary
@@ -41,10 +43,20 @@ def old_run(run: Run) -> Run:
     return run
 
 
-def test_the_kept_policy_goes_with_the_events(old_run: Run) -> None:
+@pytest.mark.parametrize("most", [10, 1000])
+def test_the_kept_policy_goes_whether_events_do_or_not(
+    old_run: Run, graph: Graph, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(thinning, "KEPT_OF_THE_REST", most)
+    young = Run.objects.create(
+        graph=graph, cluster=CLUSTER, method="placeto", settings={}, evaluations=9, seed=0, status=Run.DONE
+    )
     KeptPolicy.objects.create(run=old_run, policy=b"weights")
+    KeptPolicy.objects.create(run=young, policy=b"weights")
     thin(ThinOldRuns())
-    assert not KeptPolicy.objects.exists()
+    assert KeptPolicy.objects.get().run_id == young.id
+    old_run.refresh_from_db()
+    assert old_run.is_thinned == (most == 10)
 
 
 def started() -> dict[str, Any]:

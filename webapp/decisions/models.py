@@ -4,7 +4,7 @@ from django.db import models
 
 
 class KeptPolicy(models.Model):
-    """An `engine.api.KeptPolicy`, to compute a run's decisions again; deleted with the run, or when it is thinned."""
+    """An `engine.api.KeptPolicy`, to compute a run's decisions again; deleted with the run, or as it is thinned."""
 
     run = models.OneToOneField("runs.Run", on_delete=models.CASCADE, primary_key=True, related_name="kept_policy")
     policy = models.BinaryField()

@@ -1,5 +1,7 @@
 """Thins the events of runs that ended long ago: every improvement stays, and an even selection of the rest.
 
+The policy that a run has kept goes at the same time, of a run with few events too, which keeps all of them.
+
 Events keep their numbers, so that a thinned run has gaps. What stays depends on an event's number and on the events
 that stay before it: after a kill a new start thins the same run to the same events.
 """
@@ -94,7 +96,9 @@ class ThinOldRuns:
         old = old.filter(status__in=ENDED).order_by("finished_at")
         short = list(old.filter(last_seq__lte=KEPT_OF_THE_REST).values_list("id", flat=True)[:RUNS_A_STEP])
         if short:
-            Run.objects.filter(id__in=short).update(kept_events=F("last_seq"))
+            with transaction.atomic():
+                Run.objects.filter(id__in=short).update(kept_events=F("last_seq"))
+                KeptPolicy.objects.filter(run__in=short).delete()
             return True
         self._current = _begin(old)
         return self._current is not None

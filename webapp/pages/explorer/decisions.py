@@ -24,7 +24,7 @@ DECIMALS = 5
 _answers: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
 
 NOT_ENDED = "The policy still learns; its decisions can be shown once the run has ended."
-THINNED = "This run ended long ago: its policy went when its events were thinned."
+LONG_AGO = "This run ended long ago; its policy was deleted since, to free the disk."
 OTHER_METHOD = "Only Placeto’s policy places one group after the other in a way that can be computed again here."
 OTHER_NETWORK = (
     "This run used the network “{}”, whose decisions only a worker with torch can compute; they were not kept."
@@ -74,8 +74,8 @@ def _policy_of(run: Run, episode: int) -> api.KeptPolicy | str:
 
 
 def _why_none(run: Run) -> str:
-    if run.is_thinned:
-        return THINNED
+    if run.kept_events is not None:
+        return LONG_AGO
     started = Event.objects.filter(job_id=run.id, type=api.Started.type).values_list("data", flat=True).first()
     network = json.loads(started)["settings"].get("network", "shared_head") if started else "shared_head"
     return NONE_KEPT if network == "shared_head" else OTHER_NETWORK.format(network)
