@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { deviceLooks, shapePoints } from "../../frontend/js/graph/devices.js";
 import { geometry } from "../../frontend/js/graph/graph-geometry.js";
 import { orderGroups } from "../../frontend/js/graph/group-order.js";
-import { crossing, differences, loads, timeOn } from "../../frontend/js/graph/placement.js";
+import { crossing, differences, loads, timeOfKind, timeOn } from "../../frontend/js/graph/placement.js";
 
 /**
  * @param {number} id
@@ -141,4 +141,11 @@ test("equals stay in topological order, in both directions", () => {
   assert.deepEqual(ordered({ key: "ops", descending: false }), [3, 0, 1, 2]);
   assert.deepEqual(ordered({ key: "name" }), [3, 2, 1, 0]);
   assert.deepEqual(ordered({ key: "time", descending: true }), [0, 1, 2, 3]);
+});
+
+test("a kind is found by its own name alone, whatever a file calls it", () => {
+  assert.equal(timeOfKind(group(0), "K80"), 10);
+  for (const kind of ["V100", "constructor", "__proto__"]) {
+    assert.equal(timeOfKind(group(0), kind), null);
+  }
 });

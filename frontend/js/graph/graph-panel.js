@@ -14,7 +14,7 @@ import { GraphView } from "./graph-view.js";
 import { ScopePanel } from "./scope-panel.js";
 import { checkedPath } from "./scope-path.js";
 import { smallFans } from "./small-fans.js";
-import { timeOn } from "./placement.js";
+import { timeOfKind, timeOn } from "./placement.js";
 import { getJson, showFailure } from "../ui/server.js";
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
@@ -518,7 +518,7 @@ export class GraphPanel {
     if (device !== null && this.#devices[device]) {
       return timeOn(group, this.#devices[device]);
     }
-    return this.#kind === null ? null : (group.time_us[this.#kind] ?? null);
+    return this.#kind === null ? null : timeOfKind(group, this.#kind);
   }
 
   /** @param {string} name */

@@ -48,6 +48,15 @@ export function timeOn(group, device) {
 }
 
 /**
+ * @param {Group} group
+ * @param {string} kind of a device, a name from a file
+ * @returns {number | null}
+ */
+export function timeOfKind(group, kind) {
+  return Object.hasOwn(group.time_us, kind) ? group.time_us[kind] : null;
+}
+
+/**
  * @param {readonly Group[]} groups
  * @param {readonly Device[]} devices
  * @param {ArrayLike<number>} placement [groups]

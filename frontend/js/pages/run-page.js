@@ -264,7 +264,7 @@ class RunPage {
     this.#drawNumbers();
     this.#downloads.show(placement && { words, fields: this.#shown.fields() });
     if (!this.#shown.isAwaiting) {
-      this.#address.change({ shown: this.#shown.token });
+      this.#address.change({ shown: this.#shown.token }, this.#player.playing);
     }
   }
 

@@ -28,6 +28,8 @@ export class PlayerControls {
   /** @type {(index: number) => number} */
   #numberOf = (index) => index + 1;
   #clockRuns = false;
+  #playings = 0;
+  #isClocked = false;
 
   /**
    * @param {HTMLElement} root with the buttons `[data-player=…]`, a range, a select and an output
@@ -58,6 +60,11 @@ export class PlayerControls {
 
   get shown() {
     return this.#state.index;
+  }
+
+  /** @returns {number} of the playing that has moved it to the shown episode, counted from 1; 0: a person has, or the run */
+  get playing() {
+    return this.#isClocked ? this.#playings : 0;
   }
 
   get following() {
@@ -139,11 +146,15 @@ export class PlayerControls {
     }
   }
 
-  /** @param {PlayerState} next */
-  #set(next) {
+  /**
+   * @param {PlayerState} next
+   * @param {boolean} [isClocked] whether the clock has made it
+   */
+  #set(next, isClocked = false) {
     const { index, mode } = this.#state;
     this.#state = next;
     if (next.index !== index) {
+      this.#isClocked = isClocked;
       this.#onChange(next.index);
     }
     if (next.index !== index || next.mode !== mode) {
@@ -151,6 +162,7 @@ export class PlayerControls {
     }
     if (next.mode === "playing" && !this.#clockRuns) {
       this.#clockRuns = true;
+      this.#playings += 1;
       this.#run(performance.now());
     }
   }
@@ -158,7 +170,7 @@ export class PlayerControls {
   /** @param {number} before milliseconds */
   #run(before) {
     requestAnimationFrame((now) => {
-      this.#set(player.tick(this.#state, Math.max(0, Math.min((now - before) / 1000, LONGEST_FRAME_SECONDS))));
+      this.#set(player.tick(this.#state, Math.max(0, Math.min((now - before) / 1000, LONGEST_FRAME_SECONDS))), true);
       if (this.#state.mode === "playing") {
         this.#run(now);
       } else {

@@ -1,4 +1,4 @@
-/** Keeps a view in the page's address: each settled change is one step of the browser's history. */
+/** Keeps a view in the page's address: each settled change is one step of the browser's history, and so is each playing. */
 
 import { searchOf, viewOf, withChange } from "./view.js";
 
@@ -10,6 +10,8 @@ const SETTLED_MILLISECONDS = 400;
 export class ViewAddress {
   #view = viewOf(location.search);
   #timer = 0;
+  /** The playing whose episodes the last step of the history is about, 0 for none. */
+  #playing = 0;
 
   /** @param {(view: View, before: View) => void} onMove called when the user goes back or forward */
   constructor(onMove) {
@@ -19,11 +21,12 @@ export class ViewAddress {
         return; // a jump within the page
       }
       window.clearTimeout(this.#timer);
+      this.#playing = 0;
       const before = this.#view;
       this.#view = view;
       onMove(view, before);
     });
-    window.addEventListener("pagehide", () => this.#write(true));
+    window.addEventListener("pagehide", () => this.#write(this.#playing, true)); // a new step would be lost
   }
 
   get view() {
@@ -32,30 +35,35 @@ export class ViewAddress {
 
   /**
    * @param {Partial<View>} patch
+   * @param {number} [playing] number of the playing that changes it, 0: a person does
    * @returns {boolean} whether anything changed
    */
-  change(patch) {
+  change(patch, playing = 0) {
     const next = withChange(this.#view, patch);
     if (next === this.#view) {
       return false;
     }
     this.#view = next;
     window.clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => this.#write(false), SETTLED_MILLISECONDS);
+    this.#timer = window.setTimeout(() => this.#write(playing), SETTLED_MILLISECONDS);
     return true;
   }
 
-  /** @param {boolean} leaves whether the page is being left, so that a new step of the history would be lost */
-  #write(leaves) {
+  /**
+   * @param {number} playing
+   * @param {boolean} [leaves] whether the page is being left
+   */
+  #write(playing, leaves = false) {
     const search = searchOf(this.#view, location.search);
     if (search === location.search) {
       return;
     }
     const address = `${location.pathname}${search}${location.hash}`;
-    if (leaves) {
+    if (leaves || (playing > 0 && playing === this.#playing)) {
       history.replaceState(null, "", address);
     } else {
       history.pushState(null, "", address);
     }
+    this.#playing = playing;
   }
 }

@@ -79,9 +79,14 @@ export class GainsMap {
       }
     } catch (error) {
       if (shown === this.#shown) {
-        showFailure(find(this.#root, "[data-gains=words]", HTMLElement), "The gains cannot be shown.", error, null);
+        showFailure(find(this.#root, "[data-gains=words]", HTMLElement), "The gains cannot be shown.", error, () => this.#askAgain());
       }
     }
+  }
+
+  #askAgain() {
+    this.#isKnown = false;
+    this.#ask();
   }
 
   #draw() {
