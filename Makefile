@@ -14,12 +14,12 @@ run: setup
 drain:
 	@.venv/bin/python -m webapp.supervisor.drain
 
-# pytest comes last, so that its closing line is the last word. Its groups come in the order of the folders: sorted by
+# Three processes on two cores, since many tests wait for others. pytest comes last, so that its closing line is the last word. Its groups come in the order of the folders: sorted by
 # their numbers of tests, one test that takes a minute would be last and alone.
 test: lint
 	@node=$$(.venv/bin/python -m setup node) && "$$node" --test tests/frontend/*.test.mjs
 	@PLACETO_CHROMIUM="$$(.venv/bin/python -m setup browser)" && export PLACETO_CHROMIUM && \
-	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	PLACETO_DATA="$(CURDIR)/build/test-data" .venv/bin/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 # The tests that start no browser, no TensorFlow and no workers: two minutes on two cores.
 test-fast: setup-tests

@@ -25,11 +25,14 @@ class PythonSource:
 
     module: str
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
+    """all of the tree, walked once for all rules"""
 
     @staticmethod
     def parse(module: str, text: str) -> "PythonSource":
         """From a text."""
-        return PythonSource(module, ast.parse(text))
+        tree = ast.parse(text)
+        return PythonSource(module, tree, tuple(ast.walk(tree)))
 
     @staticmethod
     def read(path: Path, root: Path) -> "PythonSource":
@@ -42,7 +45,7 @@ class PythonSource:
     def imports(self) -> Iterator[Reach]:
         """Every module that is imported, anywhere in the file, or that a string names for a later import."""
         yield from self.import_statements()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 match = _DOTTED_PATH.fullmatch(node.value)
                 if match:
@@ -53,7 +56,7 @@ class PythonSource:
 
         `from a.b import c` gives both `a.b` and `a.b.c`, since `c` may be a module.
         """
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     yield Reach(alias.name, node.lineno)
@@ -65,7 +68,7 @@ class PythonSource:
 
     def attributes(self) -> Iterator[Reach]:
         """Every `name.attribute.attribute` that is read; what is only assigned to does not count."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 dotted = _dotted(node)
                 if dotted:
@@ -73,7 +76,7 @@ class PythonSource:
 
     def arguments(self, name: str) -> Iterator[tuple[ast.expr, int]]:
         """Every value that is given for the argument `name` in a call."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.keyword) and node.arg == name:
                 yield node.value, node.value.lineno
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import networkx
 
@@ -79,6 +80,7 @@ PICKLES = (
 """what would run code from a file or a message"""
 
 
+@cache
 def floor_of(module: str) -> int | None:
     """The index in FLOORS; None for what is not ours, and for the packages `engine` and `webapp` themselves."""
     for index, names in enumerate(FLOORS):

@@ -31,10 +31,10 @@ def test_a_page_that_loses_its_connection_again_and_again_holds_what_is_stored(
         page.context.set_offline(True)
         if losses == 0:
             expect(part(page, "connection")).to_have_text("Connection lost, trying again…")
-        page.wait_for_timeout(chance.uniform(50, 1500))
+        page.wait_for_timeout(chance.uniform(50, 500))
         losses += 1
         page.context.set_offline(False)
-        page.wait_for_timeout(chance.uniform(50, 1500))
+        page.wait_for_timeout(chance.uniform(50, 500))
     assert losses > 1
     faults[:] = [fault for fault in faults if "ERR_INTERNET_DISCONNECTED" not in fault]
 
