@@ -282,7 +282,8 @@ def test_a_run_goes_on_from_a_placement_with_its_locks_as_pins(
     started = Run.objects.exclude(id=run.id).get()
     page = client.get(answer.json()["url"]).content.decode()
     assert f"/runs/{run.id}/?show=episode-1" in page
-    assert "episode 1, &lt;b&gt;changed&lt;/b&gt;" in page and "2 locked groups stay where they are" in page
+    assert "episode 1, &lt;b&gt;changed&lt;/b&gt;" in page
+    assert "2 locked groups stay where they are, in the baselines of this page too" in page
     place_run(started.id)
     started.refresh_from_db()
     assert (started.status, started.error) == (Run.DONE, "")
@@ -295,7 +296,16 @@ def test_a_run_goes_on_from_a_placement_with_its_locks_as_pins(
         if event["type"] == "episode"
     ]
     assert placements[0] == [1] * groups_of(run)
-    assert all(placement[0] == placement[2] == 1 for placement in placements)
+    baselines = [
+        event["placement"]
+        for event in client.get(f"/runs/{started.id}/events.json").json()["events"]
+        if event["type"] == "baseline" and event["placement"]
+    ]
+    assert baselines
+    assert all(placement[0] == placement[2] == 1 for placement in [*placements, *baselines])
+    methods = client.get(f"/runs/{started.id}/exports/run/methods.csv").content.decode()
+    assert '"this run: done, 2 locked groups kept, by the baselines too"' in methods
+    assert "it and its baselines keep the locked groups" in client.get(f"/graphs/{run.graph_id}/").content.decode()
     deletion.delete(run)
     purge()
     assert client.get(f"/runs/{started.id}/").status_code == 200

@@ -152,10 +152,20 @@ class RunStart(models.Model):
 
     def asked_of(self, request: api.RunRequest) -> api.RunRequest:
         """`request` with this start and its pins."""
-        assert isinstance(self.device_of_group, list) and isinstance(self.pinned_groups, list)
-        devices = tuple(device for device in self.device_of_group if isinstance(device, int))
-        pins = {group: devices[group] for group in self.pinned_groups if isinstance(group, int)}
-        return dataclasses.replace(request, start=devices, pins=pins)
+        return dataclasses.replace(request, start=self.devices, pins=self.pins)
+
+    @property
+    def devices(self) -> tuple[int, ...]:
+        """[groups] the placement."""
+        assert isinstance(self.device_of_group, list)
+        return tuple(device for device in self.device_of_group if isinstance(device, int))
+
+    @property
+    def pins(self) -> dict[int, int]:
+        """Pinned group → its device."""
+        assert isinstance(self.pinned_groups, list)
+        devices = self.devices
+        return {group: devices[group] for group in self.pinned_groups if isinstance(group, int)}
 
 
 class RunSummary(models.Model):

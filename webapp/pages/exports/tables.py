@@ -7,7 +7,7 @@ from typing import Any
 from engine import api
 from webapp.jobs.event_log import texts_in_turn
 from webapp.pages.exports.placements import CSV
-from webapp.runs.models import Run
+from webapp.runs.models import Run, RunStart
 
 EPISODE_COLUMNS = (
     "episode",
@@ -32,8 +32,15 @@ def _episodes(run: Run) -> str:
 
 def _methods(run: Run) -> str:
     rows = [[event[column] for column in METHOD_COLUMNS] for event in _events(run, "baseline")]
-    own = [run.method, run.best_step_time_us, None, run.evaluations_used, f"this run: {run.status}"]
+    own = [run.method, run.best_step_time_us, None, run.evaluations_used, f"this run: {run.status}{_pins_words(run)}"]
     return api.csv_text(METHOD_COLUMNS, [*rows, own])
+
+
+def _pins_words(run: Run) -> str:
+    """How many groups the run and its baselines keep on their devices, after a comma; empty if none."""
+    start = RunStart.objects.filter(run=run).first()
+    count = 0 if start is None else len(start.pins)
+    return f", {count} locked group{'s' * (count != 1)} kept, by the baselines too" if count else ""
 
 
 OF_RUN: dict[str, tuple[str, Callable[[Run], str]]] = {
