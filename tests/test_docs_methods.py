@@ -38,9 +38,10 @@ def test_what_draws_nothing_at_random_is_told() -> None:
     }
 
 
-def test_presets_and_policies_are_told() -> None:
+def test_presets_policies_and_starts_are_told() -> None:
     for name, cells in rows().items():
         assert ("policy" in cells[TAKES]) == PLACERS[name].takes_policy
+        assert ("start" in cells[TAKES]) == PLACERS[name].searches_from_start
         assert tuple(re.findall(r"`(\w+)`", cells[TAKES])) == PLACERS[name].presets
 
 

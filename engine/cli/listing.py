@@ -37,7 +37,8 @@ def _methods(_parsed: argparse.Namespace) -> int:
     for method in api.methods():
         presets = f"  presets: {', '.join(method.presets)}" if method.presets else ""
         policy = "  takes a policy" if method.takes_policy else ""
-        print(f"{method.name:16}{method.label}{presets}{policy}")
+        start = "  searches from --start" if method.searches_from_start else ""
+        print(f"{method.name:16}{method.label}{presets}{policy}{start}")
     return 0
 
 

@@ -50,7 +50,10 @@ def add_place(commands: Commands) -> None:
     parser.add_argument("--seconds", type=float, help="also stop after these seconds")
     add_seed(parser)
     parser.add_argument(
-        "--start", type=Path, metavar="PLACEMENT", help="JSON {op: device} to begin from: evaluated first"
+        "--start",
+        type=Path,
+        metavar="PLACEMENT",
+        help=f"JSON {{op: device}} to begin from: evaluated first; {', '.join(_from_start())} search from there",
     )
     parser.add_argument(
         "--pin",
@@ -67,6 +70,11 @@ def add_place(commands: Commands) -> None:
 def _default_method() -> str:
     """The first method in the registry."""
     return api.methods()[0].name
+
+
+def _from_start() -> list[str]:
+    """The methods that search from `--start`."""
+    return [method.name for method in api.methods() if method.searches_from_start]
 
 
 def _place(parsed: argparse.Namespace) -> int:
@@ -89,6 +97,8 @@ def _place(parsed: argparse.Namespace) -> int:
         request, start=_start(parsed, prepared, cluster), pins=api.pins_of_names(prepared, cluster, _pairs(parsed.pin))
     )
     print_fit(request.policy, prepared.graph.name, cluster)
+    if request.start is not None and method not in _from_start():
+        print(f"{method} evaluates --start, then does not search from there", file=sys.stderr)
     report = api.place(prepared, request, _Console(budget).show, lambda: False)
     placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
     del report["device_of_group"]

@@ -50,6 +50,8 @@ class Method:
     """whether every seed gives the same placements, so that a comparison runs it with one seed"""
     takes_policy: bool = False
     """whether a run of it may begin from a trained policy"""
+    searches_from_start: bool = False
+    """whether a run that begins from a placement searches from there; any other method evaluates it and goes its way"""
 
     @property
     def policy_preset(self) -> str:
@@ -68,6 +70,7 @@ PLACERS: dict[str, Method] = {
             "tries one device, the list schedulers, the human expert and Scotch, then every placement if "
             "there are few enough, else local search from the best",
             takes_policy=True,
+            searches_from_start=True,
         ),
         Method(
             "placeto",
@@ -78,6 +81,7 @@ PLACERS: dict[str, Method] = {
             "other; a trained policy places at once, then learns on",
             presets_of(PlacetoSettings),
             takes_policy=True,
+            searches_from_start=True,
         ),
         Method(
             "single_device",
@@ -165,6 +169,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.brkga:Brkga",
             SEARCH,
             "breeds placements by a genetic algorithm over random keys",
+            searches_from_start=True,
         ),
         Method(
             "regal",
@@ -202,6 +207,7 @@ PLACERS: dict[str, Method] = {
             "engine.placers.local_search:LocalSearchPlacer",
             SEARCH,
             "anneals in compiled code, with most of its moves on the chain that the step waits for",
+            searches_from_start=True,
         ),
         Method(
             "exhaustive",

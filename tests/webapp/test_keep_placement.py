@@ -1,6 +1,7 @@
 """A person keeps placements on the page of a run: by hand, from an event, from a file; renames, downloads, deletes."""
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -309,6 +310,15 @@ def test_a_run_goes_on_from_a_placement_with_its_locks_as_pins(
     deletion.delete(run)
     purge()
     assert client.get(f"/runs/{started.id}/").status_code == 200
+
+
+def test_the_form_says_which_methods_search_from_there(client: Client, run: Run) -> None:
+    page = client.get(f"/runs/{run.id}/").content.decode()
+    searching, others = re.findall(r"<optgroup[^>]*>(.*?)</optgroup>", page.partition('data-kept="go-on"')[2])[:2]
+    by_name = {method.name: method for method in api.methods()}
+    for names, searches in ((searching, True), (others, False)):
+        assert {by_name[name].searches_from_start for name in re.findall(r'value="(\w+)"', names)} == {searches}
+    assert set(re.findall(r'value="(\w+)"', searching + others)) == set(by_name)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,15 @@ def methods_by_kind() -> list[tuple[str, list[tuple[str, str]]]]:
     return [(kind, [(method.name, method.label) for method in methods if method.kind == kind]) for kind in api.KINDS]
 
 
+def methods_from_a_start() -> list[tuple[str, list[tuple[str, str]]]]:
+    """[(what they do with a placement that a run begins from, [(name, label)])], as a form's grouped choices."""
+    methods = api.methods()
+    return [
+        (words, [(method.name, method.label) for method in methods if method.searches_from_start is searches])
+        for words, searches in (("Search from there", True), ("Evaluate it, then go their own way", False))
+    ]
+
+
 def presets_in_words(presets: Iterable[str]) -> str:
     """What each preset stands for, in a sentence."""
     words = "; ".join(f"{preset}: {api.PRESET_WORDS[preset]}" for preset in presets)

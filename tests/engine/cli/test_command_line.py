@@ -50,7 +50,21 @@ def test_a_list_of_placements_gives_a_list_of_reports(graph: str, tmp_path: Path
 
 def test_methods_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["methods"]) == 0
-    assert "placeto" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(PLACERS)
+    assert ["--start" in line for line in lines] == [method.searches_from_start for method in PLACERS.values()]
+
+
+@pytest.mark.parametrize("method", ["heft", "local_search"])
+def test_a_method_that_does_not_search_from_a_start_says_so(
+    graph: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    start = tmp_path / "start.json"
+    start.write_text(json.dumps({f"op_{index}": "/device:GPU:1" for index in range(5)}))
+    command = ["place", graph, "--cluster", "2xK80", "--method", method, "--evaluations", "9", "--start", str(start)]
+    assert main(command) == 0
+    sentence = f"{method} evaluates --start, then does not search from there"
+    assert (sentence in capsys.readouterr().err) is not PLACERS[method].searches_from_start
 
 
 def test_no_room_is_exit_status_3(graph: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -212,6 +212,21 @@ def test_cpu_only_without_a_cpu_says_so() -> None:
 
 
 @EVERY_METHOD
+def test_the_registry_says_which_methods_search_from_a_start(method: str) -> None:
+    """From the best of all placements and from the worst, evaluated first as a run does: do its episodes differ?"""
+    every = np.array(list(itertools.product(range(3), repeat=7)), dtype=np.int32)
+    times_us = small_problem(3).simulator.evaluate(every).step_time_us
+    found = []
+    for start in (every[times_us.argmin()], every[times_us.argmax()]):
+        problem = small_problem(3, evaluations=ENOUGH_FOR_ALL.get(method, 120))
+        problem.start = start
+        problem.evaluate(start[None, :])
+        _, heard = place(method, problem)
+        found.append([event.placement for event in heard if isinstance(event, Episode)])
+    assert (found[0] != found[1]) == PLACERS[method].searches_from_start
+
+
+@EVERY_METHOD
 def test_a_request_with_a_start_and_pins_is_respected(method: str) -> None:
     """Through a run: no evaluated placement breaks a pin, and the answer is never worse than the start."""
     pins, start = {0: 1, 4: 0}, (1, 0, 1, 2, 0, 1)

@@ -23,7 +23,7 @@ from webapp.pages.runs.page import run_or_404
 from webapp.placements import keeping
 from webapp.placements.models import Placement
 from webapp.runs import lifecycle
-from webapp.runs.method_labels import method_labels
+from webapp.runs.method_labels import methods_from_a_start
 from webapp.runs.models import Run, RunStart
 from webapp.runs.sessions import session_of
 from webapp.user_errors import error_answer, form_errors
@@ -152,7 +152,7 @@ def go_on(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
 class GoOnForm(forms.Form):
     """The budget and the method of a run that goes on from a placement."""
 
-    method = forms.ChoiceField(choices=lambda: list(method_labels().items()))
+    method = forms.ChoiceField(choices=methods_from_a_start)
     evaluations = forms.IntegerField()
     words = forms.CharField(max_length=300)
     token = forms.RegexField(r"^[\w-]{0,120}$", required=False)

@@ -9,7 +9,7 @@ from webapp.example.opening import is_example
 from webapp.json_field import to_text
 from webapp.pages.runs.downloads import LACKS_VARIABLES, NAMES, stem_of
 from webapp.runs.baselines import BASELINES
-from webapp.runs.method_labels import method_labels
+from webapp.runs.method_labels import method_labels, methods_from_a_start
 from webapp.runs.models import Run
 from webapp.user_errors import row_or_404
 
@@ -57,8 +57,8 @@ def _policy(run: Run) -> dict[str, object] | None:
 
 
 def run_context(run: Run) -> dict[str, object]:
-    """Context of its page: run, is_example, graph, project, policy_fit and lacks_variables (in words), method_labels,
-    run_json (both for json_script), baseline_count, download_stem (of names of
+    """Context of its page: run, is_example, graph, project, policy_fit and lacks_variables (in words),
+    methods_from_a_start, method_labels and run_json (both for json_script), baseline_count, download_stem (of names of
     files).
     """
     return {
@@ -69,6 +69,7 @@ def run_context(run: Run) -> dict[str, object]:
         "policy_fit": policy_fit(run),
         "lacks_variables": LACKS_VARIABLES,
         "method_labels": method_labels(),
+        "methods_from_a_start": methods_from_a_start(),
         "baseline_count": len(BASELINES),
         "download_stem": stem_of(run.graph),
         "run_json": run_to_json(run),
