@@ -12,8 +12,8 @@ from engine import VERSION
 from engine.child.parent import Limits, Pulse, ReportProgress, no_pulse
 from engine.child.warm import end_warm
 from engine.clusters.cluster import MOST_DEVICES, MOST_MEMORY_BYTES, Cluster
-from engine.clusters.cluster_json import DEFAULT_OP_REST_US, cluster_to_json
-from engine.clusters.device_kinds import CATALOGUE
+from engine.clusters.cluster_json import cluster_to_json
+from engine.clusters.device_kinds import CATALOGUE, OP_REST_US
 from engine.clusters.parsing import parse_cluster
 from engine.comparing.child import CLOSE
 from engine.comparing.comparison import Comparison, ComparisonRequest, ReportStanding, Standing
@@ -222,7 +222,6 @@ __all__ = [
     "CLOSE",
     "CONVERSIONS",
     "DEFAULT_GROUPS",
-    "DEFAULT_OP_REST_US",
     "FAMILY_COUNT",
     "FORMATS",
     "KINDS",
@@ -236,6 +235,7 @@ __all__ = [
     "MOST_SEED",
     "NO_VARIABLES",
     "OPEN_TRIPS",
+    "OP_REST_US",
     "POLICY_VERSION",
     "PRESET_WORDS",
     "SIZES_FROM",

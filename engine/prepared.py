@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster_json import DEFAULT_OP_REST_US
+from engine.clusters.device_kinds import OP_REST_US
 from engine.costs.costs import Costs, CostSource
 from engine.costs.unknown import Unknown
 from engine.events import Json
@@ -103,7 +103,7 @@ class PreparedGraph:
     def _one_device_us(self) -> dict[str, Json]:
         """By kind: the simulated step on one device, with the default rest after each op; None if an op cannot run."""
         times, trips = self.costs.step_time_us(), self.costs.trips_of_op()
-        steps = times.sum(axis=1) + DEFAULT_OP_REST_US * ((times > 0) * trips).sum(axis=1)
+        steps = times.sum(axis=1) + OP_REST_US * ((times > 0) * trips).sum(axis=1)
         return {
             kind: None if np.isnan(step) else float(step) for kind, step in zip(self.costs.kinds, steps, strict=True)
         }

@@ -29,6 +29,7 @@ EXPERIMENTS = {
     "ablations": Experiment("experiments.ablations:run", "a quarter of an hour"),
     "auto_check": Experiment("experiments.auto_check.table:run", "an hour"),
     "cross_family": Experiment("experiments.policies.cross_family:run", "most of a day", scoped=True),
+    "devices": Experiment("experiments.devices_table:run", "a second", folder=Path("docs")),
     "families": Experiment("experiments.families_table:run", "ten minutes", folder=Path("docs")),
     "learning_choices": Experiment("experiments.policies.learning_choices:run", "hours", scoped=True),
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),

@@ -88,7 +88,7 @@ def test_every_field_of_a_cluster_is_told_with_its_default(cluster: api.Cluster)
 
 
 def test_every_device_kind_is_told_with_its_memory() -> None:
-    told = re.findall(r"^\| `(\w+)` \| [^|]* \| ([\d,]+) \|$", PAGE, flags=re.MULTILINE)
+    told = re.findall(r"^\| `([\w-]+)` \| [^|]* \| ([\d,]+) \|$", PAGE, flags=re.MULTILINE)
     kinds = {kind: api.parse_cluster(kind).devices[0].memory_bytes for kind, _ in told}
     assert {kind: int(size.replace(",", "")) for kind, size in told} == kinds
     assert {kind.name for kind in api.device_kinds()} <= kinds.keys()

@@ -6,7 +6,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.device_kinds import KINDS, class_of_kind
+from engine.clusters.device_kinds import CATALOGUE, KINDS, DeviceKind, class_of_kind
 from engine.errors import ClusterError, shortened
 
 MOST_DEVICES = 64
@@ -65,8 +65,18 @@ class Device:
             )
 
     @property
+    def device_class(self) -> str:
+        """`GPU` or `CPU`."""
+        return class_of_kind(self.kind)
+
+    @property
     def is_cpu(self) -> bool:
-        return class_of_kind(self.kind) == "CPU"
+        return self.device_class == "CPU"
+
+    @property
+    def figures(self) -> DeviceKind | None:
+        """The figures of the device's kind; None for a class."""
+        return CATALOGUE.get(self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +117,11 @@ class Cluster:
     @property
     def device_count(self) -> int:
         return len(self.devices)
+
+    @property
+    def one_of_each_kind(self) -> tuple[Device, ...]:
+        """A device of each kind, in the order of their names."""
+        return tuple({device.kind: device for device in sorted(self.devices, key=lambda device: device.kind)}.values())
 
 
 def _check_links(label: str, matrix: NDArray[np.float64], lowest: float, highest: float) -> None:

@@ -20,18 +20,11 @@ from engine.clusters.cluster import (
     Device,
     MemoryModel,
 )
-from engine.clusters.device_kinds import canonical_kind, class_of_kind, default_memory_bytes
+from engine.clusters.device_kinds import OP_REST_US, canonical_kind, class_of_kind, default_memory_bytes
+from engine.clusters.usual_links import LINK_REST_US, usual_links
 from engine.errors import ClusterError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
-
-DEFAULT_BANDWIDTH_BYTES_PER_US = 7600.0
-"""7.6 GB/s. Source: the published simulator of Placeto (Addanki et al., NeurIPS 2019)"""
-DEFAULT_LATENCY_US = 0.0
-DEFAULT_LINK_REST_US = 25.0
-"""rest of a bus after a transfer. Source: the published simulator"""
-DEFAULT_OP_REST_US = 5.7
-"""rest of a device after an op of non-zero time. Source: the published simulator"""
 
 _DEVICE_NAME = re.compile(r"/(?:device:)?(GPU|CPU):(0|[1-9][0-9]{0,8})")
 _BANDWIDTHS = (SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
@@ -41,24 +34,28 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def cluster_of_json(value: Json) -> Cluster:
-    """The cluster that parsed JSON describes; missing keys have the published values. Raises ClusterError."""
+    """The cluster that parsed JSON describes; links and rests that it leaves out are the usual ones of its devices.
+
+    Raises ClusterError.
+    """
     fields = _object(value, "cluster", ("devices", "links", "op_rest_us", "memory_model"))
     devices = _devices(fields.get("devices"))
     links = _object(
         fields.get("links", {}), "links", ("contention", "bandwidth_bytes_per_us", "latency_us", "rest_us", "pairs")
     )
-    shape = (len(devices), len(devices))
-    bandwidth = _number(links, "links", "bandwidth_bytes_per_us", _BANDWIDTHS, DEFAULT_BANDWIDTH_BYTES_PER_US)
-    latency_us = _number(links, "links", "latency_us", _TIMES, DEFAULT_LATENCY_US)
-    bandwidths, latencies_us = np.full(shape, float(bandwidth)), np.full(shape, float(latency_us))
+    bandwidths, latencies_us = usual_links(devices)
+    if "bandwidth_bytes_per_us" in links:
+        bandwidths[:] = _number(links, "links", "bandwidth_bytes_per_us", _BANDWIDTHS, 0.0)
+    if "latency_us" in links:
+        latencies_us[:] = _number(links, "links", "latency_us", _TIMES, 0.0)
     _set_pairs(links.get("pairs", []), devices, bandwidths, latencies_us)
     return Cluster(
         devices=devices,
         contention=_choice(links, "links", "contention", Contention.BUS),
         bandwidth_bytes_per_us=bandwidths,
         latency_us=latencies_us,
-        link_rest_us=_number(links, "links", "rest_us", _TIMES, DEFAULT_LINK_REST_US),
-        op_rest_us=_number(fields, "cluster", "op_rest_us", _TIMES, DEFAULT_OP_REST_US),
+        link_rest_us=_number(links, "links", "rest_us", _TIMES, LINK_REST_US),
+        op_rest_us=_number(fields, "cluster", "op_rest_us", _TIMES, OP_REST_US),
         memory_model=_choice(fields, "cluster", "memory_model", MemoryModel.FULL),
     )
 

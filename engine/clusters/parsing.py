@@ -2,17 +2,10 @@
 
 import re
 
-import numpy as np
-
 from engine.clusters.cluster import MOST_DEVICES, Cluster, Contention, Device, MemoryModel
-from engine.clusters.cluster_json import (
-    DEFAULT_BANDWIDTH_BYTES_PER_US,
-    DEFAULT_LATENCY_US,
-    DEFAULT_LINK_REST_US,
-    DEFAULT_OP_REST_US,
-    cluster_of_json,
-)
-from engine.clusters.device_kinds import canonical_kind, class_of_kind, default_memory_bytes
+from engine.clusters.cluster_json import cluster_of_json
+from engine.clusters.device_kinds import OP_REST_US, canonical_kind, class_of_kind, default_memory_bytes
+from engine.clusters.usual_links import LINK_REST_US, usual_links
 from engine.errors import ClusterError, shortened
 from engine.files.json_text import read_json
 
@@ -25,7 +18,7 @@ _TERM = re.compile(r"(?:([0-9]+)\s*[xX]\s*)?([A-Za-z][A-Za-z0-9]*)")
 
 
 def parse_cluster(text: str) -> Cluster:
-    """The cluster that `text` describes: a shorthand with the published links, or cluster JSON.
+    """The cluster that `text` describes: a shorthand with the usual links of its kinds, or JSON.
 
     A shorthand is a sum of `COUNTxKIND` or `KIND`, in any case; GPUs and CPUs are numbered from 0 in their order in the
     text. Raises ClusterError.
@@ -58,7 +51,7 @@ def _kinds_of_term(term: str) -> list[str]:
 
 
 def _cluster_of_kinds(kinds: list[str]) -> Cluster:
-    """Devices of `kinds` with default names and memory, and the published links."""
+    """Devices of `kinds` with default names, memory, links and rests."""
     if len(kinds) > MOST_DEVICES:
         raise ClusterError(
             f"{len(kinds)} devices", where="cluster", allowed=f"1 to {MOST_DEVICES} devices", field="cluster"
@@ -70,13 +63,13 @@ def _cluster_of_kinds(kinds: list[str]) -> Cluster:
         name = f"/device:{device_class}:{numbers[device_class]}"
         numbers[device_class] += 1
         devices.append(Device(name, kind, default_memory_bytes(kind)))
-    shape = (len(kinds), len(kinds))
+    bandwidths, latencies_us = usual_links(devices)
     return Cluster(
         devices=tuple(devices),
         contention=Contention.BUS,
-        bandwidth_bytes_per_us=np.full(shape, DEFAULT_BANDWIDTH_BYTES_PER_US),
-        latency_us=np.full(shape, DEFAULT_LATENCY_US),
-        link_rest_us=DEFAULT_LINK_REST_US,
-        op_rest_us=DEFAULT_OP_REST_US,
+        bandwidth_bytes_per_us=bandwidths,
+        latency_us=latencies_us,
+        link_rest_us=LINK_REST_US,
+        op_rest_us=OP_REST_US,
         memory_model=MemoryModel.FULL,
     )

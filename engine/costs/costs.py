@@ -1,13 +1,14 @@
 """The costs of each op: its time on each device kind, the bytes of its outputs, the bytes that it keeps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.device_kinds import class_of_kind
+from engine.clusters.cluster import Device
+from engine.clusters.device_kinds import CATALOGUE, DEVICE_CLASSES, FLOAT_TYPES, DeviceKind, class_of_kind
 from engine.costs.unknown import SENTENCES, Unknown
 from engine.errors import CostError
 
@@ -40,12 +41,18 @@ def no_counts() -> NDArray[np.int64]:
     return np.empty(0, dtype=np.int64)
 
 
+def no_times() -> NDArray[np.float64]:
+    """An empty array, [0, 0]."""
+    return np.empty((0, 0))
+
+
 @dataclass(frozen=True, slots=True)
 class Costs:
     """Costs of a graph's ops, aligned with its op order. Arrays are read-only.
 
     Kinds are a catalogue's names (`K80`) or a class (`GPU`, `CPU`), or `*` for a time that holds everywhere; for a
-    device the narrower one counts. A NaN time means "this op has no time on this kind".
+    device the narrower one counts. A NaN time means "this op has no time on this kind". Estimates also keep each op's
+    work, from which its time on any other kind with figures follows.
     """
 
     kinds: tuple[str, ...]
@@ -67,12 +74,20 @@ class Costs:
     """[ops] floating-point operations of one execution, a multiply-add counts as two, 0 where unknown; or [0]"""
     trips: NDArray[np.int64] = field(default_factory=no_counts)
     """[ops] executions of the op in a step: one a trip in a loop's body, none in a branch not taken; [0]: one each"""
+    moved_bytes: NDArray[np.int64] = field(default_factory=no_counts)
+    """[ops] bytes that one execution reads and writes; or [0]: the work is not known"""
+    float_type: NDArray[np.uint8] = field(default_factory=no_reasons)
+    """[ops] the data type of the arithmetic, an index of `FLOAT_TYPES`; or [0]: float32"""
+    measured_us: NDArray[np.float64] = field(default_factory=no_times)
+    """[`DEVICE_CLASSES`, ops] times that count on every kind of a class, NaN where not measured; or [0, 0]"""
 
     def __post_init__(self) -> None:
         ops = len(self.output_offset) - 1
         assert self.time_us.shape == (len(self.kinds), ops)
         assert len(self.persistent_bytes) == len(self.temporary_bytes) == len(self.source) == ops
-        assert {len(self.unknown), len(self.flops), len(self.trips)} <= {0, ops}
+        counts = (self.unknown, self.flops, self.trips, self.moved_bytes, self.float_type)
+        assert {len(count) for count in counts} <= {0, ops}
+        assert self.measured_us.shape in ((0, 0), (len(DEVICE_CLASSES), ops))
         if len(set(self.kinds)) != len(self.kinds):
             raise CostError("a device kind is there twice", where=", ".join(self.kinds), allowed="each kind once")
         if np.any(self.time_us < 0) or np.any(np.isinf(self.time_us)):
@@ -80,7 +95,7 @@ class Costs:
         for label in ("output_bytes", "persistent_bytes", "temporary_bytes"):
             if np.any(getattr(self, label) < 0):
                 raise CostError("bytes are negative", where=label, allowed="integers from 0")
-        for label in ("flops", "trips"):
+        for label in ("flops", "trips", "moved_bytes"):
             if np.any(getattr(self, label) < 0):
                 raise CostError("a count is negative", where=label, allowed="integers from 0")
         for array in (
@@ -90,9 +105,8 @@ class Costs:
             self.persistent_bytes,
             self.temporary_bytes,
             self.source,
-            self.unknown,
-            self.flops,
-            self.trips,
+            self.measured_us,
+            *counts,
         ):
             array.setflags(write=False)
 
@@ -101,14 +115,46 @@ class Costs:
 
         The time on the narrowest kind counts; NaN where the op has none.
         """
+        return self._times([(kind, class_of_kind(kind), CATALOGUE.get(kind)) for kind in device_kinds])
+
+    def time_on_devices(self, devices: Sequence[Device]) -> NDArray[np.float64]:
+        """[devices, ops] the same for `devices`."""
+        return self._times([(device.kind, device.device_class, device.figures) for device in devices])
+
+    def _times(self, wanted: Sequence[tuple[str, str, DeviceKind | None]]) -> NDArray[np.float64]:
+        """[wanted, ops] times in a step; each wanted is a kind, its class and its figures, if it has any."""
+        times = np.full((len(wanted), len(self.output_offset) - 1), np.nan)
         row_of_kind = {kind: row for row, kind in enumerate(self.kinds)}
-        step_time_us = self.step_time_us()
-        times = np.full((len(device_kinds), len(self.output_offset) - 1), np.nan)
-        for index, device_kind in enumerate(device_kinds):
-            for kind in (device_kind, class_of_kind(device_kind), ANY_KIND):
+        for index, (name, device_class, figures) in enumerate(wanted):
+            for kind in (name, device_class, ANY_KIND):
                 if kind in row_of_kind:
-                    times[index] = np.where(np.isnan(times[index]), step_time_us[row_of_kind[kind]], times[index])
-        return times
+                    times[index] = np.where(np.isnan(times[index]), self.time_us[row_of_kind[kind]], times[index])
+            if figures is not None and len(self.moved_bytes) and name not in row_of_kind:
+                times[index] = np.where(np.isnan(times[index]), self._time_by_work(figures), times[index])
+        return times * self.trips if len(self.trips) else times
+
+    def _time_by_work(self, kind: DeviceKind) -> NDArray[np.float64]:
+        """[ops] the time of one execution on `kind`: as measured on its class, else by the op's work."""
+        times = work_time_us(self.flops, self.moved_bytes, self.float_type, kind)
+        if not len(self.measured_us):
+            return times
+        measured = self.measured_us[DEVICE_CLASSES.index(kind.device_class)]
+        return np.where(np.isnan(measured), times, measured)
+
+    def for_devices(self, devices: Sequence[Device]) -> "Costs":
+        """The same costs with a row for each kind of `devices` in place of the ops' work; unchanged without work."""
+        if not len(self.moved_bytes):
+            return self
+        by_kind = {device.kind: device for device in devices}
+        once = replace(self, trips=no_counts())
+        return replace(
+            self,
+            kinds=tuple(by_kind),
+            time_us=once.time_on_devices(list(by_kind.values())),
+            moved_bytes=no_counts(),
+            float_type=no_reasons(),
+            measured_us=no_times(),
+        )
 
     def step_time_us(self) -> NDArray[np.float64]:
         """[kinds, ops] the time of each op in a step, all its executions together."""
@@ -126,3 +172,16 @@ class Costs:
         """[ops] bytes of all outputs of each op."""
         sums = np.concatenate(([0], np.cumsum(self.output_bytes)))
         return np.asarray(sums[self.output_offset[1:]] - sums[self.output_offset[:-1]], dtype=np.int64)
+
+
+def work_time_us(
+    flops: NDArray[np.int64], moved_bytes: NDArray[np.int64], float_type: NDArray[np.uint8], kind: DeviceKind
+) -> NDArray[np.float64]:
+    """[ops] the time of one execution on `kind`: arithmetic at the type's peak, then bytes at the memory's bandwidth.
+
+    `flops`, `moved_bytes`, `float_type` are [ops]; an empty `float_type` is float32.
+    """
+    peaks = np.array([kind.peak_of(each) for each in FLOAT_TYPES])
+    peak_gflops = peaks[float_type] if len(float_type) else peaks[0]
+    arithmetic_us = flops / (peak_gflops * 1e3)
+    return np.asarray((arithmetic_us + moved_bytes / kind.memory_bandwidth_bytes_per_us) / kind.efficiency)

@@ -79,6 +79,8 @@ def _costs(arrays: Mapping[str, NDArray[np.generic]], kinds: Sequence[str]) -> C
         unknown=arrays["unknown"].astype(np.uint8, copy=False),
         flops=arrays["flops"].astype(np.int64, copy=False),
         trips=arrays["trips"].astype(np.int64, copy=False),
+        moved_bytes=arrays["moved_bytes"].astype(np.int64, copy=False),
+        float_type=arrays["float_type"].astype(np.uint8, copy=False),
     )
 
 

@@ -19,12 +19,13 @@ from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.annotated_shapes import AnnotatedShapes, Properties, add_annotated_shapes
 from engine.costs.arithmetic import OURS
 from engine.costs.correcting import correct_operations
-from engine.costs.costs import CostSource
+from engine.costs.costs import CostSource, no_reasons, work_time_us
 from engine.costs.evaluation.asking import ShapeFunctions
 from engine.costs.evaluation.branches import Branch, branches_of, sides_of_ops
 from engine.costs.evaluation.known import Items, Known, shape_of_message
 from engine.costs.evaluation.queries import Calls, Query, query_of
 from engine.costs.evaluation.walk import Evaluation, evaluate
+from engine.costs.float_types import float_types
 from engine.costs.grappler import Work, item_of, nothing_known, require_importable, work_of
 from engine.costs.grappler import asked as asked_tensorflow
 from engine.costs.handles import passed_on
@@ -88,10 +89,13 @@ def estimate(
     _require_names(options, found, messages)
     _add_captured(persistent_bytes, to_cost, found)
     unknown, work = found.unknown, found.work
+    float_type = float_types(to_cost.nodes, found.outputs)
     source = np.where(found.bounded, CostSource.BOUNDED, CostSource.ESTIMATED)
     report_progress(STAGE, STEPS, STEPS)
     arrays: dict[str, NDArray[np.generic]] = {
-        "time_us": np.array([work.time_us(CATALOGUE[kind]) for kind in kinds]),
+        "time_us": np.array(
+            [work_time_us(work.operations, work.moved_bytes, float_type, CATALOGUE[kind]) for kind in kinds]
+        ),
         "output_offset": found.shapes.offset,
         "output_bytes": found.shapes.bytes,
         "persistent_bytes": persistent_bytes,
@@ -100,6 +104,8 @@ def estimate(
         "unknown": unknown,
         "flops": np.where(unknown > 0, 0, work.operations),
         "trips": found.trips,
+        "moved_bytes": work.moved_bytes,
+        "float_type": float_type,
     }
     return arrays, _findings(messages, found)
 
@@ -289,7 +295,8 @@ def _leave_out_branches(nodes: Sequence[Message], estimate: Estimate) -> None:
     sides = sides_of_ops(nodes, evaluation.order, evaluation.inputs)
     if not any(sides):
         return
-    cost = estimate.work.time_us(next(iter(CATALOGUE.values()))) * estimate.trips
+    work, kind = estimate.work, next(iter(CATALOGUE.values()))
+    cost = work_time_us(work.operations, work.moved_bytes, no_reasons(), kind) * estimate.trips
     estimate.branches = branches_of(nodes, evaluation.inputs, sides, evaluation.outputs, cost)
     for branch in estimate.branches:
         estimate.trips[list(branch.not_taken)] = 0

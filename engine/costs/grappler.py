@@ -21,7 +21,6 @@ from tensorflow.python.framework import c_api_util
 from tensorflow.python.grappler import cluster as grappler_cluster
 from tensorflow.python.grappler import item as grappler_item
 
-from engine.clusters.device_kinds import DeviceKind
 from engine.costs.unknown import Unknown
 from engine.errors import CostError, shortened
 from engine.graphs.tensorflow.messages import Message
@@ -60,11 +59,6 @@ class Work:
     """[ops] bytes held while the op runs"""
     unknown: NDArray[np.uint8]
     """[ops] why the estimator gives no answer, or `Unknown.NOT_SAID`; without one the other numbers are 0"""
-
-    def time_us(self, kind: DeviceKind) -> NDArray[np.float64]:
-        """[ops] the time of each op on a device of `kind`."""
-        arithmetic_us = self.operations / (kind.peak_gflops * 1e3)
-        return np.asarray(arithmetic_us + self.moved_bytes / kind.memory_bandwidth_bytes_per_us, dtype=np.float64)
 
 
 def nothing_known(ops: int) -> Work:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.child.parent import ReportProgress
 from engine.clusters.device_kinds import CATALOGUE, DEVICE_CLASSES, class_of_kind
 from engine.costs.cost_model import CostedGraph, CostModel, GraphWithShapes
-from engine.costs.costs import Costs, CostSource
+from engine.costs.costs import Costs, CostSource, work_time_us
 from engine.costs.step_stats import devices_of, rows_of
 from engine.errors import CostError, GraphError, shortened
 from engine.graphs.graph import ComputationGraph
@@ -80,13 +80,14 @@ def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind:
     GraphError for stats of another graph, and where nothing was measured on the class of `kind`.
     """
     op_of_row = _ops_of_rows(graph, stats)
+    costs = _with_row_of(kind, costs)
     rows_of_kinds = {
         device_class: _rows_of_class(costs.kinds, device_class, kind) for device_class in sorted(set(stats.classes))
     }
     if kind is not None and class_of_kind(kind) not in rows_of_kinds:
         what = f"nothing in it was measured on a {class_of_kind(kind)}"
         raise GraphError(what, where=kind, allowed=f"a kind of {', '.join(rows_of_kinds)}", field="profile_kind")
-    time_us = costs.time_us.copy()
+    time_us, measured_us = costs.time_us.copy(), _measured_us(costs)
     trips = costs.trips_of_op()
     executions = np.maximum(trips, 1)
     measured = np.zeros(graph.op_count, dtype=bool)
@@ -95,16 +96,34 @@ def with_measured(costs: Costs, graph: ComputationGraph, stats: StepStats, kind:
         here = ~np.isnan(times)
         for row in rows:
             time_us[row, here] = times[here] / executions[here]
+        if len(measured_us) and (kind is None or class_of_kind(kind) != device_class):
+            measured_us[DEVICE_CLASSES.index(device_class), here] = times[here] / executions[here]
         measured |= here & bool(rows)
     ran = measured & (trips == 0)  # a branch that was counted as not taken
     return dataclasses.replace(
         costs,
         trips=np.where(ran, 1, trips) if len(costs.trips) else costs.trips,
         time_us=time_us,
+        measured_us=measured_us,
         output_bytes=_output_bytes(costs, stats, op_of_row),
         temporary_bytes=_temporary_bytes(costs, stats, op_of_row),
         source=np.where(measured, np.uint8(CostSource.MEASURED), costs.source),
     )
+
+
+def _with_row_of(kind: str | None, costs: Costs) -> Costs:
+    """`costs` with a row for `kind` of the catalogue, where the ops' work gives its times."""
+    if kind not in CATALOGUE or kind in costs.kinds or not len(costs.moved_bytes):
+        return costs
+    times = work_time_us(costs.flops, costs.moved_bytes, costs.float_type, CATALOGUE[kind])
+    return dataclasses.replace(costs, kinds=(*costs.kinds, kind), time_us=np.vstack((costs.time_us, times)))
+
+
+def _measured_us(costs: Costs) -> NDArray[np.float64]:
+    """A copy of `Costs.measured_us`, all NaN if nothing was measured before; [0, 0] without the ops' work."""
+    if len(costs.measured_us) or not len(costs.moved_bytes):
+        return costs.measured_us.copy()
+    return np.full((len(DEVICE_CLASSES), len(costs.moved_bytes)), np.nan)
 
 
 def notes_on_measured(costs: Costs, graph: ComputationGraph, stats: StepStats) -> tuple[str, ...]:

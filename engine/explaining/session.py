@@ -99,7 +99,7 @@ class Session:
     def largest_groups(self, count: int) -> list[int]:
         """At most `count` groups, those with the longest ops, in their order."""
         costs, grouping = self.prepared.costs, self.prepared.grouping
-        time_us = np.nan_to_num(costs.time_on([device.kind for device in self.cluster.devices])).max(axis=0)
+        time_us = np.nan_to_num(costs.time_on_devices(self.cluster.devices)).max(axis=0)
         sums = np.bincount(grouping.group_of_op, weights=time_us, minlength=grouping.group_count)
         return sorted(np.argsort(-sums, kind="stable")[:count].tolist())
 

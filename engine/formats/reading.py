@@ -19,7 +19,7 @@ from engine.child.parent import (
     require_size,
     run_in_child,
 )
-from engine.clusters.device_kinds import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS
 from engine.costs.costs import Costs
 from engine.costs.measured import MeasuredCosts, step_stats_of
 from engine.errors import CostError, GraphError, SettingsError, TimeLimitError, shortened
@@ -188,7 +188,7 @@ def read_in_child(order: dict[str, Json], _folder: Path, report_progress: Report
     model = file.costs
     if stats is not None:
         model = MeasuredCosts(model, stats, cast(str | None, order["profile_kind"]))
-    costed = model.costs_of(file.graph, list(CATALOGUE), report_progress)
+    costed = model.costs_of(file.graph, COSTED_KINDS, report_progress)
     arrays: dict[str, NDArray[np.generic]] = {}
     texts: dict[str, Json] = {}
     origin = dataclasses.replace(file.origin, notes=(*file.origin.notes, *_notes_on_devices(file.graph.graph)))

@@ -35,7 +35,8 @@ def varied_problem(problem: PlacementProblem, spread: float, rng: np.random.Gene
     """
     type_of_op = np.unique(np.array(problem.graph.op_types), return_inverse=True)[1]
     factors = np.exp(spread * rng.standard_normal(int(type_of_op.max()) + 2))
-    costs = dataclasses.replace(problem.costs, time_us=problem.costs.time_us * factors[type_of_op])
+    costs = problem.costs.for_devices(problem.cluster.devices)
+    costs = dataclasses.replace(costs, time_us=costs.time_us * factors[type_of_op])
     bandwidth = problem.cluster.bandwidth_bytes_per_us * factors[-1]
     bandwidth = bandwidth.clip(SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
     cluster = dataclasses.replace(problem.cluster, bandwidth_bytes_per_us=bandwidth)

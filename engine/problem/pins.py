@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster
-from engine.clusters.device_kinds import class_of_kind
 from engine.costs.costs import Costs
 from engine.errors import GraphError, PlacementError, shortened
 from engine.graphs.colocation import colocation_classes
@@ -147,7 +146,7 @@ def _runnable_and_fixed(
 
 def _is_cpu(cluster: Cluster) -> NDArray[np.bool_]:
     """[devices]"""
-    return np.array([class_of_kind(device.kind) == "CPU" for device in cluster.devices])
+    return np.array([device.is_cpu for device in cluster.devices])
 
 
 def _on_cpus_where_needed(
@@ -162,7 +161,7 @@ def _on_cpus_where_needed(
 
 def _runnable(costs: Costs, cluster: Cluster) -> NDArray[np.bool_]:
     """[ops, devices] whether an op has a time on a device."""
-    return ~np.isnan(costs.time_on([device.kind for device in cluster.devices])).T
+    return ~np.isnan(costs.time_on_devices(cluster.devices)).T
 
 
 def _apply_pins(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster) -> None:
@@ -199,8 +198,7 @@ def _require_somewhere(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph
     if len(lost):
         op = int(lost[0])
         fixed = f", where it is fixed to {shortened(graph.devices[op])}" if graph.devices[op] else ""
-        kinds = {device.kind for device in cluster.devices}
-        known = sorted(kinds | set(map(class_of_kind, kinds)))
+        known = sorted({name for device in cluster.devices for name in (device.kind, device.device_class)})
         raise GraphError(
             f"it has no time on the cluster's devices{fixed}",
             where=shortened(graph.op_names[op]),

@@ -131,7 +131,7 @@ class PlacementProblem:
     @property
     def op_time_us(self) -> NDArray[np.float64]:
         """[devices, ops] time of each op on each device; NaN where it cannot run."""
-        return self.costs.time_on([device.kind for device in self.cluster.devices])
+        return self.costs.time_on_devices(self.cluster.devices)
 
     def evaluate(self, placements: NDArray[np.int32]) -> Evaluations:
         """Evaluate and charge `placements` [batch, groups]; the ledger keeps the best one.

@@ -9,10 +9,12 @@ It is the largest of three bounds, each valid by itself:
   must be transferred.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import Cluster, MemoryModel
+from engine.clusters.cluster import Cluster, Device, MemoryModel
 from engine.costs.costs import Costs
 from engine.errors import CostError, shortened
 from engine.graphs.edge_trips import trips_of_edges
@@ -34,16 +36,16 @@ def lower_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> f
     Raises CostError for an op that has no time on any of the devices, GraphError for a cycle.
     """
     graph, costs = executed_part(graph, costs)
-    kinds = sorted({device.kind for device in cluster.devices})
-    times = costs.time_on(kinds)
+    times = costs.time_on_devices(cluster.one_of_each_kind)
     nowhere = np.flatnonzero(np.isnan(times).all(axis=0))
     if len(nowhere):
-        raise CostError(f"no time on {', '.join(kinds)}", where=f"op {shortened(graph.op_names[nowhere[0]])}")
+        kinds = ", ".join(device.kind for device in cluster.one_of_each_kind)
+        raise CostError(f"no time on {kinds}", where=f"op {shortened(graph.op_names[nowhere[0]])}")
     paths = _paths(graph, costs, cluster)
     ends, tails = earliest_ends(paths), least_tails(paths)
     rests_us = np.where(times > 0, cluster.op_rest_us * costs.trips_of_op(), 0.0)
     occupied_us = np.where(np.isnan(times), np.inf, times + rests_us)
-    devices = np.array([sum(device.kind == kind for device in cluster.devices) for kind in kinds])
+    devices = np.array([sum(each.kind == one.kind for each in cluster.devices) for one in cluster.one_of_each_kind])
     can_run = np.isfinite(paths.time_us)
     before_us = np.where(can_run, ends, np.inf) - np.where(can_run, paths.time_us, 0)
     after_us = np.where(can_run, np.maximum(tails - paths.rest_us, 0), np.inf)
@@ -61,8 +63,8 @@ def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
     data = output != CONTROL
     sizes[data] = costs.output_bytes[costs.output_offset[graph.edge_source[edges][data]] + output[data]]
     trips = costs.trips_of_op()
-    kinds, bandwidth, latency = _devices_on_paths(cluster)
-    times = costs.time_on(kinds).T
+    devices, bandwidth, latency = _devices_on_paths(cluster)
+    times = costs.time_on_devices(devices).T
     return Paths(
         order=topological_order(graph),
         entry_first=first,
@@ -76,19 +78,20 @@ def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
     )
 
 
-def _devices_on_paths(cluster: Cluster) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    """The kind of each device, and bandwidths and latencies [devices, devices]."""
+def _devices_on_paths(cluster: Cluster) -> tuple[Sequence[Device], NDArray[np.float64], NDArray[np.float64]]:
+    """The devices, and bandwidths and latencies [devices, devices]."""
     kind_of = [device.kind for device in cluster.devices]
     if cluster.device_count <= MOST_DEVICES_ON_PATHS:
-        return kind_of, cluster.bandwidth_bytes_per_us.copy(), cluster.latency_us.copy()
-    kinds = [kind for kind in sorted(set(kind_of)) for _ in range(min(2, kind_of.count(kind)))]
+        return cluster.devices, cluster.bandwidth_bytes_per_us.copy(), cluster.latency_us.copy()
+    devices = [device for device in cluster.one_of_each_kind for _ in range(min(2, kind_of.count(device.kind)))]
+    kinds = [device.kind for device in devices]
     bandwidth, latency = np.ones((len(kinds), len(kinds))), np.zeros((len(kinds), len(kinds)))
     apart = ~np.eye(cluster.device_count, dtype=bool)
     for row, column in zip(*np.nonzero(~np.eye(len(kinds), dtype=bool)), strict=True):
         links = np.outer([kind == kinds[row] for kind in kind_of], [kind == kinds[column] for kind in kind_of]) & apart
         bandwidth[row, column] = cluster.bandwidth_bytes_per_us[links].max()
         latency[row, column] = cluster.latency_us[links].min()
-    return kinds, bandwidth, latency
+    return devices, bandwidth, latency
 
 
 def _cut_bound_us(
@@ -122,6 +125,6 @@ def _bytes_on_one_device(
     flow = costs.output_offset[graph.edge_source[data]] + graph.edge_output[data]
     taken = np.unique(np.stack((graph.edge_target[data], flow)), axis=1)
     np.add.at(needed, taken[0], costs.output_bytes[taken[1]])
-    lasting = np.all(costs.time_on([device.kind for device in cluster.devices]) != 0, axis=0)
+    lasting = np.all(costs.time_on_devices(cluster.devices) != 0, axis=0)
     np.maximum.at(most, part[lasting], needed[lasting])
     return persistent + most

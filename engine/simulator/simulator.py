@@ -86,7 +86,7 @@ def check_sizes(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> None
         raise _too_much(graph, held, f"less than {MOST:.0e} bytes of all ops")
     trips = costs.trips_of_op()
     with np.errstate(over="ignore"):  # an infinite time is refused below
-        times = np.nan_to_num(costs.time_on([device.kind for device in cluster.devices])).max(axis=0)
+        times = np.nan_to_num(costs.time_on_devices(cluster.devices)).max(axis=0)
     sent_us = held / cluster.bandwidth_bytes_per_us.min(initial=np.inf, where=_between(cluster))
     each_us = cluster.latency_us.max(initial=0, where=_between(cluster)) + cluster.link_rest_us
     longest_us = times + trips * (cluster.op_rest_us + cluster.device_count * sent_us)
@@ -239,7 +239,7 @@ class Simulator:
 
     def _raise_missing_time(self, placement: NDArray[np.int32]) -> None:
         device_of_op = placement[self.group_of_op]
-        times = self.costs.time_on([device.kind for device in self.cluster.devices])
+        times = self.costs.time_on_devices(self.cluster.devices)
         op = int(np.flatnonzero(np.isnan(times[device_of_op, np.arange(times.shape[1])]))[0])
         kinds = sorted({d.kind for d, time in zip(self.cluster.devices, times[:, op], strict=True) if time >= 0})
         raise CostError(

@@ -44,7 +44,7 @@ def make_tables(
         by_name=flat.by_name.astype(np.uint32),
         shared=_shared_records(flat),
         links=_link_records(cluster),
-        time_us=np.ascontiguousarray(costs.time_on(_kinds(cluster))[:, ops]),
+        time_us=np.ascontiguousarray(costs.time_on_devices(cluster.one_of_each_kind)[:, ops]),
         output_bytes=costs.bytes_of_op()[ops],
         op_trips=(costs.trips_of_op()[ops] if flat.has_trips else np.empty(0)).astype(np.float64),
         entry_trips=(flat.edge_trips[flat.entries] if flat.has_trips else np.empty(0)).astype(np.float64),
@@ -78,11 +78,6 @@ def _placed_op_records(flat: "_Flat", costs: Costs, group_of_op: NDArray[np.int3
     records.group, records.persistent_bytes = group_of_op[flat.ops], costs.persistent_bytes[flat.ops]
     records.in_degree = np.bincount(flat.target, minlength=flat.op_count)
     return records
-
-
-def _kinds(cluster: Cluster) -> list[str]:
-    """The kinds of devices, in the order of the rows of the table of times."""
-    return sorted({device.kind for device in cluster.devices})
 
 
 class _Flat:
@@ -173,7 +168,8 @@ def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
         slots *= 2
     states = records_of(devices, kinds_of.DEVICE_STATE)
     states.order = ranks(tuple(device.name for device in cluster.devices))
-    states.kind = [_kinds(cluster).index(device.kind) for device in cluster.devices]
+    row_of_kind = {device.kind: row for row, device in enumerate(cluster.one_of_each_kind)}
+    states.kind = [row_of_kind[device.kind] for device in cluster.devices]
     events = records_of(slots, kinds_of.EVENT)
     events.time_bits = np.float64(np.inf).view(np.int64)
     winners = np.concatenate((np.zeros(slots, np.uint32), np.arange(slots, dtype=np.uint32)))

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.device_kinds import KINDS
+from engine.clusters.device_kinds import COSTED_KINDS, KINDS
 from engine.errors import SettingsError
 from engine.graphs.colocation import colocation_classes, devices_of_classes
 from engine.graphs.device_string import DeviceString
@@ -62,6 +62,10 @@ class Grouping:
 
 class OpCosts(Protocol):
     """The costs of ops that grouping needs; `engine.costs`, a higher package, implements them."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds with a row of times"""
 
     @property
     def output_offset(self) -> NDArray[np.int64]:
@@ -142,8 +146,13 @@ def _sums(of_op: NDArray[np.int64], part_of_op: NDArray[np.int32]) -> NDArray[np
 
 
 def _weights(costs: OpCosts) -> NDArray[np.int64]:
-    """[ops] share of the time, mean over device kinds, in units of 1 / `WEIGHT_UNITS`; 1 each if there are no times."""
-    time_us = np.nan_to_num(costs.time_on(KINDS), nan=0.0)
+    """[ops] share of the time, mean over device kinds, in units of 1 / `WEIGHT_UNITS`; 1 each if there are no times.
+
+    A kind of the catalogue that is not costed counts only where the file itself has times on it, so that a new kind
+    changes no graph's groups.
+    """
+    own = [kind for kind in costs.kinds if kind in KINDS and kind not in COSTED_KINDS]
+    time_us = np.nan_to_num(costs.time_on(list(dict.fromkeys((*COSTED_KINDS, "GPU", *own)))), nan=0.0)
     total_us = np.array([math.fsum(row) for row in time_us])  # exact, so independent of the order of the file
     if not total_us.any():
         return np.ones(time_us.shape[1], dtype=np.int64)

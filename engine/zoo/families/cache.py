@@ -23,7 +23,7 @@ from engine.zoo.families.members import Member
 
 HEAD = b"Placeto Explorer: a graph of a family, prepared\n"
 DIGEST_BYTES = 32
-RECIPE = 2
+RECIPE = 3
 """increase it with every change, within a version of the engine, to drawing, building, costing or grouping"""
 MOST_BYTES = 256 * 1024**2
 NAMED_DIGITS = 12

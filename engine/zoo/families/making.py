@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from engine.child.parent import ReportProgress, Results, no_progress, publish
-from engine.clusters.device_kinds import CATALOGUE
+from engine.clusters.device_kinds import COSTED_KINDS
 from engine.costs.estimated import estimates_of
 from engine.events import Json
 from engine.graphs.grouping.grouping import group_ops
@@ -65,8 +65,7 @@ def prepared_bytes(member: Mapping[str, Any], folder: Path, begin: Callable[[str
     graph = graph_of_messages(messages, path.stem)
     begin("estimating the costs")
     path.unlink()
-    kinds = tuple(CATALOGUE)
-    estimates = estimates_of(*estimate(messages, AS_IT_IS, kinds, no_progress), kinds)
+    estimates = estimates_of(*estimate(messages, AS_IT_IS, COSTED_KINDS, no_progress), COSTED_KINDS)
     begin("grouping")
     grouping = group_ops(graph, estimates.costs, member["groups"])
     begin("packing")

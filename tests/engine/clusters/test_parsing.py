@@ -121,7 +121,7 @@ GPU_NAME = "allowed: /device:GPU:0, /device:GPU:1, ... for the kind K80"
 BANDWIDTH = "allowed: a number from 1e-06 to 1e+15"
 TIME = "allowed: a number from 0 to 1e+12"
 MEMORY = "allowed: a number from 1 to 1e+15"
-NO_KIND = "this device kind is not known; allowed: K80, P100, V100, A100, H100, CPU, GPU"
+NO_KIND = f"this device kind is not known; allowed: {', '.join(KINDS)}"
 
 
 def device(fields: str) -> str:
@@ -135,8 +135,8 @@ def links(fields: str) -> str:
 MISTAKES = {
     "": f"cluster: no devices; {SHORTHAND}",
     "  \n": f"cluster: no devices; {SHORTHAND}",
-    "T4": f"T4: {NO_KIND}",
-    "2xT4": f"T4: {NO_KIND}",
+    "T3": f"T3: {NO_KIND}",
+    "2xT3": f"T3: {NO_KIND}",
     "0xK80": "K80: 0 devices; allowed: 1 to 64 devices",
     "65xK80": "K80: 65 devices; allowed: 1 to 64 devices",
     "64xK80+cpu": "cluster: 65 devices; allowed: 1 to 64 devices",
@@ -166,7 +166,7 @@ MISTAKES = {
     "allowed: unique names",
     '{"devices": [{"name": "/device:GPU:0"}]}': "devices[0].kind: nothing; allowed: a text",
     '{"devices": [{"kind": "K80"}]}': "devices[0].name: nothing; allowed: a text",
-    '{"devices": [{"name": "/device:GPU:0", "kind": "T4"}]}': f"T4: {NO_KIND}",
+    '{"devices": [{"name": "/device:GPU:0", "kind": "T3"}]}': f"T3: {NO_KIND}",
     '{"devices": [{"name": "/device:GPU:0", "kind": 80}]}': "devices[0].kind: 80; allowed: a text",
     '{"devices": [{"name": "foo", "kind": "K80"}]}': f"devices[0].name: foo; {GPU_NAME}",
     '{"devices": [{"name": "/device:GPU:abc", "kind": "K80"}]}': f"devices[0].name: /device:GPU:abc; {GPU_NAME}",
@@ -247,8 +247,8 @@ def test_a_cluster_that_exists_is_valid(changes: dict[str, object], message: str
 
 
 def test_a_device_that_exists_is_valid() -> None:
-    with pytest.raises(ClusterError, match=r"^kind: T4 is not known; allowed: K80, "):
-        Device("/device:GPU:0", "T4", 1)
+    with pytest.raises(ClusterError, match=r"^kind: T3 is not known; allowed: K80, "):
+        Device("/device:GPU:0", "T3", 1)
     with pytest.raises(ClusterError, match=r"^memory_bytes of /device:GPU:0: 0; allowed: an integer from 1 to "):
         Device("/device:GPU:0", "K80", 0)
 

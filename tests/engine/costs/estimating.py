@@ -10,7 +10,7 @@ from tensorflow.core.protobuf import device_properties_pb2
 from tensorflow.python.grappler import cluster as grappler_cluster
 
 from engine.child.parent import ReportProgress, Results
-from engine.clusters.device_kinds import CATALOGUE, DeviceKind
+from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS
 from engine.costs import estimating, grappler
 from engine.costs.placeholders import graph_to_cost, replace_feeds
 from engine.errors import PlacetoError
@@ -18,6 +18,7 @@ from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions
 from engine.graphs.tensorflow.graphdef_messages import read_messages
 from engine.zoo import ZOO
+from tests.engine.costs.grappler_devices import GRAPPLER_DEVICES
 from tests.engine.costs.roofline import arithmetic
 
 TIMES_SLOWER = 100
@@ -38,7 +39,7 @@ def estimate_all_in_child(order: dict[str, Json], folder: Path, report_progress:
         try:
             messages = read_messages(path.read_bytes(), path.suffix)
             found, said = estimating.estimate(
-                messages, ReadingOptions.from_json(options), list(CATALOGUE), report_progress
+                messages, ReadingOptions.from_json(options), COSTED_KINDS, report_progress
             )
         except PlacetoError as error:
             texts[name] = f"{type(error).__name__}: {error}"
@@ -71,23 +72,24 @@ def _direct(path: Path) -> NDArray[np.float64]:
     to_cost = graph_to_cost(messages, {})
     replace_feeds(to_cost.graph)
     item = grappler.item_of(to_cost.meta_graph)
-    return np.array([_direct_times(item, [node.name for node in messages.nodes], kind) for kind in CATALOGUE.values()])
+    return np.array([_direct_times(item, [node.name for node in messages.nodes], kind) for kind in COSTED_KINDS])
 
 
-def _direct_times(item: Any, names: list[str], kind: DeviceKind) -> list[float]:
-    """[ops] µs on a device of `kind`; NaN for what the estimator has not come to."""
-    speed = kind.frequency_mhz * kind.grappler_cores
+def _direct_times(item: Any, names: list[str], name: str) -> list[float]:
+    """[ops] µs on a device of the kind `name`; NaN for what the estimator has not come to."""
+    kind, asked = CATALOGUE[name], GRAPPLER_DEVICES[name]
+    speed = asked.frequency_mhz * asked.cores
     slow_speed = max(1, round(speed / TIMES_SLOWER))
     slower = speed / slow_speed
     properties = device_properties_pb2.DeviceProperties(
         type=kind.device_class,
         frequency=slow_speed,
         num_cores=1,
-        bandwidth=round(kind.grappler_bandwidth_kb_per_second / slower),
+        bandwidth=round(kind.memory_bandwidth_bytes_per_us * 1000 / slower),
         memory_size=2**60,
     )
-    if kind.architecture:
-        properties.environment["architecture"] = kind.architecture
+    if asked.architecture:
+        properties.environment["architecture"] = asked.architecture
     device = device_properties_pb2.NamedDevice(
         name=f"/job:localhost/replica:0/task:0/device:{kind.device_class}:0", properties=properties
     )

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.child.parent import Limits, run_in_child
-from engine.clusters.device_kinds import CATALOGUE
+from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS
 from engine.costs.unknown import Unknown
 from engine.events import Json
 from engine.graphs.reading_options import ReadingOptions
@@ -231,7 +231,7 @@ def test_what_is_inferred_goes_before_what_the_file_tells(answers: Answers) -> N
 
 def test_times_follow_the_shapes(answers: Answers) -> None:
     names = cast(list[str], answers.texts["batch"])
-    time = answers._arrays["batch.time_us"].astype(float)[list(CATALOGUE).index("K80"), names.index("product")]
+    time = answers._arrays["batch.time_us"].astype(float)[COSTED_KINDS.index("K80"), names.index("product")]
     k80 = CATALOGUE["K80"]
     moved = 4 * (32 * 8 + 8 * 3 + 32 * 3)
     expected = 2 * 32 * 8 * 3 / (k80.peak_gflops * 1e3) + moved / k80.memory_bandwidth_bytes_per_us

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from engine.child.parent import Limits
+from engine.clusters.device_kinds import CATALOGUE
 from engine.costs.costs import Costs, CostSource
 from engine.costs.measured import notes_on_measured, with_measured
 from engine.errors import CostError, GraphError, PlacetoError, SettingsError
@@ -152,7 +153,7 @@ def test_people_are_told_what_was_measured_where(tmp_path: Path) -> None:
             [device(CPU, stats("a", 1))],
             "Z80",
             CostError,
-            "Z80: no such device kind; allowed: K80, P100, V100, A100, H100, CPU",
+            f"Z80: no such device kind; allowed: {', '.join(CATALOGUE)}",
         ),
     ],
 )

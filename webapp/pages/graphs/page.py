@@ -53,7 +53,7 @@ def graph_page(
         "unknown": unknown_ops_of(summary),
         "cpu_ops": cpu_ops_of(summary),
         "one_device": one_device_of(summary),
-        "op_rest": api.DEFAULT_OP_REST_US,
+        "op_rest": api.OP_REST_US,
         "progress": graph.progress(),
         "run_form": run_form or RunForm(),
         "tables": tables_of(summary, again_form.id_for_trips),

@@ -1,0 +1,193 @@
+"""The machines in which devices usually stand: their links, each with its source.
+
+A link's bandwidth is that of one direction, as its specification or data sheet gives it, without losses to protocols. A
+latency is the time of a transfer of almost no bytes. The rests of links and devices after each transfer and op are the
+software's, not the link's: no data sheet gives them, so all hosts have the published simulator's.
+"""
+
+from dataclasses import dataclass
+
+GBIT = 125
+"""bytes a µs of one Gb/s"""
+PUBLISHED = "the published simulator of Placeto (Addanki et al., NeurIPS 2019)"
+PEER_LATENCY_US = 2.0
+"""between two GPUs that reach each other's memory. Source: the CUDA sample p2pBandwidthLatencyTest, `P2P=Enabled`, 1.8
+to 2.3 µs over NVLink: https://github.com/NVIDIA/cuda-samples/issues/230"""
+HOST_LATENCY_US = 15.0
+"""through the host's memory. Source: the same listing, `P2P=Disabled`, 11 to 20 µs"""
+NETWORK_LATENCY_US = 2 * HOST_LATENCY_US
+"""through the memory of both hosts: the adapters' own latency, some µs, is small beside it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link between two devices."""
+
+    name: str
+    bandwidth_bytes_per_us: float
+    """of one direction"""
+    latency_us: float
+    source: str
+
+    def narrower(self, other: "Link") -> "Link":
+        """The slower of two links in a row; the later latency counts."""
+        slower = self if self.bandwidth_bytes_per_us <= other.bandwidth_bytes_per_us else other
+        latency_us = max(self.latency_us, other.latency_us)
+        return Link(slower.name, slower.bandwidth_bytes_per_us, latency_us, slower.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A machine with some devices of one kind."""
+
+    name: str
+    devices: int | None
+    """devices of the kind in one machine; None: any number"""
+    peer: Link
+    """between two devices of the kind"""
+    board: Link
+    """to a CPU, and to devices of other kinds in the same machine"""
+    network: Link | None
+    """to another machine, for each device; None: there is never another"""
+    source: str
+
+
+def _network(name: str, gigabits: float, devices: int, source: str) -> Link:
+    """A device's share of its machine's network of `gigabits` Gb/s."""
+    return Link(name, gigabits * GBIT / devices, NETWORK_LATENCY_US, source)
+
+
+P2 = Link("PCIe of p2.8xlarge", 7_600.0, 0.0, PUBLISHED + ", 7.6 GB/s")
+PCIE_3 = Link("PCIe 3.0 x16", 15_754.0, HOST_LATENCY_US, "PCI-SIG, PCI Express 3.0: 8 GT/s · 16 lanes · 128/130 / 8")
+PCIE_4 = Link("PCIe 4.0 x16", 31_508.0, HOST_LATENCY_US, "PCI-SIG, PCI Express 4.0: 16 GT/s · 16 lanes · 128/130 / 8")
+PCIE_5 = Link("PCIe 5.0 x16", 63_015.0, HOST_LATENCY_US, "PCI-SIG, PCI Express 5.0: 32 GT/s · 16 lanes · 128/130 / 8")
+NVLINK_1 = Link("NVLink 1", 20_000.0, PEER_LATENCY_US, "NVIDIA WP-08019-001: 40 GB/s a link, both directions; one link")
+NVLINK_2 = Link("NVLink 2", 25_000.0, PEER_LATENCY_US, "NVIDIA WP-08608-001: 50 GB/s a link, both directions; one link")
+NVSWITCH_A100 = Link("NVLink 3", 300_000.0, PEER_LATENCY_US, "NVIDIA A100 data sheet: 600 GB/s, both directions")
+NVSWITCH_H100 = Link("NVLink 4", 450_000.0, PEER_LATENCY_US, "NVIDIA H100 data sheet: 900 GB/s, both directions")
+NVSWITCH_B200 = Link("NVLink 5", 900_000.0, PEER_LATENCY_US, "NVIDIA HGX B200 data sheet: 1.8 TB/s, both directions")
+INFINITY = Link("Infinity Fabric", 64_000.0, PEER_LATENCY_US, "AMD MI300X data sheet: 128 GB/s a link, both directions")
+
+P2_8XLARGE = Host(
+    "Amazon EC2 p2.8xlarge", None, P2, P2, None, PUBLISHED + ": all devices on buses of 7.6 GB/s, latency 0"
+)
+"""the paper's machine; also that of devices of no particular model"""
+DGX_1_P100 = Host(
+    "NVIDIA DGX-1 with P100",
+    8,
+    NVLINK_1,
+    PCIE_3,
+    _network("InfiniBand EDR", 4 * 100, 8, "NVIDIA DGX-1 data sheet: 4 × 100 Gb/s"),
+    "NVIDIA DGX-1 white paper WP-08437-001: eight GPUs in a hybrid cube mesh; we give each pair one link",
+)
+DGX_1_V100 = Host(
+    "NVIDIA DGX-1 with V100",
+    8,
+    NVLINK_2,
+    PCIE_3,
+    _network("InfiniBand EDR", 4 * 100, 8, "NVIDIA DGX-1 data sheet: 4 × 100 Gb/s"),
+    "NVIDIA DGX-1 white paper WP-08437-002: pairs have one link, two or none; we give each pair one",
+)
+DGX_A100 = Host(
+    "NVIDIA DGX A100",
+    8,
+    NVSWITCH_A100,
+    PCIE_4,
+    _network("InfiniBand HDR", 8 * 200, 8, "NVIDIA DGX A100 data sheet: 8 × 200 Gb/s"),
+    "NVIDIA DGX A100 data sheet",
+)
+DGX_H100 = Host(
+    "NVIDIA DGX H100",
+    8,
+    NVSWITCH_H100,
+    PCIE_5,
+    _network("InfiniBand NDR", 8 * 400, 8, "NVIDIA DGX H100 data sheet: 8 × 400 Gb/s"),
+    "NVIDIA DGX H100 data sheet",
+)
+DGX_H200 = Host(
+    "NVIDIA DGX H200",
+    8,
+    NVSWITCH_H100,
+    PCIE_5,
+    _network("InfiniBand NDR", 8 * 400, 8, "NVIDIA DGX H200 data sheet: 8 × 400 Gb/s"),
+    "NVIDIA DGX H200 data sheet",
+)
+DGX_B200 = Host(
+    "NVIDIA DGX B200",
+    8,
+    NVSWITCH_B200,
+    PCIE_5,
+    _network("InfiniBand NDR", 8 * 400, 8, "NVIDIA DGX B200 data sheet: 8 × 400 Gb/s"),
+    "NVIDIA DGX B200 data sheet",
+)
+MI300X_PLATFORM = Host(
+    "AMD Instinct MI300X platform",
+    8,
+    INFINITY,
+    PCIE_5,
+    _network("InfiniBand NDR", 8 * 400, 8, "Microsoft Azure ND MI300X v5: 8 × 400 Gb/s"),
+    "AMD Instinct MI300X platform data sheet: eight GPUs, each joined to each by one link",
+)
+G4DN = Host(
+    "Amazon EC2 g4dn.metal",
+    8,
+    PCIE_3,
+    PCIE_3,
+    _network("Ethernet", 100, 8, "Amazon EC2 instance types: 100 Gb/s"),
+    "NVIDIA T4 data sheet: PCIe 3.0 x16",
+)
+G5 = Host(
+    "Amazon EC2 g5.48xlarge",
+    8,
+    PCIE_4,
+    PCIE_4,
+    _network("Ethernet", 100, 8, "Amazon EC2 instance types: 100 Gb/s"),
+    "NVIDIA A10 data sheet: PCIe 4.0 x16",
+)
+G6 = Host(
+    "Amazon EC2 g6.48xlarge",
+    8,
+    PCIE_4,
+    PCIE_4,
+    _network("Ethernet", 100, 8, "Amazon EC2 instance types: 100 Gb/s"),
+    "NVIDIA L4 data sheet: PCIe 4.0 x16",
+)
+G6E = Host(
+    "Amazon EC2 g6e.48xlarge",
+    8,
+    PCIE_4,
+    PCIE_4,
+    _network("Ethernet", 400, 8, "Amazon EC2 instance types: 400 Gb/s"),
+    "NVIDIA L40S data sheet: PCIe 4.0 x16",
+)
+SERVER_A40 = Host(
+    "server with A40",
+    8,
+    PCIE_4,
+    PCIE_4,
+    _network("Ethernet", 100, 8, "NVIDIA-Certified Systems configuration guide: 100 Gb/s"),
+    "NVIDIA A40 data sheet: PCIe 4.0 x16; the optional NVLink bridge of a pair is left out",
+)
+WORKSTATION_PCIE_4 = Host(
+    "workstation with PCIe 4.0",
+    4,
+    PCIE_4,
+    PCIE_4,
+    _network("Ethernet", 10, 4, "IEEE 802.3an, 10GBASE-T: 10 Gb/s"),
+    "NVIDIA's product page: PCIe 4.0 x16; bridges are left out",
+)
+WORKSTATION_PCIE_5 = Host(
+    "workstation with PCIe 5.0",
+    4,
+    PCIE_5,
+    PCIE_5,
+    _network("Ethernet", 10, 4, "IEEE 802.3an, 10GBASE-T: 10 Gb/s"),
+    "NVIDIA's product page: PCIe 5.0 x16",
+)
+
+
+def macintosh(name: str, memory_bandwidth_bytes_per_us: float) -> Host:
+    """A Macintosh: one GPU, which shares its memory with the CPU."""
+    source = "Apple's technical specifications"
+    shared = Link("unified memory", memory_bandwidth_bytes_per_us, 0.0, source + ": its bandwidth")
+    return Host(name, 1, shared, shared, _network("Ethernet", 10, 1, source + ": 10 Gb Ethernet"), source)

@@ -1,0 +1,59 @@
+"""The links between devices that stand in the usual machines of their kinds.
+
+Devices of a kind fill one machine after the other. The first machines of all kinds are one: there, devices of different
+kinds, and a CPU, reach each other over the boards' links, the slower of the two. Devices in different machines reach
+each other over the network.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.clusters.cluster import Device
+from engine.clusters.device_kinds import host_of_kind
+from engine.clusters.hosts import Host, Link
+
+LINK_REST_US = 25.0
+"""rest of a bus or channel after a transfer: the framework's, so that of all links. Source: the published simulator"""
+
+
+def usual_links(devices: Sequence[Device]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bandwidths in bytes a µs and latencies in µs, [devices, devices] from row to column; diagonals mean nothing."""
+    count = len(devices)
+    bandwidths, latencies_us = np.empty((count, count)), np.empty((count, count))
+    machines = _machines(devices)
+    for row, source in enumerate(devices):
+        for column, target in enumerate(devices):
+            link = _link(source, target, machines[row] == machines[column])
+            bandwidths[row, column], latencies_us[row, column] = link.bandwidth_bytes_per_us, link.latency_us
+    return bandwidths, latencies_us
+
+
+def _machines(devices: Sequence[Device]) -> list[int]:
+    """[devices] the number of the machine in which each stands."""
+    before: Counter[str] = Counter()
+    machines = []
+    for device in devices:
+        in_one = host_of_kind(device.kind).devices
+        machines.append(0 if in_one is None else before[device.kind] // in_one)
+        before[device.kind] += 1
+    return machines
+
+
+def _link(source: Device, target: Device, together: bool) -> Link:
+    one, other = host_of_kind(source.kind), host_of_kind(target.kind)
+    if not together:
+        return _across(one, other)
+    if source.kind == target.kind:
+        return one.peer
+    if source.is_cpu or target.is_cpu:  # the CPU has no link of its own
+        return other.board if source.is_cpu else one.board
+    return one.board.narrower(other.board)
+
+
+def _across(one: Host, other: Host) -> Link:
+    """The network between two machines, at least one of which has a network."""
+    links = [host.network for host in (one, other) if host.network is not None]
+    return links[0].narrower(links[-1])
