@@ -21,7 +21,8 @@ import { KEPT } from "./kept.mjs";
 import { bytes } from "./steps.mjs";
 
 const LABELS = { single_device: "Single device" };
-const OTHER = { id: "0b9ed6ff-4b0c-4d4e-9c52-4f5ee2b5b1d5", method: "heft", label: "HEFT", seed: 0, step_time_us: 700 };
+const OTHER = { id: "0b9ed6ff-4b0c-4d4e-9c52-4f5ee2b5b1d5", method: "heft", label: "HEFT", name: "", seed: 0, step_time_us: 700 };
+const NAMED = { ...OTHER, id: "1b9ed6ff-4b0c-4d4e-9c52-4f5ee2b5b1d5", name: "Night shift" };
 
 /** A run with a baseline whose placement is stored, one without, and episodes 1, 2 and 5. */
 const events = [
@@ -63,12 +64,12 @@ test("the best of an ended run is its answer, even where no episode has it", () 
 });
 
 test("what can be compared is listed: the best, baselines with a time, kept placements, other runs", () => {
-  const words = optionsOf(running, [OTHER], [KEPT], LABELS).map(({ label, options }) => [label, ...options.map(({ token, words }) => `${token}: ${words}`)]);
+  const words = optionsOf(running, [OTHER, NAMED], [KEPT], LABELS).map(({ label, options }) => [label, ...options.map(({ token, words }) => `${token}: ${words}`)]);
   assert.deepEqual(words, [
     ["This run", "best: Best, 900 µs"],
     ["Baselines", "baseline-single_device: Single device, 950 µs", "baseline-random: random, 1.20 ms"],
     ["Kept placements", `placement-${KEPT.id}: <b>mine</b>, 5.00 µs`],
-    ["Other runs of this graph", `run-${OTHER.id}: HEFT, seed 0, 700 µs`],
+    ["Other runs of this graph", `run-${OTHER.id}: HEFT, seed 0, 700 µs`, `run-${NAMED.id}: Night shift (HEFT, seed 0), 700 µs`],
   ]);
   assert.deepEqual(optionsOf(initialState(), [], [], LABELS), []);
 });

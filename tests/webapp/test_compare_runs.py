@@ -33,12 +33,13 @@ def listed(client: Client, run: Run) -> dict[str, Any]:
 
 
 def test_the_other_runs_on_the_cluster_are_listed_with_the_fastest_first(client: Client, run: Run) -> None:
-    slow, fast = add_run(run.graph, 90.0, seed=3), add_run(run.graph, 40.0, method="random")
+    slow, fast = add_run(run.graph, 90.0, seed=3, name="Night shift"), add_run(run.graph, 40.0, method="random")
     add_run(run.graph, None)
     add_run(run.graph, 10.0, cluster={**CLUSTER, "op_rest_us": 1.0})
     found = listed(client, run)
     assert [row["id"] for row in found["runs"]] == [str(fast.id), str(slow.id)]
-    assert found["runs"][1] == {"id": str(slow.id), "method": "heft", "label": "HEFT", "seed": 3, "step_time_us": 90.0}
+    words = {"method": "heft", "label": "HEFT", "name": "Night shift"}
+    assert found["runs"][1] == {"id": str(slow.id), **words, "seed": 3, "step_time_us": 90.0}
     assert found["count"] == 2
 
 

@@ -7,7 +7,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from tests.webapp.run_rows import compared, started
+from tests.webapp.run_rows import answered, compared, started
+from webapp.comparisons.models import Comparison
 from webapp.graphs.models import Graph
 from webapp.pages import pagination
 from webapp.policies.models import Policy
@@ -165,3 +166,30 @@ def test_graphs_and_policies_are_renamed(client: Client, ready_graph: Graph) -> 
     Policy.objects.filter(id=policy.id).update(source=Policy.DEFAULT)
     client.post(f"/policies/{policy.id}/rename/", {"name": "Other"})
     assert not Policy.objects.filter(name="Other").exists()
+
+
+@pytest.mark.parametrize("kind", ["runs", "comparisons"])
+def test_runs_and_comparisons_get_a_name_or_go_back_to_their_words(
+    client: Client, ready_graph: Graph, kind: str
+) -> None:
+    row: Run | Comparison = started(ready_graph) if kind == "runs" else compared(ready_graph, 2)
+    address, usual = f"/{kind}/{row.id}/", f" on {ready_graph.name} · Placeto Explorer</title>"
+    lists = [f"/graphs/{ready_graph.id}/", f"/projects/{ready_graph.project_id}/"]
+    assert usual in page(client, address)
+    assert client.post(f"{address}rename/", {"name": " <b>Night shift "}).headers["Location"] == address
+    for shown in (address, f"{address}delete/", *lists):
+        assert "&lt;b&gt;Night shift" in page(client, shown) and "<b>Night" not in page(client, shown)
+    assert "<title>&lt;b&gt;Night shift ·" in page(client, address)
+    assert row.id.hex in jobs(page(client, f"{lists[1]}?search=night"))
+    assert row.id.hex not in jobs(page(client, f"{lists[1]}?search=evening"))
+    assert client.post(f"{address}rename/", {"name": "x" * 201}).status_code == 400
+    assert client.post(f"{address}rename/", {"name": ""}).status_code == 302
+    assert usual in page(client, address)
+
+
+def test_the_file_and_the_link_of_a_run_have_its_name(client: Client, real_graph: Graph) -> None:
+    run, _ = answered(real_graph, name="Night shift")
+    assert client.get(f"/runs/{run.id}/run.json").json()["name"] == "Night shift"
+    link = client.post(f"/runs/{run.id}/links/new", headers={"accept": "application/json"}).json()["url"]
+    for shown in (client.get(link), client.get(f"/runs/{run.id}/exports/run/run.html")):
+        assert "<title>Night shift · Placeto Explorer</title>" in shown.content.decode()

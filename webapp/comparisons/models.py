@@ -38,6 +38,8 @@ class Comparison(Deletable):
     """the budget of wall time of each run, or None"""
     drop_devices = models.BooleanField(default=False)
     """whether to ignore the devices that the graph's file fixes"""
+    name = models.CharField(max_length=200, default="", blank=True)
+    """that a person gave it; empty: pages show its `usual_title`"""
     settings = JsonTextField(default=dict)
     """{method: its settings}, where they differ from the defaults"""
     policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="comparisons")
@@ -64,7 +66,12 @@ class Comparison(Deletable):
         super().save(*arguments, **named)
 
     def __str__(self) -> str:
-        return f"comparison on {self.graph.name}"
+        return self.name or self.usual_title
+
+    @property
+    def usual_title(self) -> str:
+        """What it is, for people: the name that it has until a person gives it one."""
+        return f"Comparison on {self.graph.name}"
 
     @property
     def cluster_words(self) -> str:

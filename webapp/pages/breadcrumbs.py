@@ -33,9 +33,9 @@ def _way_to(row: Model) -> list[tuple[str, str]]:
         case Graph():
             return [*_way_to(row.project), (reverse("graphs:detail", args=[row.id]), row.name)]
         case Run():
-            return [*_way_to(row.graph), (reverse("runs:detail", args=[row.id]), row.method_label)]
+            return [*_way_to(row.graph), (reverse("runs:detail", args=[row.id]), row.name or row.method_label)]
         case Comparison():
-            return [*_way_to(row.graph), (reverse("comparisons:detail", args=[row.id]), "Comparison")]
+            return [*_way_to(row.graph), (reverse("comparisons:detail", args=[row.id]), row.name or "Comparison")]
         case Policy():
             return [(reverse("policies:list"), "Policies"), (reverse("policies:detail", args=[row.id]), row.name)]
     raise TypeError(f"no page for a {type(row).__name__}; allowed: project, graph, run, comparison, policy")

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 
 from webapp.jobs.deletion import Deletable
 from webapp.jobs.job import CHANGED, Job
@@ -18,10 +18,17 @@ class NameForm(forms.Form):
 
     name = forms.CharField(label="New name", max_length=LONGEST_NAME)
 
+    def __init__(self, data: QueryDict, *, may_be_empty: bool) -> None:
+        super().__init__(data)
+        self.fields["name"].required = not may_be_empty
 
-def rename(request: HttpRequest, row: Deletable, page: HttpResponse) -> HttpResponse:
-    """Give `row` the name that was sent; `page` is the answer. A refused name is a sentence of its own."""
-    form = NameForm(request.POST)
+
+def rename(request: HttpRequest, row: Deletable, page: HttpResponse, *, may_be_empty: bool = False) -> HttpResponse:
+    """Give `row` the name that was sent; `page` is the answer. A refused name is a sentence of its own.
+
+    `may_be_empty`: the row has words for itself without a name.
+    """
+    form = NameForm(request.POST, may_be_empty=may_be_empty)
     if not form.is_valid():
         return error_answer(request, HTTPStatus.BAD_REQUEST, form_errors(form))
     changes: dict[str, Any] = {"name": form.cleaned_data["name"], **(CHANGED if isinstance(row, Job) else {})}

@@ -126,19 +126,25 @@ def page_of_lines(runs: QuerySet[Run], comparisons: QuerySet[Comparison], reques
 
 
 def _run_with(word: str) -> Q:
-    """Runs whose method, graph, policy or status has `word` in it."""
+    """Runs whose name, method, graph, policy or status has `word` in it."""
     methods = [name for name, label in method_labels().items() if word.lower() in label.lower()]
-    columns = Q(graph__name__icontains=word) | Q(policy_name__icontains=word) | Q(status__icontains=word)
+    columns = (
+        Q(name__icontains=word)
+        | Q(graph__name__icontains=word)
+        | Q(policy_name__icontains=word)
+        | Q(status__icontains=word)
+    )
     return columns | Q(method__in=methods) | Q(method__icontains=word)
 
 
 def _comparison_with(word: str) -> Q:
-    """Comparisons whose graph, policy or one of whose methods has `word` in it; all of them for their own name."""
+    """Comparisons whose name, graph, policy or one of whose methods has `word` in it; all of them for what they are."""
     if word.lower() in "comparison":
         return Q()
     names = [name for name, label in method_labels().items() if word.lower() in f"{name} {label}".lower()]
     methods = [Q(methods__contains=name) for name in names]  # as JSON: in quotes
-    return reduce(or_, methods, Q(graph__name__icontains=word) | Q(policy_name__icontains=word))
+    columns = Q(name__icontains=word) | Q(graph__name__icontains=word) | Q(policy_name__icontains=word)
+    return reduce(or_, methods, columns)
 
 
 def _keys(rows: QuerySet[Any], kind: str, rank: Any = None) -> QuerySet[Any, Any]:

@@ -54,6 +54,8 @@ class Run(JobWithEvents):
     seed = models.BigIntegerField()
     drop_devices = models.BooleanField(default=False)
     """whether to ignore the devices that the graph's file fixes"""
+    name = models.CharField(max_length=200, default="", blank=True)
+    """that a person gave it; empty: pages show its `usual_title`"""
     policy = models.ForeignKey(Policy, null=True, on_delete=models.SET_NULL, related_name="runs")
     """the trained policy that it starts from; None: none, or deleted since the run ended"""
     policy_name = models.CharField(max_length=200, default="", blank=True)
@@ -80,7 +82,7 @@ class Run(JobWithEvents):
         ]
 
     def __str__(self) -> str:
-        return f"{method_labels().get(self.method, self.method)} on {self.graph.name}"
+        return self.name or self.usual_title
 
     def save(self, *arguments: Any, **named: Any) -> None:
         """Store it, with its graph's project."""
@@ -101,6 +103,11 @@ class Run(JobWithEvents):
         """The progress, for scripts; of a thinned run also how many events are left."""
         thinned = {"kept_events": self.kept_events} if self.is_thinned and self.kept_events is not None else {}
         return {**super().progress(), **thinned}
+
+    @property
+    def usual_title(self) -> str:
+        """What it does, for people: the name that it has until a person gives it one."""
+        return f"{self.method_label} on {self.graph.name}"
 
     @property
     def cluster_words(self) -> str:

@@ -2,6 +2,7 @@
 
 import { placementOfToken } from "../run/placements.js";
 import { tokenOf } from "../run/kept-placements.js";
+import { otherWords } from "./references.js";
 import { element, find } from "../ui/dom.js";
 import { formatTime } from "../ui/format.js";
 
@@ -119,7 +120,7 @@ export function optionsOf(state, others, kept, methodLabels) {
     },
     {
       label: "Other runs of this graph",
-      options: others.map((run) => ({ token: `run-${run.id}`, words: `${run.label}, seed ${run.seed}, ${formatTime(run.step_time_us)}` })),
+      options: others.map((run) => ({ token: `run-${run.id}`, words: `${otherWords(run)}, ${formatTime(run.step_time_us)}` })),
     },
   ];
   return groups.filter(({ options }) => options.length > 0);

@@ -1,7 +1,7 @@
 /** The placements that the shown one can be compared with: `KnownPlacement`s, by their tokens. */
 
 import { indexOfEpisode, placementOfToken } from "../run/placements.js";
-import { formatCount } from "../ui/format.js";
+import { cutName, formatCount } from "../ui/format.js";
 import { getJson, isGone } from "../ui/server.js";
 
 /** @typedef {import("../run/run-state.js").RunState} RunState */
@@ -12,6 +12,7 @@ import { getJson, isGone } from "../ui/server.js";
  * @property {string} id
  * @property {string} method
  * @property {string} label of its method
+ * @property {string} name that a person gave it, untrusted text; empty: none
  * @property {number} seed
  * @property {number | null} step_time_us
  */
@@ -172,6 +173,15 @@ export function problemOf(token, state) {
 }
 
 /**
+ * @param {OtherRun} run
+ * @returns {string} its name and what it is: `Night shift (Placeto, seed 0)`
+ */
+export function otherWords({ name, label, seed }) {
+  const usual = `${label}, seed ${seed}`;
+  return name ? `${cutName(name, 60)} (${usual})` : usual;
+}
+
+/**
  * @param {string} token
  * @param {OtherRun & { placement: number[] }} run
  * @returns {KnownPlacement}
@@ -179,7 +189,7 @@ export function problemOf(token, state) {
 export function ofRun(token, run) {
   return {
     token,
-    words: `the best of ${run.label}, seed ${run.seed}`,
+    words: `the best of ${otherWords(run)}`,
     placement: run.placement,
     stepTimeUs: run.step_time_us,
     feasible: true,

@@ -14,6 +14,7 @@ urlpatterns = [
     *event_paths("comparisons/", ComparisonEvents),
     path("comparisons/<uuid:comparison_id>/table.html", views.table_part, name="table-part"),
     path("comparisons/<uuid:comparison_id>/cancel/", views.cancel, name="cancel"),
+    path("comparisons/<uuid:comparison_id>/rename/", views.rename, name="rename"),
     path("comparisons/<uuid:comparison_id>/delete/", views.delete, name="delete"),
     path("comparisons/<uuid:comparison_id>/comparison.md", views.table, name="table"),
     path("comparisons/<uuid:comparison_id>/comparison.json", views.report, name="report"),

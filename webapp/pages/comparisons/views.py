@@ -1,4 +1,4 @@
-"""Comparisons: form, start, page, state, cancel, delete, downloads."""
+"""Comparisons: form, start, page, state, cancel, rename, delete, downloads."""
 
 import json
 import threading
@@ -31,6 +31,7 @@ from webapp.pages.comparisons.page import (
 )
 from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404
+from webapp.pages.renaming import rename as rename_row
 from webapp.user_errors import conflict, refused_form
 
 FIGURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -89,6 +90,13 @@ def cancel(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     page = redirect("comparisons:detail", comparison_id=comparison_id)
     ended = lifecycle.cancel(comparison) == 0
     return conflict(request, "All runs of this comparison had already ended.", page) if ended else page
+
+
+@require_POST
+def rename(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
+    """Give it another name, or none."""
+    page = redirect("comparisons:detail", comparison_id=comparison_id)
+    return rename_row(request, comparison_or_404(comparison_id), page, may_be_empty=True)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

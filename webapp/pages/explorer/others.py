@@ -44,6 +44,7 @@ def _line(run: Run) -> dict[str, object]:
         "id": str(run.id),
         "method": run.method,
         "label": run.method_label,
+        "name": run.name,
         "seed": run.seed,
         "step_time_us": run.best_step_time_us,
     }

@@ -40,6 +40,7 @@ def run_to_json(run: Run) -> dict[str, object]:
         "groups": summary["groups"] if isinstance(summary, dict) else None,
         "last_seq": run.last_seq,
         **({"kept_events": run.kept_events} if run.is_thinned else {}),
+        **({"name": run.name} if run.name else {}),
         "attempts": run.attempts,
         "error": run.error,
         "created_at": run.created_at,

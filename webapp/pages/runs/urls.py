@@ -18,6 +18,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/graph.json", views.graph_json, name="graph"),
     *event_paths("runs/", lambda job_id: JobEvents(Run, job_id, "run")),
     path("runs/<uuid:run_id>/cancel/", views.cancel, name="cancel"),
+    path("runs/<uuid:run_id>/rename/", views.rename, name="rename"),
     path("runs/<uuid:run_id>/delete/", views.delete, name="delete"),
     path("runs/<uuid:run_id>/<download_name:name>", download, name="download"),
 ]

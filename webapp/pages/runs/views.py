@@ -1,4 +1,4 @@
-"""Runs: start, page, state, graph, cancel, delete."""
+"""Runs: start, page, state, graph, cancel, rename, delete."""
 
 import uuid
 from functools import partial
@@ -14,6 +14,7 @@ from webapp.jobs.cancelling import cancel as cancel_job
 from webapp.pages.deleting import deletion_page
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.graphs.views import view_answer
+from webapp.pages.renaming import rename as rename_row
 from webapp.pages.runs.page import run_context, run_or_404, run_to_json
 from webapp.runs import lifecycle
 from webapp.runs.forms import RunForm
@@ -60,6 +61,12 @@ def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     run = run_or_404(run_id)
     page = redirect("runs:detail", run_id=run_id)
     return page if cancel_job(run) else conflict(request, "This run had already ended.", page)
+
+
+@require_POST
+def rename(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """Give it another name, or none."""
+    return rename_row(request, run_or_404(run_id), redirect("runs:detail", run_id=run_id), may_be_empty=True)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
