@@ -110,7 +110,7 @@ TEMPLATES = [
         "DIRS": [BASE_FOLDER / "webapp" / "pages", BASE_FOLDER / "webapp" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            "builtins": ["webapp.pages.breadcrumbs", "webapp.pages.help.tips"],
+            "builtins": ["webapp.pages.breadcrumbs", "webapp.pages.help.tips", "webapp.pages.packs.tags"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",

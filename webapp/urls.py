@@ -10,6 +10,7 @@ urlpatterns = [
     path("health/ready", ready, name="ready"),
     path("health/live", live, name="live"),
     path("states.json", states, name="states"),
+    path("", include("webapp.pages.packs.urls")),
     path("", include("webapp.pages.home.urls")),
     path("", include("webapp.pages.projects.urls")),
     path("", include("webapp.pages.graphs.urls")),

@@ -16,7 +16,7 @@ from tests.webapp.scripted_engine import CLUSTER
 from webapp.graphs.models import Graph
 from webapp.jobs.models import Event
 from webapp.pages.exports import run_file
-from webapp.pages.exports.bundle import FRONTEND, script_of
+from webapp.pages.packs.packs import FRONTEND, script_of
 from webapp.runs.models import Answer, Run
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'</body>__proto__"

@@ -21,7 +21,7 @@ from engine import api
 from webapp.jobs.event_log import texts_in_turn
 from webapp.jobs.models import Event
 from webapp.pages.explorer.views import costs, drawing, ops
-from webapp.pages.exports.bundle import classic_script, script_of, style_of
+from webapp.pages.packs.packs import classic_script, script_of, sheets_of, style_of
 from webapp.pages.runs.page import run_context
 from webapp.runs.models import Run
 from webapp.runs.sessions import session_of
@@ -31,9 +31,9 @@ MOST_EVENT_BYTES = 8 * 1024**2
 MOST_STEP_BYTES = 12 * 1024**2
 """of explained steps: the best placement's is always in it, the baselines' while there is room"""
 WORKING = "This run still works; its file can be made once it has ended."
-_SHEET = re.compile(r'<link rel="stylesheet" href="/static/(styles/[\w-]+\.css)"[^>]*>')
+_SHEETS = re.compile(r'<link rel="stylesheet" href="/static/packs/([\w+-]+)\.css\?[^>]*>')
 _LINK = re.compile(r"\s*<link [^>]*>")
-_SCRIPT = re.compile(r'\s*<script (?:type="module" )?src="[^"]*"></script>')
+_SCRIPT = re.compile(r'\s*<script (?:defer )?src="[^"]*"></script>')
 _IMAGE = re.compile(r"<img [^>]*>")
 
 
@@ -56,7 +56,7 @@ def run_file(request: HttpRequest, run: Run) -> str:
 
 def _with_inside(page: str, data: dict[str, Any]) -> str:
     """The rendered page without addresses, with styles, scripts and data. All its tags are ours: names are escaped."""
-    style = style_of(tuple(_SHEET.findall(page)))
+    style = style_of(sheets_of("+".join(_SHEETS.findall(page))))
     for tag in (_LINK, _SCRIPT, _IMAGE):
         page = tag.sub("", page)
     theme, answers = classic_script("js/ui/theme.js"), classic_script("js/pages/run-file.js")

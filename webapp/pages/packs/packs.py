@@ -1,17 +1,20 @@
-"""The page's own modules and styles as one script and one style sheet, for a file that opens without a server.
+"""The modules of `frontend/` that a page needs as one script, and style sheets as one.
 
 Our modules import and export by name alone, and no two import each other, so that each becomes a function of its own
-that returns what it exports, in the order in which they need each other.
+that returns what it exports, in the order in which they need each other. The texts are the same in each process.
 """
 
+import hashlib
 import re
-from functools import cache
+from functools import cache, lru_cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 from django.conf import settings
 
 FRONTEND = Path(settings.BASE_FOLDER) / "frontend"
+_ENTRY = re.compile(r"js/(?:pages|forms)/[\w-]+\.js")
+_SHEET = re.compile(r"styles/[\w-]+\.css")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 _WHOLE_IMPORT = re.compile(r'^import \* as (\w+) from "([^"]+)";\n', re.MULTILINE)
 _LATE_IMPORT = re.compile(r'await import\("([^"]+)"\)')
@@ -20,9 +23,18 @@ _DEFAULT_EXPORT = re.compile(r"export\{(\w+) as default\};?\s*$")
 _LEFT = re.compile(r"^(?:import|export)\b(?! \{\};$)", re.MULTILINE)
 
 
-@cache
 def script_of(entry: str) -> str:
-    """A classic script that does what the module `entry` of `frontend/` does. Safe inside a `<script>` element."""
+    """A classic script that does what the module `entry` of `frontend/` does. Safe inside a `<script>` element.
+
+    Raises LookupError for what no page begins with.
+    """
+    if not _ENTRY.fullmatch(entry) or not (FRONTEND / entry).is_file():
+        raise LookupError(f"{entry} is not the module of a page")
+    return _script(entry, _changed_at())
+
+
+@lru_cache(maxsize=32)
+def _script(entry: str, _changed: float) -> str:
     texts: dict[Path, str] = {}
     needs: dict[Path, set[Path]] = {}
     waiting = [FRONTEND / entry]
@@ -33,15 +45,41 @@ def script_of(entry: str) -> str:
             needs[path] = {_resolved(path, address) for address in _addresses(texts[path])}
             waiting += needs[path]
     names = {path: f"module{index}" for index, path in enumerate(sorted(texts))}
-    order = TopologicalSorter(needs).static_order()
+    order = TopologicalSorter({path: sorted(needs[path]) for path in names}).static_order()
     parts = [_as_function(path, texts[path], names) for path in order]
     return _in_element('"use strict";\n' + "".join(parts))
 
 
-@cache
+def sheets_of(names: str) -> tuple[str, ...]:
+    """The files of style sheets with these names, `+` between them. Raises LookupError without one of them."""
+    sheets = tuple(f"styles/{name}.css" for name in names.split("+"))
+    for sheet in sheets:
+        if not _SHEET.fullmatch(sheet) or not (FRONTEND / sheet).is_file() or sheets.count(sheet) > 1:
+            raise LookupError(f"{sheet} is no style sheet, or is there twice")
+    return sheets
+
+
 def style_of(sheets: tuple[str, ...]) -> str:
     """The style sheets one after the other. Safe inside a `<style>` element."""
+    return _style(sheets, _changed_at())
+
+
+@lru_cache(maxsize=64)
+def _style(sheets: tuple[str, ...], _changed: float) -> str:
     return _in_element("\n".join((FRONTEND / sheet).read_text() for sheet in sheets))
+
+
+@lru_cache(maxsize=128)
+def digest_of(text: str) -> str:
+    """What differs between two texts, short enough for an address."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _changed_at() -> float:
+    """When a file has last changed, where files may change while the server runs: with DEBUG alone."""
+    if not settings.DEBUG:
+        return 0.0
+    return max(path.stat().st_mtime for folder in ("js", "styles") for path in (FRONTEND / folder).rglob("*"))
 
 
 @cache
