@@ -92,6 +92,11 @@ def test_every_row_is_there(older: None) -> None:
         assert model._default_manager.count() == _number_of_rows(table)
 
 
+def test_what_the_events_take_is_estimated(older: None) -> None:
+    for job in [*Run.objects.all(), *Policy.objects.all()]:
+        assert 0.2 * job.event_bytes <= sum(len(event.data) for event in job.events) <= job.event_bytes
+
+
 def test_every_state_belongs_to_its_job(older: None) -> None:
     [half_way] = Run.objects.filter(status=Run.RUNNING)
     checkpoint = half_way.saved_state

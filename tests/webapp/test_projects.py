@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from tests.webapp.run_rows import started
 from webapp.graphs.models import Graph
 from webapp.projects.models import Project
 
@@ -50,9 +51,11 @@ def test_what_does_not_exist_is_a_sentence(client: Client) -> None:
     assert client.get("/no/such/page", headers=JSON).json() == {"errors": {"": ["There is nothing at this address."]}}
 
 
-def test_a_project_shows_what_its_files_take(client: Client, project: Project) -> None:
+def test_a_project_shows_about_what_it_takes_on_the_disk(client: Client, project: Project) -> None:
     address = f"/projects/{project.id}/"
-    assert "All files of this project" not in client.get(address).content.decode()
+    assert "take about" not in client.get(address).content.decode()
     for times_bytes in (0, 1000):
         Graph.objects.create(project=project, name="a.pb", suffix=".pb", file_bytes=2000, times_bytes=times_bytes)
-    assert 'take <span data-bytes="5000">' in client.get(address).content.decode()
+    started(Graph.objects.earliest("created_at"), event_bytes=700)
+    assert 'take about <span data-bytes="5700">' in client.get(address).content.decode()
+    assert '<span data-bytes="5700">' in client.get("/projects/").content.decode()

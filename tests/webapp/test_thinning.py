@@ -12,7 +12,7 @@ from pytest_django import Settings
 from tests.webapp.scripted_engine import CLUSTER
 from webapp.decisions.models import KeptPolicy
 from webapp.graphs.models import Graph
-from webapp.jobs.models import Event
+from webapp.jobs.models import Event, bytes_of_events
 from webapp.runs import thinning
 from webapp.runs.models import Run, RunSummary
 from webapp.runs.run_summary import summary_of
@@ -100,6 +100,7 @@ def test_improvements_stay_and_an_even_rest(old_run: Run) -> None:
     assert set(numbers) == {1, 2, *better, last_episode, last, *range(stride, last, stride)}
     old_run.refresh_from_db()
     assert (old_run.kept_events, old_run.is_thinned) == (len(numbers), True)
+    assert old_run.event_bytes == bytes_of_events(Event.objects.filter(job_id=old_run.id))
     assert summary_of(Run.objects.get(id=old_run.id)).to_json() == summary
 
 

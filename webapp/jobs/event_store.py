@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from django.db import transaction
+from django.db.models import F
 
 from engine import api
 from webapp.jobs.claim import Claim, ClaimLostError, JobType
-from webapp.jobs.models import Event, SavedState
+from webapp.jobs.models import Event, SavedState, bytes_of_events
 from webapp.json_field import to_text
 
 MOST_BUFFERED = 20_000
@@ -43,13 +44,21 @@ class Batch:
 
     def write(self, claim: Claim[Any]) -> None:
         """Write it, in the caller's transaction. Raises ClaimLostError before anything is written."""
-        last_seq = {"last_seq": self.events[-1].seq} if self.events else {}
-        claim.update(**self.columns, **last_seq, **self._progress(claim))
+        claim.update(**self.columns, **self._stored(), **self._progress(claim))
         Event.objects.bulk_create(self.events, batch_size=ROWS_A_STATEMENT)
         if self.state is not None:
             SavedState.objects.update_or_create(job_id=claim.job_id, defaults=self.state)
         for write in self.others.values():
             write()
+
+    def _stored(self) -> dict[str, Any]:
+        """The columns that count the events."""
+        if not self.events:
+            return {}
+        return {
+            "last_seq": self.events[-1].seq,
+            "event_bytes": F("event_bytes") + bytes_of_events(self.events),
+        }
 
     def _progress(self, claim: Claim[Any]) -> dict[str, int]:
         """The column that counts attempts without progress, where the batch has a later state than the stored one."""

@@ -90,6 +90,8 @@ class JobWithEvents(Job):
 
     last_seq = models.BigIntegerField(default=0)
     """number of the last stored event"""
+    event_bytes = models.BigIntegerField(default=0, editable=False)
+    """about what its stored events take on the disk: `bytes_of_events`"""
 
     class Meta:
         abstract = True

@@ -1,5 +1,6 @@
 """Events and saved states of jobs of every kind."""
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from django.db import models
@@ -24,6 +25,15 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type} {self.seq} of {self.job_id}"
+
+
+BYTES_BESIDE_TEXT = 150
+"""of an event in the database: its other columns and its place in the index take 110 to 420, measured with SQLite"""
+
+
+def bytes_of_events(events: Iterable[Event]) -> int:
+    """About what they take on the disk."""
+    return sum(len(event.data) + BYTES_BESIDE_TEXT for event in events)
 
 
 class SavedState(models.Model):

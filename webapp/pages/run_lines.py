@@ -48,6 +48,8 @@ class ComparisonLine:
     evaluations_used: int
     evaluations: int
     """sum of the budgets of all runs"""
+    event_bytes: int
+    """about what the events of all runs take on the disk"""
 
     @property
     def id(self) -> UUID:
@@ -165,5 +167,9 @@ def comparison_lines(comparisons: QuerySet[Comparison]) -> list[ComparisonLine]:
         best_us=Min("compared_runs__run__best_step_time_us", filter=LIVING),
         used=Sum("compared_runs__run__evaluations_used", filter=LIVING, default=0),
         budgets=Sum("compared_runs__run__evaluations", filter=LIVING, default=0),
+        bytes=Sum("compared_runs__run__event_bytes", filter=LIVING, default=0),
     )
-    return [ComparisonLine(row, row.total, row.ended, row.begun, row.best_us, row.used, row.budgets) for row in rows]
+    return [
+        ComparisonLine(row, row.total, row.ended, row.begun, row.best_us, row.used, row.budgets, row.bytes)
+        for row in rows
+    ]

@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 from webapp.decisions.models import KeptPolicy
 from webapp.jobs.job import CHANGED
-from webapp.jobs.models import Event
+from webapp.jobs.models import Event, bytes_of_events
 from webapp.runs.models import Run
 from webapp.runs.run_summary import summary_of
 
@@ -42,6 +42,7 @@ class Thinning:
     seq: int = 0
     """of the last event that was looked at"""
     kept: int = 0
+    kept_bytes: int = 0
     best_us: float = float("inf")
     episode_seen: bool = False
 
@@ -49,14 +50,16 @@ class Thinning:
         """Thin the next events in one transaction; False once the run is thinned."""
         events = Event.objects.filter(job_id=self.run_id, seq__gt=self.seq).order_by("seq")[:EVENTS_A_STEP]
         if not events:
-            kept = {"kept_events": self.kept, **CHANGED}
+            kept = {"kept_events": self.kept, "event_bytes": self.kept_bytes, **CHANGED}
             if Run.objects.filter(id=self.run_id, status__in=ENDED, last_seq=self.last_seq).update(**kept):
                 KeptPolicy.objects.filter(run=self.run_id).delete()
             return False
-        gone = [event.id for event in events if not self._stays(event)]
+        stays = [event for event in events if self._stays(event)]
+        ids = {event.id for event in stays}
         with transaction.atomic():
-            Event.objects.filter(id__in=gone).delete()
-        self.kept += len(events) - len(gone)
+            Event.objects.filter(id__in=[event.id for event in events if event.id not in ids]).delete()
+        self.kept += len(stays)
+        self.kept_bytes += bytes_of_events(stays)
         self.seq = events[len(events) - 1].seq
         return True
 

@@ -104,8 +104,9 @@ def delete(request: HttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it and its runs."""
     comparison = comparison_or_404(comparison_id)
     if request.method != "POST":
-        back, runs = reverse("comparisons:detail", args=[comparison_id]), len(lifecycle.runs_of(comparison))
-        return deletion_page(request, comparison, str(comparison), back, f"Its runs go with it: {runs}.")
+        back, runs = reverse("comparisons:detail", args=[comparison_id]), lifecycle.runs_of(comparison)
+        note, disk_bytes = f"Its runs go with it: {len(runs)}.", sum(run.event_bytes for run in runs)
+        return deletion_page(request, comparison, str(comparison), back, note, disk_bytes)
     lifecycle.delete(comparison)
     return redirect("graphs:detail", graph_id=comparison.graph_id)
 

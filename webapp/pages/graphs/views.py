@@ -15,7 +15,8 @@ from webapp.graphs.incoming import IncomingFile
 from webapp.graphs.models import Graph, PreparedBlob
 from webapp.graphs.uploads import accept_sample, accept_upload, read_again
 from webapp.jobs import deletion
-from webapp.pages.deleting import bytes_of, deletion_page
+from webapp.pages.deleting import deletion_page
+from webapp.pages.disk_bytes import of_all
 from webapp.pages.graphs.page import graph_or_404, graph_page
 from webapp.pages.home.page import home_page
 from webapp.pages.projects.page import project_or_404, project_page
@@ -113,8 +114,8 @@ def delete(request: HttpRequest, graph_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it, its file and its runs."""
     graph = graph_or_404(graph_id)
     if request.method != "POST":
-        files_bytes = bytes_of(Graph.objects.filter(id=graph_id))
+        disk_bytes = of_all(Graph.objects.filter(id=graph_id), graph.runs.all())
         back = reverse("graphs:detail", args=[graph_id])
-        return deletion_page(request, graph, graph.name, back, files_bytes=files_bytes)
+        return deletion_page(request, graph, graph.name, back, disk_bytes=disk_bytes)
     deletion.delete(graph)
     return redirect("projects:detail", project_id=graph.project_id)

@@ -3,7 +3,7 @@
 import uuid
 from http import HTTPStatus
 
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -16,10 +16,12 @@ from webapp.policies.models import Policy
 from webapp.projects.models import Project
 from webapp.user_errors import row_or_404
 
+DISK_BYTES = F("file_bytes") + F("event_bytes")
+"""of a policy: its file and the events of its training"""
 POLICY_SORTS: Sorts = {
     **BY_AGE,
     "name": ("By name", (Lower("name"), "-created_at", "id")),
-    "largest": ("Largest file first", ("-file_bytes", "-created_at", "id")),
+    "largest": ("Largest first", ("-disk_bytes", "-created_at", "id")),
 }
 
 
@@ -67,7 +69,7 @@ def policies_page(
 
 def _page_of_policies(request: HttpRequest) -> ListPage:
     asked = asked_of(request, sorts=POLICY_SORTS)
-    found = asked.matching(Policy.objects.defer(*Policy.LARGE), _policy_with)
+    found = asked.matching(Policy.objects.defer(*Policy.LARGE).annotate(disk_bytes=DISK_BYTES), _policy_with)
     return page_of(found.order_by(*asked.columns), request, asked)
 
 

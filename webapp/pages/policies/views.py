@@ -144,7 +144,9 @@ def delete(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it unless a run uses it; a worker that trains it notices and stops."""
     policy = policy_or_404(policy_id)
     if request.method != "POST":
-        return deletion_page(request, policy, policy.name, reverse("policies:detail", args=[policy_id]), RUNS_STAY)
+        disk_bytes = policy.file_bytes + policy.event_bytes
+        back = reverse("policies:detail", args=[policy_id])
+        return deletion_page(request, policy, policy.name, back, RUNS_STAY, disk_bytes)
     if policy.source == Policy.DEFAULT:
         return conflict(request, OF_THE_RELEASE, _back(policy))
     if not lifecycle.delete(policy):

@@ -3,13 +3,14 @@
 import uuid
 from http import HTTPStatus
 
-from django.db.models import Aggregate, BigIntegerField, Count, F, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, Q
 from django.db.models.functions import Coalesce, Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from webapp.graphs.forms import SampleForm, UploadForm
 from webapp.graphs.models import Graph
+from webapp.pages.disk_bytes import of_all, of_each_graph, of_each_project, over_rows
 from webapp.pages.pagination import BY_AGE, ListPage, Sorts, asked_of, page_of
 from webapp.pages.run_lines import page_of_lines
 from webapp.projects.forms import NewProjectForm
@@ -26,38 +27,32 @@ def project_or_404(project_id: uuid.UUID | str) -> Project:
 PROJECT_SORTS: Sorts = {
     **BY_AGE,
     "name": ("By name", (Lower("name"), "id")),
-    "largest": ("Largest files first", ("-bytes", "-created_at", "id")),
+    "largest": ("Largest first", ("-disk_bytes", "-created_at", "id")),
 }
 GRAPH_SORTS: Sorts = {
     **BY_AGE,
     "name": ("By name", (Lower("name"), "-created_at", "id")),
     "ops": ("Most ops first", (Coalesce("op_count", -1).desc(), "-created_at", "id")),
-    "largest": ("Largest file first", ("-file_bytes", "-created_at", "id")),
+    "largest": ("Largest first", ("-disk_bytes", "-created_at", "id")),
 }
 
 
 def project_list_page(request: HttpRequest, form: NewProjectForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    """Context: projects (a page, each with its numbers of graphs and runs, and the bytes of its files), form."""
+    """Context: projects (a page, each with its numbers of graphs and runs, and the bytes on the disk), form."""
     asked = asked_of(request, sorts=PROJECT_SORTS)
     found = asked.matching(Project.objects.all(), lambda word: Q(name__icontains=word))
     rows = found.annotate(
-        graph_count=_of_project(Graph, Count("*")),
-        run_count=_of_project(Run, Count("*")),
-        bytes=_of_project(Graph, Sum(F("file_bytes") + F("times_bytes"))),
+        graph_count=over_rows(Graph, "project", Count("*")),
+        run_count=over_rows(Run, "project", Count("*")),
+        **of_each_project(),
     )
     page = page_of(rows.order_by(*asked.columns), request, asked, found.count())
     return render(request, "projects/list.html", {"projects": page, "form": form}, status=status)
 
 
-def _of_project(model: type[Graph] | type[Run], what: Aggregate) -> Coalesce:
-    """`what` over the rows of each project, as a subquery: an index finds them."""
-    rows = model.objects.filter(project=OuterRef("pk")).order_by().values("project").annotate(what=what).values("what")
-    return Coalesce(Subquery(rows, output_field=BigIntegerField()), 0)
-
-
 def _graphs_of(project: Project, request: HttpRequest) -> ListPage:
     asked = asked_of(request, "graphs", GRAPH_SORTS)
-    found = asked.matching(project.graphs.defer("summary"), _graph_with)
+    found = asked.matching(project.graphs.defer("summary").annotate(**of_each_graph()), _graph_with)
     return page_of(found.order_by(*asked.columns), request, asked)
 
 
@@ -72,7 +67,7 @@ def project_page(
     sample_form: SampleForm | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Context: project, graphs and lines (a page of each; lines are of runs), graph_count, files_bytes (of all graphs),
+    """Context: project, graphs and lines (a page of each; lines are of runs), graph_count, disk_bytes (of both),
     upload_limit_bytes, and the forms upload_form, sample_form.
     """
     context = {
@@ -80,7 +75,7 @@ def project_page(
         "graphs": _graphs_of(project, request),
         "graph_count": project.graphs.count(),
         "lines": page_of_lines(project.runs.all(), project.comparisons.all(), request),
-        "files_bytes": project.graphs.aggregate(bytes=Sum(F("file_bytes") + F("times_bytes"), default=0))["bytes"],
+        "disk_bytes": of_all(project.graphs.all(), project.runs.all()),
         "upload_form": upload_form or UploadForm(),
         "sample_form": sample_form or SampleForm(),
         "upload_limit_bytes": UploadForm.limit_bytes(),

@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.jobs import deletion
-from webapp.pages.deleting import bytes_of, deletion_page
+from webapp.pages.deleting import deletion_page
+from webapp.pages.disk_bytes import of_all
 from webapp.pages.projects.page import project_list_page, project_or_404, project_page
 from webapp.pages.renaming import rename as rename_row
 from webapp.projects.forms import NewProjectForm
@@ -45,6 +46,7 @@ def delete(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     project = project_or_404(project_id)
     if request.method != "POST":
         back = reverse("projects:detail", args=[project_id])
-        return deletion_page(request, project, project.name, back, files_bytes=bytes_of(project.graphs.all()))
+        disk_bytes = of_all(project.graphs.all(), project.runs.all())
+        return deletion_page(request, project, project.name, back, disk_bytes=disk_bytes)
     deletion.delete(project)
     return redirect("projects:list")

@@ -74,6 +74,7 @@ def delete(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Ask; a POST deletes it and its events; a worker notices and stops."""
     run = run_or_404(run_id)
     if request.method != "POST":
-        return deletion_page(request, run, str(run), reverse("runs:detail", args=[run_id]), RUN_NOTE)
+        back = reverse("runs:detail", args=[run_id])
+        return deletion_page(request, run, str(run), back, RUN_NOTE, run.event_bytes)
     deletion.delete(run)
     return redirect("graphs:detail", graph_id=run.graph_id)
