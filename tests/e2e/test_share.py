@@ -74,6 +74,8 @@ def test_a_link_and_a_file_show_the_run_and_run_nothing_else(page: Page, faults:
     other.goto(address)
     look_around(other)
     assert all("/shared/" in url or "/static/" in url for url in asked), asked
+    for early in ("/graph.json", "/events.json?after=0&limit=2000"):
+        assert len([url for url in asked if url.endswith(early)]) == 1, "the page takes what its head has asked for"
     part(other, "chosen").locator("[data-device='0'], [data-device='1']").last.click()
     expect(part(other, "trial")).to_be_visible()
     expect(other.get_by_role("button", name="Delete run")).to_have_count(0)

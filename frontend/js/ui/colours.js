@@ -2,6 +2,12 @@
 
 /** @type {HTMLElement | null} */
 let probe = null;
+/**
+ * What has been asked for since the last change of the theme: each question makes the browser style the page at once.
+ *
+ * @type {Map<string, string>}
+ */
+const known = new Map();
 
 /**
  * The current value of a custom property such as `--accent`, as `rgb(…)`.
@@ -14,9 +20,16 @@ export function colour(property) {
     probe = document.createElement("span");
     probe.hidden = true;
     document.body.append(probe);
+    window.addEventListener("themechange", () => known.clear(), { capture: true }); // before all who draw anew
+  }
+  const found = known.get(property);
+  if (found !== undefined) {
+    return found;
   }
   probe.style.color = `var(${property})`;
-  return getComputedStyle(probe).color;
+  const value = getComputedStyle(probe).color;
+  known.set(property, value);
+  return value;
 }
 
 /**
