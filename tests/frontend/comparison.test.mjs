@@ -67,6 +67,7 @@ test("one placement alone still has an axis", () => {
 
 test("how far it is, in words", () => {
   assert.equal(stateWords({ ...state(), total: 4, ended: 1, running: 2 }), "1 of 4 runs ended, 2 running");
+  assert.equal(stateWords({ ...state(), total: 4, ended: 1, running: 2, left_seconds: 80 }), "1 of 4 runs ended, 2 running, ≈ 1 min left");
   assert.equal(stateWords({ ...state(), total: 4, ended: 1, running: 0 }), "1 of 4 runs ended; the rest are waiting for a free worker");
   assert.equal(stateWords({ ...state(), total: 4, ended: 4, running: 0 }), "All 4 runs have ended");
   assert.equal(stateWords({ ...state(), total: 1, ended: 1, running: 0 }), "The run has ended");

@@ -12,6 +12,7 @@ from tests.webapp.scripted_engine import episode, started
 from tests.webapp.streams import messages, open_stream
 from webapp.comparisons import lifecycle
 from webapp.comparisons.models import ComparedRun, Comparison
+from webapp.comparisons.time_left import left_seconds
 from webapp.graphs.models import Graph
 from webapp.jobs.cancelling import cancel
 from webapp.jobs.claim import Claim
@@ -75,6 +76,42 @@ def test_whatever_changes_a_run_changes_its_number(client: Client, comparison: C
     claim.end(Run.FAILED, error="x")
     numbers.append(events(client, comparison)["last_seq"])
     assert numbers == sorted(set(numbers))
+
+
+def test_the_time_left_follows_the_evaluations_and_seconds_of_each_method(
+    client: Client, comparison: Comparison
+) -> None:
+    assert "left_seconds" not in state(client, comparison), "none works"
+    runs = lifecycle.runs_of(comparison)
+    assert [(run.method, run.evaluations) for run in runs] == [("random", 30), ("random", 30), ("heft", 30)]
+    running, ended, waiting = runs
+    running.status, ended.status = Run.RUNNING, Run.DONE
+    done = {"ended": True, "evaluations": 20, "wall_seconds": 8.0}
+    outcomes = [outcome("random", evaluations=10, wall_seconds=7.0), outcome("random", **done), outcome("heft")]
+    rate = 15.0 / 30
+    assert left_seconds(runs, outcomes) == pytest.approx((20 - 10) * rate + 30 * rate), "heft: at the speed of all"
+    waiting.status = Run.RUNNING
+    assert left_seconds(runs, outcomes) == pytest.approx((10 * rate + 30 * rate) / 2), "two beside each other"
+    waiting.seconds = 3.0
+    assert left_seconds(runs, outcomes) == pytest.approx((10 * rate + 3.0) / 2), "its budget of seconds"
+    assert left_seconds(runs, [outcome("random"), outcome("random"), outcome("heft")]) is None, "nothing is known"
+
+
+def outcome(method: str, **fields: Any) -> api.Outcome:
+    """One of a run that has found nothing yet."""
+    return api.Outcome(method=method, seed=0, **{"ended": False, "step_time_us": None, "feasible": False, **fields})
+
+
+def test_a_comparison_that_works_says_what_is_left(client: Client, comparison: Comparison) -> None:
+    first = lifecycle.runs_of(comparison)[0]
+    claim = Claim.take(Run, first.id)
+    assert claim is not None
+    first.refresh_from_db()
+    store = RunStore(claim, first)
+    for item in [api.NumberedEvent(1, started()), *(api.NumberedEvent(seq, episode(seq, 9.0)) for seq in range(2, 9))]:
+        store.emit(item)
+    store.write()
+    assert state(client, comparison)["left_seconds"] > 0
 
 
 def test_no_event_of_a_run_is_read_for_it(client: Client, comparison: Comparison) -> None:

@@ -8,6 +8,7 @@ from engine import api
 from webapp.comparisons.lifecycle import runs_of
 from webapp.comparisons.models import ComparedRun, Comparison
 from webapp.comparisons.outcomes import outcome_of
+from webapp.comparisons.time_left import left_seconds
 from webapp.jobs.stream import Look
 from webapp.json_field import to_text
 from webapp.runs.models import Run
@@ -16,8 +17,10 @@ EVENT_TYPE, EVENT_VERSION = "comparison", 1
 
 
 def state_of(runs: Sequence[Run], outcomes: Sequence[api.Outcome]) -> dict[str, api.Json]:
-    """For scripts: the progress, and one row with a band for each method."""
+    """For scripts: the progress with the time left where it is known, and one row with a band for each method."""
+    left = left_seconds(runs, outcomes)
     return {
+        **({} if left is None else {"left_seconds": left}),
         "total": len(outcomes),
         "ended": sum(outcome.ended for outcome in outcomes),
         "running": sum(run.status == Run.RUNNING for run in runs),

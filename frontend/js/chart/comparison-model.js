@@ -1,5 +1,6 @@
 /** The contents of a comparison's figure, apart from the drawing: ranges, lines, bands, labels. */
 
+import { formatEstimate } from "../ui/format.js";
 import { extent } from "./scale.js";
 
 /**
@@ -55,7 +56,7 @@ export function comparisonModel(state) {
  * @param {ComparisonState} state
  * @returns {string}
  */
-export function stateWords({ total, ended, running }) {
+export function stateWords({ total, ended, running, left_seconds: left }) {
   if (total === 0) {
     return "All runs of this comparison have been deleted";
   }
@@ -63,5 +64,5 @@ export function stateWords({ total, ended, running }) {
     return total === 1 ? "The run has ended" : `All ${total} runs have ended`;
   }
   const words = `${ended} of ${total} runs ended`;
-  return running > 0 ? `${words}, ${running} running` : `${words}; the rest are waiting for a free worker`;
+  return running > 0 ? `${words}, ${running} running${left === undefined ? "" : `, ${formatEstimate(left)} left`}` : `${words}; the rest are waiting for a free worker`;
 }

@@ -20,6 +20,7 @@ import { KNOWN_VERSION } from "./job-state.js";
  * @property {number} total runs
  * @property {number} ended
  * @property {number} running
+ * @property {number} [left_seconds] an estimate; missing while none can be made
  * @property {number | null} one_device_us
  * @property {number | null} lower_bound_us
  * @property {MethodRow[]} methods

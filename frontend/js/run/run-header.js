@@ -92,9 +92,9 @@ export class RunHeader {
   /** @param {RunState} state */
   #message(state) {
     const part = this.#part("message");
-    const { progress } = state;
-    const left = progress ? this.#timeLeft.words(progress.stage, progress.done, progress.total, performance.now()) : "";
-    const text = messageOf(state, Number(part.dataset.baselines), left);
+    const baselines = Number(part.dataset.baselines);
+    const { stage, done, total } = state.progress ?? { stage: "baselines", done: state.baselines.length, total: baselines };
+    const text = messageOf(state, baselines, this.#timeLeft.words(stage, done, total, performance.now()));
     part.hidden = text === "";
     part.dataset.kind = state.status === "failed" || state.unreadable ? "error" : "note";
     setText(part, text);
@@ -137,7 +137,7 @@ function messageOf(state, baselines, left) {
     return `${stageWords({ ...state.progress })}${left}`;
   }
   if (state.status === "running" && state.episodes.length === 0) {
-    return `Evaluating baselines first: ${state.baselines.length} of ${baselines}.`;
+    return `Evaluating baselines first: ${state.baselines.length} of ${baselines}${left}.`;
   }
   return "";
 }
