@@ -251,14 +251,36 @@ class Session:
 
         A split group moves as a whole. `to` [moved groups] asks for one device a group; without it, for all devices.
         """
+        asked = self._groups(range(self.prepared.grouping.group_count) if groups is None else groups)
+        simulator, devices = self._simulated(placement)
+        moves = self.allowed[asked] & (True if to is None else self._only(to, len(asked)))
+        return gains_of(simulator, devices, self._members(placement), asked, moves)
+
+    def joint_gains(self, placement: GivenPlacement, groups: Sequence[int]) -> Gains:
+        """The step after `groups` have all moved to one device: one row, for the first of them. Raises as `evaluate` does.
+
+        They may go where each of them may.
+        """
+        asked = self._groups(groups)
+        if len(asked) == 0:
+            raise PlacementError("no group", where="groups", allowed="one or more")
+        simulator, devices = self._simulated(placement)
+        members = self._members(placement)
+        members[asked[0]] = np.unique(np.concatenate([members[group] for group in asked]))
+        return gains_of(simulator, devices, members, asked[:1], self.allowed[asked].all(axis=0, keepdims=True))
+
+    def _groups(self, groups: Sequence[int]) -> NDArray[np.int64]:
         count = self.prepared.grouping.group_count
-        asked = np.arange(count) if groups is None else np.array(groups, dtype=np.int64)
+        asked = np.array(groups, dtype=np.int64)
         if len(asked) and not 0 <= asked.min() <= asked.max() < count:
             raise PlacementError("no such group", where="groups", allowed=f"0 to {count - 1}")
-        simulator, devices = self._simulated(placement)
-        members = self._ops_of_group if placement.is_split else [np.array([group]) for group in range(count)]
-        moves = self.allowed[asked] & (True if to is None else self._only(to, len(asked)))
-        return gains_of(simulator, devices, members, asked, moves)
+        return asked
+
+    def _members(self, placement: GivenPlacement) -> list[NDArray[np.int64]]:
+        """[groups] the places of each group in the placement as the simulator takes it."""
+        if placement.is_split:
+            return list(self._ops_of_group)
+        return [np.array([group]) for group in range(self.prepared.grouping.group_count)]
 
     def _only(self, to: Sequence[int], count: int) -> NDArray[np.bool_]:
         """[count, devices] true for one device of each row. Raises PlacementError."""

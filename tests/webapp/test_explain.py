@@ -123,6 +123,10 @@ def test_gains_are_the_step_times_after_each_move(client: Client, run: Run) -> N
     assert times[1] == texts["step_time_us"]
     back = by_hand(client, run, "gains.json", placement=[0] * groups, groups=[0], to=[1]).json()
     assert back["step_time_us"] == [[None, times[1]]]
+    everything = list(range(groups))
+    joint = by_hand(client, run, "gains.json", placement=[0] * groups, groups=everything, together=True).json()
+    moved = by_hand(client, run, "step", placement=[1] * groups)
+    assert joint["step_time_us"] == [[times[0], unpack_tensors(moved.content, "answer")[1]["step_time_us"]]]
 
 
 def test_without_groups_the_gains_are_those_of_all_or_of_the_largest(

@@ -52,6 +52,46 @@ def test_gains_of_some_groups_are_those_of_all() -> None:
         session.gains(placement, [10_000])
 
 
+def test_joint_gains_are_what_a_simulation_of_all_moves_at_once_says() -> None:
+    """Of drawn selections of groups, to the bit; they may go where each of them may."""
+    rng, checked = np.random.default_rng(9), 0
+    for seed, shorthand in enumerate(("4xK80+cpu", "8xK80")):
+        session = session_of(seed, shorthand)
+        placement = drawn(session, rng)
+        for size in (1, 2, 7, len(placement)):
+            groups = rng.permutation(len(placement))[:size]
+            gains = session.joint_gains(session.by_group(placement), groups.tolist())
+            assert gains.step_time_us.shape == (1, session.cluster.device_count)
+            for device in range(session.cluster.device_count):
+                if not session.allowed[groups, device].all():
+                    assert np.isnan(gains.step_time_us[0, device]) and gains.missing_bytes[0, device] == -1
+                    continue
+                moved = placement.copy()
+                moved[groups] = device
+                outcome = session.evaluate(session.by_group(moved))
+                assert gains.step_time_us[0, device] == outcome.step_time_us
+                assert gains.missing_bytes[0, device] == outcome.missing_bytes
+                checked += 1
+    assert checked > 20
+    with pytest.raises(PlacementError, match="no group; allowed: one or more"):
+        session.joint_gains(session.by_group(placement), [])
+
+
+def test_joint_gains_move_split_groups_as_a_whole() -> None:
+    session = session_of(2)
+    by_group = session.by_group(drawn(session, np.random.default_rng(1)))
+    group_of_op = session.prepared.grouping.group_of_op
+    group = int(np.argmax(np.bincount(group_of_op)))
+    device_of_op = by_group.device_of_op.copy()
+    op = int(np.flatnonzero(group_of_op == group)[0])
+    device_of_op[op] = (device_of_op[op] + 1) % 4
+    other = (group + 1) % len(by_group.device_of_group)
+    gains = session.joint_gains(session.by_op(device_of_op), [group, other])
+    whole = by_group.device_of_group.copy()
+    whole[[group, other]] = 1
+    assert gains.step_time_us[0, 1] == session.evaluate(session.by_group(whole)).step_time_us
+
+
 def test_a_placement_by_op_is_by_group_unless_a_group_is_split() -> None:
     session = session_of(2)
     by_group = session.by_group(drawn(session, np.random.default_rng(1)))

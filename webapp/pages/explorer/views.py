@@ -71,8 +71,8 @@ def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     """The step after each single move of `groups` from `placement`, both JSON lists, by group and device.
 
     Without `groups`: of all, or of the largest ones if all would be more work than a page may ask for. `to`, a list
-    of devices, asks for one move of each group. Null where the group may not go, or that was not asked. Raises
-    LimitError for more work than a page may ask for.
+    of devices, asks for one move of each group; `together` moves them all at once, and the answer has one row. Null
+    where the group may not go, or that was not asked. Raises LimitError for more work than a page may ask for.
     """
     run = run_or_404(run_id)
     session = session_of(run)
@@ -80,9 +80,14 @@ def gains(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     to = integers(request, "to") if "to" in request.POST else None
     most = max(1, session.most_moves(MOST_WORK) // (1 if to is not None else session.cluster.device_count))
     groups = integers(request, "groups") if "groups" in request.POST else session.largest_groups(most)
+    if "together" in request.POST:
+        return _gains_to_json(groups, session.joint_gains(placement, groups))
     if len(groups) > most:
         raise api.LimitError(f"{len(groups)} groups at once", allowed=f"{most} of this graph")
-    found = session.gains(placement, groups, to)
+    return _gains_to_json(groups, session.gains(placement, groups, to))
+
+
+def _gains_to_json(groups: list[int], found: api.Gains) -> JsonResponse:
     times = [[None if math.isnan(us) else us for us in row] for row in found.step_time_us.tolist()]
     return JsonResponse({"groups": groups, "step_time_us": times, "missing_bytes": found.missing_bytes.tolist()})
 
