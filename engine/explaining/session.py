@@ -257,7 +257,7 @@ class Session:
         return gains_of(simulator, devices, self._members(placement), asked, moves)
 
     def joint_gains(self, placement: GivenPlacement, groups: Sequence[int]) -> Gains:
-        """The step after `groups` have all moved to one device: one row, for the first of them. Raises as `evaluate` does.
+        """The step after all `groups` have moved to one device: one row, for the first. Raises as `evaluate` does.
 
         They may go where each of them may.
         """
@@ -267,7 +267,8 @@ class Session:
         simulator, devices = self._simulated(placement)
         members = self._members(placement)
         members[asked[0]] = np.unique(np.concatenate([members[group] for group in asked]))
-        return gains_of(simulator, devices, members, asked[:1], self.allowed[asked].all(axis=0, keepdims=True))
+        allowed = np.array([self.allowed[asked].all(axis=0)])
+        return gains_of(simulator, devices, members, asked[:1], allowed)
 
     def _groups(self, groups: Sequence[int]) -> NDArray[np.int64]:
         count = self.prepared.grouping.group_count

@@ -126,15 +126,27 @@ Gesture = Callable[[Page, tuple[float, float], float], None]
 
 def pan(page: Page, centre: tuple[float, float], deadline: float) -> None:
     """Drag in circles."""
-    x, y = centre
-    page.mouse.move(x, y)
-    page.mouse.down()
+    x, y = _press_on_the_background(page, centre)
     turn = 0.0
     while time.monotonic() < deadline:
         turn += 0.15
         right, down = REACH_PIXELS * math.sin(turn), REACH_PIXELS * (1 - math.cos(turn)) / 2
         _paced(partial(page.mouse.move, x + right, y + down))
     page.mouse.up()
+
+
+def _press_on_the_background(page: Page, centre: tuple[float, float]) -> tuple[float, float]:
+    """Press near the centre, where no group is: a drag that begins on one takes it along. Returns where."""
+    x, y = centre
+    for away in range(0, 200, 5):
+        page.mouse.move(x + away, y)
+        page.mouse.down()
+        page.mouse.move(x + away + 8, y)
+        if page.locator(".is-dragging-groups").count() == 0:
+            return x + away, y
+        page.keyboard.press("Escape")
+        page.mouse.up()
+    raise AssertionError("there are groups wherever the graph could be panned")
 
 
 def zoom(page: Page, centre: tuple[float, float], deadline: float) -> None:

@@ -136,6 +136,7 @@ def test_a_group_is_moved_by_hand_undone_and_moved_by_a_key(page: Page, tmp_path
     expect(bar).to_be_hidden()
     expect(step).to_have_attribute("data-state", "ready")
     assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(best_us, rel=1e-9)
+    groups_are_dragged_onto_devices(page)
     the_gains_are_shown_and_a_run_goes_on(page, best_us)
     faults.clear()  # the browser notes the refused request
 
@@ -178,7 +179,7 @@ def keep_and_upload_it(page: Page, moved_us: float) -> None:
 
 
 def several_groups_are_locked_and_moved(page: Page) -> None:
-    """Select rows with Shift and Ctrl, lock one of them, move all: the locked one stays."""
+    """Select rows with Shift and Ctrl, lock one, move all: it stays, the rest gain what was told."""
     rows = part(page, "groups").locator("tbody tr")
     expect(part(page, "shown")).not_to_contain_text("Kept")
     rows.nth(1).click()
@@ -188,11 +189,94 @@ def several_groups_are_locked_and_moved(page: Page) -> None:
     rows.nth(5).click(modifiers=["Control"])
     expect(part(page, "chosen")).to_contain_text("4 groups selected")
     stays = rows.nth(1).locator("td").first.inner_text()
+    expect(part(page, "chosen")).to_contain_text("1 locked group stays where it is.")
     pressed = "2" if "GPU 0" in stays else "1"
+    told = part(page, "chosen").locator(f".moves [data-device='{int(pressed) - 1}'] .move-change")
+    expect(told).to_have_text(re.compile("%|fit|equally"))
+    words = told.inner_text()
     page.keyboard.press(pressed)
+    expect(part(page, "trial")).to_contain_text(words)
     for index in (2, 3, 5):
         expect(rows.nth(index)).to_contain_text(f"GPU {int(pressed) - 1}")
     assert rows.nth(1).locator("td").first.inner_text() == stays
+
+
+def groups_are_dragged_onto_devices(page: Page) -> None:
+    """Drag groups out of the graph with mouse and finger: onto a device, and nowhere; a locked one stays."""
+    bar, graph = part(page, "trial"), page.locator("[data-part=canvas] > .graph-canvas")
+    rows = part(page, "groups").locator("tbody tr")
+    locked = int(str(rows.filter(has_text="locked").get_attribute("data-group")))
+    free = next(group for group in range(OPS) if group != locked)
+    row = rows.and_(page.locator(f"[data-group='{free}']"))
+    there = 1 if "GPU 0" in row.inner_text() else 0
+    page.set_viewport_size({"width": 1280, "height": 1500})  # with room for the graph and the devices
+    graph.press("0")
+
+    def place_of(group: int) -> tuple[float, float]:
+        box, pixel = graph.bounding_box(), graph.evaluate(NODE_OF, group)
+        assert box
+        return box["x"] + pixel["x"], box["y"] + pixel["y"]
+
+    def middle_of(target: Locator) -> tuple[float, float]:
+        box = target.bounding_box()
+        assert box
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def drag(group: int) -> Locator:
+        page.mouse.move(*place_of(group))
+        page.mouse.down()
+        x, y = place_of(group)
+        page.mouse.move(x + 3, y + 12, steps=3)
+        target = page.locator(f".drop-bar [data-drop-device='{there}']")
+        page.mouse.move(*middle_of(target), steps=3)
+        return target
+
+    target = drag(locked)
+    expect(page.locator(".drag-ghost")).to_contain_text("4 groups")
+    expect(page.locator(".drag-ghost")).to_contain_text("1 locked group stays where it is.")
+    expect(target).to_have_class(re.compile("is-over"))
+    expect(target.locator(".move-change")).to_have_text(re.compile("%|fit|equally"))
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    expect(target).to_be_hidden()
+    expect(bar).to_be_hidden()
+
+    graph.press("Escape")
+    expect(part(page, "chosen")).to_be_empty()
+    graph.press("0")
+    still = graph.evaluate(NODE_OF, locked)
+    drag(locked)
+    expect(page.locator(".drag-ghost")).to_contain_text("1 locked group stays where it is.")
+    page.mouse.up()
+    expect(bar).to_be_hidden()
+    assert graph.evaluate(NODE_OF, locked) == still, "a drag that begins on a node does not pan"
+
+    words = drag(free).locator(".move-change")
+    expect(words).to_have_text(re.compile("%|fit|equally"))
+    told = words.inner_text()
+    page.mouse.up()
+    expect(bar).to_contain_text("1 group moved: ")
+    expect(bar).to_contain_text(told)
+    expect(row).to_contain_text(f"GPU {there}")
+    bar.get_by_role("button", name="Discard").click()
+
+    touch = page.context.new_cdp_session(page)
+    expect(bar).to_be_hidden()
+    legend = part(page, "devices").locator(f"[data-drop-device='{there}']")
+    graph.press("0")
+    x, y = place_of(free)
+    for kind, at in (
+        ("touchStart", (x, y)),
+        ("touchMove", (x, y + 12)),
+        ("touchMove", middle_of(legend)),
+        ("touchEnd", None),
+    ):
+        points = [{"x": at[0], "y": at[1]}] if at else []
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    expect(bar).to_be_visible()
+    expect(bar).to_contain_text("1 group moved")
+    bar.get_by_role("button", name="Discard").click()
+    expect(bar).to_be_hidden()
 
 
 def the_gains_are_shown_and_a_run_goes_on(page: Page, shown_us: float) -> None:

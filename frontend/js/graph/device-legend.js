@@ -98,6 +98,8 @@ function makeRow(device, look) {
       element("span", { class: "device-kind" }, `${device.kind} · ${formatBytes(device.memory_bytes)}`),
     ),
   );
-  const row = element("tr", {}, name, groups, time, element("td", { class: "meter-cell" }, element("div", {}, bar, share)), bytes);
+  const row = element("tr", { "data-drop-device": look.index }, name, groups, time, element("td", { class: "meter-cell" }, element("div", {}, bar, share)), bytes);
+  row.style.setProperty("--drop-colour", look.colour);
+  row.style.setProperty("--drop-pattern", look.pattern);
   return { row, groups, time, share, bytes, bar };
 }

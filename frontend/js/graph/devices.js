@@ -10,6 +10,7 @@
  * @property {number} index
  * @property {string} colour
  * @property {Shape} shape
+ * @property {Pattern} pattern of a line that stands for it, beside its colour
  * @property {string} label short, such as `GPU 0`
  * @property {string} name the whole device string
  * @property {string} kind
@@ -17,11 +18,16 @@
 
 /** @typedef {"ellipse" | "round-rectangle" | "diamond" | "hexagon" | "triangle" | "star" | "rectangle" | "pentagon" | "octagon"} Shape */
 
+/** @typedef {"solid" | "dashed" | "double" | "dotted"} Pattern */
+
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a400", "#7b5ea7"];
 const CPU_COLOURS = ["#7d8590", "#a3a9b1", "#5c6470"];
 
 /** @type {Shape[]} */
 const SHAPES = ["ellipse", "diamond", "hexagon", "triangle", "round-rectangle", "pentagon", "star"];
+
+/** @type {Pattern[]} */
+const PATTERNS = ["solid", "dashed", "double", "dotted"];
 
 /**
  * @param {readonly Device[]} devices
@@ -37,6 +43,7 @@ export function deviceLooks(devices) {
       index,
       colour: cpu ? CPU_COLOURS[place % CPU_COLOURS.length] : COLOURS[place % COLOURS.length],
       shape: cpu ? "rectangle" : SHAPES[place % SHAPES.length],
+      pattern: PATTERNS[index % PATTERNS.length],
       label: labels[index],
       name: device.name,
       kind: device.kind,

@@ -32,6 +32,15 @@ const FANS_NAMED = 3;
  */
 
 /**
+ * @typedef {object} Acts what the page does with groups
+ * @property {(group: number) => void} [onChoose] called with -1 for none
+ * @property {(group: number, device: number | null) => Node | null} [extraOf] what the panel of a group gets beside its facts
+ * @property {(groups: readonly number[]) => void} [onSelect] called with several groups, or fewer again; without it, the
+ *   page selects one at a time
+ * @property {(group: number, event: PointerEvent) => void} [onDrag] a person drags a group out of its place
+ */
+
+/**
  * @typedef {object} GroupsPicture what a picture of the groups can do
  * @property {(picture: import("./graph-view.js").Picture) => void} show
  * @property {(lit: ArrayLike<number> | null) => void} light
@@ -61,8 +70,7 @@ export class GraphPanel {
   #kind = null;
   #tip;
   #edgeCounts;
-  #onChoose;
-  #extraOf;
+  #acts;
   #colours;
   #chooser;
   #colour;
@@ -73,7 +81,6 @@ export class GraphPanel {
   /** @type {import("../ui/contracts.js").OpCosts | null} */
   #opCosts = null;
   #scopes;
-  #onSelect;
   #panelTimer = 0;
 
   /**
@@ -82,15 +89,10 @@ export class GraphPanel {
    * @param {readonly import("../ui/contracts.js").Device[]} devices empty: the graph alone
    * @param {import("./devices.js").DeviceLook[]} looks
    * @param {Colours} colours
-   * @param {(group: number) => void} [onChoose] called with -1 for none
-   * @param {(group: number, device: number | null) => Node | null} [extraOf] what the panel of a group gets beside its facts
-   * @param {((groups: readonly number[]) => void) | null} [onSelect] called with several groups, or fewer again; null: the
-   *   page selects one at a time
+   * @param {Acts} [acts]
    */
-  constructor(root, graph, devices, looks, colours, onChoose = () => {}, extraOf = () => null, onSelect = null) {
-    this.#onChoose = onChoose;
-    this.#extraOf = extraOf;
-    this.#onSelect = onSelect;
+  constructor(root, graph, devices, looks, colours, acts = {}) {
+    this.#acts = acts;
     this.#root = root;
     this.#graph = graph;
     this.#devices = devices;
@@ -178,6 +180,7 @@ export class GraphPanel {
         onSelect: (groups, isBox) => this.#selectMore(groups, isBox),
         onHover: (group, x, y) => this.#hover(group, x, y),
         onOpen: (group) => this.#openGroup(group),
+        onDrag: this.#acts.onDrag,
       });
     } catch (error) {
       showFailure(host, "The graph cannot be drawn here; the table has the same groups.", error, () => this.draw());
@@ -437,7 +440,7 @@ export class GraphPanel {
     } else {
       this.#fillPanel();
     }
-    this.#onChoose(group);
+    this.#acts.onChoose?.(group);
   }
 
   /**
@@ -445,13 +448,13 @@ export class GraphPanel {
    * @param {boolean} isMany whether they are added as a whole; else a selected one is taken out
    */
   #selectMore(groups, isMany) {
-    if (!this.#onSelect) {
+    if (!this.#acts.onSelect) {
       this.#choose(groups.at(-1) ?? -1, "table");
       return;
     }
     const others = this.#selected.filter((group) => !groups.includes(group));
     const takesOut = !isMany && groups.every((group) => this.#selected.includes(group));
-    this.#onSelect(takesOut ? others : [...others, ...groups]);
+    this.#acts.onSelect(takesOut ? others : [...others, ...groups]);
   }
 
   /** @param {readonly number[]} groups */
@@ -466,7 +469,7 @@ export class GraphPanel {
     const close = () => this.#choose(-1, "table");
     const part = this.#part("chosen");
     const device = part.contains(document.activeElement) ? document.activeElement?.getAttribute("data-device") : null;
-    const extra = chosen < 0 ? null : this.#extraOf(chosen, this.#placement?.[chosen] ?? null);
+    const extra = chosen < 0 ? null : (this.#acts.extraOf?.(chosen, this.#placement?.[chosen] ?? null) ?? null);
     const details = this.#selected.map((group) => this.#detail(group));
     const several = () => selectionPanel(details, extra, close);
     const one = () => groupPanel({ ...this.#detail(chosen), extra }, close, () => this.#openGroup(chosen));

@@ -12,6 +12,7 @@ import { EdgeLayer } from "./edge-layer.js";
 import { geometry } from "./graph-geometry.js";
 import { graphStyle, lookClass, sizeClass } from "./graph-style.js";
 import { LabelLayer } from "./label-layer.js";
+import { NodeDrags } from "./node-drags.js";
 import { nodeNames } from "./node-names.js";
 
 /** @typedef {import("../ui/contracts.js").GroupGraph} GroupGraph */
@@ -58,8 +59,10 @@ export class GraphView {
    * @param {HTMLElement} host
    * @param {GroupGraph} graph
    * @param {{ onChoose: (node: number) => void, onSelect?: (nodes: number[], isBox: boolean) => void,
-   *   onHover: (node: number, x: number, y: number) => void, onOpen?: (node: number) => void }} listeners
-   *   `onChoose` and `onHover` are called with -1 for none; `onSelect` after a click with Shift or Ctrl, or a rectangle
+   *   onHover: (node: number, x: number, y: number) => void, onOpen?: (node: number) => void,
+   *   onDrag?: (node: number, event: PointerEvent) => void }} listeners
+   *   `onChoose` and `onHover` are called with -1 for none; `onSelect` after a click with Shift or Ctrl, or a rectangle;
+   *   with `onDrag` a drag that begins on a node does not pan
    * @param {GraphView | null} [twin] a drawing of the same graph: its nodes stand in the same places, and both always show
    *   the same part
    * @returns {Promise<GraphView>}
@@ -104,6 +107,7 @@ export class GraphView {
     this.#edges = new EdgeLayer(host, drawing);
     this.#labels = new LabelLayer(host, drawing, names);
     this.#listen(listeners);
+    this.#listenToDrags(host, listeners);
     this.#fitWhenResized(host);
     host.addEventListener("keydown", (event) => this.#onKey(event));
     this.#forgetTheme = onThemeChange(() => this.#restyle());
@@ -336,6 +340,21 @@ export class GraphView {
       this.#follow();
       leave();
     });
+  }
+
+  /**
+   * @param {HTMLElement} host
+   * @param {Parameters<typeof GraphView.create>[2]} listeners
+   */
+  #listenToDrags(host, { onDrag }) {
+    if (onDrag) {
+      const hold = (/** @type {boolean} */ isHeld) => {
+        this.#core.userPanningEnabled(!isHeld);
+        this.#core.boxSelectionEnabled(!isHeld);
+      };
+      const drags = new NodeDrags(host, hold, onDrag);
+      this.#core.on("tapstart", "node", (event) => drags.press(indexOf(event.target), event.originalEvent));
+    }
   }
 
   /** Let edges and names follow the nodes. */

@@ -5,8 +5,8 @@ import { differences } from "./placement.js";
 
 /** @typedef {import("./devices.js").DeviceLook} DeviceLook */
 
-/** The pattern that stands for the device where a moved group was, beside its colour. */
-export const PATTERNS = Object.freeze(/** @type {const} */ (["solid", "dashed", "double", "dotted"]));
+/** The ring of a group that was on several devices. */
+const SPLIT_PATTERN = "solid";
 
 /** An edge is large from this share of the largest one's bytes. */
 const LARGE_SHARE = 0.2;
@@ -53,6 +53,6 @@ export function movePicture(before, after, devices, edges) {
  */
 function lookOfMove(devices, from, to) {
   const { colour, shape } = devices[to] ?? SPLIT_LOOK;
-  const ring = { colour: devices[from]?.colour ?? "--text", pattern: PATTERNS[Math.max(0, from) % PATTERNS.length] };
+  const ring = { colour: devices[from]?.colour ?? "--text", pattern: devices[from]?.pattern ?? SPLIT_PATTERN };
   return from === to ? { colour, shape } : { colour, shape, ring };
 }

@@ -102,14 +102,19 @@ class RunPage {
         this.#shownStep && nodeFacts(this.#shownStep, nodeOfOp, count),
       onOpen: (/** @type {readonly string[]} */ opened) => this.#address.change({ opened }),
     };
-    this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, (group) => this.#compare && this.#chooseGroup(group), (group, device) =>
-      this.#tryIt?.controls(group, device) ?? null, (groups) => this.#select(groups));
+    this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, {
+      onChoose: (group) => this.#compare && this.#chooseGroup(group),
+      extraOf: (_, device) => this.#tryIt?.controls(device) ?? null,
+      onSelect: (groups) => this.#select(groups),
+      onDrag: root.dataset.file === undefined ? (group, event) => this.#tryIt.drag(group, event) : undefined,
+    });
     this.#tryIt = new TryIt(root, looks, this.#shown, this.#kept, graph.groups, {
       selected: () => this.#panel.selected,
       canTry: root.dataset.file === undefined,
-      isSimulated: () => this.#shownStep !== null,
+      step: () => this.#shownStep,
       onLocks: (groups) => this.#panel.lock(groups),
       choose: (group) => this.#chooseGroup(group),
+      say: (words) => this.#announcer.say(words, { urgent: true }),
     });
     this.#flat = new FlatPanel(root, this.#panel, graph.groups, looks, {
       onChooseGroup: (group) => this.#chooseGroup(group),

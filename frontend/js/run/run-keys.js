@@ -35,6 +35,7 @@ export const RUN_KEYS = Object.freeze([
     title: "Try a move",
     keys: [
       ["1 to 9", "Move the selected groups to this device"],
+      ["Drag from a group", "Move it, or the selection, to the device where it is dropped; Esc lets go"],
       ["K", "Lock or unlock the selected groups"],
       ["Shift or Ctrl + click", "Select several groups"],
       ["Shift + ↑ or ↓", "Extend the selection in the table"],

@@ -1,4 +1,4 @@
-/** What every single move of a group would change, asked for once for a placement. */
+/** What moves of groups would change, asked for once for a placement. */
 
 import { post } from "../ui/server.js";
 
@@ -6,19 +6,49 @@ import { post } from "../ui/server.js";
  * @typedef {object} AllGains
  * @property {(number | null)[][]} stepTimesUs [groups][devices] null: the group may not go there
  * @property {number[][]} missingBytes [groups][devices]
+ *
+ * @typedef {object} MoveGains what moving some groups, all of them to one device, would change
+ * @property {number} nowUs the step before it
+ * @property {(number | null)[]} stepTimesUs [devices] null: they may not go there
+ * @property {number[]} missingBytes [devices]
+ *
+ * @typedef {{ placement: number[], base?: string }} Fields a placement as requests have it
  */
 
 /** Several views ask for the gains of the placement that is shown. */
-const MOST_KEPT = 4;
+const MOST_KEPT = 8;
 
 /** @type {Map<string, Promise<AllGains>>} */
 const kept = new Map();
 
 /**
- * @param {{ placement: number[], base?: string }} fields the placement as requests have it
+ * Every single move of a group.
+ *
+ * @param {Fields} fields
  * @returns {Promise<AllGains>} throws ServerError with the server's sentence
  */
 export function gainsOfAll(fields) {
+  return asked({ ...fields, groups: [...fields.placement.keys()] });
+}
+
+/**
+ * One group, or several that move together.
+ *
+ * @param {Fields} fields
+ * @param {readonly number[]} groups
+ * @param {number} nowUs step time of the placement
+ * @returns {Promise<MoveGains>} throws ServerError with the server's sentence
+ */
+export async function gainsOfMove(fields, groups, nowUs) {
+  const { stepTimesUs, missingBytes } = await asked({ ...fields, groups, ...(groups.length > 1 ? { together: true } : {}) });
+  return { nowUs, stepTimesUs: stepTimesUs[0], missingBytes: missingBytes[0] };
+}
+
+/**
+ * @param {Fields & { groups: readonly number[], together?: boolean }} fields
+ * @returns {Promise<AllGains>}
+ */
+function asked(fields) {
   const key = JSON.stringify(fields);
   let gains = kept.get(key);
   if (!gains) {
@@ -33,11 +63,11 @@ export function gainsOfAll(fields) {
 }
 
 /**
- * @param {{ placement: number[], base?: string }} fields
+ * @param {Record<string, unknown>} fields
  * @returns {Promise<AllGains>}
  */
 async function ask(fields) {
-  const answer = await post("gains.json", { ...fields, groups: [...fields.placement.keys()] }, "application/json");
+  const answer = await post("gains.json", fields, "application/json");
   const { step_time_us: stepTimesUs, missing_bytes: missingBytes } = await answer.json();
   return { stepTimesUs, missingBytes };
 }

@@ -1,28 +1,23 @@
-/** The buttons that move a group to another device, each with what the move would change. */
+/** The buttons that move groups to another device, each with what the move would change. */
 
 import { deviceMark } from "../graph/device-legend.js";
 import { element, setText } from "../ui/dom.js";
 import { formatGap } from "../ui/format.js";
 
 /** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
-
-/**
- * @typedef {object} Gains of one group, as `gains.json` has them
- * @property {(number | null)[]} step_time_us [devices] null: the group may not go there
- * @property {number[]} missing_bytes [devices]
- */
+/** @typedef {import("./gains.js").MoveGains} MoveGains */
 
 /**
  * @param {readonly DeviceLook[]} looks
  * @param {number} current device of the groups; −1 if they are on several
- * @param {Promise<Gains> | null} gains null: not told, for several groups
+ * @param {Promise<MoveGains> | null} gains null: they are locked
  * @param {(device: number) => void} onMove
  * @param {number} [count] of groups
  * @returns {HTMLElement}
  */
 export function moveButtons(looks, current, gains, onMove, count = 1) {
-  const buttons = looks.map((look) => {
-    const change = element("span", { class: "move-change" }, look.index === current ? "here" : gains ? "…" : "");
+  const places = looks.map((look) => {
+    const change = element("span", { class: "move-change" });
     const button = element(
       "button",
       { type: "button", class: "button is-move", "data-device": look.index, "aria-pressed": String(look.index === current) },
@@ -31,22 +26,37 @@ export function moveButtons(looks, current, gains, onMove, count = 1) {
       change,
     );
     button.addEventListener("click", () => button.getAttribute("aria-disabled") !== "true" && onMove(look.index));
-    return { look, button, change };
+    return { device: look.index, target: button, change };
   });
+  showChanges(places, current, gains);
+  const list = element("div", { class: "moves", role: "group", "aria-label": count === 1 ? "Move the group to a device" : "Move the groups to a device" });
+  list.append(...places.map(({ target }) => target));
+  return list;
+}
+
+/**
+ * Write beside each device what the move there would change, as soon as it is known.
+ *
+ * @param {readonly { device: number, target: HTMLElement, change: HTMLElement }[]} places where a move can go
+ * @param {number} current device of the groups; −1 if they are on several
+ * @param {Promise<MoveGains> | null} gains null: they are locked
+ */
+export function showChanges(places, current, gains) {
+  const others = places.filter(({ device }) => device !== current);
+  for (const { device, target, change } of places) {
+    setText(change, device === current ? "here" : gains ? "…" : "locked");
+    target.setAttribute("aria-disabled", String(!gains && device !== current));
+  }
   gains?.then(
-    ({ step_time_us: times, missing_bytes: missing }) => {
-      const now = times[current] ?? null;
-      for (const { look, button, change } of buttons.filter((each) => each.look.index !== current)) {
-        const after = times[look.index];
-        button.setAttribute("aria-disabled", String(after === null));
-        setText(change, changeWords(now, after, missing[look.index]));
+    ({ nowUs, stepTimesUs, missingBytes }) => {
+      for (const { device, target, change } of others) {
+        const after = stepTimesUs[device];
+        target.setAttribute("aria-disabled", String(after === null));
+        setText(change, changeWords(nowUs, after, missingBytes[device]));
       }
     },
-    () => buttons.forEach(({ look, change }) => look.index !== current && setText(change, "")),
+    () => others.forEach(({ change }) => setText(change, "")),
   );
-  const list = element("div", { class: "moves", role: "group", "aria-label": count === 1 ? "Move the group to a device" : "Move the groups to a device" });
-  list.append(...buttons.map(({ button }) => button));
-  return list;
 }
 
 /**

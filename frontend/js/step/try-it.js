@@ -1,9 +1,12 @@
 /** A placement made by hand on the page of a run: moves with undo and redo, locks, keeping, downloads. */
 
 import { element, find } from "../ui/dom.js";
+import { counted, cutName } from "../ui/format.js";
 import { post } from "../ui/server.js";
 import { downloadsOf, KeptList } from "./kept-list.js";
+import { gainsOfMove } from "./gains.js";
 import { GainsMap } from "./gains-map.js";
+import { GroupDrag } from "./group-drag.js";
 import { moveButtons } from "./move-buttons.js";
 import { TrialBar } from "./trial-bar.js";
 import { movedGroups, redo, undo, withLocks, withMove } from "../run/trial.js";
@@ -14,9 +17,10 @@ import { movedGroups, redo, undo, withLocks, withMove } from "../run/trial.js";
  * @typedef {object} Page what this part needs of the page
  * @property {() => readonly number[]} selected groups
  * @property {boolean} canTry false in a file, where no server says what a move changes
- * @property {() => boolean} isSimulated whether the step of the shown placement is known
+ * @property {() => { stepTimeUs: number } | null} step of the shown placement; null: not known yet
  * @property {(groups: readonly number[]) => void} onLocks
  * @property {(group: number) => void} choose
+ * @property {(words: string) => void} say to a screen reader
  */
 
 export class TryIt {
@@ -27,6 +31,8 @@ export class TryIt {
   #kept;
   #list;
   #gains;
+  #groups;
+  #drag;
   /** @type {ReadonlySet<number>} groups */
   #locked = new Set();
 
@@ -41,6 +47,8 @@ export class TryIt {
   constructor(root, looks, shown, kept, groups, page) {
     this.#page = page;
     this.#shown = shown;
+    this.#groups = groups;
+    this.#drag = new GroupDrag(root, find(root, "[data-part=canvas]", HTMLElement), looks);
     this.#looks = looks;
     this.#kept = kept;
     const list = root.querySelector("[data-part=kept]");
@@ -105,6 +113,40 @@ export class TryIt {
     this.#gains?.choose(group);
   }
 
+  /**
+   * A group is dragged out of the graph; with it the others that are selected, if it is one of them.
+   *
+   * @param {number} group
+   * @param {PointerEvent} event
+   */
+  drag(group, event) {
+    const { base, placement } = this.#shown;
+    if (!base || !placement) {
+      return;
+    }
+    const selected = this.#page.selected();
+    const groups = selected.includes(group) ? selected : [group];
+    const movable = this.#movable(groups);
+    const devices = new Set(groups.map((each) => placement[each]));
+    const isLocked = movable.length === 0;
+    const load = {
+      words: groups.length > 1 ? counted(groups.length, "group") : cutName(this.#groups[group].name, 40),
+      stays: isLocked || movable.length < groups.length ? stayWords(groups.length - movable.length) : "",
+      isLocked,
+      current: devices.size === 1 ? placement[group] : -1,
+      gains: isLocked ? null : this.#gainsOf(movable),
+    };
+    this.#drag.begin(event, load, (device) => {
+      this.moveGroups(groups, device);
+      if (groups.length === 1) {
+        this.#page.choose(group);
+      }
+    });
+    if (load.stays) {
+      this.#page.say(load.stays);
+    }
+  }
+
   lockSelected() {
     this.setLocks([...withLocks(this.#locked, this.#page.selected())]);
   }
@@ -112,23 +154,24 @@ export class TryIt {
   /**
    * What the panel of the selected groups offers.
    *
-   * @param {number} group the chosen one
-   * @param {number | null} device its device
+   * @param {number | null} device of the chosen one
    * @returns {Node | null}
    */
-  controls(group, device) {
+  controls(device) {
     const groups = this.#page.selected();
     if (device === null || groups.length === 0 || !this.#page.canTry) {
       return null;
     }
-    const isLocked = groups.every((each) => this.#locked.has(each));
+    const movable = this.#movable(groups);
+    const isLocked = movable.length === 0;
     const lock = element("button", { type: "button", class: "button", "data-lock": "", "aria-pressed": String(isLocked), title: "Key K" }, isLocked ? "Unlock" : "Lock");
     lock.addEventListener("click", () => this.lockSelected());
     const { placement } = this.#shown;
     const current = groups.every((each) => placement?.[each] === device) ? device : -1;
-    const gains = groups.length === 1 ? this.#gainsOf(group) : null;
+    const gains = isLocked ? null : this.#gainsOf(movable);
     const moves = moveButtons(this.#looks, current, gains, (to) => this.move(to), groups.length);
-    return element("div", { class: "try-controls" }, moves, lock);
+    const stay = element("p", { class: "hint stays", hidden: isLocked || movable.length === groups.length }, stayWords(groups.length - movable.length));
+    return element("div", { class: "try-controls" }, moves, lock, stay);
   }
 
   /**
@@ -192,17 +235,26 @@ export class TryIt {
   }
 
   /**
-   * What each move of a group would change. While the shown placement is not known to stay, nothing is asked for.
-   *
-   * @param {number} group
-   * @returns {Promise<import("./move-buttons.js").Gains>}
+   * @param {readonly number[]} groups
+   * @returns {readonly number[]} those of them that a move changes
    */
-  async #gainsOf(group) {
-    if (!this.#page.isSimulated() || !this.#shown.placement) {
-      return new Promise(() => {});
-    }
-    const answer = await post("gains.json", { ...this.#shown.fields(), groups: [group] }, "application/json");
-    const { step_time_us: times, missing_bytes: missing } = await answer.json();
-    return { step_time_us: times[0], missing_bytes: missing[0] };
+  #movable(groups) {
+    return groups.filter((group) => !this.#locked.has(group));
   }
+
+  /**
+   * What moving groups to each device would change. While the shown placement is not known to stay, nothing is asked for.
+   *
+   * @param {readonly number[]} groups
+   * @returns {Promise<import("./gains.js").MoveGains>}
+   */
+  #gainsOf(groups) {
+    const step = this.#page.step();
+    return step ? gainsOfMove(this.#shown.fields(), groups, step.stepTimeUs) : new Promise(() => {});
+  }
+}
+
+/** @param {number} count of locked groups in a selection */
+function stayWords(count) {
+  return `${counted(count, "locked group")} ${count === 1 ? "stays where it is" : "stay where they are"}.`;
 }
