@@ -90,7 +90,7 @@ def trace(prepared: PreparedGraph, cluster: Cluster, placement: Json) -> Json:
     from engine.simulator.timeline import timeline_to_trace
 
     timeline = Simulator(prepared.graph, prepared.costs, cluster).timeline(_device_of_op(prepared, cluster, placement))
-    return timeline_to_trace(timeline, prepared.graph, cluster)
+    return timeline_to_trace(timeline, prepared.graph, prepared.costs, cluster)
 
 
 def read_placement(

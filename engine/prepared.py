@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from engine.clusters.device_kinds import OP_REST_US
 from engine.costs.costs import Costs, CostSource
+from engine.costs.source_words import sources_of
 from engine.costs.unknown import Unknown
 from engine.events import Json
 from engine.files.archive import fields_of, from_fields, pack, unpack
@@ -97,8 +98,7 @@ class PreparedGraph:
 
     def op_time_sources(self) -> dict[str, int]:
         """The ops by the source of their times: its name in lower case → ops, without empty ones."""
-        counts = Counter(self.costs.source.tolist())
-        return {source.name.lower(): counts[source] for source in CostSource if counts[source]}
+        return sources_of(self.costs)
 
     def _one_device_us(self) -> dict[str, Json]:
         """By kind: the simulated step on one device, with the default rest after each op; None if an op cannot run."""

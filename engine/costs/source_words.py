@@ -1,7 +1,9 @@
 """Where op times come from, in a few words: the one phrase for pages, tables and reports."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
+from engine.costs.costs import Costs, CostSource
 from engine.number_words import part_words
 
 SOURCE_WORDS = {
@@ -12,6 +14,28 @@ SOURCE_WORDS = {
     "unknown": "unknown, counted as zero",
 }
 """name of a `CostSource` → its words"""
+
+
+def sources_of(costs: Costs) -> dict[str, int]:
+    """The ops by the source of their times: its name in lower case → ops, without empty ones."""
+    return _counted(costs.source.tolist())
+
+
+def sources_in_groups(costs: Costs, group_of_op: Iterable[int], groups: int) -> list[str]:
+    """[groups] the sources of the ops' times: `estimated`, or `estimated 12, measured 3` where they differ."""
+    members: list[list[int]] = [[] for _ in range(groups)]
+    for group, source in zip(group_of_op, costs.source.tolist(), strict=True):
+        members[group].append(source)
+    return [_in_a_group(_counted(sources)) for sources in members]
+
+
+def _in_a_group(sources: Mapping[str, int]) -> str:
+    return next(iter(sources)) if len(sources) == 1 else ", ".join(f"{name} {ops}" for name, ops in sources.items())
+
+
+def _counted(sources: Iterable[int]) -> dict[str, int]:
+    counts = Counter(sources)
+    return {source.name.lower(): counts[source] for source in CostSource if counts[source]}
 
 
 def simulated_words(sources: Mapping[str, int]) -> str:

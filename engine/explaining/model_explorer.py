@@ -8,6 +8,8 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 
+from engine.costs.costs import CostSource
+from engine.costs.source_words import simulated_words, sources_of
 from engine.events import Json
 from engine.explaining.session import Explanation, GivenPlacement, Session
 from engine.graphs.graph import CONTROL
@@ -47,7 +49,8 @@ def time_node_data(session: Session, explanation: Explanation) -> str:
     names = session.prepared.graph.op_names
     results: dict[str, Json] = {name: {"value": us} for name, us in zip(names, times, strict=True)}
     gradient: list[Json] = [{"stop": 0, "bgColor": LEAST_COLOUR}, {"stop": 1, "bgColor": MOST_COLOUR}]
-    return _compact({GRAPH_ID: {"name": "time (µs)", "results": results, "gradient": gradient}})
+    name = f"time (µs), {simulated_words(sources_of(session.prepared.costs))}"
+    return _compact({GRAPH_ID: {"name": name, "results": results, "gradient": gradient}})
 
 
 def _nodes(session: Session, placement: GivenPlacement, explanation: Explanation) -> Iterator[Json]:
@@ -64,6 +67,7 @@ def _nodes(session: Session, placement: GivenPlacement, explanation: Explanation
             "device": devices[placement.device_of_op[op]],
             "start_us": f"{timeline.start_us[op]:g}",
             "time_us": f"{timeline.end_us[op] - timeline.start_us[op]:g}",
+            "time source": CostSource(costs.source[op]).name.lower(),
             "persistent_bytes": str(costs.persistent_bytes[op]),
             "on the critical chain": "yes" if op in critical else "no",
         }

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.costs.costs import CostSource
+from engine.costs.source_words import sources_in_groups
 from engine.explaining.chain import Cause
 from engine.explaining.session import SPLIT, Explanation, GivenPlacement, Session
 from engine.files.csv_text import CsvCell, csv_text
@@ -21,8 +23,9 @@ GROUP_COLUMNS = (
     "persistent_bytes",
     "critical_us",
     "least_slack_us",
+    "time_source",
 )
-CHAIN_COLUMNS = ("start_us", "end_us", "time_us", "cause", "what", "name", "device", "bytes", "behind")
+CHAIN_COLUMNS = ("start_us", "end_us", "time_us", "cause", "what", "name", "device", "bytes", "behind", "time_source")
 
 
 def groups_csv(session: Session, placement: GivenPlacement, explanation: Explanation) -> str:
@@ -52,6 +55,7 @@ def groups_csv(session: Session, placement: GivenPlacement, explanation: Explana
         sums(prepared.costs.persistent_bytes).astype(np.int64).tolist(),
         critical_us.tolist(),
         slack_us.tolist(),
+        sources_in_groups(prepared.costs, grouping.group_of_op.tolist(), grouping.group_count),
         strict=True,
     )
     return csv_text(GROUP_COLUMNS, rows)
@@ -65,6 +69,7 @@ def chain_csv(session: Session, explanation: Explanation) -> str:
 def _chain_rows(session: Session, explanation: Explanation) -> Iterator[list[CsvCell]]:
     chain, timeline = explanation.chain, explanation.timeline
     names = [device.name for device in session.cluster.devices]
+    sources = [CostSource(source).name.lower() for source in session.prepared.costs.source.tolist()]
     for activity, behind, cause, start_us, end_us in zip(
         chain.activity.tolist(),
         chain.behind.tolist(),
@@ -85,6 +90,7 @@ def _chain_rows(session: Session, explanation: Explanation) -> Iterator[list[Csv
             names[device],
             None if transfer < 0 else int(timeline.transfers.bytes[transfer]),
             None if behind == NOT_WAITED else activity_name(session, explanation, behind),
+            sources[activity] if transfer < 0 and cause == Cause.COMPUTE else None,
         ]
 
 

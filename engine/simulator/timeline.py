@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Cluster, Contention
+from engine.costs.costs import Costs, CostSource
+from engine.costs.source_words import simulated_words, sources_of
 from engine.events import Json
 from engine.graphs.graph import CONTROL, ComputationGraph
 
@@ -135,7 +137,7 @@ class Timeline:
         return np.divide(idle, self.step_time_us, out=np.ones_like(idle), where=self.step_time_us > 0)
 
 
-def timeline_to_trace(timeline: Timeline, graph: ComputationGraph, cluster: Cluster) -> Json:
+def timeline_to_trace(timeline: Timeline, graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Json:
     """The timeline as Chrome trace JSON for Perfetto: devices and links as tracks, memory as counters, times in µs."""
     events: list[Json] = []
     for process, name in ((DEVICES_PROCESS, "devices"), (LINKS_PROCESS, "links"), (MEMORY_PROCESS, "memory")):
@@ -143,14 +145,18 @@ def timeline_to_trace(timeline: Timeline, graph: ComputationGraph, cluster: Clus
         events.append({"ph": "M", "pid": process, "name": "process_sort_index", "args": {"sort_index": process}})
     names = [device.name for device in cluster.devices]
     events += [_thread_name(DEVICES_PROCESS, index, name) for index, name in enumerate(names)]
-    events += _op_events(timeline, graph)
+    events += _op_events(timeline, graph, costs)
     events += _transfer_events(timeline, graph, cluster)
     for name, curve in zip(names, timeline.memory, strict=True):
         events += [
             {"ph": "C", "pid": MEMORY_PROCESS, "name": name, "ts": time_us, "args": {"bytes": held}}
             for time_us, held in zip(curve.time_us.tolist(), curve.bytes.tolist(), strict=True)
         ]
-    return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"step_time_us": timeline.step_time_us}}
+    about: Json = {
+        "step_time_us": timeline.step_time_us,
+        "step_time_source": simulated_words(sources_of(costs)),
+    }
+    return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": about}
 
 
 def _thread_name(process: int, thread: int, name: str) -> Json:
@@ -165,20 +171,25 @@ def _activity_names(timeline: Timeline, graph: ComputationGraph) -> list[str]:
     return names
 
 
-def _op_events(timeline: Timeline, graph: ComputationGraph) -> list[Json]:
+def _op_events(timeline: Timeline, graph: ComputationGraph, costs: Costs) -> list[Json]:
     names = _activity_names(timeline, graph)
     critical = set(timeline.critical_path.tolist())
     events: list[Json] = []
-    for op, (device, start_us, end_us, awaited) in enumerate(
+    for op, (device, start_us, end_us, awaited, source) in enumerate(
         zip(
             timeline.device_of_op.tolist(),
             timeline.start_us.tolist(),
             timeline.end_us.tolist(),
             timeline.waited_for[: graph.op_count].tolist(),
+            costs.source.tolist(),
             strict=True,
         )
     ):
-        details: dict[str, Json] = {"type": graph.op_types[op], "critical": op in critical}
+        details: dict[str, Json] = {
+            "type": graph.op_types[op],
+            "critical": op in critical,
+            "time source": CostSource(source).name.lower(),
+        }
         if awaited != NOT_WAITED:
             details["waited for"] = names[awaited]
         events.append(_span(DEVICES_PROCESS, device, names[op], start_us, end_us, details))

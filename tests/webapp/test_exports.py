@@ -73,9 +73,10 @@ def test_every_export_is_a_file_with_a_tame_name(client: Client, run: Run, name:
 def test_episodes_and_methods_are_the_events(client: Client, run: Run) -> None:
     episodes = export(client, run, "run/episodes.csv").content.decode().splitlines()
     assert episodes[0].split(",")[:3] == ["episode", "step_time_us", "feasible"]
-    assert episodes[1:] == ["1,5.0,true,3.0,2,0.5"]
+    source = f'"{run.graph.step_time_source}"' if "," in run.graph.step_time_source else run.graph.step_time_source
+    assert source and episodes[1:] == [f"1,5.0,true,3.0,2,0.5,{source}"]
     methods = export(client, run, "run/methods.csv").content.decode().splitlines()
-    assert methods[1:] == ["random,,4.5,50,'=no", "heft,3.0,,7,this run: done"]
+    assert methods[1:] == [f"random,,4.5,50,'=no,{source}", f"heft,3.0,,7,this run: done,{source}"]
 
 
 @pytest.mark.parametrize(

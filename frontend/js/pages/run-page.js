@@ -160,7 +160,8 @@ class RunPage {
       { name: "curve", label: "Step times", size: sized("[data-part=chart]"), draw: drawnBy(this.#charts) },
     ];
     const title = find(this.#root, "h1", HTMLElement).textContent ?? "";
-    this.#downloads.offerPictures(pictures, title);
+    const source = `Step times: ${this.#part("step-time-source").textContent ?? ""}`;
+    this.#downloads.offerPictures(pictures, { title, source });
   }
 
   start() {

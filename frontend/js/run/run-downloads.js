@@ -33,12 +33,12 @@ export class RunDownloads {
 
   /**
    * @param {readonly import("../ui/picture-files.js").Picture[]} pictures
-   * @param {string} title
+   * @param {import("../ui/picture-files.js").Titles} titles
    */
-  offerPictures(pictures, title) {
+  offerPictures(pictures, titles) {
     const part = find(this.#menu, "[data-part=pictures]", HTMLElement);
     part.hidden = false;
-    offerPictures(find(part, "ul", HTMLElement), pictures, String(part.dataset.stem), title);
+    offerPictures(find(part, "ul", HTMLElement), pictures, String(part.dataset.stem), titles);
   }
 
   /**

@@ -1,8 +1,10 @@
 """An explained step in files of other programs: tables, a trace, Model Explorer's JSON."""
 
 import csv
+import dataclasses
 import io
 import json
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +12,8 @@ import numpy as np
 import pytest
 
 from engine.clusters.parsing import parse_cluster
+from engine.costs.costs import CostSource
+from engine.costs.source_words import simulated_words
 from engine.explaining.idle import IdleCause
 from engine.explaining.model_explorer import device_node_data, model_explorer_graph, time_node_data
 from engine.explaining.session import Explanation, GivenPlacement, Session
@@ -19,6 +23,7 @@ from engine.files.csv_text import csv_text
 from engine.formats.node_link.reader import read_nodelink
 from engine.graphs.grouping.grouping import group_ops
 from engine.prepared import PreparedGraph
+from engine.simulator.timeline import DEVICES_PROCESS
 from tests.engine.explaining.sessions import drawn, session_of
 
 HOSTILE = ["__proto__", "=1+1", "<img src=x onerror=alert(1)>/a;b", '"], "x": ["', "a,b", "\u202ertl"]
@@ -84,6 +89,40 @@ def test_the_trace_has_the_idle_times_with_their_causes(step: Step) -> None:
     causes = [f"{cause.name.lower()}_us" for cause in IdleCause]
     for event in idle:
         assert sum(event["args"].get(cause, 0.0) for cause in causes) == pytest.approx(event["dur"], rel=1e-6)
+
+
+def test_every_file_says_where_the_times_come_from(step: Step) -> None:
+    session, placement, explanation = step
+    costs = session.prepared.costs
+    mixed = np.full(session.op_count, CostSource.ESTIMATED, np.uint8)
+    mixed[::3] = CostSource.MEASURED
+    prepared = dataclasses.replace(session.prepared, costs=dataclasses.replace(costs, source=mixed))
+    session = Session(prepared, session.cluster)
+    words = simulated_words(prepared.op_time_sources())
+    assert "estimated by Grappler" in words and "measured" in words
+
+    group_of_op = prepared.grouping.group_of_op
+    for group, row in enumerate(rows_of(groups_csv(session, placement, explanation))):
+        parts = re.findall(r"(estimated|measured)(?: (\d+))?", row["time_source"])
+        members = mixed[group_of_op == group]
+        named = {name: int(ops) if ops else len(members) for name, ops in parts}
+        assert named == {
+            source.name.lower(): int((members == source).sum()) for source in CostSource if (members == source).any()
+        }
+    for row in rows_of(chain_csv(session, explanation)):
+        assert (row["time_source"] in ("estimated", "measured")) == (row["cause"] == "compute")
+    trace: Any = explained_trace(session, explanation)
+    assert trace["otherData"]["step_time_source"] == words
+    spans = [event for event in trace["traceEvents"] if event["ph"] == "X" and event["pid"] == DEVICES_PROCESS]
+    assert [span["args"]["time source"] for span in spans] == [
+        CostSource(source).name.lower() for source in mixed.tolist()
+    ]
+    [graph] = json.loads(model_explorer_graph(session, placement, explanation, ""))["graphs"]
+    attributes = [{each["key"]: each["value"] for each in node["attrs"]} for node in graph["nodes"]]
+    assert [each["time source"] for each in attributes] == [
+        CostSource(source).name.lower() for source in mixed.tolist()
+    ]
+    assert words in json.loads(time_node_data(session, explanation))["graph"]["name"]
 
 
 KEYS_OF_A_NODE = {"id", "label", "namespace", "attrs", "incomingEdges", "outputsMetadata"}

@@ -21,7 +21,7 @@ def trace_of(contention: Contention) -> dict[str, Any]:
     graph, costs = graph_of(OPS)
     cluster = cluster_of(2, contention)
     timeline = Simulator(graph, costs, cluster).timeline(np.array([0, 1, 1], dtype=np.int32))
-    trace: dict[str, Any] = json.loads(json.dumps(timeline_to_trace(timeline, graph, cluster), allow_nan=False))
+    trace: dict[str, Any] = json.loads(json.dumps(timeline_to_trace(timeline, graph, costs, cluster), allow_nan=False))
     return trace
 
 

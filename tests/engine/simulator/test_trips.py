@@ -178,7 +178,7 @@ def test_the_trace_says_how_often_something_is_sent() -> None:
     graph, costs = graph_of(ops)
     cluster = cluster_of(2)
     timeline = Simulator(graph, costs, cluster).timeline(np.array([0, 1, 0], dtype=np.int32))
-    trace = timeline_to_trace(timeline, graph, cluster)
+    trace = timeline_to_trace(timeline, graph, costs, cluster)
     assert isinstance(trace, dict) and isinstance(trace["traceEvents"], list)
     spans = [event for event in trace["traceEvents"] if isinstance(event, dict) and event.get("pid") == 2]
     told = {event["name"]: event["args"] for event in spans if event["ph"] == "X"}

@@ -1,7 +1,7 @@
 """Exports of a whole run: its episodes, and its method beside the baselines."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from engine import api
@@ -17,6 +17,8 @@ EPISODE_COLUMNS = (
     "evaluations",
     "elapsed_seconds",
 )
+TIME_SOURCE = "step_time_source"
+"""the last column of each table: that step times are simulated, and where op times come from"""
 METHOD_COLUMNS = ("method", "step_time_us", "mean_step_time_us", "evaluations", "note")
 
 
@@ -26,14 +28,20 @@ def _events(run: Run, kind: str) -> Iterator[dict[str, Any]]:
 
 def _episodes(run: Run) -> str:
     """Of a thinned run those that are left."""
-    rows = ([event[column] for column in EPISODE_COLUMNS] for event in _events(run, "episode"))
-    return api.csv_text(EPISODE_COLUMNS, rows)
+    return _table(
+        run, EPISODE_COLUMNS, ([event[name] for name in EPISODE_COLUMNS] for event in _events(run, "episode"))
+    )
 
 
 def _methods(run: Run) -> str:
     rows = [[event[column] for column in METHOD_COLUMNS] for event in _events(run, "baseline")]
     own = [run.method, run.best_step_time_us, None, run.evaluations_used, f"this run: {run.status}{_pins_words(run)}"]
-    return api.csv_text(METHOD_COLUMNS, [*rows, own])
+    return _table(run, METHOD_COLUMNS, [*rows, own])
+
+
+def _table(run: Run, columns: Sequence[str], rows: Iterable[list[Any]]) -> str:
+    source = run.graph.step_time_source
+    return api.csv_text((*columns, TIME_SOURCE), ([*row, source] for row in rows))
 
 
 def _pins_words(run: Run) -> str:
