@@ -11,6 +11,7 @@ from typing import cast
 
 from engine import VERSION, api
 from engine.child.parent import Limits, run_in_child
+from engine.clusters.device_kinds import COSTED_KINDS
 from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.zoo_graphs import single_device_report
 
@@ -88,7 +89,7 @@ def _figures(row: ZooRow) -> Figures:
         order: dict[str, api.Json] = {"path": str(path)}
         _, counted = run_in_child("engine.zoo.arithmetic:count_in_child", order, COUNT_LIMITS, task="counting")
         prepared = api.prepare(path, path.suffix, lambda *_: None, api.Limits(), groups=None)
-    reports = {kind.name: single_device_report(prepared, kind.name) for kind in api.device_kinds()}
+    reports = {kind: single_device_report(prepared, kind) for kind in COSTED_KINDS}
     return Figures(
         row=row,
         ops=ops,

@@ -1,6 +1,7 @@
 """The modelled machine: devices, their memory, and the links between them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -47,14 +48,17 @@ class MemoryModel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One modelled device; `kind` is a catalogue's name (`K80`) or a class (`GPU`, `CPU`)."""
+    """One modelled device; `kind` is a catalogue's name (`K80`), a class (`GPU`, `CPU`), or the name of `own`."""
 
     name: str
     kind: str
     memory_bytes: int
+    own: DeviceKind | None = None
+    """a kind that the cluster describes itself"""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        assert self.own is None or (self.own.name == self.kind and self.kind not in KINDS)
+        if self.own is None and self.kind not in KINDS:
             raise ClusterError(
                 f"{shortened(self.kind)} is not known", where="kind", allowed=", ".join(KINDS), field="cluster"
             )
@@ -67,7 +71,7 @@ class Device:
     @property
     def device_class(self) -> str:
         """`GPU` or `CPU`."""
-        return class_of_kind(self.kind)
+        return self.own.device_class if self.own else class_of_kind(self.kind)
 
     @property
     def is_cpu(self) -> bool:
@@ -76,7 +80,7 @@ class Device:
     @property
     def figures(self) -> DeviceKind | None:
         """The figures of the device's kind; None for a class."""
-        return CATALOGUE.get(self.kind)
+        return self.own or CATALOGUE.get(self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,10 @@ class Cluster:
     link_rest_us: float
     """a bus or channel rests this long after each transfer"""
     op_rest_us: float
-    """a device rests this long after each op of non-zero time"""
+    """a device rests this long after each op of non-zero time, unless its kind has a rest of its own"""
     memory_model: MemoryModel
+    op_rest_of_kind: Mapping[str, float] = field(default_factory=dict)
+    """kind → rest of its devices"""
 
     def __post_init__(self) -> None:
         count = len(self.devices)
@@ -108,7 +114,8 @@ class Cluster:
         smallest, largest = SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US
         _check_links("bandwidth_bytes_per_us", self.bandwidth_bytes_per_us, smallest, largest)
         _check_links("latency_us", self.latency_us, 0.0, LONGEST_US)
-        for label, value in (("rest_us", self.link_rest_us), ("op_rest_us", self.op_rest_us)):
+        own_rests = [("op_rest_us", rest_us) for rest_us in self.op_rest_of_kind.values()]
+        for label, value in (("rest_us", self.link_rest_us), ("op_rest_us", self.op_rest_us), *own_rests):
             if not 0 <= value <= LONGEST_US:
                 raise ClusterError(
                     f"{value}", where=label, allowed=f"a number from 0 to {LONGEST_US:g}", field="cluster"
@@ -117,6 +124,15 @@ class Cluster:
     @property
     def device_count(self) -> int:
         return len(self.devices)
+
+    def op_rest_us_on(self, kind: str) -> float:
+        """The rest of a device of `kind` after each op of non-zero time."""
+        return self.op_rest_of_kind.get(kind, self.op_rest_us)
+
+    @property
+    def op_rests_us(self) -> NDArray[np.float64]:
+        """[devices] the rest of each after an op of non-zero time."""
+        return np.array([self.op_rest_us_on(device.kind) for device in self.devices])
 
     @property
     def one_of_each_kind(self) -> tuple[Device, ...]:

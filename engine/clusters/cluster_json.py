@@ -1,8 +1,8 @@
-"""Reads and writes cluster JSON: `{"devices": [...], "links": {...}, "op_rest_us", "memory_model"}`."""
+"""Reads and writes cluster JSON: `{"devices": [...], "kinds": {...}, "links": {...}, "op_rest_us", "memory_model"}`."""
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeVar
 
@@ -20,15 +20,17 @@ from engine.clusters.cluster import (
     Device,
     MemoryModel,
 )
-from engine.clusters.device_kinds import OP_REST_US, canonical_kind, class_of_kind, default_memory_bytes
-from engine.clusters.usual_links import LINK_REST_US, usual_links
+from engine.clusters.device_kinds import DeviceKind, canonical_kind, class_of_kind, default_memory_bytes
+from engine.clusters.json_fields import number_of, object_of, text_of
+from engine.clusters.own_kinds import own_kinds_of_json, own_kinds_to_json, require_used
+from engine.clusters.usual_links import LINK_REST_US, common_op_rest_us, usual_links, usual_op_rests_us
 from engine.errors import ClusterError, shortened
 from engine.events import Json
 from engine.files.json_text import shown
 
 _DEVICE_NAME = re.compile(r"/(?:device:)?(GPU|CPU):(0|[1-9][0-9]{0,8})")
 _BANDWIDTHS = (SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
-_TIMES = (0.0, LONGEST_US)
+TIMES = (0.0, LONGEST_US)
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -38,24 +40,28 @@ def cluster_of_json(value: Json) -> Cluster:
 
     Raises ClusterError.
     """
-    fields = _object(value, "cluster", ("devices", "links", "op_rest_us", "memory_model"))
-    devices = _devices(fields.get("devices"))
-    links = _object(
+    fields = object_of(value, "cluster", ("devices", "kinds", "links", "op_rest_us", "memory_model"))
+    own_kinds = own_kinds_of_json(fields.get("kinds", {}))
+    devices = _devices(fields.get("devices"), own_kinds)
+    require_used(own_kinds, {device.kind for device in devices})
+    links = object_of(
         fields.get("links", {}), "links", ("contention", "bandwidth_bytes_per_us", "latency_us", "rest_us", "pairs")
     )
     bandwidths, latencies_us = usual_links(devices)
     if "bandwidth_bytes_per_us" in links:
-        bandwidths[:] = _number(links, "links", "bandwidth_bytes_per_us", _BANDWIDTHS, 0.0)
+        bandwidths[:] = number_of(links, "links", "bandwidth_bytes_per_us", _BANDWIDTHS, 0.0)
     if "latency_us" in links:
-        latencies_us[:] = _number(links, "links", "latency_us", _TIMES, 0.0)
+        latencies_us[:] = number_of(links, "links", "latency_us", TIMES, 0.0)
     _set_pairs(links.get("pairs", []), devices, bandwidths, latencies_us)
+    op_rest_us, op_rest_of_kind = common_op_rest_us(_op_rests_us(fields, devices))
     return Cluster(
         devices=devices,
         contention=_choice(links, "links", "contention", Contention.BUS),
         bandwidth_bytes_per_us=bandwidths,
         latency_us=latencies_us,
-        link_rest_us=_number(links, "links", "rest_us", _TIMES, LINK_REST_US),
-        op_rest_us=_number(fields, "cluster", "op_rest_us", _TIMES, OP_REST_US),
+        link_rest_us=number_of(links, "links", "rest_us", TIMES, LINK_REST_US),
+        op_rest_us=op_rest_us,
+        op_rest_of_kind=op_rest_of_kind,
         memory_model=_choice(fields, "cluster", "memory_model", MemoryModel.FULL),
     )
 
@@ -81,11 +87,13 @@ def cluster_to_json(cluster: Cluster) -> dict[str, Json]:
         for (source, target), link in zip(pairs, links, strict=False)
         if link != rule
     ]
+    own_kinds = own_kinds_to_json([device.own for device in cluster.one_of_each_kind if device.own is not None])
     return {
         "devices": [
             {"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes}
             for device in cluster.devices
         ],
+        **own_kinds,
         "links": {
             "contention": cluster.contention.value,
             "bandwidth_bytes_per_us": rule[0],
@@ -93,35 +101,56 @@ def cluster_to_json(cluster: Cluster) -> dict[str, Json]:
             "rest_us": cluster.link_rest_us,
             "pairs": exceptions,
         },
-        "op_rest_us": cluster.op_rest_us,
+        "op_rest_us": _op_rests_to_json(cluster),
         "memory_model": cluster.memory_model.value,
     }
 
 
-def _devices(value: Json) -> tuple[Device, ...]:
+def _devices(value: Json, own_kinds: Mapping[str, DeviceKind]) -> tuple[Device, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MOST_DEVICES:
         what = f"{len(value)} devices" if isinstance(value, list) else shown(value)
         allowed = f"a list of 1 to {MOST_DEVICES} devices"
         raise ClusterError(what, where="devices", allowed=allowed, field="cluster")
-    return tuple(_device(item, f"devices[{index}]") for index, item in enumerate(value))
+    return tuple(_device(item, f"devices[{index}]", own_kinds) for index, item in enumerate(value))
 
 
-def _device(value: Json, where: str) -> Device:
-    fields = _object(value, where, ("name", "kind", "memory_bytes"))
-    kind = canonical_kind(_text(fields, where, "kind"))
-    name = _text(fields, where, "name")
+def _device(value: Json, where: str, own_kinds: Mapping[str, DeviceKind]) -> Device:
+    fields = object_of(value, where, ("name", "kind", "memory_bytes"))
+    written = text_of(fields, where, "kind")
+    own = own_kinds.get(written.lower())
+    kind = own.name if own else canonical_kind(written)
+    name = text_of(fields, where, "name")
     match = _DEVICE_NAME.fullmatch(name)
-    device_class = class_of_kind(kind)
+    device_class = own.device_class if own else class_of_kind(kind)
     if match is None or match.group(1) != device_class:
         allowed = f"/device:{device_class}:0, /device:{device_class}:1, ... for the kind {kind}"
         raise ClusterError(shortened(name), where=f"{where}.name", allowed=allowed, field="cluster")
-    default = default_memory_bytes(kind)
-    memory_bytes = _number(fields, where, "memory_bytes", (1, MOST_MEMORY_BYTES), default)
+    default = own.memory_bytes if own else default_memory_bytes(kind)
+    memory_bytes = number_of(fields, where, "memory_bytes", (1, MOST_MEMORY_BYTES), default)
     if memory_bytes != int(memory_bytes):
         allowed = f"an integer from 1 to {MOST_MEMORY_BYTES}"
         raise ClusterError(f"{memory_bytes}", where=f"{where}.memory_bytes", allowed=allowed, field="cluster")
     # TensorFlow's short form /GPU:0 is the same device; one spelling keeps names unique and comparable.
-    return Device(f"/device:{match.group(1)}:{match.group(2)}", kind, int(memory_bytes))
+    return Device(f"/device:{match.group(1)}:{match.group(2)}", kind, int(memory_bytes), own)
+
+
+def _op_rests_us(fields: dict[str, Json], devices: tuple[Device, ...]) -> dict[str, float]:
+    """Kind → rest after an op: of one number for all, of an object with some kinds, else the kinds' own.
+
+    Raises ClusterError.
+    """
+    usual = usual_op_rests_us(devices)
+    if not isinstance(fields.get("op_rest_us", {}), dict):
+        return dict.fromkeys(usual, number_of(fields, "cluster", "op_rest_us", TIMES, 0.0))
+    given = object_of(fields.get("op_rest_us", {}), "cluster.op_rest_us", sorted(usual))
+    return {kind: number_of(given, "cluster.op_rest_us", kind, TIMES, rest_us) for kind, rest_us in usual.items()}
+
+
+def _op_rests_to_json(cluster: Cluster) -> Json:
+    """One number, if all kinds have the same rest; else an object with each kind's."""
+    if not cluster.op_rest_of_kind:
+        return cluster.op_rest_us
+    return {device.kind: cluster.op_rest_us_on(device.kind) for device in cluster.one_of_each_kind}
 
 
 def _set_pairs(
@@ -137,19 +166,19 @@ def _set_pairs(
     seen: set[tuple[int, int]] = set()
     for position, item in enumerate(value):
         where = f"links.pairs[{position}]"
-        fields = _object(item, where, ("source", "target", "bandwidth_bytes_per_us", "latency_us"))
+        fields = object_of(item, where, ("source", "target", "bandwidth_bytes_per_us", "latency_us"))
         pair = (_end(fields, where, "source", index_of), _end(fields, where, "target", index_of))
         if pair[0] == pair[1] or pair in seen:
             what = "this pair is there twice" if pair in seen else "a device has no link to itself"
             allowed = "each ordered pair of two devices once"
             raise ClusterError(what, where=where, allowed=allowed, field="cluster")
         seen.add(pair)
-        bandwidths[pair] = _number(fields, where, "bandwidth_bytes_per_us", _BANDWIDTHS, float(bandwidths[pair]))
-        latencies_us[pair] = _number(fields, where, "latency_us", _TIMES, float(latencies_us[pair]))
+        bandwidths[pair] = number_of(fields, where, "bandwidth_bytes_per_us", _BANDWIDTHS, float(bandwidths[pair]))
+        latencies_us[pair] = number_of(fields, where, "latency_us", TIMES, float(latencies_us[pair]))
 
 
 def _end(fields: dict[str, Json], where: str, key: str, index_of: dict[str, int]) -> int:
-    name = _text(fields, where, key)
+    name = text_of(fields, where, key)
     match = _DEVICE_NAME.fullmatch(name)
     canonical = f"/device:{match.group(1)}:{match.group(2)}" if match else ""
     if canonical not in index_of:
@@ -160,36 +189,6 @@ def _end(fields: dict[str, Json], where: str, key: str, index_of: dict[str, int]
             field="cluster",
         )
     return index_of[canonical]
-
-
-def _object(value: Json, where: str, keys: Collection[str]) -> dict[str, Json]:
-    """`value`, if it is an object with no keys other than `keys`. Raises ClusterError."""
-    if not isinstance(value, dict):
-        allowed = f"an object with {', '.join(keys)}"
-        raise ClusterError(shown(value), where=where, allowed=allowed, field="cluster")
-    for key in value:
-        if key not in keys:
-            what = f"the key {shortened(key)} is not known"
-            raise ClusterError(what, where=where, allowed=", ".join(keys), field="cluster")
-    return value
-
-
-def _text(fields: dict[str, Json], where: str, key: str) -> str:
-    value = fields.get(key)
-    if not isinstance(value, str):
-        raise ClusterError(shown(value), where=f"{where}.{key}", allowed="a text", field="cluster")
-    return value
-
-
-def _number(fields: dict[str, Json], where: str, key: str, bounds: tuple[float, float], default: float) -> float:
-    """The number under `key`, or `default` where the key is missing; `bounds` are inclusive. Raises ClusterError."""
-    value = fields.get(key, default)
-    lowest, highest = bounds
-    # Compared before any conversion: an integer of a thousand digits fits no float. NaN fails both comparisons.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value <= highest:
-        allowed = f"a number from {lowest:g} to {highest:g}"
-        raise ClusterError(shown(value), where=f"{where}.{key}", allowed=allowed, field="cluster")
-    return value
 
 
 def _choice(fields: dict[str, Json], where: str, key: str, default: Choice) -> Choice:

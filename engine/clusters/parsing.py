@@ -4,8 +4,8 @@ import re
 
 from engine.clusters.cluster import MOST_DEVICES, Cluster, Contention, Device, MemoryModel
 from engine.clusters.cluster_json import cluster_of_json
-from engine.clusters.device_kinds import OP_REST_US, canonical_kind, class_of_kind, default_memory_bytes
-from engine.clusters.usual_links import LINK_REST_US, usual_links
+from engine.clusters.device_kinds import canonical_kind, class_of_kind, default_memory_bytes
+from engine.clusters.usual_links import LINK_REST_US, common_op_rest_us, usual_links, usual_op_rests_us
 from engine.errors import ClusterError, shortened
 from engine.files.json_text import read_json
 
@@ -14,7 +14,7 @@ MOST_CHARACTERS = 1_000_000
 MOST_VALUES = 100_000
 EXAMPLES = "a shorthand such as 2xK80 or 4xV100+cpu, or cluster JSON"
 
-_TERM = re.compile(r"(?:([0-9]+)\s*[xX]\s*)?([A-Za-z][A-Za-z0-9]*)")
+_TERM = re.compile(r"(?:([0-9]+)\s*[xX]\s*)?([A-Za-z][A-Za-z0-9-]*)")
 
 
 def parse_cluster(text: str) -> Cluster:
@@ -64,12 +64,14 @@ def _cluster_of_kinds(kinds: list[str]) -> Cluster:
         numbers[device_class] += 1
         devices.append(Device(name, kind, default_memory_bytes(kind)))
     bandwidths, latencies_us = usual_links(devices)
+    op_rest_us, op_rest_of_kind = common_op_rest_us(usual_op_rests_us(devices))
     return Cluster(
         devices=tuple(devices),
         contention=Contention.BUS,
         bandwidth_bytes_per_us=bandwidths,
         latency_us=latencies_us,
         link_rest_us=LINK_REST_US,
-        op_rest_us=OP_REST_US,
+        op_rest_us=op_rest_us,
+        op_rest_of_kind=op_rest_of_kind,
         memory_model=MemoryModel.FULL,
     )

@@ -1,4 +1,4 @@
-"""The links between devices that stand in the usual machines of their kinds.
+"""The links between devices that stand in the usual machines of their kinds, and the rests after their ops.
 
 Devices of a kind fill one machine after the other. The first machines of all kinds are one: there, devices of different
 kinds, and a CPU, reach each other over the boards' links, the slower of the two. Devices in different machines reach
@@ -6,13 +6,13 @@ each other over the network.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.clusters.cluster import Device
-from engine.clusters.device_kinds import host_of_kind
+from engine.clusters.device_kinds import OP_REST_US, host_of_kind
 from engine.clusters.hosts import Host, Link
 
 LINK_REST_US = 25.0
@@ -29,6 +29,17 @@ def usual_links(devices: Sequence[Device]) -> tuple[NDArray[np.float64], NDArray
             link = _link(source, target, machines[row] == machines[column])
             bandwidths[row, column], latencies_us[row, column] = link.bandwidth_bytes_per_us, link.latency_us
     return bandwidths, latencies_us
+
+
+def usual_op_rests_us(devices: Sequence[Device]) -> dict[str, float]:
+    """Kind → rest after an op of non-zero time."""
+    return {device.kind: device.figures.op_rest_us if device.figures else OP_REST_US for device in devices}
+
+
+def common_op_rest_us(rests_us: Mapping[str, float]) -> tuple[float, dict[str, float]]:
+    """The rest of the first kind by name, and kind → rest of those that differ: the two fields of a `Cluster`."""
+    common_us = rests_us[min(rests_us)]
+    return common_us, {kind: rest_us for kind, rest_us in sorted(rests_us.items()) if rest_us != common_us}
 
 
 def _machines(devices: Sequence[Device]) -> list[int]:

@@ -138,7 +138,7 @@ def _simulated_us(prepared: PreparedGraph, cluster: Cluster, placement: Json) ->
 def _on_cpus(cluster: Cluster) -> Cluster:
     """The cluster with CPUs for all its devices."""
     return dataclasses.replace(
-        cluster, devices=tuple(dataclasses.replace(device, kind="CPU") for device in cluster.devices)
+        cluster, devices=tuple(dataclasses.replace(device, kind="CPU", own=None) for device in cluster.devices)
     )
 
 

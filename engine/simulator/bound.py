@@ -43,7 +43,7 @@ def lower_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> f
         raise CostError(f"no time on {kinds}", where=f"op {shortened(graph.op_names[nowhere[0]])}")
     paths = _paths(graph, costs, cluster)
     ends, tails = earliest_ends(paths), least_tails(paths)
-    rests_us = np.where(times > 0, cluster.op_rest_us * costs.trips_of_op(), 0.0)
+    rests_us = np.where(times > 0, _rests_us(cluster, cluster.one_of_each_kind) * costs.trips_of_op(), 0.0)
     occupied_us = np.where(np.isnan(times), np.inf, times + rests_us)
     devices = np.array([sum(each.kind == one.kind for each in cluster.devices) for one in cluster.one_of_each_kind])
     can_run = np.isfinite(paths.time_us)
@@ -72,10 +72,15 @@ def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:
         bytes=sizes,
         trips=trips_of_edges(graph, trips)[edges].astype(np.float64),
         time_us=np.ascontiguousarray(np.where(np.isnan(times), np.inf, times)),
-        rest_us=np.ascontiguousarray(np.where(times > 0, cluster.op_rest_us * trips[:, np.newaxis], 0.0)),
+        rest_us=np.ascontiguousarray(np.where(times > 0, _rests_us(cluster, devices).T * trips[:, np.newaxis], 0.0)),
         bandwidth_bytes_per_us=bandwidth,
         latency_us=latency,
     )
+
+
+def _rests_us(cluster: Cluster, devices: Sequence[Device]) -> NDArray[np.float64]:
+    """[devices, 1] the rest of each after an op of non-zero time."""
+    return np.array([[cluster.op_rest_us_on(device.kind)] for device in devices])
 
 
 def _devices_on_paths(cluster: Cluster) -> tuple[Sequence[Device], NDArray[np.float64], NDArray[np.float64]]:

@@ -186,7 +186,7 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
             break
         op = following
         take_from_queue(tables, scratch, device, now)
-    rested_us = now + _rest_us(tables, op) if scratch.ops[op].time_us != 0 else now
+    rested_us = now + _rest_us(tables, scratch, op, device) if scratch.ops[op].time_us != 0 else now
     end_us, order, following = np.inf, 0, 0
     if scratch.devices[device].head < scratch.devices[device].tail:
         end_us, order, following = start_op(tables, scratch, device, rested_us)
@@ -198,9 +198,9 @@ def _end_op(tables: Tables, scratch: Scratch, op: int, now: float) -> float:
 
 
 @inlined
-def _rest_us(tables: Tables, op: int) -> float:
+def _rest_us(tables: Tables, scratch: Scratch, op: int, device: int) -> float:
     """The rest in µs of a device after an op that takes time: once a trip."""
-    rest_us: float = tables.model[0].op_rest_us
+    rest_us: float = scratch.devices[device].op_rest_us
     return rest_us * tables.op_trips[op] if tables.model[0].has_trips else rest_us
 
 

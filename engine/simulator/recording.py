@@ -87,7 +87,7 @@ class Recording:
         last_input, ready_us = self._last_inputs()
         waited_for = np.concatenate((self._awaited_by_ops(last_input, ready_us), self._awaited_by_transfers()))
         devices = self.cluster.device_count
-        op_rests_us = np.where(self.time_us != 0, self.cluster.op_rest_us * self.op_trips, 0.0)
+        op_rests_us = np.where(self.time_us != 0, self.cluster.op_rests_us[self.device_of_op] * self.op_trips, 0.0)
         link_rest_us = 0.0 if self.cluster.contention == Contention.NONE else self.cluster.link_rest_us
         rest_after_us = np.concatenate((op_rests_us, link_rest_us * self.transfers.trips))
         is_full = self.cluster.memory_model == MemoryModel.FULL

@@ -30,7 +30,6 @@ MODEL = np.dtype(
         ("contention", "i4"),
         ("full_memory", "?"),
         ("has_trips", "?"),  # whether any op is executed more or less often than once
-        ("op_rest_us", "f8"),
         ("link_rest_us", "f8"),
     ],
     align=True,
@@ -85,6 +84,7 @@ DEVICE_STATE = np.dtype(
         ("head", "u4"),  # the next op to start, in `queue`
         ("tail", "u4"),  # behind the last ready op, in `queue`
         ("running", "?"),
+        ("op_rest_us", "f8"),  # its rest after an op of non-zero time; never changes
         ("free_us", "f8"),  # when its rest ends
         ("copy", "u4"),  # copy of the current flow on this device
         ("last_served", "u4"),  # last entry of the current flow on this device

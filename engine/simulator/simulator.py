@@ -2,7 +2,8 @@
 
 The model of one step:
 
-- A device runs its ready ops first in, first out, one at a time, and rests `op_rest_us` after each op of non-zero time.
+- A device runs its ready ops first in, first out, one at a time, and rests `op_rest_us`, or its kind's own rest, after
+  each op of non-zero time.
 - An op is ready when all its inputs are on its device. A local input is there when its producer ends. The producer's
   device sends the others: with `bus` one transfer of an output serves all remote consumers, over the producer's own
   bus, as fast as the slowest of the links to them; with `pair` there is one transfer for each output and destination,
@@ -89,7 +90,7 @@ def check_sizes(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> None
         times = np.nan_to_num(costs.time_on_devices(cluster.devices)).max(axis=0)
     sent_us = held / cluster.bandwidth_bytes_per_us.min(initial=np.inf, where=_between(cluster))
     each_us = cluster.latency_us.max(initial=0, where=_between(cluster)) + cluster.link_rest_us
-    longest_us = times + trips * (cluster.op_rest_us + cluster.device_count * sent_us)
+    longest_us = times + trips * (cluster.op_rests_us.max() + cluster.device_count * sent_us)
     transfers = trips_of_edges(graph, trips).sum(dtype=np.float64)
     if longest_us.sum() + transfers * each_us >= MOST:
         raise _too_much(graph, longest_us, f"a step, transfers included, of less than {MOST:.0e} µs")

@@ -63,7 +63,7 @@ def _model_record(cluster: Cluster, has_trips: bool) -> Records:
     model.has_trips = has_trips
     model.contention = CONTENTION_CODES[cluster.contention]
     model.full_memory = cluster.memory_model == MemoryModel.FULL
-    model.op_rest_us, model.link_rest_us = cluster.op_rest_us, cluster.link_rest_us
+    model.link_rest_us = cluster.link_rest_us
     return model
 
 
@@ -168,6 +168,7 @@ def make_scratch(tables: Tables, cluster: Cluster) -> Scratch:
         slots *= 2
     states = records_of(devices, kinds_of.DEVICE_STATE)
     states.order = ranks(tuple(device.name for device in cluster.devices))
+    states.op_rest_us = cluster.op_rests_us
     row_of_kind = {device.kind: row for row, device in enumerate(cluster.one_of_each_kind)}
     states.kind = [row_of_kind[device.kind] for device in cluster.devices]
     events = records_of(slots, kinds_of.EVENT)

@@ -22,7 +22,8 @@ def assert_equal(one: Cluster, other: Cluster) -> None:
     """The same but for the diagonals of the links, which mean nothing."""
     assert one.devices == other.devices
     assert (one.contention, one.memory_model) == (other.contention, other.memory_model)
-    assert (one.link_rest_us, one.op_rest_us) == (other.link_rest_us, other.op_rest_us)
+    assert one.link_rest_us == other.link_rest_us
+    assert one.op_rests_us.tolist() == other.op_rests_us.tolist()
     between = ~np.eye(one.device_count, dtype=bool)
     assert np.array_equal(one.bandwidth_bytes_per_us[between], other.bandwidth_bytes_per_us[between])
     assert np.array_equal(one.latency_us[between], other.latency_us[between])
@@ -155,8 +156,8 @@ MISTAKES = {
     "[" * 100_000: "the JSON is nested 100000 levels deep; allowed: 32 levels",
     '{"a":' * 40 + "1" + "}" * 40: "the JSON is nested 40 levels deep; allowed: 32 levels",
     "[" + "[]," * 200_000 + "[]]": "the JSON holds about 400003 values; allowed: 100000 values",
-    "[]": "cluster: an empty list; allowed: an object with devices, links, op_rest_us, memory_model",
-    '"2xK80"': "cluster: '2xK80'; allowed: an object with devices, links, op_rest_us, memory_model",
+    "[]": "cluster: an empty list; allowed: an object with devices, kinds, links, op_rest_us, memory_model",
+    '"2xK80"': "cluster: '2xK80'; allowed: an object with devices, kinds, links, op_rest_us, memory_model",
     "{}": "devices: nothing; allowed: a list of 1 to 64 devices",
     '{"devices": []}': "devices: 0 devices; allowed: a list of 1 to 64 devices",
     '{"devices": {}}': "devices: an empty object; allowed: a list of 1 to 64 devices",

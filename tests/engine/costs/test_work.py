@@ -5,33 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from engine.clusters.device_kinds import CATALOGUE, COSTED_KINDS, FLOAT_TYPES, FloatType
+from engine.clusters.device_kinds import CATALOGUE
 from engine.clusters.parsing import parse_cluster
-from engine.costs.costs import Costs, CostSource, work_time_us
+from engine.costs.costs import work_time_us
 from engine.costs.measured import StepStats, with_measured
+from tests.engine.costs.known_work import FLOPS, MOVED, TYPES, estimated
 from tests.engine.simulator.cases import Op, graph_of
-
-FLOPS = np.array([4_000_000, 8_000_000, 0], dtype=np.int64)
-MOVED = np.array([240_000, 0, 480_000], dtype=np.int64)
-TYPES = np.array([FLOAT_TYPES.index(each) for each in (FloatType.FLOAT32, FloatType.FLOAT16, FloatType.FLOAT64)])
-
-
-def estimated() -> Costs:
-    """Costs of three ops as a reading makes them."""
-    types = TYPES.astype(np.uint8)
-    return Costs(
-        kinds=COSTED_KINDS,
-        time_us=np.array([work_time_us(FLOPS, MOVED, types, CATALOGUE[kind]) for kind in COSTED_KINDS]),
-        output_offset=np.arange(4),
-        output_bytes=np.ones(3, dtype=np.int64),
-        persistent_bytes=np.zeros(3, dtype=np.int64),
-        temporary_bytes=np.zeros(3, dtype=np.int64),
-        source=np.full(3, CostSource.ESTIMATED, dtype=np.uint8),
-        flops=FLOPS,
-        trips=np.array([1, 3, 1]),
-        moved_bytes=MOVED,
-        float_type=types,
-    )
 
 
 def test_a_time_is_arithmetic_at_the_types_peak_and_bytes_at_the_bandwidth() -> None:
@@ -49,9 +28,8 @@ def test_a_type_without_a_peak_of_its_own_runs_at_that_of_float32() -> None:
 
 def test_a_kind_with_half_the_efficiency_takes_twice_the_time() -> None:
     kind = dataclasses.replace(CATALOGUE["K80"], efficiency=0.5)
-    types = TYPES.astype(np.uint8)
-    whole = work_time_us(FLOPS, MOVED, types, CATALOGUE["K80"])
-    assert np.array_equal(work_time_us(FLOPS, MOVED, types, kind), 2 * whole)
+    whole = work_time_us(FLOPS, MOVED, TYPES, CATALOGUE["K80"])
+    assert np.array_equal(work_time_us(FLOPS, MOVED, TYPES, kind), 2 * whole)
 
 
 def test_costs_for_devices_have_the_same_times_and_no_work() -> None:

@@ -154,6 +154,7 @@ def clusters(draw: st.DrawFn, most_devices: int) -> Cluster:
         link_rest_us=draw(st.sampled_from([0.0, 25.0])),
         op_rest_us=draw(st.sampled_from([0.0, 5.7])),
         memory_model=draw(st.sampled_from(list(MemoryModel))),
+        op_rest_of_kind=draw(st.sampled_from([{}, {}, {"K80": 2.5}])),
     )
 
 

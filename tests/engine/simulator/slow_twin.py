@@ -142,7 +142,11 @@ class TwinStep:
         twin, op = self.twin, self.ready[device].popleft()
         self.start[op] = self.now
         self.end[op] = end = self.now + self.run_time[op]
-        rest_us = twin.cluster.op_rest_us * twin.trips[op] if self.run_time[op] != 0 else 0.0
+        rest_us = (
+            twin.cluster.op_rest_us_on(twin.cluster.devices[device].kind) * twin.trips[op]
+            if self.run_time[op] != 0
+            else 0.0
+        )
         self.device_free[device] = end + rest_us
         self.add(end, ARRIVAL, (twin.names[op], OWN_END, ""), self.send, op)
         for edge in twin.edges_out[op]:

@@ -36,7 +36,8 @@ def every_op_takes_its_time(case: Case, timeline: Timeline) -> None:
 
 
 def ops_of_a_device_do_not_overlap(case: Case, timeline: Timeline) -> None:
-    rest = np.where(timeline.end_us > timeline.start_us, case.cluster.op_rest_us * case.costs.trips_of_op(), 0)
+    rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.trips_of_op()
+    rest = np.where(timeline.end_us > timeline.start_us, rests, 0)
     for device in range(case.cluster.device_count):
         ops = np.flatnonzero(timeline.device_of_op == device)
         ops = ops[np.lexsort((timeline.end_us[ops], timeline.start_us[ops]))]
@@ -110,7 +111,7 @@ def each_start_is_explained(case: Case, timeline: Timeline) -> None:
     waited = timeline.waited_for != NOT_WAITED
     awaited = timeline.waited_for[waited]
     gap = start[waited] - end[awaited]
-    op_rests = case.cluster.op_rest_us * case.costs.trips_of_op()
+    op_rests = case.cluster.op_rests_us[timeline.device_of_op] * case.costs.trips_of_op()
     rests = np.concatenate((op_rests, case.cluster.link_rest_us * timeline.transfers.trips))
     assert np.all(np.minimum(np.abs(gap), np.abs(gap - rests[awaited])) <= CLOSE * end.max())
     assert np.all(start[~waited] == 0)
@@ -128,5 +129,5 @@ def test_one_device_takes_the_sum_of_times_and_rests(case: Case) -> None:
         own = case.costs.time_on([case.cluster.devices[device].kind])[0]
         placement = np.full((1, case.graph.op_count), device, dtype=np.int32)
         step_time_us = Simulator(case.graph, case.costs, case.cluster).evaluate(placement).step_time_us[0]
-        expected = own.sum() + case.cluster.op_rest_us * case.costs.trips_of_op()[own != 0].sum()
+        expected = own.sum() + case.cluster.op_rests_us[device] * case.costs.trips_of_op()[own != 0].sum()
         assert abs(step_time_us - expected) <= CLOSE * max(expected, 1)
