@@ -3,8 +3,8 @@
 After every `ppo_samples` placements it takes some PPO ascent steps; after every `cross_entropy_samples` it minimises
 the cross entropy on the best tenth of them in closed form instead. Deviations: each group has a probability ratio of
 its own, since the variance of the product over many groups is of no use; advantages are divided by their deviation;
-missing memory counts as in Placeto. A value marked "ours" is our choice, since the parts of the paper that we know give
-none; the others are published.
+missing memory counts as in Placeto; a step is divided by 1 plus the penalty's weight. A value marked "ours" is our
+choice, since the parts of the paper that we know give none; the others are published.
 Source: Gao, Chen, Li: Post: device placement with cross-entropy minimization and proximal policy optimization,
 NeurIPS 2018, algorithm 1.
 """
@@ -64,18 +64,20 @@ class IndependentChoices:
     ) -> float:
         """Ascend the gradient of E[Σ_m f(d_m)/f_old(d_m) · A] − w · Σ_m KL(f_old ‖ f), then adapt w to `kl_aim`.
 
-        `placements` [batch, groups] were sampled from the present choices, `advantages` is [batch]. Returns the
-        resulting mean KL divergence of a group.
+        The second derivative of w · KL is at most w / 2, so an ascent in steps of more than 4 / w would run away from
+        the maximum: each step is `learning_rate` / (1 + w). `placements` [batch, groups] were sampled from the present
+        choices, `advantages` is [batch]. Returns the resulting mean KL divergence of a group.
         """
         old = self.probabilities()
         groups = np.arange(len(old))
         chosen = np.eye(old.shape[1])[placements]
         old_of_chosen = old[groups, placements]
         new = old
+        step = learning_rate / (1.0 + self.kl_weight)
         for _ in range(steps):
             weights = new[groups, placements] / old_of_chosen * advantages[:, None]
             gain = np.einsum("bg,bgd->gd", weights, chosen) - weights.sum(axis=0)[:, None] * new
-            self.parameters += learning_rate * (gain / len(placements) - self.kl_weight * (new - old))
+            self.parameters += step * (gain / len(placements) - self.kl_weight * (new - old))
             new = self.probabilities()
         divergence = mean_divergence(old, new)
         self._adapt(divergence, kl_aim)
@@ -109,9 +111,9 @@ def mean_divergence(old: NDArray[np.float64], new: NDArray[np.float64]) -> float
 class Post:
     """Samples placements and learns from them until the budget is spent; the published budget is 2,400 evaluations."""
 
-    ppo_samples: int = whole(10, 2, 100_000, "placements sampled between two updates, the paper's K (ours)")
+    ppo_samples: int = whole(20, 2, 100_000, "placements sampled between two updates, the paper's K (ours)")
     cross_entropy_samples: int = whole(
-        100,
+        1200,
         2,
         1_000_000,
         "placements between two minimisations of the cross entropy, the paper's N (ours); a multiple of K",
@@ -123,7 +125,12 @@ class Post:
         0.02, 1e-9, 1.0, "share of a uniform choice that is mixed in after the minimisation, the paper's ε (ours)"
     )
     ppo_steps: int = whole(10, 0, 10_000, "ascent steps in each update (published: several, about 10)")
-    learning_rate: float = number(1.0, 1e-9, 100.0, "learning rate of plain gradient ascent (ours)")
+    learning_rate: float = number(
+        1.0,
+        1e-9,
+        100.0,
+        "learning rate of plain gradient ascent; a step is this divided by 1 plus the penalty's weight (ours)",
+    )
     kl_aim: float = number(
         0.03,
         1e-9,

@@ -1,11 +1,14 @@
 """Post's choices: sampling, the gradient, and the minimisation of the cross entropy in closed form."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from engine.errors import SettingsError
 from engine.placers.post import WEIGHT_RANGE, IndependentChoices, mean_divergence
 from engine.placers.registry import make_placer
+from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import two_chains
 
 ALLOWED = np.array([[True, True, True], [True, False, True], [False, False, True]])
@@ -75,7 +78,7 @@ def test_one_small_ascent_step_follows_the_numerical_gradient() -> None:
         gradient[index] = (gain(start + step) - gain(start - step)) / 2e-5
     choices.parameters = start.copy()
     choices.ascend(placements, advantages, steps=1, learning_rate=1e-3, kl_aim=1.0)
-    assert np.allclose((choices.parameters - start) / 1e-3, gradient, atol=1e-6)
+    assert np.allclose((choices.parameters - start) / (1e-3 / (1 + 1.0)), gradient, atol=1e-6)
 
 
 def test_the_penalty_pulls_back_to_the_old_choices() -> None:
@@ -94,6 +97,30 @@ def test_the_weight_of_the_penalty_is_doubled_or_halved(aim: float, expected: fl
     choices.ascend(np.array([[0], [1]], dtype=np.int32), np.array([1.0, -1.0]), steps=5, learning_rate=0.1, kl_aim=aim)
     assert choices.kl_weight == expected
     assert WEIGHT_RANGE[0] < expected < WEIGHT_RANGE[1]
+
+
+def test_an_update_does_not_run_away_from_the_old_choices_under_a_heavy_penalty() -> None:
+    rng = np.random.default_rng(3)
+    choices = IndependentChoices(np.ones((6, 8), dtype=bool))
+    choices.kl_weight = WEIGHT_RANGE[1]
+    placements = choices.sample(10, rng)
+    assert choices.ascend(placements, rng.normal(0, 1, 10), steps=10, learning_rate=1.0, kl_aim=0.03) < 1e-6
+
+
+@pytest.mark.parametrize("devices", [2, 4, 8])
+def test_the_divergence_of_the_updates_stays_near_its_aim(devices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    divergences = []
+    ascend = IndependentChoices.ascend
+
+    def noted(self: IndependentChoices, *args: Any, **settings: Any) -> float:
+        divergences.append(ascend(self, *args, **settings))
+        return divergences[-1]
+
+    monkeypatch.setattr(IndependentChoices, "ascend", noted)
+    problem = small_problem(5, ops=40, devices=devices, evaluations=2400, cpu=False)
+    make_placer("post", {"kl_aim": 0.005}).place(problem, np.random.default_rng(0), lambda: False)
+    assert np.isfinite(divergences).all()
+    assert 0.005 / 3 <= np.median(divergences) <= 0.005 * 3
 
 
 def test_divergence_of_a_distribution_from_itself_is_nothing() -> None:
