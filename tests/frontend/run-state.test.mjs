@@ -179,3 +179,9 @@ test("a hundred thousand episodes in small batches: no batch copies what is ther
   assert.equal(state.episodes.length, 100_000);
   assert.equal(state.episodes.last?.episode, seq - 1);
 });
+
+test("one episode that does not fit is remembered, whatever comes after it", () => {
+  const events = wholeRun(6).map((event) => (event.type === "episode" && event.episode === 2 ? { ...event, feasible: false } : event));
+  assert.equal(fed([wholeRun(6)]).anyInfeasible, false);
+  assert.equal(fed([events.slice(0, 5), events.slice(5)]).anyInfeasible, true);
+});

@@ -1,7 +1,7 @@
 /** The frame of all charts: when they are drawn, the plot's area, its axes and the labels at its edge. */
 
 import { element, setAttributes, svg } from "../ui/dom.js";
-import { formatCount, timeUnit } from "../ui/format.js";
+import { formatCount, timeUnit, withDecimals } from "../ui/format.js";
 import { linearTicks, logTicks } from "./scale.js";
 
 /**
@@ -262,5 +262,5 @@ function tickText(value, step, logarithmic) {
     return value.toLocaleString("en", { maximumSignificantDigits: 3 });
   }
   const decimals = Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
-  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return withDecimals(value, decimals);
 }

@@ -28,6 +28,8 @@ export class LearningChart {
   /** @type {RunState | null} */
   #state = null;
   #shown = -1;
+  /** The update whose numbers are written out. @type {import("../ui/contracts.js").UpdateEvent | null} */
+  #written = null;
   /** @type {Plot[]} */
   #plots = [];
 
@@ -115,7 +117,11 @@ export class LearningChart {
   /** @param {number | null} number of the episode whose update is written out */
   #write(number) {
     const updates = this.#state?.updates.whole() ?? [];
-    const update = number === null ? null : updateAt(updates, number);
+    const update = (number === null ? null : updateAt(updates, number)) ?? null;
+    if (update === this.#written) {
+      return;
+    }
+    this.#written = update;
     if (!update) {
       this.#readout.replaceChildren();
       return;

@@ -18,7 +18,7 @@ const written = new WeakMap();
 export function chartLegend(host, state, methodLabels, onShow) {
   const entries = [
     ["episode", "Episode", shownWords(state)],
-    ...(state.episodes.whole().some(({ feasible }) => !feasible) ? [["infeasible", "Does not fit in memory", ""]] : []),
+    ...(state.anyInfeasible ? [["infeasible", "Does not fit in memory", ""]] : []),
     ["best", "Best so far", ""],
     ["mean", `Mean of ${MEAN_WINDOW}`, ""],
     ...state.baselines.filter(isTold).map((baseline) => [

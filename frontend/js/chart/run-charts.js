@@ -18,6 +18,8 @@ export class RunCharts {
   #bandWords;
   #methodLabels;
   #onShow;
+  /** @type {{ state: import("../run/run-state.js").RunState, shown: number } | null} */
+  #newest = null;
 
   /**
    * @param {HTMLElement} root with the parts `chart`, `chart-legend`, `chart-tools`, `band-words` and `learning`
@@ -32,6 +34,7 @@ export class RunCharts {
     this.#stepTimes = new RunChart(find(root, "[data-part=chart]", HTMLElement), this.#axis, methodLabels, onSeek);
     this.#learningPart = find(root, "[data-part=learning]", HTMLDetailsElement);
     const [curves, readout] = ["learning-chart", "learning-readout"].map((name) => find(root, `[data-part=${name}]`, HTMLElement));
+    this.#learningPart.addEventListener("toggle", () => this.#showLearning());
     this.#learning = new LearningChart(curves, readout, this.#axis, onSeek);
     this.#bandWords = find(root, "[data-part=band-words]", HTMLElement);
     this.#listen(find(root, "[data-part=chart-tools]", HTMLElement));
@@ -44,8 +47,16 @@ export class RunCharts {
   update(state, shown) {
     this.#stepTimes.update(state, shown);
     this.#learningPart.hidden = state.updates.length === 0;
-    this.#learning.update(state, shown);
+    this.#newest = { state, shown };
+    this.#showLearning();
     chartLegend(this.#legend, state, this.#methodLabels, this.#onShow);
+  }
+
+  /** The curves of a part that is folded away would only take the time of the others. */
+  #showLearning() {
+    if (this.#learningPart.open && !this.#learningPart.hidden && this.#newest) {
+      this.#learning.update(this.#newest.state, this.#newest.shown);
+    }
   }
 
   /** @param {import("../ui/svg-elements.js").Surface} surface for the chart of step times */

@@ -4,6 +4,7 @@ import { deviceMark } from "../graph/device-legend.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
 import { showFailure } from "../ui/server.js";
+import { SettledTimer } from "../ui/settled-timer.js";
 import { Step } from "../step/step.js";
 import { askBacks, inOrder, MOST_UNASKED } from "./backs.js";
 import { CompareChoice, optionsOf } from "./compare-choice.js";
@@ -49,7 +50,7 @@ export class ComparePanel {
   /** @type {ComparedSteps | null} made when both are first seen beside each other */
   #steps = null;
   #beside = false;
-  #timer = 0;
+  #timer = new SettledTimer();
   /** @type {RunState | null} */
   #state = null;
   /** @type {string | null} */
@@ -155,8 +156,7 @@ export class ComparePanel {
   }
 
   #renewSoon() {
-    window.clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => this.#renew(), SETTLED_MILLISECONDS);
+    this.#timer.start(SETTLED_MILLISECONDS, () => this.#renew());
   }
 
   /** The placement to compare with, once it is known. */
@@ -165,8 +165,7 @@ export class ComparePanel {
   }
 
   #renew() {
-    window.clearTimeout(this.#timer);
-    this.#timer = 0;
+    this.#timer.stop();
     if (!this.#token || !this.#state) {
       this.#say("");
       this.#root.dataset.state = this.#token ? "loading" : "none";

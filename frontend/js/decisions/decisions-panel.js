@@ -4,6 +4,7 @@ import { initialPlayer, step as stepBy, seek, tick, togglePlay, withLength } fro
 import { element, find, setText } from "../ui/dom.js";
 import { cutName } from "../ui/format.js";
 import { getJson, showFailure } from "../ui/server.js";
+import { SettledTimer } from "../ui/settled-timer.js";
 import { decidedAt, decisionAt, decisionSentence, honestWords, leastSure, probabilityText, startSeqOf } from "./decisions.js";
 
 /** @typedef {import("./decisions.js").Decisions} Decisions */
@@ -30,10 +31,10 @@ export class DecisionsPanel {
   #looks;
   #listeners;
   #slider;
-  /** @type {{ key: string, address: string } | null} the shown episode */
+  /** @type {{ key: string, address: () => string } | null} the shown episode */
   #shown = null;
   #loadedKey = "";
-  #timer = 0;
+  #timer = new SettledTimer();
   /** @type {Decisions | null} */
   #decisions = null;
   #player = initialPlayer(SPEED);
@@ -69,21 +70,22 @@ export class DecisionsPanel {
     const episode = state.episodes.at(index);
     const key = episode ? `${episode.seq} ${state.status}` : "";
     if (key !== (this.#shown?.key ?? "")) {
-      const from = episode ? startSeqOf(state, index) : null;
-      this.#shown = episode ? { key, address: `decisions/${episode.seq}${from === null ? "" : `?from=${from}`}` } : null;
-      this.#loadSoon();
+      this.#shown = episode ? { key, address: () => addressOf(episode, startSeqOf(state, index)) } : null;
+      if (this.#details.open) {
+        this.#loadSoon();
+      }
     }
   }
 
   #loadSoon() {
-    window.clearTimeout(this.#timer);
+    this.#timer.stop();
     if (this.#details.open && this.#shown?.key === this.#loadedKey && this.#decisions) {
       this.#draw();
       return;
     }
     this.#forget(this.#shown ? "Computing the decisions of this episode…" : "Decisions belong to episodes: show one.");
     if (this.#details.open && this.#shown) {
-      this.#timer = window.setTimeout(() => this.#load(), SETTLED_MILLISECONDS);
+      this.#timer.start(SETTLED_MILLISECONDS, () => this.#load());
     }
   }
 
@@ -93,7 +95,7 @@ export class DecisionsPanel {
       return;
     }
     try {
-      const answer = await getJson(shown.address);
+      const answer = await getJson(shown.address());
       if (shown.key === this.#shown?.key) {
         this.#loadedKey = shown.key;
         this.#take(/** @type {Decisions & { obstacle?: string }} */ (answer));
@@ -255,4 +257,12 @@ export class DecisionsPanel {
   #part(name) {
     return find(this.#root, `[data-decisions=${name}]`, HTMLElement);
   }
+}
+
+/**
+ * @param {import("../run/run-state.js").Episode} episode
+ * @param {number | null} from number of the event whose placement the policy began with; null: it had none
+ */
+function addressOf({ seq }, from) {
+  return `decisions/${seq}${from === null ? "" : `?from=${from}`}`;
 }

@@ -28,6 +28,7 @@ import { GrowingList } from "../ui/growing-list.js";
  * @property {import("../ui/contracts.js").StartedEvent | null} started
  * @property {readonly import("../ui/contracts.js").BaselineEvent[]} baselines one a method, the newest counts
  * @property {GrowingList<Episode>} episodes
+ * @property {boolean} anyInfeasible whether one of them does not fit in memory
  * @property {number} bestUs the least feasible step time among them, Infinity without one
  * @property {number} bestIndex of the first episode with the least feasible step time, -1 without one
  * @property {GrowingList<import("../ui/contracts.js").UpdateEvent>} updates what a method that learns says of it
@@ -58,6 +59,7 @@ export function initialState(status = "queued", error = "") {
     started: null,
     baselines: Object.freeze([]),
     episodes: new GrowingList(),
+    anyInfeasible: false,
     bestIndex: -1,
     improvements: new GrowingList(),
     updates: new GrowingList(),
@@ -150,6 +152,7 @@ function addEpisode(draft, event) {
     draft.bestIndex = draft.episodes.length + draft.added.length;
     draft.improved.push(draft.bestIndex);
   }
+  draft.anyInfeasible ||= !event.feasible;
   draft.progress = null;
   draft.added.push({
     seq: event.seq,

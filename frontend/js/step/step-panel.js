@@ -4,6 +4,7 @@ import { deviceLooks } from "../graph/devices.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatShare, formatTime } from "../ui/format.js";
 import { getJson, showFailure } from "../ui/server.js";
+import { SettledTimer } from "../ui/settled-timer.js";
 import { ChainList, placeOf } from "./chain-list.js";
 import { MemoryView } from "./memory-view.js";
 import { OpList } from "./op-list.js";
@@ -49,7 +50,7 @@ export class StepPanel {
   #step = null;
   /** @type {Shown | null} */
   #shown = null;
-  #timer = 0;
+  #timer = new SettledTimer();
   #loadedAt = -Infinity;
   /** Counts the loads: only the answer of the last one is drawn. */
   #loads = 0;
@@ -104,15 +105,11 @@ export class StepPanel {
     this.#shown = shown;
     this.#onStep(null);
     this.#root.dataset.state = shown ? "loading" : "empty";
-    if (following && this.#timer) {
+    if (following && this.#timer.waits) {
       return;
     }
-    window.clearTimeout(this.#timer);
     const rest = following ? LIVE_MILLISECONDS - (performance.now() - this.#loadedAt) : 0;
-    this.#timer = window.setTimeout(() => {
-      this.#timer = 0;
-      this.#load(this.#shown);
-    }, Math.max(shown?.isWanted ? 0 : SETTLED_MILLISECONDS, rest));
+    this.#timer.start(Math.max(shown?.isWanted ? 0 : SETTLED_MILLISECONDS, rest), () => this.#load(this.#shown));
   }
 
   /** @returns {{ timeline: TimelineView, memory: MemoryView }} what it draws, for pictures */

@@ -35,7 +35,24 @@ export function significant(value, digits = 3) {
   const shown = Math.abs(Number(value.toPrecision(digits))); // 9.996 is 10.0
   const whole = Math.max(1, Math.floor(Math.log10(Math.max(shown, 1e-12))) + 1);
   const decimals = value === 0 ? 0 : Math.min(6, Math.max(0, digits - whole));
-  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return withDecimals(value, decimals);
+}
+
+/**
+ * [decimals] A form takes much longer to make than to use.
+ *
+ * @type {Intl.NumberFormat[]}
+ */
+const FORMS = [];
+
+/**
+ * @param {number} value
+ * @param {number} decimals that are shown
+ * @returns {string} with commas between thousands
+ */
+export function withDecimals(value, decimals) {
+  FORMS[decimals] ??= new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return FORMS[decimals].format(value);
 }
 
 /**
@@ -118,7 +135,7 @@ export function formatFlops(flops) {
  * @returns {string}
  */
 export function formatCount(count) {
-  return isNumber(count) ? count.toLocaleString("en", { maximumFractionDigits: 0 }) : NOTHING;
+  return isNumber(count) ? withDecimals(count, 0) : NOTHING;
 }
 
 /**
@@ -142,7 +159,7 @@ export function formatShare(share) {
     return NOTHING;
   }
   const percent = share * 100;
-  return percent > 0 && percent < 0.5 ? "< 1 %" : `${Math.round(percent).toLocaleString("en")} %`;
+  return percent > 0 && percent < 0.5 ? "< 1 %" : `${withDecimals(Math.round(percent), 0)} %`;
 }
 
 /**
