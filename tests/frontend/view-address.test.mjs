@@ -59,7 +59,7 @@ test("a change by a person after a playing is a step of its own", async (context
   const { address, steps, settle } = await page(context);
   address.change({ shown: "episode-2" }, 1);
   settle();
-  address.change({ group: 3 });
+  address.change({ groups: [3] });
   settle();
   address.change({ shown: "episode-3" }, 1);
   settle();

@@ -9,8 +9,18 @@ import { baseline, episode } from "./events.mjs";
 const LABELS = { single_device: "One device" };
 
 test("a view survives its address", () => {
-  const view = { shown: "episode-17", against: "baseline-single_device", beside: true, colour: "slack", group: 3, opened: ["a/b", "<b>&=?"], drawn: /** @type {const} */ ("ops") };
+  const view = { shown: "episode-17", against: "baseline-single_device", beside: true, colour: "slack", groups: [3, 12, 7], opened: ["a/b", "<b>&=?"], drawn: /** @type {const} */ ("ops") };
   assert.deepEqual({ ...viewOf(searchOf(view)) }, view);
+});
+
+test("selected groups stand in the address in their order; older addresses name one, or repeat the field", () => {
+  assert.equal(searchOf({ ...FIRST_VIEW, groups: [3, 12, 7] }), "?group=3,12,7");
+  assert.deepEqual(viewOf("?group=3").groups, [3]);
+  assert.deepEqual(viewOf("?group=3&group=12,7").groups, [3, 12, 7]);
+  assert.deepEqual(viewOf("?group=3,x,,-1,7,3,1e3").groups, [3, 7]);
+  const many = Array.from({ length: 401 }, (_, index) => index);
+  assert.equal(searchOf({ ...FIRST_VIEW, groups: many }), "?group=400", "of very many the chosen one");
+  assert.deepEqual(viewOf(searchOf({ ...FIRST_VIEW, groups: many.slice(1) })).groups, many.slice(1));
 });
 
 test("the first view has no address of its own, and leaves other fields alone", () => {
@@ -25,12 +35,12 @@ test("what an address cannot mean is left out", () => {
 });
 
 test("a placement by hand stays in its page: the address keeps none of it", () => {
-  assert.equal(searchOf({ ...FIRST_VIEW, shown: "hand", group: 2 }), "?group=2");
+  assert.equal(searchOf({ ...FIRST_VIEW, shown: "hand", groups: [2] }), "?group=2");
 });
 
 test("a change that changes nothing gives the same view", () => {
-  const view = withChange(FIRST_VIEW, { group: 4 });
-  assert.equal(withChange(view, { group: 4 }), view);
+  const view = withChange(FIRST_VIEW, { groups: [4] });
+  assert.equal(withChange(view, { groups: [4] }), view);
   assert.notEqual(withChange(view, { shown: "hand" }), view, "also where the address would be the same");
 });
 

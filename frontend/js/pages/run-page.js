@@ -146,30 +146,12 @@ class RunPage {
     listenToCancel(root, this.#announcer);
   }
 
-  #offerPictures() {
-    const { timeline, memory } = this.#step.drawings;
-    const sized = (/** @type {string} */ selector) => () => {
-      const part = this.#root.querySelector(selector);
-      return { width: part?.clientWidth ?? 0, height: part?.clientHeight ?? 0 };
-    };
-    const step = "[data-part=step][data-state=ready]";
-    const pictures = [
-      { name: "graph", label: "Graph", size: sized("[data-part=canvas] .graph-canvas"), draw: drawnBy(this.#panel) },
-      { name: "timeline", label: "Timeline", size: sized(`${step} [data-step=timeline]`), draw: drawnBy(timeline) },
-      { name: "memory", label: "Memory", size: sized(`${step} [data-step=memory]`), draw: drawnBy(memory) },
-      { name: "curve", label: "Step times", size: sized("[data-part=chart]"), draw: drawnBy(this.#charts) },
-    ];
-    const title = find(this.#root, "h1", HTMLElement).textContent ?? "";
-    const source = `Step times: ${this.#part("step-time-source").textContent ?? ""}`;
-    this.#downloads.offerPictures(pictures, { title, source });
-  }
-
   start() {
-    this.#offerPictures();
+    this.#downloads.offerPictures(this.#root, { graph: this.#panel, ...this.#step.drawings, curve: this.#charts });
     this.#draw();
     this.#panel.colourBy(this.#address.view.colour);
     this.#panel.open(this.#address.view.opened);
-    this.#chooseGroup(this.#address.view.group);
+    this.#showSelection(this.#address.view.groups);
     this.#showComparison();
     const store = {
       state: () => this.#state,
@@ -220,7 +202,7 @@ class RunPage {
       this.#shown.goTo(view.shown);
     }
     this.#panel.open(view.opened);
-    this.#chooseGroup(view.group);
+    this.#showSelection(view.groups);
     this.#panel.colourBy(view.colour);
     this.#showComparison();
     this.#flat.draw(view.drawn);
@@ -243,14 +225,27 @@ class RunPage {
     this.#step.chooseGroup(chosen);
     this.#compare.chooseGroup(chosen);
     this.#tryIt.choose(chosen);
-    this.#address.change({ group: chosen });
+    this.#address.change({ groups: chosen < 0 ? [] : [chosen] });
   }
 
   /** @param {readonly number[]} groups several, of which the last becomes the chosen one */
   #select(groups) {
+    const chosen = groups.at(-1) ?? -1;
     this.#panel.select(groups);
-    this.#step.chooseGroup(groups.at(-1) ?? -1);
-    this.#address.change({ group: groups.at(-1) ?? -1 });
+    this.#step.chooseGroup(chosen);
+    this.#compare.chooseGroup(chosen);
+    this.#tryIt.choose(chosen);
+    this.#address.change({ groups });
+  }
+
+  /** @param {readonly number[]} groups of an address */
+  #showSelection(groups) {
+    const known = groups.filter((group) => group < this.#graph.groups.length);
+    if (known.length > 1) {
+      this.#select(known);
+    } else {
+      this.#chooseGroup(known[0] ?? -1);
+    }
   }
 
   /** The list of kept placements has changed, or one of them is known now. */
@@ -363,11 +358,6 @@ class RunPage {
   #part(name) {
     return find(this.#root, `[data-part=${name}]`, HTMLElement);
   }
-}
-
-/** @param {{ drawOn: (surface: import("../ui/svg-elements.js").Surface) => void }} view */
-function drawnBy(view) {
-  return (/** @type {import("../ui/svg-elements.js").Surface} */ surface) => view.drawOn(surface);
 }
 
 async function main() {

@@ -11,6 +11,19 @@ import { getFile, post } from "../ui/server.js";
  * @property {Record<string, unknown>} fields the placement as requests have it
  */
 
+/**
+ * @typedef {import("../ui/svg-elements.js").Surface} Surface
+ * @typedef {{ drawOn: (surface: Surface) => void }} Drawing
+ */
+
+/** What the pictures show, by where it is shown: what is not there has no size, and no picture. */
+const PICTURES = /** @type {const} */ ([
+  { name: "graph", label: "Graph", shown: "[data-part=canvas] .graph-canvas" },
+  { name: "timeline", label: "Timeline", shown: "[data-part=step][data-state=ready] [data-step=timeline]" },
+  { name: "memory", label: "Memory", shown: "[data-part=step][data-state=ready] [data-step=memory]" },
+  { name: "curve", label: "Step times", shown: "[data-part=chart]" },
+]);
+
 export class RunDownloads {
   #menu;
   #exports;
@@ -32,10 +45,21 @@ export class RunDownloads {
   }
 
   /**
-   * @param {readonly import("../ui/picture-files.js").Picture[]} pictures
-   * @param {import("../ui/picture-files.js").Titles} titles
+   * @param {HTMLElement} root of the page
+   * @param {Record<"graph" | "timeline" | "memory" | "curve", Drawing>} drawings
    */
-  offerPictures(pictures, titles) {
+  offerPictures(root, drawings) {
+    const pictures = PICTURES.map(({ name, label, shown }) => ({
+      name,
+      label,
+      size: () => {
+        const part = root.querySelector(shown);
+        return { width: part?.clientWidth ?? 0, height: part?.clientHeight ?? 0 };
+      },
+      draw: (/** @type {Surface} */ surface) => drawings[name].drawOn(surface),
+    }));
+    const textOf = (/** @type {string} */ selector) => find(root, selector, HTMLElement).textContent ?? "";
+    const titles = { title: textOf("h1"), source: `Step times: ${textOf("[data-part=step-time-source]")}` };
     const part = find(this.#menu, "[data-part=pictures]", HTMLElement);
     part.hidden = false;
     offerPictures(find(part, "ul", HTMLElement), pictures, String(part.dataset.stem), titles);

@@ -11,33 +11,34 @@
  * @property {string | null} against token of the placement that it is compared with
  * @property {boolean} beside whether both are drawn beside each other, not the differences alone
  * @property {string} colour what the groups are coloured by
- * @property {number} group the chosen group, -1 for none
+ * @property {readonly number[]} groups the selected groups; the last one is the chosen one
  * @property {readonly string[]} opened the opened scopes
  * @property {"groups" | "ops"} drawn what the picture of the graph shows
  */
 
 /** @type {View} */
-export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", group: -1, opened: Object.freeze([]), drawn: "groups" });
+export const FIRST_VIEW = Object.freeze({ shown: "", against: null, beside: false, colour: "device", groups: Object.freeze([]), opened: Object.freeze([]), drawn: "groups" });
 
 /** A name, which is untrusted text, then nothing or one more part. */
 const TOKEN = /^[a-z]+(-[\w-]{1,100})?$/;
 const MOST_OPENED = 50;
+/** Of more selected groups an address names the chosen one alone: servers refuse addresses of some thousand characters. */
+const MOST_SELECTED = 400;
 
 /**
  * The view of an address. What it does not know or cannot read is left as in `FIRST_VIEW`.
  *
- * @param {string} search such as `?show=episode-17&group=3`
+ * @param {string} search such as `?show=episode-17&group=3,7`
  * @returns {View}
  */
 export function viewOf(search) {
   const fields = new URLSearchParams(search);
-  const group = fields.get("group") ?? "";
   return Object.freeze({
     shown: tokenOf(fields.get("show")) ?? FIRST_VIEW.shown,
     against: tokenOf(fields.get("against")),
     beside: fields.get("beside") === "1",
     colour: tokenOf(fields.get("colour")) ?? FIRST_VIEW.colour,
-    group: /^\d{1,7}$/.test(group) ? Number(group) : FIRST_VIEW.group,
+    groups: Object.freeze(groupsOf(fields.getAll("group").join(","))),
     drawn: fields.get("draw") === "ops" ? "ops" : FIRST_VIEW.drawn,
     opened: Object.freeze(fields.getAll("open").slice(0, MOST_OPENED)),
   });
@@ -60,12 +61,12 @@ export function searchOf(view, search = "") {
   set(fields, "against", view.against === "hand" ? "" : (view.against ?? ""));
   set(fields, "beside", view.beside ? "1" : "");
   set(fields, "colour", view.colour === FIRST_VIEW.colour ? "" : view.colour);
-  set(fields, "group", view.group < 0 ? "" : String(view.group));
+  set(fields, "group", (view.groups.length > MOST_SELECTED ? view.groups.slice(-1) : view.groups).join(","));
   set(fields, "draw", view.drawn === FIRST_VIEW.drawn ? "" : view.drawn);
   for (const scope of view.opened) {
     fields.append("open", scope);
   }
-  const text = fields.toString();
+  const text = fields.toString().replaceAll("%2C", ","); // which an address may have as it is
   return text && `?${text}`;
 }
 
@@ -88,6 +89,15 @@ function set(fields, name, value) {
   if (value) {
     fields.set(name, value);
   }
+}
+
+/**
+ * @param {string} text such as `3,7,12`
+ * @returns {number[]} each group once; what is no group is left out
+ */
+function groupsOf(text) {
+  const groups = text.split(",").filter((each) => /^\d{1,7}$/.test(each)).map(Number);
+  return [...new Set(groups)].slice(-MOST_SELECTED);
 }
 
 /**
