@@ -33,7 +33,7 @@ class Baseline:
 
     type: ClassVar[str] = "baseline"
     method: str
-    """`single_device`, `cpu_only` or `random`"""
+    """one of the request's baselines"""
     step_time_us: float | None
     """its best feasible placement; None where it has none"""
     mean_step_time_us: float | None
@@ -43,6 +43,10 @@ class Baseline:
     """why it has no feasible placement, or an empty string"""
     placement: list[int] | None = None
     """[groups] its best feasible placement, the answer of a run that is cut off before it finds a better one"""
+    peak_bytes: list[int] | None = None
+    """[devices] of that placement; None without one, and in events before version 0.2.0"""
+    wall_seconds: float | None = None
+    """that all its evaluations took; None in events before version 0.2.0"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,15 +185,22 @@ class Run:
     def _baseline(self, method: str) -> Baseline:
         problem = self._problem.with_budget(self._baseline_budget())
         rng = np.random.default_rng(self._request.seed)
+        note = ""
         try:
             make_placer(method, {}).place(problem, rng, self._looked_at_stop)
         except InfeasibleError as error:
-            return Baseline(method, None, None, problem.ledger.used, error.what)
-        mean_us, best_us = problem.ledger.mean_step_time_us, problem.ledger.best_step_time_us
-        if best_us is None:
-            note = f"does not fit in memory: it needs {_shortage(problem)}"
-            return Baseline(method, None, mean_us, problem.ledger.used, note)
-        return Baseline(method, best_us, mean_us, problem.ledger.used, "", problem.ledger.answer().tolist())
+            note = error.what
+        ledger = problem.ledger
+        told = Baseline(method, None, None, ledger.used, note, wall_seconds=ledger.elapsed_seconds)
+        if note:
+            return told
+        told = dataclasses.replace(told, mean_step_time_us=ledger.mean_step_time_us)
+        if ledger.best_step_time_us is None:
+            return dataclasses.replace(told, note=f"does not fit in memory: it needs {_shortage(problem)}")
+        answer = ledger.answer()
+        peak_bytes = problem.simulator.evaluate(answer[None, :]).peak_bytes[0].tolist()
+        best = {"step_time_us": ledger.best_step_time_us, "placement": answer.tolist(), "peak_bytes": peak_bytes}
+        return dataclasses.replace(told, **best)
 
     def _baseline_budget(self) -> Budget:
         """A baseline's budget: the run's evaluations, limited to a second or two of work, and a share of its seconds.

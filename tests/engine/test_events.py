@@ -8,7 +8,7 @@ from engine.events import Baseline, Episode, Event, Finished, NumberedEvent, Pro
 
 EVENTS: list[Event] = [
     Started("placeto", {"preset": "fast"}, 0, 100, 3, ["/device:GPU:0"], 1.5, "0.2.0"),
-    Baseline("single_device", 3.0, None, 1, "", [0, 0, 0]),
+    Baseline("single_device", 3.0, None, 1, "", [0, 0, 0], [5, 0], 0.25),
     Episode(1, 2.0, True, 2.0, 1, 0.5, [0, 1, 0]),
     Progress("costing", 1, 0),
     Finished({"step_time_us": 2.0, "device_of_group": [0, 1, 0]}),

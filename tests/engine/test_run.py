@@ -12,6 +12,7 @@ from engine.api import Budget, PreparedGraph, RunRequest, place
 from engine.errors import InfeasibleError, PlacementError, SettingsError
 from engine.events import Baseline, Checkpoint, Emitted, Episode, Finished, NumberedEvent, Started
 from engine.problem import PlacementProblem
+from engine.run import Run
 from engine.simulator import Evaluations
 from tests.engine.placers.small_problems import small_cluster
 from tests.engine.small_runs import Heard, events_of, prepared_graph, request, without_times
@@ -43,6 +44,21 @@ def test_the_answer_is_the_best_evaluated_and_never_behind_one_device() -> None:
     assert isinstance(lower_bound_us, float)
     assert 0 < lower_bound_us <= best_us
     assert events_of(heard)[-1] == Finished(report)
+
+
+def test_a_baseline_says_what_its_placement_takes_and_how_long_it_took() -> None:
+    heard: Heard = []
+    asked = dataclasses.replace(request("random", 20, cpu=False), baselines=("single_device", "cpu_only", "random"))
+    run = Run(prepared_graph(), asked, heard.append, lambda: False)
+    run.execute(None)
+    baselines = {event.method: event for event in events_of(heard) if isinstance(event, Baseline)}
+    assert baselines["cpu_only"].peak_bytes is None, "there is no CPU"
+    for event in baselines.values():
+        assert event.wall_seconds is not None and event.wall_seconds >= 0
+        if event.placement is not None:
+            evaluation = run._problem.simulator.evaluate(np.array([event.placement], dtype=np.int32))
+            assert event.peak_bytes == evaluation.peak_bytes[0].tolist()
+    assert baselines["random"].peak_bytes
 
 
 def test_a_budget_of_one_evaluation_gives_the_best_device() -> None:

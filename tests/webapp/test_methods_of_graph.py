@@ -87,9 +87,17 @@ def test_clusters_stand_apart_the_one_used_last_first_and_policies_too(client: C
 def test_the_newest_run_of_a_cluster_gives_its_baselines(client: Client, real_graph: Graph) -> None:
     add_run(real_graph, 40.0)
     newest = add_run(real_graph, 30.0, method="random")
+    known = {"peak_bytes": [5, 7], "wall_seconds": 0.25}
     events: list[dict[str, Any]] = [
         {"type": "started", "lower_bound_us": 20.0},
-        {"type": "baseline", "method": "single_device", "step_time_us": 80.0, "evaluations": 1, "placement": [0]},
+        {
+            "type": "baseline",
+            "method": "single_device",
+            "step_time_us": 80.0,
+            "evaluations": 1,
+            "placement": [0],
+            **known,
+        },
         {"type": "baseline", "method": "scotch", "step_time_us": 70.0, "evaluations": 5},
         {"type": "baseline", "method": "cpu_only", "step_time_us": None, "evaluations": 0},
     ]
@@ -101,6 +109,7 @@ def test_the_newest_run_of_a_cluster_gives_its_baselines(client: Client, real_gr
         ("single_device", 0, f"/runs/{newest.id}/?show=baseline-single_device"),
         ("scotch", 0, f"/runs/{newest.id}/"),
     ], "an older run did not store the placement"
+    assert [(row["peak_bytes"], row["wall_seconds"]) for row in cluster["rows"][2:]] == [([5, 7], 0.25), (None, None)]
 
 
 def test_of_many_clusters_the_last_ones_are_shown(

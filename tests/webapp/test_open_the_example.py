@@ -26,6 +26,15 @@ def opened(client: Client) -> Run:
     return run
 
 
+def test_its_page_shows_the_decisions_inside_its_best_episode(client: Client) -> None:
+    run, file = opened(client), read_example()
+    episodes = [item for item in file.events if isinstance(item.event, api.Episode)]
+    best = next(item for item in episodes if item.event.step_time_us == file.report["step_time_us"])  # type: ignore[union-attr]
+    found = client.get(f"/runs/{run.id}/decisions/{best.seq}").json()
+    assert "obstacle" not in found
+    assert sorted(found["order"]) == list(range(run.graph.group_count or 0))
+
+
 def test_it_is_a_finished_run_of_this_version(client: Client) -> None:
     """Once this fails because the models or the engine have changed, `python -m webapp.example` makes the file anew."""
     run, file = opened(client), read_example()

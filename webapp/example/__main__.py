@@ -32,13 +32,16 @@ def _made() -> ExampleFile:
         name = api.samples()[REQUEST.sample]
         prepared = api.prepare(source, ".pb", _report_progress, api.Limits(), name=name)
         events: list[api.NumberedEvent] = []
+        policies: list[bytes] = []
 
         def emit(item: api.Emitted) -> None:
             if isinstance(item, api.NumberedEvent):
                 events.append(item)
+            elif isinstance(item, api.LearnedPolicy):
+                policies.append(item.policy)
 
         api.place(prepared, REQUEST.run(), emit, lambda: False)
-        return ExampleFile(REQUEST, source.read_bytes(), prepared.to_bytes(), events)
+        return ExampleFile(REQUEST, source.read_bytes(), prepared.to_bytes(), events, policies[-1])
 
 
 def _report_progress(stage: str, done: int, total: int) -> None:

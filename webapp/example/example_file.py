@@ -4,6 +4,7 @@
     graph.pb        the graph's file, for downloads
     prepared.bin    PreparedGraph.to_bytes()
     events.jsonl    NumberedEvent.to_json(), one per line
+    policy.bin      LearnedPolicy.policy: with it the page shows the decisions inside an episode
 
 `python -m webapp.example` writes it.
 """
@@ -18,6 +19,7 @@ from webapp.runs.baselines import BASELINES
 
 EXAMPLE = Path(__file__).parent / "inception_v3.zip"
 _REQUEST, _GRAPH, _PREPARED, _EVENTS = "request.json", "graph.pb", "prepared.bin", "events.jsonl"
+_POLICY = "policy.bin"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """the time of each entry, so that equal contents make equal files"""
 
@@ -49,6 +51,7 @@ class ExampleFile:
     prepared: bytes
     events: list[api.NumberedEvent]
     """from `Started` to `Finished`"""
+    policy: bytes
 
     @property
     def report(self) -> dict[str, api.Json]:
@@ -65,6 +68,7 @@ class ExampleFile:
             _GRAPH: self.graph,
             _PREPARED: self.prepared,
             _EVENTS: "\n".join(lines).encode(),
+            _POLICY: self.policy,
         }
         with zipfile.ZipFile(path, "w") as archive:
             for name, content in contents.items():
@@ -76,4 +80,4 @@ def read_example(path: Path = EXAMPLE) -> ExampleFile:
     with zipfile.ZipFile(path) as archive:
         request = Request(**json.loads(archive.read(_REQUEST)))
         events = [api.NumberedEvent.from_json(json.loads(line)) for line in archive.read(_EVENTS).splitlines()]
-        return ExampleFile(request, archive.read(_GRAPH), archive.read(_PREPARED), events)
+        return ExampleFile(request, archive.read(_GRAPH), archive.read(_PREPARED), events, archive.read(_POLICY))

@@ -83,6 +83,7 @@ def _store_run(file: ExampleFile, graph: Graph) -> Run:
     store = RunStore(_claim(run), run)
     for event in file.events:
         store.emit(event)
+    store.emit(api.LearnedPolicy(file.policy))
     store.end_with(Run.DONE, file.report)
     return run
 

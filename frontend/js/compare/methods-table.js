@@ -79,12 +79,25 @@ export function columnsOf({ devices, one_device_us: oneDeviceUs, lower_bound_us:
       label: "Memory peak",
       numeric: true,
       valueOf: peak,
-      cells: (row) => [element("span", { title: row.peak_bytes?.map((bytes, device) => `${devices[device]}: ${formatBytes(bytes)}`).join("\n") }, formatBytes(peak(row)))],
+      cells: (row) => [row.peak_bytes ? element("span", { title: peakWords(row.peak_bytes, devices) }, formatBytes(peak(row))) : notKnown()],
     },
     { key: "evaluations", label: "Evaluations", numeric: true, valueOf: (row) => row.evaluations, cells: (row) => [formatCount(row.evaluations)] },
-    { key: "seconds", label: "Wall time", numeric: true, valueOf: (row) => row.wall_seconds, cells: (row) => [formatDuration(row.wall_seconds)] },
+    { key: "seconds", label: "Wall time", numeric: true, valueOf: (row) => row.wall_seconds, cells: (row) => [row.wall_seconds === null ? notKnown() : formatDuration(row.wall_seconds)] },
     { key: "seed", label: "Seed", numeric: true, valueOf: (row) => row.seed, cells: (row) => [row.seed === null ? NOTHING : String(row.seed)] },
   ];
+}
+
+/**
+ * @param {readonly number[]} bytes [devices]
+ * @param {readonly string[]} devices names
+ */
+function peakWords(bytes, devices) {
+  return bytes.map((peak, device) => `${devices[device]}: ${formatBytes(peak)}`).join("\n");
+}
+
+/** What events of an earlier version, and runs without a report, do not say. */
+function notKnown() {
+  return element("span", { class: "muted" }, "not known");
 }
 
 /** @param {MethodRow} row */

@@ -25,6 +25,8 @@
  * @property {number} evaluations
  * @property {string} note why there is no placement, or empty
  * @property {number[] | null} [placement] [groups] its best feasible one; an older version did not store it
+ * @property {number[] | null} [peak_bytes] [devices] of that one; the same
+ * @property {number | null} [wall_seconds] of all its evaluations; the same
  *
  * @typedef {object} EpisodeEvent
  * @property {"episode"} type

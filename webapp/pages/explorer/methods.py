@@ -116,7 +116,7 @@ def _run_row(run: Row, report: Any) -> dict[str, object]:
 
 
 def _baseline_row(event: Row, run_id: uuid.UUID) -> dict[str, object]:
-    """Its run does not say how long it took, nor its memory."""
+    """An event of an earlier version says neither how long it took nor its memory."""
     has_placement = event.get("placement") is not None
     return {
         "url": reverse("runs:detail", args=[run_id]) + (f"?show=baseline-{event['method']}" if has_placement else ""),
@@ -127,8 +127,8 @@ def _baseline_row(event: Row, run_id: uuid.UUID) -> dict[str, object]:
         "seed": None,
         "evaluations": event["evaluations"],
         "step_time_us": event["step_time_us"],
-        "peak_bytes": None,
-        "wall_seconds": None,
+        "peak_bytes": event.get("peak_bytes"),
+        "wall_seconds": event.get("wall_seconds"),
     }
 
 

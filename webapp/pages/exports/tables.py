@@ -1,13 +1,13 @@
 """Exports of a whole run: its episodes, and its method beside the baselines."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine import api
 from webapp.jobs.event_log import texts_in_turn
 from webapp.pages.exports.placements import CSV
-from webapp.runs.models import Run, RunStart
+from webapp.runs.models import Answer, Run, RunStart
 
 EPISODE_COLUMNS = (
     "episode",
@@ -19,7 +19,15 @@ EPISODE_COLUMNS = (
 )
 TIME_SOURCE = "step_time_source"
 """the last column of each table: that step times are simulated, and where op times come from"""
-METHOD_COLUMNS = ("method", "step_time_us", "mean_step_time_us", "evaluations", "note")
+METHOD_COLUMNS = (
+    "method",
+    "step_time_us",
+    "mean_step_time_us",
+    "evaluations",
+    "wall_seconds",
+    "largest_peak_bytes",
+    "note",
+)
 
 
 def _events(run: Run, kind: str) -> Iterator[dict[str, Any]]:
@@ -34,9 +42,23 @@ def _episodes(run: Run) -> str:
 
 
 def _methods(run: Run) -> str:
-    rows = [[event[column] for column in METHOD_COLUMNS] for event in _events(run, "baseline")]
-    own = [run.method, run.best_step_time_us, None, run.evaluations_used, f"this run: {run.status}{_pins_words(run)}"]
-    return _table(run, METHOD_COLUMNS, [*rows, own])
+    """Of an event of an earlier version nothing is known but its times."""
+    report = Answer.objects.filter(run=run).values_list("report", flat=True).first()
+    own = {
+        **(report if isinstance(report, dict) else {}),
+        "method": run.method,
+        "step_time_us": run.best_step_time_us,
+        "evaluations": run.evaluations_used,
+        "note": f"this run: {run.status}{_pins_words(run)}",
+    }
+    told = [*_events(run, "baseline"), own]
+    rows = ([{**event, **_largest(event)}.get(column) for column in METHOD_COLUMNS] for event in told)
+    return _table(run, METHOD_COLUMNS, rows)
+
+
+def _largest(event: Mapping[str, Any]) -> dict[str, int]:
+    peaks = event.get("peak_bytes")
+    return {"largest_peak_bytes": max(peaks)} if peaks else {}
 
 
 def _table(run: Run, columns: Sequence[str], rows: Iterable[list[Any]]) -> str:
