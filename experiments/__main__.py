@@ -31,6 +31,7 @@ EXPERIMENTS = {
     "cross_family": Experiment("experiments.policies.cross_family:run", "most of a day", scoped=True),
     "devices": Experiment("experiments.devices_table:run", "a second", folder=Path("docs")),
     "families": Experiment("experiments.families_table:run", "ten minutes", folder=Path("docs")),
+    "k80_measured": Experiment("experiments.k80_measured:run", "minutes"),
     "learning_choices": Experiment("experiments.policies.learning_choices:run", "hours", scoped=True),
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),

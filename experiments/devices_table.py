@@ -15,8 +15,9 @@ SAME = "as float32"
 NONE = "–"
 
 
-def run(folder: Path, _report: ReportLine) -> str:
+def run(folder: Path, report: ReportLine) -> str:
     """Write `folder`/devices.md and return its text."""
+    report(f"{len(CATALOGUE)} kinds")
     return write_page(folder, "devices", page())
 
 

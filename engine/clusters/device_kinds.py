@@ -78,6 +78,17 @@ _ROWS = (
         "bandwidth)",
     ),
     DeviceKind(
+        name="K80-measured",
+        device_class="GPU",
+        memory_bytes=12 * GIB,
+        peak_gflops=4368.0,
+        memory_bandwidth_bytes_per_us=240_000,
+        source="the K80; efficiency and rest are fitted to the paper's steps of 1.56 s (Inception-V3) and 1.28 s "
+        "(NASNet) on one K80: `python -m experiments k80_measured`",
+        efficiency=0.5904,
+        op_rest_us=165.4,
+    ),
+    DeviceKind(
         name="P100",
         device_class="GPU",
         memory_bytes=16 * GIB,

@@ -25,7 +25,7 @@ def test_the_help_says_what_each_does_and_how_long_it_takes(capsys: pytest.Captu
     shown = " ".join(capsys.readouterr().out.split())
     for name, row in EXPERIMENTS.items():
         assert f"{name} {row.words()} Takes {row.takes}." in shown
-    assert "(default docs/results; docs for families and models and zoo)" in shown
+    assert "(default docs/results; docs for devices and families and models and zoo)" in shown
 
 
 @pytest.mark.parametrize("name", SCOPED)

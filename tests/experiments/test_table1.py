@@ -12,6 +12,9 @@ from experiments import table1
 def test_the_table_has_a_line_of_ours_and_the_papers_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(table1, "ROWS", (table1.Table1Row("tiny_cnn", 2, ("1", "2", "OOM", "4", "5", "6")),))
+    fitted = table1.Table1Row("tiny_cnn", 2, ("1", "2", "OOM", "4", "5", "6"), kind="K80-measured", batch=4)
+    monkeypatch.setattr(table1, "FITTED_ROWS", (fitted,))
+    monkeypatch.setattr(table1, "PAPER_SECONDS", {"tiny_cnn": 2.0})
     monkeypatch.setattr(table1, "METHODS", ("single_device", "human_expert"))
     monkeypatch.setattr(table1, "EVALUATIONS", 20)
     monkeypatch.setattr(table1, "SEEDS", 1)
@@ -20,6 +23,9 @@ def test_the_table_has_a_line_of_ours_and_the_papers_below(tmp_path: Path, monke
     cpu, single, expert = (float(cell) for cell in ours.split("|")[4:7])
     assert 0 < expert <= single <= cpu
     assert papers.startswith("| | | paper | 1 | 2 | OOM |")
+    slower = next(line for line in text.splitlines() if line.startswith("| tiny_cnn, batch 4 |")).split("|")
+    assert slower[5].endswith(" (fitted) ")
+    assert float(slower[5].removesuffix(" (fitted) ")) > single
     assert (tmp_path / "out" / "table1.md").read_text() == text
     assert table1.run(tmp_path / "out", lambda _: None) == text  # finished runs are kept
 
