@@ -36,6 +36,7 @@ EXPERIMENTS = {
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
+    "sensitivity": Experiment("experiments.sensitivity:run", "half an hour"),
     "table1": Experiment("experiments.table1:run", "ten minutes"),
     "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
     "zero_shot": Experiment("experiments.policies.zero_shot:run", "a day", scoped=True),
