@@ -33,7 +33,7 @@ export function lanesOf(step, labels) {
     const words = `${labels[device]} → ${to.length ? to.map((index) => labels[index]).join(", ") : "others"}`;
     const link = links.get(key) ?? { device, label: words, members: [] };
     links.set(key, link);
-    link.members.push(step.opCount + transfer);
+    link.members.push(transfer);
   }
   const devices = step.array("op.device");
   const lanes = labels.map((label, device) => {
@@ -54,19 +54,21 @@ export function lanesOf(step, labels) {
  * @param {"ops" | "transfers"} what
  * @param {number} device
  * @param {string} label
- * @param {number[]} members
+ * @param {number[]} members indices of ops or of transfers
  * @returns {Lane}
  */
 function laneOf(step, what, device, label, members) {
-  const spans = members.map((activity) => [activity, ...step.span(activity)]);
-  const lasting = spans.filter(([, start, end]) => end > start).sort((one, other) => one[1] - other[1]);
+  const kind = what === "ops" ? "op" : "transfer";
+  const [starts, ends] = [step.array(`${kind}.start_us`), step.array(`${kind}.end_us`)];
+  const lasting = members.filter((index) => ends[index] > starts[index]).sort((one, other) => starts[one] - starts[other]);
+  const first = what === "ops" ? 0 : step.opCount;
   return {
     what,
     device,
     label,
-    activities: Int32Array.from(lasting, ([activity]) => activity),
-    starts: Float64Array.from(lasting, ([, start]) => start),
-    ends: Float64Array.from(lasting, ([, , end]) => end),
+    activities: Int32Array.from(lasting, (index) => first + index),
+    starts: Float64Array.from(lasting, (index) => starts[index]),
+    ends: Float64Array.from(lasting, (index) => ends[index]),
   };
 }
 

@@ -19,6 +19,8 @@ export class MemoryView {
   #looks;
   #canvas = element("canvas", { "aria-hidden": "true" });
   #frame = 0;
+  /** Pixels left of the curves, as they were drawn. */
+  #gutter = 0;
   /** @type {Step | null} */
   #step = null;
 
@@ -51,10 +53,6 @@ export class MemoryView {
     });
   }
 
-  get #gutter() {
-    return gutterOf(this.#host.clientWidth);
-  }
-
   #draw() {
     const { clientWidth: width, clientHeight: height } = this.#host;
     const context = this.#canvas.getContext("2d");
@@ -72,6 +70,7 @@ export class MemoryView {
   /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the host */
   drawOn(surface) {
     const [context, step] = [/** @type {CanvasRenderingContext2D} */ (surface), this.#step];
+    this.#gutter = gutterOf(this.#host.clientWidth);
     const width = this.#host.clientWidth - this.#gutter;
     context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
     context.textBaseline = "middle";

@@ -35,6 +35,8 @@ export class TimelineView {
   #looks;
   #canvas = element("canvas", { "aria-hidden": "true" });
   #frame = 0;
+  /** In pixels, as the picture was drawn: to ask for it at each bar would lay the page out each time. */
+  #hostWidth = 0;
   /** @type {Step | null} */
   #step = null;
   /** @type {Lane[]} */
@@ -113,6 +115,7 @@ export class TimelineView {
     if (lane < 0 || !step) {
       return null;
     }
+    this.#hostWidth = this.#host.clientWidth;
     const [start, end] = step.span(activity);
     return { x: this.#pixel((start + end) / 2), y: this.#top(lane) + ROWS[this.#lanes[lane].what] / 2 };
   }
@@ -129,11 +132,11 @@ export class TimelineView {
   }
 
   get #width() {
-    return Math.max(1, this.#host.clientWidth - this.#gutter);
+    return Math.max(1, this.#hostWidth - this.#gutter);
   }
 
   get #gutter() {
-    return gutterOf(this.#host.clientWidth);
+    return gutterOf(this.#hostWidth);
   }
 
   /** @param {number} us */
@@ -167,6 +170,7 @@ export class TimelineView {
   /** @param {import("../ui/svg-elements.js").Surface} surface with the size of the host */
   drawOn(surface) {
     const context = /** @type {CanvasRenderingContext2D} */ (surface);
+    this.#hostWidth = this.#host.clientWidth;
     context.textBaseline = "middle";
     context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
     this.#drawAxis(context, this.#host.clientHeight);
