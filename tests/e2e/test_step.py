@@ -265,6 +265,16 @@ def groups_are_dragged_onto_devices(page: Page) -> None:
     expect(row).to_contain_text(f"GPU {there}")
     bar.get_by_role("button", name="Discard").click()
 
+    minimap = graph.locator(".minimap")
+    graph.press("0")
+    expect(minimap).to_be_hidden()
+    for _ in range(3):
+        graph.press("+")
+    expect(minimap).to_be_visible()
+    closer = graph.evaluate(NODE_OF, free)
+    minimap.click(position={"x": 2, "y": 2})
+    assert graph.evaluate(NODE_OF, free) != closer, "a click on the small picture moves the view"
+
     touch = page.context.new_cdp_session(page)
     expect(bar).to_be_hidden()
     legend = part(page, "devices").locator(f"[data-drop-device='{there}']")

@@ -12,6 +12,7 @@ import { EdgeLayer } from "./edge-layer.js";
 import { geometry } from "./graph-geometry.js";
 import { graphStyle, lookClass, sizeClass } from "./graph-style.js";
 import { LabelLayer } from "./label-layer.js";
+import { Minimap } from "./minimap.js";
 import { NodeDrags } from "./node-drags.js";
 import { nodeNames } from "./node-names.js";
 
@@ -43,6 +44,8 @@ export class GraphView {
   #drawing;
   #edges;
   #labels;
+  /** @type {Minimap | null} of two drawings with one view, one has it */
+  #minimap = null;
   /** @type {Picture} */
   #picture = { looks: [], lookOf: [], placement: null };
   /** @type {string[]} [nodes] */
@@ -87,6 +90,8 @@ export class GraphView {
     const view = new GraphView({ host, core, drawing, names: nodeNames(graph.groups.map(({ name }) => name)) }, listeners);
     if (twin) {
       link(twin.#core, core);
+    } else {
+      view.#addMinimap(host);
     }
     return view;
   }
@@ -137,6 +142,7 @@ export class GraphView {
     if (picture.placement !== before.placement) {
       this.#edges.show(picture.placement, this.#lit, this.#litEdges);
     }
+    this.#minimap?.show(picture);
     return this.#reclass();
   }
 
@@ -357,11 +363,21 @@ export class GraphView {
     }
   }
 
-  /** Let edges and names follow the nodes. */
+  /** @param {HTMLElement} host */
+  #addMinimap(host) {
+    this.#minimap = new Minimap(host, this.#drawing, (x, y) => {
+      const zoom = this.#core.zoom();
+      this.#core.pan({ x: this.#core.width() / 2 - x * zoom, y: this.#core.height() / 2 - y * zoom });
+    });
+    this.#follow();
+  }
+
+  /** Let edges, names and the small picture follow the nodes. */
   #follow() {
     const viewport = { ...this.#core.pan(), zoom: this.#core.zoom() };
     this.#edges.move(viewport);
     this.#labels.move(viewport);
+    this.#minimap?.move(viewport, this.#core.width(), this.#core.height());
   }
 
   /** @param {HTMLElement} host */
@@ -409,6 +425,7 @@ export class GraphView {
     this.#core.style(graphStyle(this.#picture.looks, this.#drawing));
     this.#edges.recolour();
     this.#labels.recolour();
+    this.#minimap?.recolour();
   }
 }
 
