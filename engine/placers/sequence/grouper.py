@@ -32,6 +32,8 @@ from engine.problem import PlacementProblem
 
 MOST_BY_ITSELF = 256
 SUPER_GROUPS_A_DEVICE = 20
+_LEAST_PROBABILITY = 1e-9
+"""below it a probability's logarithm is that of this one, so that 0 has a finite gradient"""
 _MOST_SCORES = 2**24
 """most scores at once: batch · groups · super-groups"""
 
@@ -89,14 +91,24 @@ class HierarchicalModel(SequenceModel):
         return Sampled(placements, (joined, devices), (of_groups.noise, of_devices.noise))
 
     def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
-        """([batch] log p(super-groups) + log p(devices), [] mean entropy of a choice of a device)."""
+        """([batch] log p(super-groups) + log p(devices), [] mean entropy a group).
+
+        The entropy is that of a group's device when the devices of all super-groups are drawn, plus that of these
+        devices, shared by all groups. To join another super-group of the same device changes nothing and does not
+        count, nor does the device of an empty super-group.
+        """
         joined, devices = sampled.choices
-        of_groups, _ = of_chosen(self._grouping(len(joined), sampled.noises[0]), joined)
+        scored = self._grouping(len(joined), sampled.noises[0])
+        of_groups, _ = of_chosen(scored, joined)
         encoded = self._hierarchical.sequence.encode(self.embedding(joined))
-        of_devices, entropy = self._hierarchical.sequence.log_probability(
+        of_devices, entropy_of_devices = self._hierarchical.sequence.log_probability(
             encoded, self._allowed, sampled.noises[1], devices
         )
-        return of_groups + of_devices, entropy
+        device_of_group = scored.exp() @ nn.functional.one_hot(devices, self._allowed.shape[1]).to(scored.dtype)
+        occupied = torch.zeros_like(entropy_of_devices).scatter_(1, joined, 1.0)
+        shared = (entropy_of_devices * occupied).sum(dim=1).mean() / joined.shape[1]
+        own = -(device_of_group * device_of_group.clamp_min(_LEAST_PROBABILITY).log()).sum(dim=-1).mean()
+        return of_groups + of_devices, own + shared
 
     def embedding(self, joined: Tensor) -> Tensor:
         """[batch, super-groups, features] of the super-groups that `joined` [batch, groups] makes.

@@ -42,7 +42,7 @@ class SequenceModel(ABC):
 
     @abstractmethod
     def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
-        """([batch] log-probability of all choices, [] mean entropy of a choice of a device), with gradients."""
+        """([batch] log-probability of all choices, [] mean entropy of the choices, a group), with gradients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,10 @@ class RnnModel(SequenceModel):
 
     def log_probability(self, sampled: Sampled) -> tuple[Tensor, Tensor]:
         encoded = self.network.encode(self._inputs)
-        return self.network.log_probability(encoded, self._allowed, sampled.noises[0], sampled.choices[0])
+        logarithms, entropies = self.network.log_probability(
+            encoded, self._allowed, sampled.noises[0], sampled.choices[0]
+        )
+        return logarithms, entropies.mean()
 
 
 def check_size(groups: int) -> None:

@@ -169,7 +169,7 @@ class SequenceNetwork(nn.Module):
     def log_probability(
         self, encoded: Encoded, allowed: Tensor, noise: Tensor | None, chosen: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """([batch] log-probability of all devices in `chosen` [batch, places], [] mean entropy of a choice)."""
+        """([batch] log-probability of all devices in `chosen` [batch, places], [batch, places] entropies)."""
         memory, hidden, cell = encoded.expanded(len(chosen))
         start = torch.full_like(chosen[:, :1], self._devices)
         before = self.device_embedding[torch.cat([start, chosen[:, :-1]], dim=1)]
@@ -201,8 +201,8 @@ class SequenceNetwork(nn.Module):
 
 
 def of_chosen(scored: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """([batch] log-probability of all of `chosen` [batch, steps], [] mean entropy of a choice), from `scored`."""
-    entropy = -(scored.exp() * scored).sum(dim=-1).mean()
+    """([batch] log-probability of all of `chosen` [batch, steps], [batch, steps] entropies), from `scored`."""
+    entropy = -(scored.exp() * scored).sum(dim=-1)
     return scored.gather(-1, chosen[..., None])[..., 0].sum(dim=1), entropy
 
 

@@ -25,19 +25,18 @@ class RnnSettings:
     )
     temperature: float = number(1.0, 1e-3, 1e3, "divides the devices' scores (published: 1)")
     tanh_constant: float = number(
-        5.0,
+        2.0,
         0.0,
         1e3,
-        "bounds the devices' scores: tanh(score) times this (published: 1, which limits the probability of one of two "
-        "devices to 0.88); 0 for no bound",
+        "bounds the devices' scores: tanh(score) times this, which limits the probability of one of two devices to "
+        "0.98 (published: 1, which limits it to 0.88); 0 for no bound",
         paper=1.0,
     )
     noise: float = number(
-        0.0,
+        0.5,
         0.0,
         100.0,
         "standard deviation of the noise on the scores, in root mean squares of the scores (published: 0.5)",
-        paper=0.5,
     )
     noise_updates: int = whole(750, 0, 10**9, "updates after which the noise stops (published: 750)")
     batch_episodes: int = whole(
@@ -75,14 +74,24 @@ class RnnSettings:
         paper=100.0,
     )
     normalise_advantages: bool = switch(
-        True, "whether a batch's advantages are divided by their root mean square (published: false)", paper=False
+        True,
+        "whether a batch's advantages are divided by their root mean square, but by no less than 0.01, so that "
+        "placements that are nearly alike teach little (published: false)",
+        paper=False,
     )
     entropy_weight: float = number(
         6.0,
         0.0,
         1e3,
-        "weight of the devices' mean entropy at the start, a bonus that keeps the policy from settling too soon; it "
-        "falls linearly to 0 as the budget is spent (published: 0)",
+        "weight at the start of the mean entropy of a group's choices, a bonus that keeps the policy from settling "
+        "too soon (published: 0)",
+        paper=0.0,
+    )
+    entropy_weight_end: float = number(
+        2.0,
+        0.0,
+        1e3,
+        "weight of the entropy when the budget is spent; it falls linearly to this (published: 0)",
         paper=0.0,
     )
     learn_failed_updates: int = whole(
@@ -104,7 +113,7 @@ class HierarchicalSettings(RnnSettings):
 
     grouper_width: int = whole(64, 1, 4096, "width of the grouper's hidden layer (published: 64)")
     grouper_gain: float = number(
-        30.0,
+        10.0,
         0.0,
         1e3,
         "factor on Glorot's scale for the grouper's last weights at the start: a grouper that scatters the groups "

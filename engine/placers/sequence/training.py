@@ -14,10 +14,15 @@ from engine.placers.sequence.settings import RnnSettings
 from engine.placeto.features import fastest_device_placement, group_graph
 from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_over
 from engine.placeto.optimiser import Optimiser
+from engine.placeto.reinforce import falling
 from engine.placeto.rewards import US_PER_SECOND
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned
+
+SPREAD_FLOOR = 0.01
+"""least root mean square by which advantages are divided, in units of the reward √t: without it the last small
+differences would push a policy that has almost settled as hard as the first ones"""
 
 
 class MovingAverage:
@@ -33,6 +38,11 @@ class MovingAverage:
     def add(self, costs: NDArray[np.float64]) -> None:
         mean = float(costs.mean())
         self.value = mean if self.value is None else self._decay * self.value + (1.0 - self._decay) * mean
+
+
+def normalised(advantages: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[batch] `advantages` divided by their root mean square, by `SPREAD_FLOOR` where that is less."""
+    return advantages / max(float(np.sqrt(np.square(advantages).mean())), SPREAD_FLOOR)
 
 
 class SequenceTraining:
@@ -88,7 +98,7 @@ class SequenceTraining:
             expected = float((costs - differences).mean())
             advantages = np.where(counts, differences, 0.0)
             if settings.normalise_advantages:
-                advantages /= max(float(np.sqrt(np.square(advantages).mean())), 1e-9)
+                advantages = normalised(advantages)
             self._baseline.add(costs[counts])
             entropy, gradient_norm = self._update(sampled, advantages / counts.sum())
             self._problem.learned(
@@ -111,7 +121,8 @@ class SequenceTraining:
         logarithms, entropy = self._model.log_probability(sampled)
         self._raise_if_over()
         weight_of_row = torch.from_numpy(weights.astype(np.float32)).to(logarithms.device)
-        bonus = self._settings.entropy_weight * (1.0 - self._problem.ledger.share_spent)
+        settings = self._settings
+        bonus = falling(settings.entropy_weight, settings.entropy_weight_end, self._problem.ledger.share_spent)
         loss: Tensor = (logarithms * weight_of_row).sum() - bonus * entropy
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
         norm = self._optimiser.step(learning_rate(self._settings, self._updates), self._settings.gradient_norm)
