@@ -28,6 +28,14 @@ the paper, while placements of two and four that fit are found"""
 NMT_GPUS: Mapping[str, int] = {"nmt": 2, "nmt_4_layers": 4}
 PAPER_NMT: Mapping[str, str] = {"nmt": "2.32", "nmt_4_layers": "2.63"}
 """seconds of Placeto's placement, on its own batch and sizes"""
+PAPER_RATIOS: Mapping[tuple[str, int], tuple[float, float, float]] = {
+    ("inception_v3", 2): (1.28 / 1.56, 1.54 / 1.56, 1.18 / 1.56),
+    ("inception_v3", 4): (1.15 / 1.56, 1.74 / 1.56, 1.13 / 1.56),
+    ("nasnet", 2): (0.86 / 1.28, 1.28 / 1.28, 0.86 / 1.28),
+    ("nasnet", 4): (0.84 / 1.28, 1.22 / 1.28, 0.74 / 1.28),
+}
+"""(graph, GPUs) → the paper's step times of `RATIO_METHODS`, as shares of one K80's; for the search its Placeto"""
+RATIO_METHODS = ("human_expert", "scotch", "local_search")
 METHODS = ("single_device", "human_expert", "scotch", "m_etf", "local_search")
 EVALUATIONS = 2000
 
@@ -62,11 +70,15 @@ def run(folder: Path, report: ReportLine) -> str:
     efficiency, rest_us = fit(list(works.values()), list(PAPER_SECONDS.values()))
     kind = CATALOGUE[KIND]
     steps = {name: _one_device_seconds(prepared) for name, prepared in fitted_to.items()}
+    ratios = {}
+    for name, gpus in PAPER_RATIOS:
+        report(f"{name} on {gpus} GPUs")
+        ratios[name, gpus] = _ratios(_outcomes(fitted_to[name], gpus, RATIO_METHODS), steps[name])
     outcomes = {}
     for name, gpus in NMT_GPUS.items():
         prepared = prepared_zoo_graph(name, report, {"batch": NMT_BATCH})
         report(f"{name} on {gpus} GPUs")
-        outcomes[name] = _outcomes(prepared, gpus)
+        outcomes[name] = _outcomes(prepared, gpus, METHODS)
     rows: dict[str, api.Json] = {
         "efficiency": efficiency,
         "op_rest_us": rest_us,
@@ -80,11 +92,15 @@ def run(folder: Path, report: ReportLine) -> str:
             }
             for name in PAPER_SECONDS
         },
+        "of_one_device": [
+            {"graph": name, "gpus": gpus, **dict(zip(RATIO_METHODS, found, strict=True))}
+            for (name, gpus), found in ratios.items()
+        ],
         "nmt_batch": NMT_BATCH,
         "nmt": [_row(name, outcome) for name, of in outcomes.items() for outcome in of],
     }
     write_rows(folder, "k80_measured", rows, indent=1)
-    return write_page(folder, "k80_measured", _page(efficiency, rest_us, works, steps, outcomes))
+    return write_page(folder, "k80_measured", _page(efficiency, rest_us, works, steps, ratios, outcomes))
 
 
 def _one_device_seconds(prepared: api.PreparedGraph) -> float:
@@ -93,9 +109,15 @@ def _one_device_seconds(prepared: api.PreparedGraph) -> float:
     return step_time_us / 1e6
 
 
-def _outcomes(prepared: api.PreparedGraph, gpus: int) -> list[api.Outcome]:
+def _ratios(outcomes: Sequence[api.Outcome], one_device_seconds: float) -> list[float]:
+    """[methods] what each method itself found, as a share of one device."""
+    found = [outcome.own_best_us for outcome in outcomes]
+    return [float("nan") if each is None else each / 1e6 / one_device_seconds for each in found]
+
+
+def _outcomes(prepared: api.PreparedGraph, gpus: int, methods: Sequence[str]) -> list[api.Outcome]:
     cluster = api.parse_cluster(f"{gpus}x{KIND}")
-    request = api.ComparisonRequest(cluster, METHODS, api.Budget(EVALUATIONS), 1)
+    request = api.ComparisonRequest(cluster, tuple(methods), api.Budget(EVALUATIONS), 1)
     with tempfile.TemporaryDirectory() as work:
         return api.compare(prepared, request, Path(work), lambda _: None)
 
@@ -117,6 +139,7 @@ def _page(
     rest_us: float,
     works: Mapping[str, OneDeviceWork],
     steps: Mapping[str, float],
+    ratios: Mapping[tuple[str, int], Sequence[float]],
     outcomes: Mapping[str, Sequence[api.Outcome]],
 ) -> str:
     fitted = table_of_figures(
@@ -134,6 +157,14 @@ def _page(
         ],
     )
     labels = {method.name: method.label for method in api.methods()}
+    shares = table_of_figures(
+        ("model", "GPUs", *(f"{labels[name]}, paper" for name in RATIO_METHODS)),
+        [
+            (name, str(gpus), *(f"{ours:.2f}, {paper:.2f}" for ours, paper in zip(found, of_paper, strict=True)))
+            for (name, gpus), found in ratios.items()
+            for of_paper in [PAPER_RATIOS[name, gpus]]
+        ],
+    )
     nmt = table_of_figures(
         ("model", "GPUs", *(labels[name] for name in METHODS), "paper's Placeto"),
         [
@@ -150,6 +181,7 @@ def _page(
         batch=f"{NMT_BATCH:,}",
         evaluations=f"{EVALUATIONS:,}",
         fitted="\n".join(fitted),
+        shares="\n".join(shares),
         nmt="\n".join(nmt),
     )
 
@@ -170,6 +202,13 @@ one K80, so that column says nothing of the simulator:
 {fitted}
 
 A step on one device takes the work divided by the efficiency, and a rest for each op that takes time.
+
+## Shares of one device
+
+Step times as shares of one device's, ours and the paper's; seed 0, up to {evaluations} evaluations. Beside the search
+stands the paper's Placeto: both are the best that a method found.
+
+{shares}
 
 ## NMT with the same figures
 
