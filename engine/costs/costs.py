@@ -156,6 +156,11 @@ class Costs:
             measured_us=no_times(),
         )
 
+    @property
+    def only_of_its_kinds(self) -> bool:
+        """Whether estimates were made for `kinds` alone, by an older version that did not keep the ops' work."""
+        return not len(self.moved_bytes) and bool((self.source == CostSource.ESTIMATED).any())
+
     def step_time_us(self) -> NDArray[np.float64]:
         """[kinds, ops] the time of each op in a step, all its executions together."""
         return self.time_us * self.trips if len(self.trips) else self.time_us

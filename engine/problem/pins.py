@@ -13,6 +13,9 @@ from engine.graphs.device_string import DeviceString, parse_device_string
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 
+READ_AGAIN = "; the graph was read before other kinds were known: read it again"
+"""added for costs of an older version, which lack the ops' work"""
+
 
 def allowed_devices(
     graph: ComputationGraph, costs: Costs, grouping: Grouping, cluster: Cluster, *, drop_pins: bool = False
@@ -140,7 +143,7 @@ def _runnable_and_fixed(
     allowed_of_op = _runnable(costs, cluster)
     if not drop_pins:
         _apply_pins(allowed_of_op, graph, cluster)
-    _require_somewhere(allowed_of_op, graph, cluster)
+    _require_somewhere(allowed_of_op, graph, costs, cluster)
     return allowed_of_op
 
 
@@ -192,7 +195,9 @@ def _matching(fixed: DeviceString, cluster: Cluster) -> NDArray[np.bool_]:
     )
 
 
-def _require_somewhere(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, cluster: Cluster) -> None:
+def _require_somewhere(
+    allowed_of_op: NDArray[np.bool_], graph: ComputationGraph, costs: Costs, cluster: Cluster
+) -> None:
     """Raise GraphError unless each op by itself has a device."""
     lost = np.flatnonzero(~allowed_of_op.any(axis=1))
     if len(lost):
@@ -202,7 +207,7 @@ def _require_somewhere(allowed_of_op: NDArray[np.bool_], graph: ComputationGraph
         raise GraphError(
             f"it has no time on the cluster's devices{fixed}",
             where=shortened(graph.op_names[op]),
-            allowed=f"a time on one of {', '.join(known)}",
+            allowed=f"a time on one of {', '.join(known)}{READ_AGAIN if costs.only_of_its_kinds else ''}",
             field="cluster",
         )
 

@@ -62,7 +62,11 @@ def test_other_memory_is_that_of_the_chosen_devices_alone(client: Client, ready_
     assert [device.memory_bytes for device in devices] == [3 * 1024**3 // 2, 3 * 1024**3 // 2, cpu.memory_bytes]
 
 
-@pytest.mark.parametrize("text", ["4xV100+cpu", '{"devices": [{"name": "/device:GPU:0", "kind": "A100"}]}'])
+OWN_KIND = """{"devices": [{"name": "/device:GPU:0", "kind": "Wafer"}], "kinds": {"Wafer": {"class": "GPU",
+    "peak_gflops": {"float32": 1e5, "float16": 8e5}, "memory_bandwidth_bytes_per_us": 2e6, "memory_bytes": 6e10}}}"""
+
+
+@pytest.mark.parametrize("text", ["4xV100+cpu", '{"devices": [{"name": "/device:GPU:0", "kind": "A100"}]}', OWN_KIND])
 def test_a_written_cluster_counts_instead_of_the_fields(client: Client, ready_graph: Graph, text: str) -> None:
     start(client, ready_graph, cluster=text, device_kind="", device_count="")
     expected = api.cluster_to_json(api.parse_cluster(text))

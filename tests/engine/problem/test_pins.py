@@ -4,10 +4,11 @@ import dataclasses
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 from engine.clusters.parsing import parse_cluster
-from engine.costs.costs import Costs
+from engine.costs.costs import Costs, CostSource
 from engine.errors import GraphError
 from engine.graphs.graph import ComputationGraph
 from engine.graphs.grouping.grouping import group_ops
@@ -145,3 +146,16 @@ def test_groups_that_may_go_nowhere(graph: ComputationGraph, costs: Costs, clust
         allowed(graph, costs, cluster)
     assert str(caught.value) == message
     assert caught.value.field == "cluster"
+
+
+def test_costs_of_an_older_version_on_a_newer_kind_are_to_be_read_again() -> None:
+    """Such costs have rows of times, and no work from which the times on other kinds would follow."""
+    older = make_costs(1, {"K80": [1], "CPU": [1]})
+    older = dataclasses.replace(older, source=np.full(1, CostSource.ESTIMATED, dtype=np.uint8))
+    with pytest.raises(GraphError) as caught:
+        allowed(make_graph(["a"]), older, "2xL4")
+    assert str(caught.value) == (
+        "a: it has no time on the cluster's devices; allowed: a time on one of GPU, L4; "
+        "the graph was read before other kinds were known: read it again"
+    )
+    assert allowed(make_graph(["a"]), older, "2xK80") == {"a": "01"}
