@@ -84,7 +84,11 @@ def test_a_link_and_a_file_show_the_run_and_run_nothing_else(page: Page, faults:
     asked.clear()
     other.goto(path.as_uri())
     look_around(other)
+    part(other, "player").locator("[data-player=first]").click()
+    expect(part(other, "step")).to_contain_text("holds the explained steps of the best placement and of the baselines")
+    expect(part(other, "step").get_by_role("button", name="Try again")).to_have_count(0)
     part(other, "player").get_by_role("button", name="Best").click()
+    expect(part(other, "step")).to_have_attribute("data-state", "ready")
     assert asked == [path.as_uri()], "the file asks for nothing"
     other.close()
 

@@ -34,7 +34,7 @@ test("a decision has the devices by their probability, those without a chance le
 test("the sentence of a decision", () => {
   assert.equal(
     decisionSentence(DECISIONS, 0, "mixed_35/concat", LABELS),
-    "Decision 1 of 3: mixed_35/concat: GPU 0 0.71, GPU 1 0.26, CPU 0 0.03; it took GPU 0.",
+    "Decision 1 of 3, mixed_35/concat: GPU 0: 0.71, GPU 1: 0.26, CPU 0: 0.03; it took GPU 0.",
   );
   assert.deepEqual([0, 0.001, 0.3333, 0.999, 1].map(probabilityText), ["0.00", "< 0.01", "0.33", "> 0.99", "1.00"]);
 });

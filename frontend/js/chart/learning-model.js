@@ -57,7 +57,7 @@ export const PANELS = Object.freeze([
 
 /** What only the numbers at the cursor have. @type {readonly Numbers[]} */
 export const PLAIN = Object.freeze([
-  { title: "Learning rate", tip: "Step width of the optimizer.", keys: [["learning_rate", "Learning rate"]], fromZero: true },
+  { title: "Learning rate", tip: "Step size of the optimizer.", keys: [["learning_rate", "Learning rate"]], fromZero: true },
 ]);
 
 /** Beyond so many points a line is thinned: more cannot be seen. */

@@ -3,7 +3,7 @@
 import { deviceMark } from "../graph/device-legend.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, formatCount } from "../ui/format.js";
-import { showFailure } from "../ui/server.js";
+import { isRefusal, showFailure } from "../ui/server.js";
 import { SettledTimer } from "../ui/settled-timer.js";
 import { Step } from "../step/step.js";
 import { askBacks, inOrder, MOST_UNASKED } from "./backs.js";
@@ -31,6 +31,7 @@ import { References } from "./references.js";
  * @property {(reference: KnownPlacement) => Promise<ArrayBuffer>} loadStep
  * @property {import("./backs.js").Ask} askGains
  * @property {import("./compared-steps.js").Ops} ops
+ * @property {(group: number, device: number) => Node[]} tipOf what the tip of a group says
  */
 
 /** A placement is compared once it has been shown for so long: not while the player runs past it. */
@@ -83,7 +84,7 @@ export class ComparePanel {
     this.#references = new References(String(root.dataset.others), methodLabels, kept, () => this.#onReferences());
     this.#choice = new CompareChoice(root, (token) => acts.onAgainst(token), () => this.#freeze());
     const choose = (/** @type {number} */ group) => this.#choose(group);
-    this.#graphs = new ComparedGraphs(this.#part("stages"), graph, looks, choose);
+    this.#graphs = new ComparedGraphs(this.#part("stages"), graph, looks, choose, acts.tipOf);
     this.#table = new MovesTable(this.#part("moves"), graph.groups, looks, (group) => this.#choose(group === this.#chosen ? -1 : group));
     this.#listenToTools();
     this.#askOthersWhenSeen();
@@ -216,7 +217,7 @@ export class ComparePanel {
     } catch (error) {
       if (drawn === this.#drawn) {
         this.#root.dataset.state = "failed";
-        showFailure(this.#part("failure"), "The steps cannot be compared.", error, () => this.#renew());
+        showFailure(this.#part("failure"), "The steps cannot be compared.", error, isRefusal(error) ? null : () => this.#renew());
       }
     }
   }

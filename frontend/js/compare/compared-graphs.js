@@ -1,11 +1,13 @@
 /** The drawn graphs of a comparison: the differences alone, or both placements beside each other with one view. */
 
 import { COLOURINGS } from "../graph/colouring.js";
+import { deviceMark } from "../graph/device-legend.js";
 import { GraphView, MOST_GROUPS_DRAWN } from "../graph/graph-view.js";
 import { movePicture } from "../graph/move-picture.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted } from "../ui/format.js";
 import { showFailure } from "../ui/server.js";
+import { Tip } from "../ui/tip.js";
 
 /** @typedef {"differences" | "sides"} Look */
 
@@ -14,6 +16,10 @@ export class ComparedGraphs {
   #graph;
   #looks;
   #onChoose;
+  #tipOf;
+  #tip = new Tip();
+  /** The device of each group in the drawn placements, by the names of their stages. @type {Record<string, ArrayLike<number>>} */
+  #placements = {};
   /** @type {Promise<GraphView>[]} the shown placement's, and once both were wanted, the compared one's */
   #views = [];
   #chosen = -1;
@@ -23,12 +29,14 @@ export class ComparedGraphs {
    * @param {import("../ui/contracts.js").GroupGraph} graph
    * @param {import("../graph/devices.js").DeviceLook[]} looks
    * @param {(group: number) => void} onChoose -1 for none
+   * @param {(group: number, device: number) => Node[]} tipOf what the tip of a group says
    */
-  constructor(host, graph, looks, onChoose) {
+  constructor(host, graph, looks, onChoose, tipOf) {
     this.#host = host;
     this.#graph = graph;
     this.#looks = looks;
     this.#onChoose = onChoose;
+    this.#tipOf = tipOf;
   }
 
   /**
@@ -38,6 +46,7 @@ export class ComparedGraphs {
    */
   async show(look, { words, placement: before }, { words: shownWords, placement: after }) {
     this.#host.dataset.look = look;
+    this.#placements = { before, after };
     if (this.#graph.groups.length > MOST_GROUPS_DRAWN) {
       const words = `${counted(this.#graph.groups.length, "group")} are too many to draw. The table lists the moved ones.`;
       this.#host.replaceChildren(element("p", { class: "hint" }, words));
@@ -91,6 +100,30 @@ export class ComparedGraphs {
     return { ...COLOURINGS.device.colour(facts, placement.length), placement };
   }
 
+  /**
+   * @param {"before" | "after"} name
+   * @param {HTMLElement} stage
+   * @param {number} group -1 for none
+   * @param {number} x pixels
+   * @param {number} y pixels
+   */
+  #hover(name, stage, group, x, y) {
+    if (group < 0) {
+      this.#tip.hide();
+      return;
+    }
+    const [before, after] = [this.#placements.before[group], this.#placements.after[group]];
+    const from = before === after || this.#host.dataset.look === "sides" ? [] : [this.#fromWords(before)];
+    stage.append(this.#tip.element);
+    this.#tip.show([...this.#tipOf(group, this.#placements[name][group]), ...from], x, y);
+  }
+
+  /** @param {number} before device in the compared placement */
+  #fromWords(before) {
+    const look = this.#looks[before];
+    return element("span", {}, "compared: ", ...(look ? [deviceMark(look), ` ${look.label}`] : ["several devices"]));
+  }
+
   /** @param {"before" | "after"} name */
   #title(name) {
     return find(this.#host, `[data-stage=${name}] h3`, HTMLElement);
@@ -115,7 +148,7 @@ export class ComparedGraphs {
     } else {
       this.#host.prepend(figure);
     }
-    const listeners = { onChoose: (/** @type {number} */ group) => this.#onChoose(group), onHover: () => {} };
+    const listeners = { onChoose: (/** @type {number} */ group) => this.#onChoose(group), onHover: (/** @type {number} */ group, /** @type {number} */ x, /** @type {number} */ y) => this.#hover(name, stage, group, x, y) };
     const view = await GraphView.create(canvas, this.#graph, listeners, twin);
     view.choose(this.#chosen, false);
     Object.assign(stage, { graphView: view }); // for tests

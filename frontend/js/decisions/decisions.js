@@ -37,7 +37,7 @@ export function decisionAt({ order, chosen, probabilities }, step) {
 }
 
 /**
- * `Decision 17 of 128: mixed_35/concat: GPU 0 0.71, GPU 1 0.26, CPU 0.03; it took GPU 0.`
+ * `Decision 17 of 128, mixed_35/concat: GPU 0: 0.71, GPU 1: 0.26, CPU 0: 0.03; it took GPU 0.`
  *
  * @param {Decisions} decisions
  * @param {number} step
@@ -47,8 +47,8 @@ export function decisionAt({ order, chosen, probabilities }, step) {
  */
 export function decisionSentence(decisions, step, group, labels) {
   const { options, device } = decisionAt(decisions, step);
-  const chances = options.map((option) => `${labels[option.device]} ${probabilityText(option.probability)}`).join(", ");
-  return `Decision ${step + 1} of ${decisions.order.length}: ${group}: ${chances}; it took ${labels[device]}.`;
+  const chances = options.map((option) => `${labels[option.device]}: ${probabilityText(option.probability)}`).join(", ");
+  return `Decision ${step + 1} of ${decisions.order.length}, ${group}: ${chances}; it took ${labels[device]}.`;
 }
 
 /**

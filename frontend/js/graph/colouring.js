@@ -101,7 +101,7 @@ export const COLOURINGS = Object.freeze({
 export function colouring(key, facts, count) {
   const wish = COLOURINGS[key] ?? COLOURINGS.device;
   if (wish.needs.some((fact) => facts[fact] === null || facts[fact] === undefined)) {
-    return { looks: UNKNOWN, lookOf: new Uint8Array(count), legend: [{ look: 0, words: "known once the picture stands still" }] };
+    return { looks: UNKNOWN, lookOf: new Uint8Array(count), legend: [{ look: 0, words: "Not known yet: computed once playback stops" }] };
   }
   return wish.colour(facts, count);
 }

@@ -16,6 +16,7 @@ import { checkedPath } from "./scope-path.js";
 import { smallFans } from "./small-fans.js";
 import { timeOfKind, timeOn } from "./placement.js";
 import { getJson, showFailure } from "../ui/server.js";
+import { Tip } from "../ui/tip.js";
 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 
@@ -68,7 +69,7 @@ export class GraphPanel {
   #locked = [];
   /** @type {string | null} */
   #kind = null;
-  #tip;
+  #tip = new Tip();
   #edgeCounts;
   #acts;
   #colours;
@@ -98,7 +99,6 @@ export class GraphPanel {
     this.#devices = devices;
     this.#looks = looks;
     this.#edgeCounts = countEdges(graph);
-    this.#tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.#table = new GroupsTable(this.#part("groups"), graph.groups, {
       looks,
       timeOf: (group, device) => this.#timeOf(group, device),
@@ -139,7 +139,7 @@ export class GraphPanel {
    * @param {readonly string[]} path `scope-path.js` describes it; empty, or one that leads nowhere: the whole graph
    */
   open(path) {
-    this.#tip.hidden = true;
+    this.#tip.hide();
     return this.#scopes.open(checkedPath(path, this.#graph.groups.length));
   }
 
@@ -173,7 +173,7 @@ export class GraphPanel {
     });
     stage.querySelector(":scope > .graph-canvas, :scope > .failure")?.remove();
     stage.prepend(host);
-    host.after(this.#tip);
+    host.after(this.#tip.element);
     try {
       this.#view = await GraphView.create(host, this.#graph, {
         onChoose: (group) => this.#choose(group, "graph"),
@@ -486,24 +486,31 @@ export class GraphPanel {
    * @param {number} y pixels
    */
   #hover(group, x, y) {
-    this.#tip.hidden = group < 0;
     if (group < 0) {
-      return;
+      this.#tip.hide();
+    } else {
+      this.#tip.show(groupTip(this.#detail(group)), x, y);
     }
-    this.#tip.replaceChildren(...groupTip(this.#detail(group)));
-    const stage = this.#part("canvas");
-    const left = Math.min(x + 14, stage.clientWidth - this.#tip.offsetWidth - 4);
-    const top = y + 18 + this.#tip.offsetHeight > stage.clientHeight ? y - 18 - this.#tip.offsetHeight : y + 18;
-    this.#tip.style.transform = `translate(${Math.round(Math.max(4, left))}px, ${Math.round(Math.max(4, top))}px)`;
+  }
+
+  /**
+   * What the tip of a group says, for other pictures of the graph.
+   *
+   * @param {number} group
+   * @param {number} device
+   * @returns {Node[]}
+   */
+  tipOf(group, device) {
+    return groupTip(this.#detail(group, device));
   }
 
   /**
    * @param {number} index
+   * @param {number | null} device by default that of the shown placement
    * @returns {import("./group-details.js").Detail}
    */
-  #detail(index) {
+  #detail(index, device = this.#placement ? this.#placement[index] : null) {
     const group = this.#graph.groups[index];
-    const device = this.#placement ? this.#placement[index] : null;
     return {
       group,
       look: device === null ? null : (this.#looks[device] ?? null),

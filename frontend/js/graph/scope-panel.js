@@ -12,6 +12,7 @@ import { DOUBLE_CLICK_MILLISECONDS, groupPanel, groupTip } from "./group-details
 import { GroupsTable } from "./groups-table.js";
 import { GraphView } from "./graph-view.js";
 import { crumbsOf, scopeAddress } from "./scope-path.js";
+import { Tip } from "../ui/tip.js";
 
 /** @typedef {import("../ui/contracts.js").ScopeGraph} ScopeGraph */
 
@@ -33,7 +34,7 @@ export class ScopePanel {
   #onPaint;
   #bar = element("nav", { class: "scope-bar", "aria-label": "Opened scopes", hidden: true });
   #body = element("div", { class: "scope-body", hidden: true });
-  #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  #tip = new Tip();
   #details = element("div", { class: "chosen" });
   /** @type {readonly string[]} */
   #path = [];
@@ -153,7 +154,7 @@ export class ScopePanel {
   async #drawGraph(scope) {
     const label = `${counted(scope.groups.length, "scope or op", "scopes and ops")} of the opened scope. "As a list" has the same content. Enter opens the chosen one, Escape goes back.`;
     const host = element("div", { class: "graph-canvas", role: "img", tabindex: 0, "aria-label": label });
-    this.#body.append(host, this.#tip);
+    this.#body.append(host, this.#tip.element);
     const view = await GraphView.create(host, scope, {
       onChoose: (item) => this.#choose(item),
       onHover: (item, x, y) => this.#hover(item, x, y),
@@ -254,13 +255,10 @@ export class ScopePanel {
    * @param {number} y pixels
    */
   #hover(item, x, y) {
-    this.#tip.hidden = item < 0;
-    if (item >= 0) {
-      this.#tip.replaceChildren(...groupTip(this.#detail(item)));
-      const left = Math.max(4, Math.min(x + 14, this.#body.clientWidth - this.#tip.offsetWidth - 4));
-      const below = y + 18 + this.#tip.offsetHeight <= this.#body.clientHeight;
-      const top = Math.max(4, below ? y + 18 : y - 18 - this.#tip.offsetHeight);
-      this.#tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    if (item < 0) {
+      this.#tip.hide();
+    } else {
+      this.#tip.show(groupTip(this.#detail(item)), x, y);
     }
   }
 

@@ -11,6 +11,7 @@ import { getBytes, getJson, ServerError, showFailure } from "../ui/server.js";
 import { FlatGraph } from "./flat-graph.js";
 import { FlatView } from "./flat-view.js";
 import { OpsTable } from "./ops-table.js";
+import { Tip } from "../ui/tip.js";
 
 const HINT = "Select an op to see its edges, its group and what moving that changes.";
 
@@ -41,7 +42,7 @@ export class FlatPanel {
   /** @type {ArrayLike<number> | null} */
   #placement = null;
   #op = -1;
-  #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  #tip = new Tip();
   #words = element("p", { class: "hint name flat-words", role: "status" });
   #list = element("div", { "data-part": "ops", hidden: true });
 
@@ -130,7 +131,7 @@ export class FlatPanel {
     if (drawn === "ops") {
       this.#graph = graph;
     }
-    this.#stage.append(this.#tip);
+    this.#stage.append(this.#tip.element);
     host.setAttribute("aria-label", this.#label(drawn, graph));
     const view = new FlatView(host, graph, this.#groups.length, {
       onChoose: (node) => this.#choose(drawn, graph, node),
@@ -246,18 +247,14 @@ export class FlatPanel {
    * @param {number} y pixels
    */
   #hover(drawn, graph, node, x, y) {
-    this.#tip.hidden = node < 0;
     if (node < 0) {
+      this.#tip.hide();
       return;
     }
     const group = this.#groups[graph.group[node]];
     const device = this.#looks[this.#placement?.[group.id] ?? -1];
     const lines = drawn === "ops" ? this.#opWords(node) : [cutName(group.name), counted(group.ops, "op"), ...(device ? [device.label] : [])];
-    this.#tip.replaceChildren(...lines.map((line) => element("span", { class: "name" }, line)));
-    const left = Math.min(x + 14, this.#stage.clientWidth - this.#tip.offsetWidth - 4);
-    const below = y + 18 + this.#tip.offsetHeight <= this.#stage.clientHeight;
-    const top = below ? y + 18 : y - 18 - this.#tip.offsetHeight;
-    this.#tip.style.transform = `translate(${Math.round(Math.max(4, left))}px, ${Math.round(Math.max(4, top))}px)`;
+    this.#tip.show(lines.map((line) => element("span", { class: "name" }, line)), x, y);
   }
 
   /**
@@ -286,7 +283,7 @@ export class FlatPanel {
     for (const host of this.#stage.querySelectorAll(".flat-canvas")) {
       host.toggleAttribute("hidden", !isFlat || host.getAttribute("data-drawn") !== this.#drawn);
     }
-    this.#tip.hidden = true;
+    this.#tip.hide();
     this.#words.hidden = this.#drawn !== "ops";
     this.#choice.closest("section")?.setAttribute("data-drawn", isFlat ? "flat" : "groups");
     this.#showList(this.#drawn === "ops" && !this.#onChooseOp);

@@ -4,7 +4,7 @@
  */
 (() => {
   const NOT_HERE = "This is not in the file, which has no server behind it.";
-  const NOT_EXPLAINED = "This file explains the best placement and the baselines alone; the server explains every other one.";
+  const NOT_EXPLAINED = "This file holds the explained steps of the best placement and of the baselines alone; the application that made it explains every other one.";
   /** @type {{ texts: Record<string, unknown>, blobs: Record<string, string> }} */
   const { texts, blobs } = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("file-data")).textContent ?? "");
 

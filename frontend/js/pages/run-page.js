@@ -136,6 +136,7 @@ class RunPage {
       onBeside: (beside) => this.#changeComparison({ beside }),
       onChooseGroup: (group) => this.#chooseGroup(group),
       ops: this.#step,
+      tipOf: (group, device) => this.#panel.tipOf(group, device),
       loadStep: ({ explanation, placement }) => (explanation ? getBytes(explanation) : this.#stepOf(placement)),
       askGains: async (placement, groups, to) =>
         (await post("gains.json", { ...this.#shown.fieldsOf(placement), groups, to }, "application/json")).json(),

@@ -32,6 +32,14 @@ export const RUN_KEYS = Object.freeze([
     ],
   },
   {
+    title: "Decisions inside an episode",
+    keys: [
+      ["← or →", "The decision before or after"],
+      ["Page Up or Page Down", "Ten decisions back or on"],
+      ["Home or End", "The first or the last decision"],
+    ],
+  },
+  {
     title: "Try a move",
     keys: [
       ["1 to 9", "Move the selected groups to this device"],

@@ -3,7 +3,7 @@
 import { deviceLooks } from "../graph/devices.js";
 import { element, find, setText } from "../ui/dom.js";
 import { counted, cutName, formatBytes, formatShare, formatTime } from "../ui/format.js";
-import { getJson, showFailure } from "../ui/server.js";
+import { getJson, isRefusal, showFailure } from "../ui/server.js";
 import { SettledTimer } from "../ui/settled-timer.js";
 import { ChainList, placeOf } from "./chain-list.js";
 import { MemoryView } from "./memory-view.js";
@@ -13,6 +13,7 @@ import { NONE, Step } from "./step.js";
 import { IDLE_CAUSES, stepSentence } from "./step-words.js";
 import { TimeAxis } from "./time-axis.js";
 import { TimelineView } from "./timeline-view.js";
+import { Tip } from "../ui/tip.js";
 
 /** @typedef {import("./step.js").OpNames} OpNames */
 
@@ -41,7 +42,7 @@ export class StepPanel {
   #memory;
   #chain;
   #list;
-  #tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  #tip = new Tip();
   /** @type {Promise<OpNames> | null} */
   #names = null;
   /** @type {OpNames | null} */
@@ -82,7 +83,7 @@ export class StepPanel {
     this.#memory = new MemoryView(this.#part("memory"), this.#axis, this.#looks);
     this.#chain = new ChainList(this.#part("chain"), this.#labels, (activity) => this.#choose(activity));
     this.#list = new OpList(this.#part("ops"), this.#labels, (op) => this.#choose(op));
-    stage.after(this.#tip);
+    stage.after(this.#tip.element);
     Object.assign(stage, { timelineView: this.#timeline, timeAxis: this.#axis }); // for tests
     this.#listenToTools();
   }
@@ -162,7 +163,11 @@ export class StepPanel {
       if (shown.key === this.#shown?.key) {
         this.#names = null;
         this.#root.dataset.state = "failed";
-        showFailure(this.#part("failure"), "This step cannot be explained.", error, () => this.#load(shown));
+        if (isRefusal(error)) {
+          this.#part("failure").replaceChildren(element("p", { class: "hint", role: "status" }, error.message));
+        } else {
+          showFailure(this.#part("failure"), "This step cannot be explained.", error, () => this.#load(shown));
+        }
       }
     }
   }
@@ -242,15 +247,12 @@ export class StepPanel {
   /** @param {import("./timeline-view.js").Target | null} target */
   #hover(target) {
     const step = this.#step;
-    this.#tip.hidden = !target || !step;
     if (!target || !step) {
+      this.#tip.hide();
       return;
     }
     const lines = target.idle >= 0 ? this.#idleWords(step, target.idle) : this.#activityWords(step, target.activity);
-    this.#tip.replaceChildren(...lines.map((line) => element("p", { class: "name" }, line)));
-    const stage = this.#part("timeline");
-    const left = Math.min(target.x + 14, stage.clientWidth - this.#tip.offsetWidth - 4);
-    this.#tip.style.transform = `translate(${Math.round(Math.max(4, left))}px, ${Math.round(stage.offsetTop + target.y + 18)}px)`;
+    this.#tip.show(lines.map((line) => element("p", { class: "name" }, line)), target.x, this.#part("timeline").offsetTop + target.y);
   }
 
   /**

@@ -27,6 +27,16 @@ export function isGone(error) {
 }
 
 /**
+ * Whether there is a reason for the answer that stays, so that asking again is useless.
+ *
+ * @param {unknown} error
+ * @returns {error is ServerError}
+ */
+export function isRefusal(error) {
+  return error instanceof ServerError && error.status === 409;
+}
+
+/**
  * @param {string} url
  * @returns {Promise<unknown>}
  */
