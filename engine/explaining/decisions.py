@@ -18,14 +18,19 @@ from engine.placeto.episodes import exploration_share
 from engine.placeto.features import GroupGraph, fastest_device_placement
 from engine.placeto.head_arrays import HeadWeights, probabilities_of_episode
 from engine.placeto.kept_policy import DecidedEpisode, KeptPolicy
+from engine.placeto.published_arrays import PublishedArrays
 from engine.placeto.reachability import relatives
 from engine.placeto.sampling import replay_episodes
 from engine.placeto.settings import PlacetoSettings
+from engine.placeto.start_times import GroupStartTimes, sees_start_times
 from engine.placeto.traversals import visiting_orders
 from engine.placeto.view_graph import device_view_graph
 
-MOST_WORK = 4_000_000
-"""steps × groups of an episode whose decisions are shown: more would take seconds, since each looks at all groups"""
+MOST_WORK = {"shared_head": 4_000_000, "published": 250_000}
+"""steps × groups of an episode whose decisions are shown: more would take seconds, since each looks at all groups, and
+the published network passes its messages anew"""
+MOST_SIMULATED = 20_000_000
+"""steps × ops of an episode whose network sees start times: each step is simulated"""
 DRAWN_ORDERS = ("random_topological", "random", "mixed")
 
 
@@ -69,22 +74,33 @@ def decisions_of(
     episode: int,
     placement: NDArray[np.int32],
     best_before: Callable[[], NDArray[np.int32] | None],
+    start_times: GroupStartTimes,
 ) -> EpisodeDecisions:
     """The decisions of an episode that ended at `placement` [groups]; `obstacle` must be empty.
 
     `best_before` returns the best placement [groups] before the episode, if there is one. Raises LimitError for an
     episode of too many steps.
     """
-    if graph.group_count**2 * policy.settings.passes > MOST_WORK:
-        most = math.isqrt(MOST_WORK // policy.settings.passes)
-        raise LimitError(f"an episode of {graph.group_count} groups", allowed=f"at most {most} groups")
-    if policy.best is not None and policy.best.number == episode:
-        return _recomputed(policy.settings, graph, policy.best, is_exact=True)
     settings = policy.settings
+    _require_little_work(settings, graph, start_times)
+    if policy.best is not None and policy.best.number == episode:
+        return _recomputed(settings, graph, policy.best, start_times, is_exact=True)
     order = visiting_orders(settings.traversal, graph, 1, np.random.default_rng(0), settings.traversal_seed)[0]
     start = _start(settings, graph, best_before)
     assumed = DecidedEpisode(episode, np.nan, policy.weights, start, order, placement[order], greedy=False)
-    return _recomputed(settings, graph, assumed, is_exact=False)
+    return _recomputed(settings, graph, assumed, start_times, is_exact=False)
+
+
+def _require_little_work(settings: PlacetoSettings, graph: GroupGraph, start_times: GroupStartTimes) -> None:
+    """Raise LimitError for an episode of too many steps."""
+    steps = graph.group_count * settings.passes
+    most = MOST_WORK.get(settings.network, MOST_WORK["published"])
+    if steps * graph.group_count > most:
+        allowed = f"at most {math.isqrt(most // settings.passes)} groups"
+        raise LimitError(f"an episode of {graph.group_count} groups", allowed=allowed)
+    if sees_start_times(settings) and steps * start_times.op_count > MOST_SIMULATED:
+        what = f"an episode of {steps} decisions, each after a simulation of {start_times.op_count} ops"
+        raise LimitError(what, allowed=f"at most {MOST_SIMULATED // start_times.op_count} decisions")
 
 
 def _start(
@@ -97,8 +113,27 @@ def _start(
 
 
 def _recomputed(
-    settings: PlacetoSettings, graph: GroupGraph, episode: DecidedEpisode, *, is_exact: bool
+    settings: PlacetoSettings,
+    graph: GroupGraph,
+    episode: DecidedEpisode,
+    start_times: GroupStartTimes,
+    *,
+    is_exact: bool,
 ) -> EpisodeDecisions:
+    start, order, actions = episode.start, episode.order, episode.actions
+    explore = 0.0 if episode.greedy else exploration_share(settings, graph.group_count)
+    if settings.network == "shared_head":
+        found = _of_shared_head(settings, graph, episode, explore)
+    else:
+        network = PublishedArrays(episode.weights, settings, graph)
+        seen = start_times if sees_start_times(settings) else None
+        found = network.probabilities_of_episode(start, order, actions, seen, explore)
+    return EpisodeDecisions(is_exact, start, order, actions, found, explore)
+
+
+def _of_shared_head(
+    settings: PlacetoSettings, graph: GroupGraph, episode: DecidedEpisode, explore: float
+) -> NDArray[np.float64]:
     related = relatives(
         graph.edge_source,
         graph.edge_target,
@@ -109,6 +144,4 @@ def _recomputed(
     start, order, actions = episode.start, episode.order, episode.actions
     [views] = replay_episodes(compiled, start[None], order[None], actions[None])
     head = HeadWeights(episode.weights, settings.message_rounds).head_arrays(graph)
-    explore = 0.0 if episode.greedy else exploration_share(settings, graph.group_count)
-    found = probabilities_of_episode(compiled, head, start, order, actions, views, explore)
-    return EpisodeDecisions(is_exact, start, order, actions, found, explore)
+    return probabilities_of_episode(compiled, head, start, order, actions, views, explore)

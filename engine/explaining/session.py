@@ -17,6 +17,7 @@ from engine.explaining.idle import Idle, idle_of
 from engine.explaining.slack import slack_of
 from engine.placeto.features import GroupGraph, group_graph
 from engine.placeto.kept_policy import KeptPolicy
+from engine.placeto.start_times import GroupStartTimes
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.problem.pins import allowed_devices, allowed_of_ops, require_ops_allowed
@@ -242,7 +243,7 @@ class Session:
         best_before: Callable[[], NDArray[np.int32] | None],
     ) -> EpisodeDecisions:
         """The decisions of an episode of a run's kept policy: see `engine.explaining.decisions.decisions_of`."""
-        return decisions_of(policy, self._group_graph, episode, placement, best_before)
+        return decisions_of(policy, self._group_graph, episode, placement, best_before, GroupStartTimes(self._by_group))
 
     def gains(
         self, placement: GivenPlacement, groups: Sequence[int] | None = None, to: Sequence[int] | None = None

@@ -86,7 +86,7 @@ def probabilities_of_episode(
     probabilities = np.zeros((len(order), graph.allowed.shape[1]))
     for step, group in enumerate(order.tolist()):
         scores = _scores(graph, head, placement, group, views[step])
-        probabilities[step] = _softmax(scores, graph.allowed[group], explore)
+        probabilities[step] = softmax_over_allowed(scores, graph.allowed[group], explore)
         placement[group] = actions[step]
     return probabilities
 
@@ -105,7 +105,7 @@ def _scores(graph: DeviceViewGraph, head: HeadArrays, placement: NDArray[np.int3
     return np.asarray(np.maximum(second, np.float32(0.0)) @ head.score_weight + view @ head.view_score)
 
 
-def _softmax(scores: Array, allowed: NDArray[np.bool_], explore: float) -> NDArray[np.float64]:
+def softmax_over_allowed(scores: Array, allowed: NDArray[np.bool_], explore: float) -> NDArray[np.float64]:
     """[devices] the softmax of `scores` over the `allowed` devices, mixed with a uniform choice."""
     powers = np.where(allowed, np.exp(np.where(allowed, scores - scores[allowed].max(), 0.0).astype(np.float64)), 0.0)
     return np.asarray((1.0 - explore) * powers / powers.sum() + explore * allowed / allowed.sum())

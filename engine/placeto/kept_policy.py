@@ -1,4 +1,4 @@
-"""The policy of a run that has ended: the weights of its shared head, from which its decisions are computed again.
+"""The policy of a run that has ended: the weights of its network, from which its decisions are computed again.
 
 It holds the weights at the end of the training, and beside them, for the best episode that it learned from, the weights
 with which it was decided, its start, its order and its decisions. Does not load torch.

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.problem import PlacementProblem
+from engine.placeto.settings import PlacetoSettings
+from engine.simulator import Simulator
 from engine.simulator.compiled import compiled
 from engine.simulator.event_loop import simulate_step
 from engine.simulator.records import Scratch, Tables
@@ -19,9 +20,14 @@ class GroupStartTimes:
     are not charged again.
     """
 
-    def __init__(self, problem: PlacementProblem) -> None:
-        self._tables = problem.simulator.tables
-        self._scratch = problem.simulator.new_scratch()
+    def __init__(self, simulator: Simulator) -> None:
+        self._tables = simulator.tables
+        self._scratch = simulator.new_scratch()
+
+    @property
+    def op_count(self) -> int:
+        """The ops that each placement simulates."""
+        return len(self._scratch.start_us)
 
     def of(self, placements: NDArray[np.int32]) -> NDArray[np.float32]:
         """[rows, groups] the start of each group, in µs from the step's beginning.
@@ -29,6 +35,11 @@ class GroupStartTimes:
         `placements` [rows, groups] must have each group where it may go.
         """
         return _start_times(self._tables, self._scratch, np.require(placements, np.int32, ["C", "W"]))
+
+
+def sees_start_times(settings: PlacetoSettings) -> bool:
+    """Whether the network sees start times: if asked, and if the reward evaluates every state (`intermediate`)."""
+    return settings.network != "shared_head" and settings.start_time_feature and settings.reward == "intermediate"
 
 
 @compiled

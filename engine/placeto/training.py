@@ -22,7 +22,7 @@ from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head_actor import SharedHeadActor, fresh_network, trained_network
-from engine.placeto.start_times import GroupStartTimes
+from engine.placeto.start_times import GroupStartTimes, sees_start_times
 from engine.placeto.torch_threads import torch_threads
 from engine.placeto.weights import set_weights, weights_of
 from engine.problem import PlacementProblem
@@ -55,9 +55,8 @@ def make_actor(
 
 
 def start_times_for(settings: PlacetoSettings, problem: PlacementProblem) -> GroupStartTimes | None:
-    """The start times, if `settings` ask for them and the reward evaluates every state (`intermediate`); else None."""
-    asked = settings.network != "shared_head" and settings.start_time_feature
-    return GroupStartTimes(problem) if asked and settings.reward == "intermediate" else None
+    """The start times, if the network sees them; else None."""
+    return GroupStartTimes(problem.simulator) if sees_start_times(settings) else None
 
 
 def step_time_penalty(settings: PlacetoSettings, graph: GroupGraph) -> StepTimePenalty:
@@ -132,11 +131,10 @@ class PlacetoTraining:
                 self._keep_policy()
 
     def _keep_policy(self) -> None:
-        """Emit what is needed to compute decisions again: only the shared head can do so without torch."""
-        if self._settings.network == "shared_head":
-            kept = KeptPolicy(self._settings, weights_of(self._actor.network), self._best_episode).to_bytes()
-            if len(kept) <= MOST_KEPT_BYTES:
-                self._problem.keep_policy(kept)
+        """Emit what is needed to compute decisions again, unless it is too large."""
+        kept = KeptPolicy(self._settings, weights_of(self._actor.network), self._best_episode).to_bytes()
+        if len(kept) <= MOST_KEPT_BYTES:
+            self._problem.keep_policy(kept)
 
     def _run_batch(self) -> None:
         settings, progress = self._settings, self._problem.ledger.share_spent

@@ -265,7 +265,7 @@ def test_the_published_features(reward: str) -> None:
     orders = np.array([[1, 0, 2]], np.int32)
     plan = EpisodePlan(np.array([[0, 1, 0]], np.int32), orders, np.zeros((1, 3)), np.zeros(1, bool), 0)
     passed = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 0]], np.int32)
-    start_us = GroupStartTimes(problem).of(passed)
+    start_us = GroupStartTimes(problem.simulator).of(passed)
     episodes = SeenEpisodes(plan, np.array([[0, 1, 1]], np.int32), start_us[None])
     features = policy.features(policy.states(episodes, plan.starts.copy(), slice(0, 3)))
     assert features.shape == (3, 3, 7)
@@ -288,7 +288,7 @@ def test_the_start_times_seen_are_those_of_the_states() -> None:
     episodes = policy.sample(plan_on(problem, batch=3, passes=2), lambda: None)
     assert isinstance(episodes, SeenEpisodes)
     for index in range(3):
-        expected = GroupStartTimes(problem).of(episodes.states_of(index)[:-1])
+        expected = GroupStartTimes(problem.simulator).of(episodes.states_of(index)[:-1])
         assert np.array_equal(episodes.start_us[index], expected)
     assert episodes.first(2).start_us.shape == (2, 18, 9)
 

@@ -26,10 +26,9 @@ _answers: SharedTexts[bytes] = SharedTexts(MOST_SHARED_BYTES)
 NOT_ENDED = "The policy still learns; its decisions can be shown once the run has ended."
 LONG_AGO = "This run ended long ago; its policy was deleted since, to free the disk."
 OTHER_METHOD = "Only Placeto’s policy places one group after the other in a way that can be computed again here."
-OTHER_NETWORK = (
-    "This run used the network “{}”, whose decisions only a worker with torch can compute; they were not kept."
+NONE_KEPT = (
+    "This run kept no policy: it ended before it learned, it is older than this version, or its policy was too large."
 )
-NONE_KEPT = "This run kept no policy: it ended before it learned, or it is older than this version."
 
 
 @in_threads(EXPLAINING)
@@ -65,20 +64,12 @@ def _policy_of(run: Run, episode: int) -> api.KeptPolicy | str:
         return NOT_ENDED
     blob = KeptPolicy.objects.filter(run=run.id).values_list("policy", flat=True).first()
     if blob is None:
-        return _why_none(run)
+        return NONE_KEPT if run.kept_events is None else LONG_AGO
     try:
         policy = api.KeptPolicy.from_bytes(bytes(blob))
     except api.SettingsError:
         return NONE_KEPT
     return api.obstacle(policy, episode) or policy
-
-
-def _why_none(run: Run) -> str:
-    if run.kept_events is not None:
-        return LONG_AGO
-    started = Event.objects.filter(job_id=run.id, type=api.Started.type).values_list("data", flat=True).first()
-    network = json.loads(started)["settings"].get("network", "shared_head") if started else "shared_head"
-    return NONE_KEPT if network == "shared_head" else OTHER_NETWORK.format(network)
 
 
 def _computed(run: Run, policy: api.KeptPolicy, episode: Mapping[str, api.Json], start_seq: int | None) -> bytes:
