@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import address_of, create_project, part, start_run, upload
+from tests.e2e.steps import address_of, create_project, expect_status, part, start_run, upload
+from tests.e2e.wire import Wire
 from tests.webapp.graph_files import node_link
 
 pytestmark = pytest.mark.e2e
@@ -14,34 +15,40 @@ pytestmark = pytest.mark.e2e
 
 PARTS = ("status", "best", "speed-up", "used", "left", "bound", "bound-gap", "chart-legend")
 """what two tabs of one run show alike"""
+LOSSES = 5
 
 
 def test_a_page_that_loses_its_connection_again_and_again_holds_what_is_stored(
-    page: Page, tmp_path: Path, faults: list[str]
+    page: Page, address: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "tree.json"
     path.write_bytes(node_link(40, 4_000_000))
     create_project(page, "Bad connection")
     upload(page, path)
-    start_run(page, evaluations=400)
-    other = page.context.new_page()
-    other.goto(page.url)
-    status, chance, losses = part(page, "status"), random.Random(0), 0
-    while status.get_attribute("data-status") not in {"done", "failed"}:
-        page.context.set_offline(True)
-        if losses == 0:
-            expect(part(page, "connection")).to_have_text("Connection lost, trying again…")
-        page.wait_for_timeout(chance.uniform(50, 500))
-        losses += 1
-        page.context.set_offline(False)
-        page.wait_for_timeout(chance.uniform(50, 500))
-    assert losses > 1
-    faults[:] = [fault for fault in faults if "ERR_INTERNET_DISCONNECTED" not in fault]
+    start_run(page, evaluations=20_000)
+    with Wire(address).working() as wire:
+        watched = page.context.new_page()
+        watched.goto(page.url.replace(address, wire.address))
+        chance = random.Random(0)
+        for _ in range(LOSSES):
+            expect(part(watched, "connection")).to_have_text("Live")
+            wire.cut()
+            expect(part(watched, "connection")).to_have_text("Connection lost, trying again…")
+            watched.wait_for_timeout(chance.uniform(0, 500))
+            wire.mend()
+        expect(part(watched, "connection")).to_have_text("Live")
+        watched.get_by_role("button", name="Cancel run").click()
+        expect_status(watched, "cancelled")
+        expect_status(page, "cancelled")
+        expect_what_is_stored(watched, page)
 
+
+def expect_what_is_stored(page: Page, other: Page) -> None:
+    """Both show the same; six drawn episodes are those of the server."""
+    chance = random.Random(1)
     expect(part(page, "connection")).to_be_empty()
     for name in PARTS:
         expect(part(other, name)).to_have_text(part(page, name).inner_text(), use_inner_text=True)
-    other.close()
     slider = page.get_by_label("Episode shown")
     stored = page.request.get(f"{address_of(page)}events.json?limit=2000").json()["events"]
     episodes = [event for event in stored if event["type"] == "episode"]
