@@ -231,11 +231,12 @@ _ROWS = (
         name="B200",
         device_class="GPU",
         memory_bytes=180 * GIGABYTE,  # the data sheet: 1,440 GB in a machine of eight
-        peak_gflops=75_000.0,  # HGX B200: 600 TFLOP/s of eight
-        memory_bandwidth_bytes_per_us=8_000_000,  # 64 TB/s of eight
-        source="NVIDIA DGX B200 and HGX B200 data sheets, an eighth of the machine's figures",
+        peak_gflops=80_000.0,  # at 1,000 W
+        memory_bandwidth_bytes_per_us=8_000_000,
+        source="NVIDIA Blackwell architecture technical brief, HGX B200 (peaks, bandwidth); NVIDIA DGX B200 data sheet "
+        "(memory)",
         host=hosts.DGX_B200,
-        peak_gflops_by_type=_peaks(2_250_000, 2_250_000, 37_000),
+        peak_gflops_by_type=_peaks(2_250_000, 2_250_000, 40_000),
     ),
     DeviceKind(
         name="MI300X",
