@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deviceLooks, shapePoints } from "../../frontend/js/graph/devices.js";
-import { geometry } from "../../frontend/js/graph/graph-geometry.js";
+import { geometry, topView, wholeView } from "../../frontend/js/graph/graph-geometry.js";
 import { orderGroups } from "../../frontend/js/graph/group-order.js";
 import { crossing, differences, loads, timeOfKind, timeOn } from "../../frontend/js/graph/placement.js";
 
@@ -115,6 +115,23 @@ test("one group, and groups in one line, have a geometry too", () => {
     const { room, radii } = geometry({ groups, edges: [], width: 0, height: 0, across: 96, down: 64, strips: [] }, 1);
     assert.ok(room > 0 && radii.every((radius) => Number.isFinite(radius) && radius > 0));
   }
+});
+
+test("the whole drawing fits in the middle of its place, and its top under the padding", () => {
+  const groups = [group(0), group(1, { x: 300, y: 900 }), group(2, { x: -60, y: 40 })];
+  const drawing = geometry({ groups, edges: [], width: 360, height: 900, across: 60, down: 40, strips: [] }, 1);
+  const size = { width: 800, height: 500 };
+  const { zoom, pan } = wholeView(drawing, size, 24, [0.02, 6]);
+  const edge = (/** @type {1 | -1} */ side, /** @type {"x" | "y"} */ axis) =>
+    [...drawing[axis]].map((place, node) => pan[axis] + zoom * (place + side * drawing.radii[node])).sort((one, other) => side * (other - one))[0];
+  const [left, right, top, bottom] = [edge(-1, "x"), edge(1, "x"), edge(-1, "y"), edge(1, "y")];
+  assert.ok(left >= 23.9 && right <= 776.1 && top >= 23.9 && bottom <= 476.1);
+  assert.ok(Math.min(left, top) < 24.1, "no smaller than it must be");
+  assert.ok(Math.abs(left + right - 800) < 1e-6 && Math.abs(top + bottom - 500) < 1e-6, "in the middle");
+  assert.equal(wholeView(drawing, size, 24, [0.02, 0.1]).zoom, 0.1);
+  assert.equal(wholeView(drawing, { width: 0, height: 0 }, 24, [0.02, 6]).zoom, 0.02, "a place without a size");
+  const first = topView(drawing, size, 24, 2);
+  assert.ok(Math.abs(Math.min(...[...drawing.y].map((y, node) => first.pan.y + 2 * (y - drawing.radii[node]))) - 24) < 1e-6);
 });
 
 /** @param {Partial<Parameters<typeof orderGroups>[1]>} wish */

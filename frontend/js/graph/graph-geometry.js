@@ -76,6 +76,47 @@ export function geometry(graph, aspect) {
 }
 
 /**
+ * The whole drawing in the middle of its place. The drawing knows its bounds; Cytoscape would style all nodes to find them.
+ *
+ * @param {Drawing} drawing with at least one node
+ * @param {{ width: number, height: number }} size pixels
+ * @param {number} padding pixels
+ * @param {readonly [number, number]} limits of the zoom, which go before the whole
+ * @returns {{ zoom: number, pan: { x: number, y: number } }}
+ */
+export function wholeView(drawing, { width, height }, padding, [least, most]) {
+  const { left, right, top, bottom } = boundsOf(drawing);
+  const fitting = Math.min((width - 2 * padding) / (right - left), (height - 2 * padding) / (bottom - top));
+  const zoom = Math.max(least, Math.min(most, fitting));
+  return { zoom, pan: { x: width / 2 - (zoom * (left + right)) / 2, y: height / 2 - (zoom * (top + bottom)) / 2 } };
+}
+
+/**
+ * The top of the drawing.
+ *
+ * @param {Drawing} drawing with at least one node
+ * @param {{ width: number }} size pixels
+ * @param {number} padding pixels above it
+ * @param {number} zoom
+ * @returns {{ zoom: number, pan: { x: number, y: number } }}
+ */
+export function topView(drawing, { width }, padding, zoom) {
+  const { left, right, top } = boundsOf(drawing);
+  return { zoom, pan: { x: width / 2 - (zoom * (left + right)) / 2, y: padding - zoom * top } };
+}
+
+/** @param {Drawing} drawing */
+function boundsOf({ x, y, radii }) {
+  const [places, heights] = [Array.from(x), Array.from(y)];
+  return {
+    left: places.map((place, node) => place - radii[node]).reduce(lesser),
+    right: places.map((place, node) => place + radii[node]).reduce(greater),
+    top: heights.map((height, node) => height - radii[node]).reduce(lesser),
+    bottom: heights.map((height, node) => height + radii[node]).reduce(greater),
+  };
+}
+
+/**
  * @param {GroupGraph} graph
  * @param {number} group
  */

@@ -9,7 +9,7 @@ import { onThemeChange, prefersLessMotion } from "../ui/colours.js";
 import { SvgContext } from "../ui/svg-context.js";
 import { shapePoints } from "./devices.js";
 import { EdgeLayer } from "./edge-layer.js";
-import { geometry } from "./graph-geometry.js";
+import { geometry, topView, wholeView } from "./graph-geometry.js";
 import { graphStyle, lookClass, sizeClass } from "./graph-style.js";
 import { LabelLayer } from "./label-layer.js";
 import { Minimap } from "./minimap.js";
@@ -33,6 +33,7 @@ const PADDING = 24;
 const LEAST_ROOM_PIXELS = 6;
 const MOST_ROOM_PIXELS = 56;
 const ZOOM_STEP = 1.35;
+const [LEAST_ZOOM, MOST_ZOOM] = [0.02, 6];
 const PAN_PIXELS = 60;
 
 export class GraphView {
@@ -79,8 +80,8 @@ export class GraphView {
       elements: elementsOf(drawing),
       style: graphStyle([], drawing),
       layout: { name: "preset", fit: false },
-      minZoom: 0.02,
-      maxZoom: 6,
+      minZoom: LEAST_ZOOM,
+      maxZoom: MOST_ZOOM,
       autoungrabify: true,
       boxSelectionEnabled: true,
       autounselectify: true,
@@ -194,23 +195,22 @@ export class GraphView {
   }
 
   #fit() {
-    this.#core.fit(undefined, PADDING);
-    const most = MOST_ROOM_PIXELS / this.#drawing.room;
-    if (this.#core.zoom() > most) {
-      this.#core.zoom(most);
-      this.#core.center();
+    if (this.#nodes.length > 0) {
+      const most = Math.min(MOST_ZOOM, MOST_ROOM_PIXELS / this.#drawing.room);
+      this.#core.viewport(wholeView(this.#drawing, this.#size, PADDING, [LEAST_ZOOM, most]));
     }
+  }
+
+  get #size() {
+    return { width: this.#core.width(), height: this.#core.height() };
   }
 
   /** Show the whole graph, or its top if the whole would be too small to read. */
   #showFirst() {
     this.fit();
-    const least = LEAST_ROOM_PIXELS / this.#drawing.room;
+    const least = Math.min(MOST_ZOOM, LEAST_ROOM_PIXELS / this.#drawing.room);
     if (this.#core.zoom() < least && this.#nodes.length > 1) {
-      this.#core.zoom(least);
-      this.#core.center();
-      const { y1 } = this.#core.elements().renderedBoundingBox();
-      this.#core.panBy({ x: 0, y: PADDING - y1 });
+      this.#core.viewport(topView(this.#drawing, this.#size, PADDING, least));
     }
   }
 
