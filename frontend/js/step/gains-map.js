@@ -10,6 +10,8 @@ import { gainRows, levelOf, orderedBy } from "./gain-rows.js";
 /** @typedef {import("./gain-rows.js").Cell} Cell */
 
 const ROWS_SHOWN = 100;
+/** Long enough to tell the variables of a model apart. */
+const LONGEST_NAME = 90;
 
 export class GainsMap {
   #root;
@@ -106,15 +108,15 @@ export class GainsMap {
   }
 
   /** @param {GainRow} row */
-  #row({ group, cells, best }) {
-    const name = element("th", { scope: "row", title: cutName(this.#groups[group].name, 400) }, cutName(this.#groups[group].name, 40));
+  #row({ group, cells, best, change }) {
+    const name = element("th", { scope: "row", title: cutName(this.#groups[group].name, 400) }, cutName(this.#groups[group].name, LONGEST_NAME));
     const made = element("tr", { "data-group": group, tabindex: -1, class: group === this.#chosen ? "is-chosen" : "" }, name);
     cells.forEach((cell, device) => {
       const text = changeOf(cell);
       const button = element("button", { type: "button", class: "gain", tabindex: -1, title: `Move to ${this.#looks[device].label}` }, text);
       button.addEventListener("click", () => this.#acts.onMove(group, device));
       const content = cell.kind === "move" ? button : text;
-      made.append(element("td", { "data-level": levelOf(cell), class: device === best ? "is-best" : "" }, content));
+      made.append(element("td", { "data-level": levelOf(cell), class: device === best && change < 0 ? "is-best" : "" }, content));
     });
     name.addEventListener("click", () => this.#acts.onChoose(group));
     return made;
