@@ -5,11 +5,14 @@ states how far these are from its training, as far as its card shows: the names 
 clusters' kinds and numbers of devices and whether their links and memory are the usual ones.
 """
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 
 from engine.clusters.cluster import Cluster
+from engine.clusters.device_kinds import host_of_kind
+from engine.clusters.hosts import P2_8XLARGE
 from engine.clusters.naming import OTHERWISE, name_of_cluster
 from engine.clusters.parsing import parse_cluster
 from engine.errors import ClusterError
@@ -18,6 +21,8 @@ from engine.policies.card import PolicyCard
 
 MOST_NAMED = 6
 """most graphs, and most clusters, that the sentence names"""
+OWN_HOSTS_SINCE = (0, 2)
+"""the version since which a shorthand has the links of its kinds' machines; before, all had those of the K80's"""
 
 
 class GraphFit(Enum):
@@ -75,7 +80,8 @@ class _Known:
 
 def policy_fit(card: PolicyCard, graph_name: str, cluster: Cluster) -> PolicyFit:
     """Compare the training of `card` with a graph of this name on `cluster`."""
-    read = [_known(name) for name in card.clusters]
+    before = _is_before_own_hosts(card.engine_version)
+    read = [_known(name, before) for name in card.clusters]
     trained = [known for known in read if known is not None]
     kinds = Counter(device.kind for device in cluster.devices)
     unseen = kinds.keys() - {kind for known in trained for kind in known.kinds}
@@ -107,7 +113,12 @@ def _cluster_fit(trained: list[_Known], kinds: Counter[str], cluster: Cluster) -
     return ClusterFit.UNKNOWN_LINKS if not usual and False in links else ClusterFit.OTHER_LINKS
 
 
-def _known(name: str) -> _Known | None:
+def _is_before_own_hosts(version: str) -> bool:
+    match = re.fullmatch(r"([0-9]{1,9})\.([0-9]{1,9})\.[0-9]{1,9}", version)
+    return match is not None and (int(match[1]), int(match[2])) < OWN_HOSTS_SINCE
+
+
+def _known(name: str, before_own_hosts: bool) -> _Known | None:
     """The facts in `name`; None if it is no shorthand, because it was too long or the card is not ours."""
     shorthand = name.removesuffix(OTHERWISE)
     try:
@@ -115,7 +126,9 @@ def _known(name: str) -> _Known | None:
     except ClusterError:
         return None
     same = name_of_cluster(cluster) == shorthand
-    return _Known(Counter(device.kind for device in cluster.devices), name == shorthand) if same else None
+    kinds = Counter(device.kind for device in cluster.devices)
+    moved = before_own_hosts and any(host_of_kind(kind) is not P2_8XLARGE for kind in kinds)
+    return _Known(kinds, name == shorthand and not moved) if same else None
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -42,6 +42,22 @@ OTHER_LINKS = "It was trained on as many devices of these kinds, but with other 
 UNKNOWN_LINKS = (
     "It was trained on as many devices of these kinds; whether with the same links and memory, the card does not say."
 )
+
+
+@pytest.mark.parametrize(
+    ("version", "cluster", "words"),
+    [
+        ("0.1.0", "4xV100+CPU", OTHER_LINKS),
+        ("0.1.0", "2xK80", "It was trained on this cluster."),
+        ("0.2.0", "4xV100+CPU", "It was trained on this cluster."),
+        ("of another maker", "4xV100+CPU", "It was trained on this cluster."),
+    ],
+)
+def test_before_version_0_2_every_shorthand_had_the_links_of_k80s(version: str, cluster: str, words: str) -> None:
+    card = dataclasses.replace(small_card(), engine_version=version)
+    assert policy_fit(card, "nmt-09", parse_cluster(cluster)).sentences.endswith(words)
+
+
 OTHER_NUMBER = "It was not trained on this cluster: on devices of these kinds, but not in this number or mix."
 
 
@@ -67,7 +83,7 @@ OTHER_NUMBER = "It was not trained on this cluster: on devices of these kinds, b
 def test_of_clusters_it_compares_kinds_numbers_and_whether_links_are_the_usual_ones(
     clusters: tuple[str, ...], cluster: Cluster, words: str
 ) -> None:
-    card = dataclasses.replace(small_card(), clusters=clusters)
+    card = dataclasses.replace(small_card(), clusters=clusters, engine_version="0.2.0")
     assert (
         policy_fit(card, "nmt-09", cluster).sentences.removeprefix(
             f"Trained on nmt on {', '.join(clusters) or 'nothing that is known'}. {UNSEEN} "
