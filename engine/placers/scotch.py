@@ -28,7 +28,7 @@ from engine.errors import SettingsError
 from engine.events import Json, ShouldStop
 from engine.placers.weighted_groups import WeightedGraph, weighted_graph
 from engine.problem import PlacementProblem
-from engine.settings.fields import number, require_allowed
+from engine.settings.fields import number, require_allowed, whole
 
 DETERMINISTIC = 0
 """number of the library's option for the same answer each time"""
@@ -37,11 +37,11 @@ FREE = -1
 
 
 def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: ReportProgress) -> Results:
-    """Map a weighted graph onto processors; returns `processor` [vertices].
+    """Map a weighted graph onto processors, once for each tolerance; returns `processor` [mappings, vertices].
 
     Arguments: `vertex_load` [vertices]; `first_neighbour` [vertices + 1] into `neighbour` and `edge_load`, both ways of
-    each edge; `processor_weight` [processors]; `fixed` [vertices] a processor or `FREE`; `imbalance`, the share by
-    which a load may be off; `seed`. Loads and weights are integers.
+    each edge; `processor_weight` [processors]; `fixed` [vertices] a processor or `FREE`; `imbalances`
+    [mappings], the share by which a load may be off; `seed`. Loads and weights are integers.
     """
     sys.modules["matplotlib.pyplot"] = None  # type: ignore[assignment]  # makes its import fail
     try:
@@ -78,20 +78,23 @@ def map_in_child(arguments: dict[str, Json], _folder: Path, _report_progress: Re
         processors.cmplt(len(weights))
     else:
         processors.cmpltw(weights)
-    strategy = scotchpy.Strat()
-    strategy.graph_map_build(scotchpy.STRATDEFAULT, len(weights), cast(float, arguments["imbalance"]))
-    processor = numbers("fixed")
-    any_fixed = bool((processor != FREE).any())
-    mapping = scotchpy.Mapping()
-    graph.map_init(mapping, processors, processor)
-    if any_fixed:
-        graph.map_fixed_compute(mapping, strategy)
-    else:
-        graph.map_compute(mapping, strategy)
-    mapped = processor.copy()
-    graph.map_exit(mapping)
+    fixed = numbers("fixed")
+
+    def mapped(imbalance: float) -> NDArray[np.int64]:
+        strategy, mapping, processor = scotchpy.Strat(), scotchpy.Mapping(), fixed.copy()
+        strategy.graph_map_build(scotchpy.STRATDEFAULT, len(weights), imbalance)
+        graph.map_init(mapping, processors, processor)
+        if (fixed != FREE).any():
+            graph.map_fixed_compute(mapping, strategy)
+        else:
+            graph.map_compute(mapping, strategy)
+        found = processor.copy()
+        graph.map_exit(mapping)
+        return found
+
+    mappings = np.stack([mapped(imbalance) for imbalance in cast(list[float], arguments["imbalances"])])
     graph.exit()
-    return {"processor": mapped}, {}
+    return {"processor": mappings}, {}
 
 
 SPEED_UNITS = 1000
@@ -100,12 +103,22 @@ LIMITS = Limits(memory_bytes=16 * 1024**3, seconds=600.0)
 MOST_SEED = 2**31
 
 
+WIDER = 5.0
+"""factor from one tolerance to the next"""
+
+
 @dataclass(frozen=True, slots=True)
 class Scotch:
-    """Makes one mapping and evaluates it."""
+    """Makes a mapping for each tolerance and evaluates those that differ."""
 
     imbalance: float = number(
-        0.01, 1e-9, 1.0, "share by which a device's load may differ from its fair part (the library's own default)"
+        0.01,
+        1e-9,
+        1.0,
+        "share by which a device's load may differ from its fair part in the first mapping (the library's own default)",
+    )
+    mappings: int = whole(
+        3, 1, 16, "mappings, each evaluated, with five times the tolerance from one to the next, at most 1 (ours)"
     )
 
     def __post_init__(self) -> None:
@@ -113,15 +126,25 @@ class Scotch:
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         graph = weighted_graph(problem)
-        mapped = self._mapped(graph, problem, int(rng.integers(MOST_SEED)))
-        placement = _moved_where_allowed(mapped, problem.allowed, graph)
-        problem.evaluate_episodes(placement[np.newaxis])
+        seen: list[NDArray[np.int32]] = []
+        for mapped in self._mapped(graph, problem, int(rng.integers(MOST_SEED))):
+            placement = _moved_where_allowed(mapped, problem.allowed, graph)
+            if any(np.array_equal(placement, earlier) for earlier in seen):
+                continue
+            if seen and (problem.ledger.spent or should_stop()):
+                return
+            problem.evaluate_episodes(placement[np.newaxis])
+            seen.append(placement)
+
+    def imbalances(self) -> list[float]:
+        """The tolerance of each mapping."""
+        return [min(1.0, self.imbalance * WIDER**mapping) for mapping in range(self.mappings)]
 
     def _mapped(self, graph: WeightedGraph, problem: PlacementProblem, seed: int) -> NDArray[np.int64]:
-        """[groups] the library's mapping; it is not run if each group has one possible device."""
+        """[mappings, groups] the library's mappings; it is not run if each group has one possible device."""
         fixed = np.where(problem.allowed.sum(axis=1) == 1, np.argmax(problem.allowed, axis=1), FREE)
         if problem.device_count == 1 or (fixed != FREE).all():
-            return np.where(fixed == FREE, 0, fixed)
+            return np.where(fixed == FREE, 0, fixed)[np.newaxis]
         arguments: dict[str, Json] = {
             "vertex_load": graph.vertex_load.tolist(),
             "first_neighbour": graph.first_neighbour.tolist(),
@@ -129,7 +152,7 @@ class Scotch:
             "edge_load": graph.edge_load.tolist(),
             "processor_weight": processor_weights(problem).tolist(),
             "fixed": fixed.tolist(),
-            "imbalance": self.imbalance,
+            "imbalances": list(self.imbalances()),
             "seed": seed,
         }
         arrays, _ = run_in_child("engine.placers.scotch:map_in_child", arguments, LIMITS, task="Scotch's mapping")

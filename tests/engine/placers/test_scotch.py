@@ -119,6 +119,17 @@ def test_a_large_random_graph_has_one_answer_a_seed() -> None:
     assert answers[0] == answers[1] and set(answers[0]) == {0, 1, 2, 3}
 
 
+def test_each_tolerance_is_an_evaluation_and_the_best_counts() -> None:
+    assert Scotch(mappings=4).imbalances() == pytest.approx([0.01, 0.05, 0.25, 1.0])
+    found = []
+    for mappings in (1, 3):
+        problem = small_problem(3, ops=60, devices=2, cpu=False)
+        Scotch(mappings=mappings).place(problem, np.random.default_rng(7), lambda: False)
+        found.append((problem.ledger.used, problem.ledger.best_time_us))
+    assert found[0][0] == 1 < found[1][0] <= 3
+    assert found[1][1] <= found[0][1]
+
+
 @pytest.mark.parametrize("imbalance", [0, -1, 1.5, "much", float("nan")])
 def test_a_senseless_tolerance_is_refused(imbalance: float) -> None:
     with pytest.raises(SettingsError, match=r"scotch imbalance: .*allowed: a number from 1e-09 to 1"):
