@@ -3,10 +3,10 @@
 Source: Topcuoglu, Hariri, Wu: Performance-effective and low-complexity task scheduling for heterogeneous computing,
 IEEE Transactions on Parallel and Distributed Systems 13 (2002), section 4.1.
 
-Deviations: the ops of a group are placed together, in both readings of `engine/search/tasks.py`, and both placements
-are evaluated; transfers wait for each other as in the simulator; an output that several ops consume is sent to a device
-once; a device without room is no candidate. With one op a group, `contention: none` and enough memory it is the
-published method.
+Deviations: the ops of a group are placed together, in the three readings of `engine/search/tasks.py`, and all
+placements are evaluated; transfers wait for each other as in the simulator; an output that several ops consume is sent
+to a device once; a device without room is no candidate. With one op a group, `contention: none` and enough memory it is
+the published method.
 """
 
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ from engine.events import ShouldStop
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
 from engine.search.earliest_finish import schedule_earliest_finish
-from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ranks
+from engine.search.tasks import Tasks, readings_of, upward_ranks
 
 
 @dataclass(frozen=True, slots=True)
 class Heft:
-    """Schedules ops, then groups."""
+    """Schedules ops, then groups, then the phases of groups."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        schedulers = [_scheduler(tasks_of_ops(problem)), _scheduler(tasks_of_groups(problem))]
-        evaluate_schedules(problem, schedulers, should_stop)
+        evaluate_schedules(problem, [list_scheduler(tasks) for tasks in readings_of(problem)], should_stop)
 
 
-def _scheduler(tasks: Tasks) -> ListScheduler:
+def list_scheduler(tasks: Tasks) -> ListScheduler:
+    """The method on one reading of a problem."""
     order = np.argsort(-upward_ranks(tasks), kind="stable")
 
     def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:

@@ -3,11 +3,11 @@
 Source: Jeon, Cai, Srivastava, Jiang, Ke, Meng, Xie, Gupta: Baechi: fast device placement of machine learning graphs,
 SoCC 2020, section 3.2; the method without memory: Hwang, Chow, Anger, Lee, SIAM Journal on Computing 18 (1989).
 
-Deviations: the ops of a group are placed together, in both readings of `engine/search/tasks.py`, and both placements
-are evaluated; of equal starts the op with the higher upward rank goes first, which the paper leaves open; the paper has
-equal devices only, here a device slower than the op's fastest counts as if it started later by the difference; where no
-device has room, the one with most room left is taken; where the simulator finds a device too full, the method runs
-again with less room there.
+Deviations: the ops of a group are placed together, in the three readings of `engine/search/tasks.py`, and all
+placements are evaluated; of equal starts the op with the higher upward rank goes first, which the paper leaves open;
+the paper has equal devices only, here a device slower than the op's fastest counts as if it started later by the
+difference; where no device has room, the one with most room left is taken; where the simulator finds a device too
+full, the method runs again with less room there.
 """
 
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ from engine.events import ShouldStop
 from engine.placers.earliest_start import NO_TASK, schedule_earliest_start
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
-from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ranks
+from engine.search.tasks import Tasks, readings_of, upward_ranks
 
 
 @dataclass(frozen=True, slots=True)
 class MEtf:
-    """Schedules ops, then groups."""
+    """Schedules ops, then groups, then the phases of groups."""
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        schedulers = [_scheduler(tasks_of_ops(problem)), _scheduler(tasks_of_groups(problem))]
-        evaluate_schedules(problem, schedulers, should_stop)
+        evaluate_schedules(problem, [list_scheduler(tasks) for tasks in readings_of(problem)], should_stop)
 
 
-def _scheduler(tasks: Tasks) -> ListScheduler:
+def list_scheduler(tasks: Tasks) -> ListScheduler:
+    """The method on one reading of a problem."""
     ranks, no_favourites = upward_ranks(tasks), np.full(len(tasks.group), NO_TASK)
 
     def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:

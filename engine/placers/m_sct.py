@@ -25,7 +25,7 @@ from engine.events import ShouldStop
 from engine.placers.earliest_start import NO_TASK, schedule_earliest_start
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
-from engine.search.tasks import Tasks, mean_link, tasks_of_groups, tasks_of_ops, upward_ranks
+from engine.search.tasks import Tasks, mean_link, readings_of, upward_ranks
 from engine.settings.fields import number, require_allowed, whole
 
 ROUNDING = 1e-6
@@ -150,7 +150,7 @@ def favourites(edges: TaskPairs, x: NDArray[np.float64], tasks: int, threshold: 
 
 @dataclass(frozen=True, slots=True)
 class MSct:
-    """Schedules ops, then groups, with favourite children."""
+    """Schedules ops, then groups, then the phases of groups, with favourite children."""
 
     threshold: float = number(0.5, 0.0, 0.5, "an edge leads to a favourite child if its x is below this")
     iterations: int = whole(50_000, 1, 10**9, "most iterations of the simplex method")
@@ -159,10 +159,7 @@ class MSct:
         require_allowed(self, "m_sct")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        schedulers = [
-            self._scheduler(problem, tasks_of_ops(problem)),
-            self._scheduler(problem, tasks_of_groups(problem)),
-        ]
+        schedulers = [self._scheduler(problem, tasks) for tasks in readings_of(problem)]
         evaluate_schedules(problem, schedulers, should_stop)
 
     def _scheduler(self, problem: PlacementProblem, tasks: Tasks) -> ListScheduler:

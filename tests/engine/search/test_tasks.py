@@ -12,7 +12,18 @@ from engine.graphs.graph import CONTROL, ComputationGraph
 from engine.graphs.grouping.grouping import Grouping
 from engine.placers.weighted_groups import weighted_graph
 from engine.problem import Budget, PlacementProblem
-from engine.search.tasks import Tasks, memory_of_groups, tasks_of_groups, tasks_of_ops
+from engine.search.tasks import (
+    FORWARD,
+    GRADIENT,
+    UPDATE,
+    Tasks,
+    memory_of_groups,
+    readings_of,
+    tasks_of_groups,
+    tasks_of_ops,
+    tasks_of_phases,
+)
+from tests.engine.placers.small_problems import small_problem
 
 
 def problem() -> PlacementProblem:
@@ -78,6 +89,70 @@ def test_groups_as_tasks_leave_feedback_edges_out() -> None:
     assert tasks.group.tolist() == [0, 1, 2, 3]
     assert tasks.time_us[:, 0] == pytest.approx([15.7, 81.4, 0.0, 45.7])
     assert flows(tasks) == [(0, 0.0, [3]), (0, 100.0, [1, 2]), (2, 300.0, [3])]
+
+
+def training_step() -> PlacementProblem:
+    """a → c, then the gradients of c and of a, which takes a's output too, then an update of a. Groups by layer."""
+    names = ("a", "c", "gradients/c_grad/g", "gradients/a_grad/g", "update")
+    edges = [(0, 1, 0), (1, 2, 0), (0, 3, 0), (2, 3, 0), (3, 4, 0)]
+    graph = dataclasses.replace(
+        problem().graph,
+        op_names=names,
+        edge_source=np.array([edge[0] for edge in edges], np.int32),
+        edge_target=np.array([edge[1] for edge in edges], np.int32),
+        edge_output=np.zeros(5, np.int32),
+    )
+    grouping = Grouping(
+        names=("a", "c"),
+        group_of_op=np.array([0, 1, 1, 0, 0], np.int32),
+        edge_source=np.array([0], np.int32),
+        edge_target=np.array([1], np.int32),
+        edge_bytes=np.array([100], np.int64),
+        feedback_edges=np.array([[1, 0]], np.int32),
+    )
+    return PlacementProblem(
+        graph, problem().costs, grouping, parse_cluster("2xK80"), np.ones((2, 2), dtype=bool), Budget(10)
+    )
+
+
+def test_phases_as_tasks_let_a_consumer_begin_before_its_producer_s_gradient() -> None:
+    tasks = tasks_of_phases(training_step())
+    assert tasks.group.tolist() == [0, 1, 1, 0, 0], "forward a, forward c, gradient of c, gradient of a, update"
+    assert flows(tasks) == [(0, 100.0, [1, 3]), (1, 200.0, [2]), (2, 300.0, [3]), (3, 400.0, [4])]
+    assert tasks.time_us[:, 0] == pytest.approx([15.7, 25.7, 0.0, 45.7, 55.7])
+    assert len(readings_of(training_step())) == 3
+
+
+def test_without_gradients_there_are_two_readings() -> None:
+    phases, groups = tasks_of_phases(problem()), tasks_of_groups(problem())
+    for one, other in zip(phases[:-1], groups[:-1], strict=True):
+        assert np.array_equal(one, other)
+    assert len(readings_of(problem())) == 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_phases_agree_with_a_slow_twin(seed: int) -> None:
+    """Random groups and gradients: the same work, each group's alone; what a task takes comes from an earlier one."""
+    once = small_problem(seed, ops=30)
+    rng = np.random.default_rng(seed)
+    marked = rng.random(30) < 0.3
+    names = [f"gradients/op_{op}_grad/g" if marked[op] else f"op_{op}" for op in range(30)]
+    graph = dataclasses.replace(once.graph, op_names=tuple(names))
+    group_of_op = np.unique(np.sort(rng.integers(0, 8, 30)), return_inverse=True)[1].astype(np.int32)
+    grouping = dataclasses.replace(once.grouping, names=("",) * (group_of_op.max() + 1), group_of_op=group_of_op)
+    allowed = np.ones((len(grouping.names), once.device_count), dtype=bool)
+    grouped = PlacementProblem(graph, once.costs, grouping, once.cluster, allowed, Budget(1))
+    tasks = tasks_of_phases(grouped)
+    phase = np.where(marked, GRADIENT, FORWARD)
+    for source, target in zip(graph.edge_source, graph.edge_target, strict=True):
+        if phase[source] != FORWARD and phase[target] == FORWARD:
+            phase[target] = UPDATE
+    pairs = {(int(one), int(group)) for one, group in zip(phase, group_of_op, strict=True)}
+    assert sorted(tasks.group.tolist()) == sorted(group for _, group in pairs)
+    for group in range(len(grouping.names)):
+        assert tasks.time_us[tasks.group == group].sum(axis=0) == pytest.approx(tasks_of_groups(grouped).time_us[group])
+    for flow, (producer, _, consumers) in enumerate(flows(tasks)):
+        assert all(producer < consumer for consumer in consumers), flow
 
 
 def with_trips() -> PlacementProblem:
