@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from engine.api import Budget, PreparedGraph, RunRequest
-from engine.events import Emitted, Episode, Event, NumberedEvent, Update
+from engine.events import Baseline, Emitted, Episode, Event, NumberedEvent, Update
 from tests.engine.placers.small_problems import one_group_an_op, small_cluster, small_graph
 
 Heard = list[Emitted]
@@ -27,4 +27,6 @@ def events_of(heard: Heard) -> list[Event]:
 
 
 def without_times(event: Event) -> Event:
+    if isinstance(event, Baseline):
+        return dataclasses.replace(event, wall_seconds=None)
     return dataclasses.replace(event, elapsed_seconds=0.0) if isinstance(event, Episode | Update) else event

@@ -207,6 +207,7 @@ def whole(run: Run) -> tuple[list[Any], Any]:
     events = [json.loads(data) for data in run.events.order_by("seq").values_list("data", flat=True)]
     for event in events:
         event.pop("elapsed_seconds", None)
+        event.pop("wall_seconds", None)
         event.get("report", {}).pop("wall_seconds", None)
     return events, run.answer.device_of_group
 
