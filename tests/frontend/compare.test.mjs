@@ -89,7 +89,7 @@ test("the best of another run is asked for once, and again only for a person who
   };
   const answered = () => new Promise((later) => setTimeout(later, 20));
   const token = `run-${OTHER.id}`;
-  const references = new References("/others.json", LABELS, new KeptPlacements(() => {}), () => references.known(token, running));
+  const references = new References("/others.json", LABELS, new KeptPlacements("1", () => {}), () => references.known(token, running));
   assert.equal(references.known(token, running), null);
   assert.ok(references.isLoading(token));
   await answered();
@@ -105,7 +105,7 @@ test("the best of another run is asked for once, and again only for a person who
 });
 
 test("what is shown now can be kept to compare with, beside later ones", () => {
-  const references = new References("", LABELS, new KeptPlacements(() => {}), () => {});
+  const references = new References("", LABELS, new KeptPlacements("1", () => {}), () => {});
   assert.equal(references.known("hand", running), null);
   const key = () => references.known("hand", running)?.key;
   assert.equal(references.freeze({ words: "the placement by hand", placement: Uint8Array.of(1, 0) }), "hand");

@@ -66,7 +66,7 @@ function page(state, token = "") {
   const player = new Player();
   /** @type {{ shows: number, words: string }} */
   const seen = { shows: 0, words: "" };
-  const shown = new ShownPlacement({ state, lastSeq: LAST, methodLabels: {} }, token, new KeptPlacements(() => {}), /** @type {any} */ (player), {
+  const shown = new ShownPlacement({ state, lastSeq: LAST, methodLabels: {} }, token, new KeptPlacements("1", () => {}), /** @type {any} */ (player), {
     onShow: () => (seen.shows += 1),
     onWait: (words) => (seen.words = words),
     onLocks: () => {},

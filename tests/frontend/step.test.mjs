@@ -201,7 +201,7 @@ test("a kept placement that the server does not have is asked for once", async (
     return new Response("{}", { status: 404 });
   };
   const token = `placement-${KEPT.id}`;
-  const kept = new KeptPlacements(() => kept.known(token));
+  const kept = new KeptPlacements("1", () => kept.known(token));
   assert.equal(kept.known(token), null);
   await new Promise((later) => setTimeout(later, 20));
   assert.equal(asked.length, 1);

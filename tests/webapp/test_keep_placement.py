@@ -162,6 +162,9 @@ def test_placements_on_another_cluster_are_not_shown(client: Client, run: Run) -
     answer = kept(client, run, base=row["id"])
     assert answer.status_code == 400
     assert "of another graph or cluster" in error_of(answer)
+    whole = [client.get(row["urls"]["json"], {"run": str(each.id)}, headers=JSON) for each in (other, run)]
+    assert [answer.status_code for answer in whole] == [200, 404], "an address that names it opens no picture here"
+    assert client.get(row["urls"]["json"], {"run": "no"}, headers=JSON).status_code == 404
 
 
 def test_downloads_of_kept_and_hand_made_placements_have_the_same_content(client: Client, run: Run) -> None:

@@ -103,6 +103,11 @@ def kept_for(run: Run) -> list[Placement]:
     return list(rows.defer(*Placement.LARGE))
 
 
+def belongs_to(placement: Placement, run: Run) -> bool:
+    """Whether the run's page can show it."""
+    return (placement.graph_id, placement.cluster) == (run.graph_id, run.cluster)
+
+
 def _checked_name(name: str) -> str:
     name = name.replace("\0", " ").strip()  # PostgreSQL stores no NUL
     if not 1 <= len(name) <= LONGEST_NAME:

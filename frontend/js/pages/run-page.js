@@ -86,7 +86,7 @@ class RunPage {
       onShow: (token) => this.#shown.goTo(token),
     });
     this.#player = new PlayerControls(this.#part("player"), () => this.#shown.showEpisode(), () => this.#shown.returnToEpisode());
-    this.#kept = new KeptPlacements(() => this.#onKept());
+    this.#kept = new KeptPlacements(run.id, () => this.#onKept());
     const shownRun = { state: this.#state, lastSeq: run.last_seq, methodLabels };
     this.#shown = new ShownPlacement(shownRun, this.#address.view.shown, this.#kept, this.#player, {
       onShow: () => this.#showPlacement(),

@@ -21,6 +21,7 @@ import { getJson, post, postFile } from "../ui/server.js";
  */
 
 export class KeptPlacements {
+  #runId;
   #onChange;
   /** @type {readonly KeptPlacement[]} the newest first */
   rows = [];
@@ -31,8 +32,12 @@ export class KeptPlacements {
   /** Of placements that the server does not have. @type {Set<string>} tokens */
   #missing = new Set();
 
-  /** @param {() => void} onChange called when the list or what is known of a placement has changed */
-  constructor(onChange) {
+  /**
+   * @param {string | undefined} runId of the run whose page it is; a page that a secret link opens does not name it
+   * @param {() => void} onChange called when the list or what is known of a placement has changed
+   */
+  constructor(runId, onChange) {
+    this.#runId = runId;
     this.#onChange = onChange;
   }
 
@@ -125,10 +130,11 @@ export class KeptPlacements {
   /** @param {string} token */
   async #loadWhole(token) {
     try {
-      const address = `/placements/${token.slice("placement-".length)}/placement`;
+      const run = this.#runId ? `?run=${this.#runId}` : "";
+      const address = `/placements/${token.slice("placement-".length)}/placement${run}`;
       this.#whole.set(token, /** @type {WholePlacement} */ (await getJson(address)));
     } catch {
-      this.#missing.add(token); // it does not exist, or not any more
+      this.#missing.add(token); // it does not exist, not any more, or it is of another graph or cluster
     } finally {
       this.#loading.delete(token);
     }

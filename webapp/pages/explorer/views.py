@@ -17,7 +17,7 @@ from webapp.pages.compressed import answer_of, compressed, large_answer, takes_g
 from webapp.pages.graphs.page import graph_or_404
 from webapp.pages.placements.page import placement_or_404
 from webapp.pages.runs.page import run_or_404
-from webapp.placements.keeping import given_of
+from webapp.placements.keeping import belongs_to, given_of
 from webapp.runs.models import Run
 from webapp.runs.sessions import require_explainable, session_of
 
@@ -100,7 +100,7 @@ def hand_made(session: api.Session, run: Run, request: HttpRequest) -> api.Given
     """
     base = request.POST.get("base", "")
     kept = placement_or_404(base) if base else None
-    if kept is not None and (kept.graph_id, kept.cluster) != (run.graph_id, run.cluster):
+    if kept is not None and not belongs_to(kept, run):
         allowed = "a placement of this graph on this cluster"
         raise api.PlacementError("it is of another graph or cluster", where="base", allowed=allowed)
     return session.by_group(integers(request, "placement"), None if kept is None else given_of(kept))

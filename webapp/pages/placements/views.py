@@ -6,7 +6,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from django import forms
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -28,6 +28,7 @@ from webapp.runs.models import Run, RunStart
 from webapp.runs.sessions import session_of
 from webapp.user_errors import error_answer, form_errors
 
+OF_ANOTHER_GRAPH = "This placement is of another graph or cluster."
 NO_FILE = "No file was chosen; allowed: a placement as JSON {op: device}."
 
 
@@ -79,8 +80,11 @@ def upload(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def whole(request: HttpRequest, placement_id: uuid.UUID) -> JsonResponse:
-    """The placement with the device of each group."""
-    return JsonResponse(whole_to_json(placement_or_404(placement_id)))
+    """The placement with the device of each group; with `run`, the id of a run, only if that run's page can show it."""
+    placement = placement_or_404(placement_id)
+    if "run" in request.GET and not keeping.belongs_to(placement, run_or_404(request.GET["run"])):
+        raise Http404(OF_ANOTHER_GRAPH)
+    return JsonResponse(whole_to_json(placement))
 
 
 @in_threads(EXPLAINING)

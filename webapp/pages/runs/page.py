@@ -14,7 +14,7 @@ from webapp.runs.models import Run
 from webapp.user_errors import row_or_404
 
 
-def run_or_404(run_id: uuid.UUID) -> Run:
+def run_or_404(run_id: uuid.UUID | str) -> Run:
     """The run with its graph and project; raises Http404 with a sentence."""
     return row_or_404(Run.objects.select_related("graph__project"), run_id, "run")
 
