@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("engine", "experiments", "frontend/styles", "pyproject.toml", "tests", "webapp")
+COPIED = ("engine", "experiments", "frontend/js", "frontend/styles", "pyproject.toml", "tests", "webapp")
 FILE = re.compile(r"^--- (?P<old>\S+)\n\+\+\+ b/(?P<new>\S+)\n(?P<lines>(?:(?!--- )[-@+ ].*\n|\n)+)", re.MULTILINE)
 
 
