@@ -34,8 +34,8 @@ export const RUN_KEYS = Object.freeze([
   {
     title: "Decisions inside an episode",
     keys: [
-      ["← or →", "The decision before or after"],
-      ["Page Up or Page Down", "Ten decisions back or on"],
+      ["← or →", "One decision back or on"],
+      ["PgUp or PgDn", "Ten decisions back or on"],
       ["Home or End", "The first or the last decision"],
     ],
   },
@@ -43,7 +43,7 @@ export const RUN_KEYS = Object.freeze([
     title: "Try a move",
     keys: [
       ["1 to 9", "Move the selected groups to this device"],
-      ["Drag from a group", "Move it, or the selection, to the device where it is dropped; Esc lets go"],
+      ["Drag", "From a group: move it, or the selection, to the device where it is dropped; Esc lets go"],
       ["K", "Lock or unlock the selected groups"],
       ["Shift or Ctrl + click", "Select several groups"],
       ["Shift + ↑ or ↓", "Extend the selection in the table"],
