@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
+from engine.settings import control
 from engine.settings.fields import number, require_allowed, whole
 
 ADAPT = 1.5
@@ -138,6 +139,8 @@ class Post:
         "aim for a group's mean KL divergence in one update; the penalty's weight adapts to it (ours)",
     )
 
+    frozen: bool = control.frozen()
+
     def __post_init__(self) -> None:
         require_allowed(self, "post")
 
@@ -150,6 +153,7 @@ class Post:
     def _run_round(self, batches: int, scorer: Scorer, choices: IndependentChoices, rng: np.random.Generator) -> None:
         """Run one round: `batches` batches of placements, then one minimisation of the cross entropy."""
         sampled, scored = [], None
+        learning_rate = control.learning_rate(self.learning_rate, is_frozen=self.frozen)
         for batch in range(batches):
             if scorer.over():
                 return
@@ -157,7 +161,7 @@ class Post:
             worth = scorer.evaluate(placements)
             sampled.append(placements)
             scored = worth if scored is None else scored.followed_by(worth)
-            scorer.learned(worth, entropy=choices.entropy(), learning_rate=self.learning_rate)
+            scorer.learned(worth, entropy=choices.entropy(), learning_rate=learning_rate)
             if batch < batches - 1:
                 spread = worth.scores.std()
                 advantages = (worth.scores.mean() - worth.scores) / (spread if spread > 0 else 1.0)
@@ -165,9 +169,11 @@ class Post:
                     placements,
                     advantages,
                     steps=self.ppo_steps,
-                    learning_rate=self.learning_rate,
+                    learning_rate=learning_rate,
                     kl_aim=self.kl_aim,
                 )
         assert scored is not None
+        if self.frozen:
+            return
         count = max(1, round(self.best_share * len(scored.scores)))
         choices.minimise_cross_entropy(np.concatenate(sampled)[scored.order()[:count]], self.exploration)

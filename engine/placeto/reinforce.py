@@ -19,6 +19,7 @@ from engine.placeto.episodes import Episodes
 from engine.placeto.interruption import RaiseIfOver
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.settings import PlacetoSettings
+from engine.settings import control
 
 
 def falling(start: float, end: float, progress: float) -> float:
@@ -53,7 +54,8 @@ class Reinforce:
         `progress` in [0, 1] is the spent share of the budget. Raises SettingsError if the gradient is not finite.
         """
         settings = self._settings
-        learning_rate = falling(settings.learning_rate, settings.learning_rate_end, progress)
+        falling_rate = falling(settings.learning_rate, settings.learning_rate_end, progress)
+        learning_rate = control.learning_rate(falling_rate, is_frozen=settings.frozen)
         batch = _Batch(
             episodes,
             advantages,

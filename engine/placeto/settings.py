@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.events import Json
-from engine.settings import machine, making
+from engine.settings import control, machine, making
 from engine.settings.fields import choice, number, refused, require_allowed, switch, whole
 
 
@@ -174,6 +174,7 @@ class PlacetoSettings:
         "most groups for which parents and children are all that can be reached; with more, only direct neighbours",
         paper=4096,
     )
+    frozen: bool = control.frozen()
     torch_device: str = machine.torch_device("auto")
     torch_threads: int = machine.torch_threads()
     checkpoint_seconds: float = machine.checkpoint_seconds(1.0)

@@ -19,7 +19,7 @@ from engine.placers.regal.proposals import Choices, plain_choices, proposals_of
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned
-from engine.settings import machine
+from engine.settings import control, machine
 from engine.settings.fields import number, require_allowed, whole
 
 
@@ -37,6 +37,7 @@ class Regal:
     width: int = whole(32, 1, 1024, "width of a group's embedding in the graph network (ours)")
     message_rounds: int = whole(2, 0, 64, "rounds of message passing in each direction (ours)")
     learning_rate: float = number(0.03, 1e-9, 1.0, "learning rate of Adam (ours)")
+    frozen: bool = control.frozen()
     torch_threads: int = machine.torch_threads()
 
     def __post_init__(self) -> None:
@@ -66,13 +67,14 @@ class Regal:
         enough = spent + self.training_share * (1.0 - spent)
         plain = plain_choices(problem.group_count, problem.device_count)
         scores = [self._search(plain, self.episode_evaluations, problem, scorer, rng)]
+        learning_rate = control.learning_rate(self.learning_rate, is_frozen=self.frozen)
         with torch_threads(self.torch_threads):
             actor = ProposalActor(
                 scorer.graph,
                 rng,
                 width=self.width,
                 rounds=self.message_rounds,
-                learning_rate=self.learning_rate,
+                learning_rate=learning_rate,
             )
             for _ in range(episodes - 1):
                 if scorer.over() or problem.ledger.share_spent >= enough:
@@ -85,7 +87,7 @@ class Regal:
                         mean_return=-score,
                         return_baseline=-float(np.mean(scores)),
                         entropy=entropy,
-                        learning_rate=self.learning_rate,
+                        learning_rate=learning_rate,
                     )
                 )
                 scores.append(score)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.settings import machine
+from engine.settings import control, machine
 from engine.settings.fields import choice, number, require_allowed, switch, whole
 
 
@@ -88,7 +88,7 @@ class RnnSettings:
         paper=0.0,
     )
     entropy_weight_end: float = number(
-        2.0,
+        3.0,
         0.0,
         1e3,
         "weight of the entropy when the budget is spent; it falls linearly to this (published: 0)",
@@ -97,6 +97,7 @@ class RnnSettings:
     learn_failed_updates: int = whole(
         1000, 0, 10**9, "updates after which failed placements no longer count (published code: 1,000)"
     )
+    frozen: bool = control.frozen()
     torch_device: str = machine.torch_device("cpu")
     torch_threads: int = machine.torch_threads()
 

@@ -19,6 +19,7 @@ from engine.placeto.rewards import US_PER_SECOND
 from engine.placeto.torch_threads import torch_threads
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned
+from engine.settings import control
 
 SPREAD_FLOOR = 0.01
 """least root mean square by which advantages are divided, in units of the reward √t: without it the last small
@@ -130,6 +131,7 @@ class SequenceTraining:
 
 
 def learning_rate(settings: RnnSettings, updates: int) -> float:
-    """The learning rate of the update after `updates`: constant, then falling in steps."""
+    """The learning rate of the update after `updates`: constant, then falling in steps; 0 where it is frozen."""
     late = max(0, updates - settings.decay_start_updates)
-    return settings.learning_rate * settings.learning_rate_decay ** (late // settings.decay_every_updates)
+    rate = settings.learning_rate * settings.learning_rate_decay ** (late // settings.decay_every_updates)
+    return control.learning_rate(rate, is_frozen=settings.frozen)

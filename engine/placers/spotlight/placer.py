@@ -15,7 +15,7 @@ from engine.errors import SettingsError
 from engine.events import ShouldStop
 from engine.placers.scorer import Scorer
 from engine.problem import PlacementProblem
-from engine.settings import machine
+from engine.settings import control, machine
 from engine.settings.fields import number, require_allowed, whole
 
 MOST_GROUPS = 1024
@@ -37,6 +37,7 @@ class Spotlight:
     )
     gradient_norm: float = number(1.0, 1e-6, 1e6, "the gradient's global norm is clipped to this (ours)")
     width: int = whole(64, 1, 1024, "width of the LSTMs (ours)")
+    frozen: bool = control.frozen()
     torch_threads: int = machine.torch_threads()
 
     def __post_init__(self) -> None:
@@ -55,7 +56,8 @@ class Spotlight:
     def _train(self, scorer: Scorer, rng: np.random.Generator) -> None:
         from engine.placers.spotlight.actor import Ascent, StageActor
 
-        ascent = Ascent(self.ppo_steps, self.learning_rate, self.kl_aim, self.gradient_norm)
+        learning_rate = control.learning_rate(self.learning_rate, is_frozen=self.frozen)
+        ascent = Ascent(self.ppo_steps, learning_rate, self.kl_aim, self.gradient_norm)
         actor = StageActor(scorer.graph, rng, width=self.width, ascent=ascent)
         while not scorer.over():
             placements = actor.sample(scorer.room(self.samples), rng, scorer.over)
@@ -69,5 +71,5 @@ class Spotlight:
                     scored,
                     entropy=ascended.entropy,
                     gradient_norm=ascended.gradient_norm,
-                    learning_rate=self.learning_rate,
+                    learning_rate=learning_rate,
                 )

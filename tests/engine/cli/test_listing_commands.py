@@ -76,7 +76,8 @@ def test_what_is_told_is_what_counts(name: str, given: dict[str, Any]) -> None:
         (
             ["rnn", "--preset", "paper"],
             "normalise_advantages=false; allowed: true, false; whether a batch's advantages are divided by their root "
-            "mean square (published: false)",
+            "mean square, but by no less than 0.01, so that placements that are nearly alike teach little "
+            "(published: false)",
         ),
         (
             ["m_sct"],

@@ -4,13 +4,14 @@ import contextlib
 import dataclasses
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from engine.errors import InfeasibleError, SettingsError
-from engine.events import Baseline, Emitted, Episode, FromPlacer, Update
+from engine.events import Baseline, Emitted, Episode, FromPlacer, Json, Update
 from engine.placers.registry import PLACERS, make_placer, placer_class, settings_of
 from engine.problem import Budget, PlacementProblem
 from engine.run import Run, RunRequest
@@ -28,7 +29,11 @@ def evaluations_for(method: str) -> int:
 
 
 def place(
-    method: str, problem: PlacementProblem, seed: int = 0, stop_after: int | None = None
+    method: str,
+    problem: PlacementProblem,
+    seed: int = 0,
+    stop_after: int | None = None,
+    settings: dict[str, Json] | None = None,
 ) -> tuple[NDArray[np.int32], Heard]:
     heard: Heard = []
 
@@ -37,7 +42,7 @@ def place(
 
     rng = np.random.default_rng(seed)
     problem.report_to(heard.append)
-    make_placer(method, {}).place(problem, rng, should_stop)
+    make_placer(method, settings or {}).place(problem, rng, should_stop)
     return problem.ledger.answer(), heard
 
 
@@ -72,6 +77,50 @@ def test_a_method_that_learns_says_what_it_learned(method: str, lacks: tuple[str
         assert update.entropy is not None and update.entropy >= 0.0
         assert update.mean_return is not None and update.mean_return < 0.0
     assert [update.evaluations for update in updates] == sorted({update.evaluations for update in updates})
+
+
+@EVERY_METHOD
+def test_a_method_that_learns_can_be_frozen(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every method that reports learning has the setting; with it nothing moves, and the rest is as ever."""
+    enough = Budget(max(300, evaluations_for(method)))
+    problem = small_problem(1).with_budget(enough)
+    _, heard = place(method, problem)
+    learns = any(isinstance(event, Update) for event in heard)
+    assert learns == ("frozen" in settings_of(make_placer(method, {})))
+    if not learns:
+        return
+    moved = moves_of(monkeypatch)
+    frozen = problem.with_budget(enough)
+    _, heard_frozen = place(method, frozen, settings={"frozen": True})
+    assert moved == [] and frozen.ledger.used == problem.ledger.used
+    updates = [event for event in heard_frozen if isinstance(event, Update)]
+    assert updates and all(event.learning_rate == 0.0 for event in updates)
+    place(method, problem.with_budget(enough))
+    assert moved, "without it weights or choices do move"
+
+
+def moves_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What moves from now on: weights in a step of Adam, or Post's choices."""
+    import torch
+
+    from engine.placers.post import IndependentChoices
+
+    moved: list[str] = []
+    step, sample = torch.optim.Adam.step, IndependentChoices.sample
+
+    def stepped(self: torch.optim.Adam, *args: Any, **settings: Any) -> Any:
+        weights = [weight for group in self.param_groups for weight in group["params"]]
+        before = [weight.detach().clone() for weight in weights]
+        step(self, *args, **settings)
+        moved.extend("Adam" for one, other in zip(before, weights, strict=True) if not torch.equal(one, other))
+
+    def sampled(self: IndependentChoices, count: int, rng: np.random.Generator) -> NDArray[np.int32]:
+        moved.extend(["Post"] * bool(self.parameters.any()))
+        return sample(self, count, rng)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", stepped)
+    monkeypatch.setattr(IndependentChoices, "sample", sampled)
+    return moved
 
 
 @EVERY_METHOD
