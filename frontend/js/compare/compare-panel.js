@@ -195,6 +195,7 @@ export class ComparePanel {
     this.#root.dataset.state = "loading";
     this.#part("failure").replaceChildren();
     this.#table.show(moves);
+    setText(this.#part("count"), formatCount(moves.length));
     this.#table.choose(this.#chosen);
     this.#part("pairs").replaceChildren(...pairsOf(moves).map((pair) => this.#pair(pair)));
     setText(this.#part("moves-note"), "");

@@ -33,6 +33,8 @@ const PAN_PIXELS = 60;
 const REACH_PIXELS = 9;
 const CLICK_PIXELS = 4;
 const CLOSE_SCALE = 24;
+/** Red stands out by itself, and many edges that cross devices end at one op. */
+const CROSSING_EMPHASIS = 0.5;
 const MOST_RATIO = 2;
 
 export class FlatView {
@@ -230,7 +232,7 @@ export class FlatView {
     const { source, target, group } = this.#graph;
     if (placement) {
       const crosses = (/** @type {number} */ edge) => placement[group[source[edge]]] !== placement[group[target[edge]]];
-      this.#crossing.draw(this.#view, this.#size, this.#ratio, hexOf("--edge-crossing"), crosses, 1.2);
+      this.#crossing.draw(this.#view, this.#size, this.#ratio, hexOf("--edge-crossing"), crosses, CROSSING_EMPHASIS);
     }
   }
 

@@ -35,7 +35,7 @@ export function fillNumbers(root) {
 }
 
 /**
- * Times as ages, with the date in a tip; older ones as dates.
+ * Times as ages, with the date in a tip; older ones as dates, and all of a page that is kept as a file.
  *
  * @param {ParentNode} root
  */
@@ -44,7 +44,8 @@ function showAges(root) {
     const when = new Date(time.getAttribute("datetime") ?? "");
     if (!Number.isNaN(when.getTime())) {
       const date = WHEN.format(when);
-      setText(time, formatAge((Date.now() - when.getTime()) / 1000) || date);
+      const age = document.querySelector("[data-file]") ? "" : formatAge((Date.now() - when.getTime()) / 1000);
+      setText(time, age || date);
       time.setAttribute("title", date);
     }
   }
