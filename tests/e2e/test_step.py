@@ -263,6 +263,13 @@ def groups_are_dragged_onto_devices(page: Page) -> None:
     expect(bar).to_contain_text("1 group moved: ")
     expect(bar).to_contain_text(told)
     expect(row).to_contain_text(f"GPU {there}")
+    page.keyboard.press("Control+z")
+    expect(row).not_to_contain_text(f"GPU {there}")
+    graph.click(position=graph.evaluate(NODE_OF, free))
+    page.keyboard.press(str(there + 1))
+    expect(bar).to_contain_text("1 group moved: ")
+    page.keyboard.press("Escape")
+    expect(part(page, "chosen")).to_be_empty()
     bar.get_by_role("button", name="Discard").click()
 
     minimap = graph.locator(".minimap")

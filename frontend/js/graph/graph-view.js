@@ -116,6 +116,8 @@ export class GraphView {
     this.#listenToDrags(host, listeners);
     this.#fitWhenResized(host);
     host.addEventListener("keydown", (event) => this.#onKey(event));
+    // Cytoscape keeps the browser from giving it the keys
+    host.addEventListener("pointerdown", () => host.focus({ preventScroll: true }), { capture: true });
     this.#forgetTheme = onThemeChange(() => this.#restyle());
     this.#showFirst();
     this.#follow();

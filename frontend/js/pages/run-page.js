@@ -143,7 +143,7 @@ class RunPage {
     });
     keepHeight(this.#part("run-words"));
     this.#announcer = new Announcer(this.#part("announcer"));
-    this.#part("watch").addEventListener("keydown", (event) => this.#onKey(event) || this.#player.onKey(event));
+    document.addEventListener("keydown", (event) => this.#isForPage(event) && (this.#onKey(event) || this.#player.onKey(event)));
     listenToCancel(root, this.#announcer);
   }
 
@@ -343,12 +343,28 @@ class RunPage {
   }
 
   /**
+   * Whether nothing outside of the watched parts has the key: what a person pressed may have gone from the page since.
+   *
    * @param {KeyboardEvent} event
-   * @returns {boolean} whether it changed the placement by hand
+   */
+  #isForPage({ target }) {
+    return target === document.body || (target instanceof Node && this.#part("watch").contains(target));
+  }
+
+  /**
+   * @param {KeyboardEvent} event
+   * @returns {boolean} whether it changed the placement by hand, or the selection
    */
   #onKey(event) {
     const target = event.target instanceof Element ? event.target : null;
-    if (target?.closest("input, select, textarea") || event.altKey || !this.#tryIt.onKey(event)) {
+    if (target?.closest("input, select, textarea") || event.altKey) {
+      return false;
+    }
+    const isLeft = event.key === "Escape" && target === document.body && this.#panel.selected.length > 0;
+    if (isLeft) {
+      this.#chooseGroup(-1);
+    }
+    if (!isLeft && !this.#tryIt.onKey(event)) {
       return false;
     }
     event.preventDefault();
