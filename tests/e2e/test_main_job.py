@@ -118,7 +118,7 @@ def go_through_decisions(page: Page) -> None:
     expect(decisions.locator("[data-decisions=note]")).to_contain_text("as they were made")
     sentence = decisions.locator("[data-decisions=sentence]")
     count = int(decisions.get_by_label("Decision shown").get_attribute("max") or 0) + 1
-    expect(sentence).to_have_text(re.compile(rf"^Decision {count} of {count}: .*GPU 0 \S.*; it took GPU [01]\.$"))
+    expect(sentence).to_have_text(re.compile(rf"^Decision {count} of {count}, .*: .*GPU 0: \S.*; it took GPU [01]\.$"))
     decisions.get_by_role("button", name="Previous").click()
     expect(sentence).to_contain_text(f"Decision {count - 1} of {count}")
     decisions.get_by_role("button", name="Play").press("Home")
