@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { activityAt, firstAbove, idleTimes, lanesOf, visibleBars } from "../../frontend/js/step/lanes.js";
 import { NONE, Step } from "../../frontend/js/step/step.js";
+import { devicePartsOf } from "../../frontend/js/step/device-parts.js";
 import { idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/step/step-words.js";
 import { TimeAxis } from "../../frontend/js/step/time-axis.js";
 import { changeWords } from "../../frontend/js/step/move-buttons.js";
@@ -121,14 +122,43 @@ test("the verdict compares, names the device that idles most and what it waits f
   const about = { stepTimeUs: 35, feasible: true, rivals: [], lowerBoundUs: 28, step: new Step(bytes()), labels: LABELS, groupName };
   assert.equal(
     verdict(about),
-    "35.0 µs. GPU 0 idles 71 %, mostly because it has no further op in this step; 25 % above the lower bound.",
+    "35.0 µs. GPU 0 is busy 29 % and idles 71 % after its last op; 25 % above the lower bound.",
   );
-  const waiting = new Step(bytes({ busy_us: [10, 30] }, { "idle.device": Int32Array.of(1, 1), "idle.cause": Uint8Array.of(0, 0), "idle.waits_us": Float64Array.of(25, 0, 0, 0, 10, 5, 0, 0), "idle.activity": Int32Array.of(0, 0) }));
+  const waiting = new Step(bytes({ busy_us: [10, 20] }, { "idle.device": Int32Array.of(1, 1), "idle.cause": Uint8Array.of(0, 0), "idle.waits_us": Float64Array.of(9, 0, 0, 0, 1, 4, 0, 1), "idle.activity": Int32Array.of(0, 0), "idle.start_us": Float64Array.of(0, 30), "idle.end_us": Float64Array.of(9, 36) }));
   const rivals = [{ words: "one device", stepTimeUs: 40 }, { words: "Scotch", stepTimeUs: 35 }];
-  assert.match(verdict({ ...about, rivals, step: waiting }), /^35\.0 µs: 1[23](\.5)? % faster than one device, as fast as Scotch\. GPU 1 idles \d+ %, mostly waiting for stem; 25 % above/);
+  assert.equal(
+    verdict({ ...about, rivals, step: waiting }),
+    "35.0 µs: 13 % faster than one device, as fast as Scotch. GPU 1 is busy 57 % and idles 43 %, waiting for inputs, mostly those from stem: 29 % while GPU 0 computes them, 11 % while they are on a link, 3 % after its last op; 25 % above the lower bound.",
+  );
   const unused = new Step(bytes({ busy_us: [35, 0] }));
   assert.match(verdict({ ...about, step: unused }), /GPU 1 has nothing to do/);
   assert.equal(verdict({ ...about, feasible: false, step: null }), "35.0 µs. It does not fit in memory.");
+});
+
+test("the verdict names no op whose gap is the smaller part, and no device where several compute", () => {
+  const array = {
+    "idle.device": Int32Array.of(1, 1),
+    "idle.cause": Uint8Array.of(0, 1),
+    "idle.waits_us": Float64Array.of(50, 0, 0, 0, 0, 20, 30, 0),
+    "idle.activity": Int32Array.of(0, 1),
+    "idle.start_us": Float64Array.of(0, 100),
+    "idle.end_us": Float64Array.of(50, 150),
+  };
+  const about = { stepTimeUs: 125, feasible: true, rivals: [], lowerBoundUs: null, labels: [...LABELS, "CPU 0"], groupName: String };
+  const three = { step_time_us: 125, devices: ["a", "b", "c"], memory_bytes: [1, 1, 1], rest_us: [0, 5, 0] };
+  const words = (/** @type {number[]} */ busy) => verdict({ ...about, step: new Step(bytes({ ...three, busy_us: busy }, array)) });
+  assert.equal(
+    words([125, 20, 1]),
+    "125 µs. GPU 1 is busy 16 %, rests 4 % and idles 80 %, waiting for inputs: 40 % while GPU 0 computes them, 24 % while they stand in a queue, 16 % while they are on a link.",
+  );
+  assert.match(words([125, 20, 60]), /while another device computes them/);
+});
+
+test("the times of a device add up to the step, whatever it does", () => {
+  const step = new Step(bytes());
+  const parts = devicePartsOf(step);
+  assert.deepEqual(parts.map((each) => each.reduce((sum, { us }) => sum + us, 0)), [35, 35]);
+  assert.deepEqual(parts[1].filter(({ us }) => us > 0), [{ name: "busy", us: 20 }, { name: "input", us: 10 }, { name: "link", us: 5 }]);
 });
 
 test("ops are listed with their text, times and whether they are critical", () => {

@@ -1,10 +1,11 @@
 /** Where the difference of two steps comes from: by cause on the critical chain, and by device. Each adds up to it. */
 
 import { deviceMark } from "../graph/device-legend.js";
+import { DEVICE_PARTS } from "../step/device-parts.js";
 import { CAUSES } from "../step/step-words.js";
 import { element } from "../ui/dom.js";
 import { formatTime, formatTimeChange } from "../ui/format.js";
-import { causeParts, DEVICE_PARTS, deviceParts } from "./difference.js";
+import { causeParts, deviceParts } from "./difference.js";
 
 /** @typedef {import("../step/step.js").Step} Step */
 /** @typedef {import("./difference.js").Part} Part */

@@ -3,7 +3,8 @@
  * compared with, `after` the shown one. Pure functions.
  */
 
-import { CAUSES, idleSums } from "../step/step-words.js";
+import { devicePartsOf } from "../step/device-parts.js";
+import { CAUSES } from "../step/step-words.js";
 import { counted, formatGap, formatTime, formatTimeChange } from "../ui/format.js";
 
 /** @typedef {import("../step/step.js").Step} Step */
@@ -20,16 +21,6 @@ import { counted, formatGap, formatTime, formatTimeChange } from "../ui/format.j
  * @property {number} afterUs
  * @property {number} us the difference
  */
-
-/** Parts of a device's step → their words; the idle times go by their causes. */
-export const DEVICE_PARTS = Object.freeze({
-  busy: "Runs ops",
-  rest: "Rests after ops",
-  input: "Idle: another device computes what it needs",
-  link: "Idle: what it needs is on a link",
-  order: "Idle: what it needs waits in a queue",
-  end: "Idle: no further op",
-});
 
 /**
  * @param {ArrayLike<number>} before [groups]
@@ -80,12 +71,8 @@ export function causeParts(before, after) {
  * @returns {Part[][]} [devices]
  */
 export function deviceParts(before, after) {
-  const [idleBefore, idleAfter] = [idleSums(before), idleSums(after)];
-  return after.texts.devices.map((_, device) => [
-    partOf("busy", before.texts.busy_us[device], after.texts.busy_us[device]),
-    partOf("rest", before.texts.rest_us[device], after.texts.rest_us[device]),
-    ...after.texts.idle_causes.map((name, cause) => partOf(name, idleBefore[device][cause], idleAfter[device][cause])),
-  ]);
+  const earlier = devicePartsOf(before);
+  return devicePartsOf(after).map((parts, device) => parts.map(({ name, us }, index) => partOf(name, earlier[device][index].us, us)));
 }
 
 /**

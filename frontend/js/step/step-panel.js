@@ -6,6 +6,7 @@ import { counted, cutName, formatBytes, formatShare, formatTime } from "../ui/fo
 import { getJson, isRefusal, showFailure } from "../ui/server.js";
 import { SettledTimer } from "../ui/settled-timer.js";
 import { ChainList, placeOf } from "./chain-list.js";
+import { deviceTable } from "./device-table.js";
 import { MemoryView } from "./memory-view.js";
 import { OpList } from "./op-list.js";
 import { peakLists } from "./peak-list.js";
@@ -186,6 +187,7 @@ export class StepPanel {
     this.#list.show(step, /** @type {OpNames} */ (this.#ops), (op) => this.groupName(op));
     setText(this.#part("sentence"), stepSentence(step));
     this.#part("timeline").setAttribute("aria-label", this.#timelineLabel(step));
+    this.#part("devices").replaceChildren(deviceTable(step, this.#looks));
     const lists = peakLists(step, this.#looks, (op) => this.#opName(op), (activity) => this.#choose(activity));
     this.#part("peaks").replaceChildren(...lists);
     this.#mark();

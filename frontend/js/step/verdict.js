@@ -1,7 +1,7 @@
 /** One sentence or two that sum up the shown placement: how it compares, which device waits for what, what is left. */
 
 import { cutName, formatAgainst, formatPercent, formatShare, formatTime } from "../ui/format.js";
-import { IDLE_CAUSES, idleOfDevices } from "./step-words.js";
+import { idleOfDevices } from "./step-words.js";
 import { NONE } from "./step.js";
 
 /** @typedef {import("./step.js").Step} Step */
@@ -10,6 +10,8 @@ import { NONE } from "./step.js";
  * @typedef {object} Rival
  * @property {string} words such as `one device`
  * @property {number} stepTimeUs
+ *
+ * @typedef {ReturnType<typeof idleOfDevices>[number]} Idle
  */
 
 const LONGEST_NAME = 48;
@@ -39,7 +41,7 @@ export function verdict({ stepTimeUs, feasible, rivals, lowerBoundUs, step, labe
 }
 
 /**
- * The device that idles most of those that do much of the work, and what it mostly waits for.
+ * The device that idles most of those that do much of the work, and what for: its shares of the step, which add up.
  *
  * @param {Step} step
  * @param {readonly string[]} labels of devices
@@ -47,14 +49,17 @@ export function verdict({ stepTimeUs, feasible, rivals, lowerBoundUs, step, labe
  * @returns {string} empty if no device that is used idles
  */
 export function waitingWords(step, labels, groupName) {
+  const { busy_us: busy, rest_us: rest } = step.texts;
   const idle = idleOfDevices(step);
-  const unused = idle.filter(({ device }) => step.texts.busy_us[device] === 0).map(({ device }) => labels[device]);
-  const used = idle.filter(
-    ({ device, us }) =>
-      step.texts.busy_us[device] >= LEAST_BUSY * step.stepTimeUs && us >= LEAST_SHARE * step.stepTimeUs,
-  );
+  const unused = idle.filter(({ device }) => busy[device] === 0).map(({ device }) => labels[device]);
+  const used = idle.filter(({ device, us }) => busy[device] >= LEAST_BUSY * step.stepTimeUs && us >= LEAST_SHARE * step.stepTimeUs);
   const most = used.reduce((/** @type {typeof used[number] | null} */ so, one) => (so && so.us >= one.us ? so : one), null);
-  const parts = most ? [`${labels[most.device]} idles ${formatShare(most.us / step.stepTimeUs)}, ${reason(step, most, groupName)}`] : [];
+  const parts = [];
+  if (most) {
+    const share = (/** @type {number} */ us) => formatShare(us / step.stepTimeUs);
+    const rests = rest[most.device] > 0 ? `, rests ${share(rest[most.device])}` : "";
+    parts.push(`${labels[most.device]} is busy ${share(busy[most.device])}${rests} and idles ${share(most.us)}${reasons(step, most, labels, groupName)}`);
+  }
   if (unused.length > 0) {
     parts.push(`${unused.join(", ")} ${unused.length === 1 ? "has" : "have"} nothing to do`);
   }
@@ -63,25 +68,49 @@ export function waitingWords(step, labels, groupName) {
 
 /**
  * @param {Step} step
- * @param {ReturnType<typeof idleOfDevices>[number]} idle
+ * @param {Idle} idle
+ * @param {readonly string[]} labels of devices
  * @param {(op: number) => string} groupName
  */
-function reason(step, { device, causes }, groupName) {
-  const waited = waitedFor(step, device, groupName);
-  const [cause] = causes;
-  if (cause.name === "end" || waited === null) {
-    return `mostly because ${IDLE_CAUSES[cause.name]}`;
+function reasons(step, idle, labels, groupName) {
+  const words = {
+    input: `while ${computingDevice(step, idle, labels)} computes them`,
+    link: "while they are on a link",
+    order: "while they stand in a queue",
+    end: "after its last op",
+  };
+  const causes = idle.causes.filter(({ us }) => us >= LEAST_SHARE * step.stepTimeUs);
+  const parts = causes.map(({ name, us }) => ({ name, words: `${formatShare(us / step.stepTimeUs)} ${words[name]}` }));
+  const waits = parts.filter(({ name }) => name !== "end");
+  if (waits.length === 0) {
+    return ` ${words.end}`;
   }
-  return `mostly waiting for ${cutName(waited, LONGEST_NAME)}`;
+  const most = mostWaitedFor(step, idle, groupName);
+  const inputs = `, waiting for inputs${most ? `, mostly those from ${cutName(most, LONGEST_NAME)}` : ""}`;
+  const end = waits.length < parts.length ? [parts.find(({ name }) => name === "end")] : [];
+  return `${inputs}: ${[...waits, ...end].map((part) => part?.words).join(", ")}`;
 }
 
 /**
  * @param {Step} step
- * @param {number} device
- * @param {(op: number) => string} groupName
- * @returns {string | null} the group for whose ops and transfers the device waits longest
+ * @param {Idle} idle
+ * @param {readonly string[]} labels of devices
+ * @returns {string} the device that computes while this one waits for it, where the others hardly run
  */
-function waitedFor(step, device, groupName) {
+function computingDevice(step, { device, causes }, labels) {
+  const waitsUs = causes.find(({ name }) => name === "input")?.us ?? 0;
+  const others = step.texts.busy_us.map((us, index) => ({ us, label: labels[index] })).filter((_, index) => index !== device);
+  const [first, ...rest] = others.sort((one, other) => other.us - one.us);
+  return rest.reduce((sum, { us }) => sum + us, 0) <= LEAST_BUSY * waitsUs ? first.label : "another device";
+}
+
+/**
+ * @param {Step} step
+ * @param {Idle} idle
+ * @param {(op: number) => string} groupName
+ * @returns {string | null} the group for whose ops and transfers the device waits more than half of its idle time
+ */
+function mostWaitedFor(step, { device, us }, groupName) {
   /** @type {Map<string, number>} */
   const times = new Map();
   const [devices, activities] = [step.array("idle.device"), step.array("idle.activity")];
@@ -92,6 +121,5 @@ function waitedFor(step, device, groupName) {
       times.set(name, (times.get(name) ?? 0) + ends[index] - starts[index]);
     }
   }
-  const [first] = [...times].sort(([, one], [, other]) => other - one);
-  return first ? first[0] : null;
+  return [...times].find(([, time]) => time > us / 2)?.[0] ?? null;
 }
