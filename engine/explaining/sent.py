@@ -125,11 +125,12 @@ def _peaks(explanation: Explanation) -> dict[str, NDArray[np.generic]]:
 
 
 def _texts(session: Session, explanation: Explanation) -> dict[str, Json]:
-    timeline = explanation.timeline
+    timeline, bounds = explanation.timeline, session.lower_bounds
     return {
         "version": 1,
         "step_time_us": timeline.step_time_us,
-        "lower_bound_us": session.lower_bound_us,
+        "lower_bound_us": bounds.largest_us,
+        "bounds_us": {"path": bounds.path_us, "work": bounds.work_us, "memory": bounds.memory_us},
         "devices": [device.name for device in session.cluster.devices],
         "memory_bytes": [device.memory_bytes for device in session.cluster.devices],
         "busy_us": timeline.busy_us.tolist(),

@@ -22,7 +22,7 @@ from engine.prepared import PreparedGraph
 from engine.problem import Budget, PlacementProblem
 from engine.problem.pins import allowed_devices, allowed_of_ops, require_ops_allowed
 from engine.simulator import Simulator, Timeline
-from engine.simulator.bound import lower_bound_us
+from engine.simulator.bound import LowerBounds, lower_bounds
 from engine.simulator.tables import first_of_each
 
 SPLIT = -1
@@ -105,9 +105,9 @@ class Session:
         return sorted(np.argsort(-sums, kind="stable")[:count].tolist())
 
     @cached_property
-    def lower_bound_us(self) -> float:
-        """A step time that no placement beats."""
-        return lower_bound_us(self.prepared.graph, self.prepared.costs, self.cluster)
+    def lower_bounds(self) -> LowerBounds:
+        """Step times that no placement beats, by their reasons."""
+        return lower_bounds(self.prepared.graph, self.prepared.costs, self.cluster)
 
     @cached_property
     def _by_op(self) -> Simulator:

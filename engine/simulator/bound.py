@@ -10,6 +10,7 @@ It is the largest of three bounds, each valid by itself:
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,32 @@ ROUNDING = 1e-9
 """relative; adding in another order than the simulator changes a sum by less"""
 
 
+@dataclass(frozen=True, slots=True)
+class LowerBounds:
+    """Step times that no placement which fits memory beats. Each is valid by itself; the largest is the lower bound."""
+
+    path_us: float
+    """the longest path of ops"""
+    work_us: float
+    """the work, shared evenly"""
+    memory_us: float
+    """the longest path through an edge that memory forces a placement to cut; 0 if it forces none"""
+
+    @property
+    def largest_us(self) -> float:
+        return max(self.path_us, self.work_us, self.memory_us)
+
+
 def lower_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> float:
     """A step time in µs that no placement of `graph` on `cluster` that fits its memory can beat.
+
+    Raises as `lower_bounds` does.
+    """
+    return lower_bounds(graph, costs, cluster).largest_us
+
+
+def lower_bounds(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> LowerBounds:
+    """The step times that no placement of `graph` on `cluster` that fits its memory can beat, by their reasons.
 
     Raises CostError for an op that has no time on any of the devices, GraphError for a cycle.
     """
@@ -52,7 +77,8 @@ def lower_bound_us(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> f
     longest_us = float((ends + tails).min(axis=1).max())
     work_us = work_bound_us(occupied_us, devices, before_us.min(axis=1), after_us.min(axis=1))
     cut_us = _cut_bound_us(graph, costs, cluster, paths, ends, tails)
-    return max(longest_us, work_us, cut_us) * (1 - ROUNDING)
+    path_us, work_us, memory_us = (bound_us * (1 - ROUNDING) for bound_us in (longest_us, work_us, cut_us))
+    return LowerBounds(path_us, work_us, memory_us)
 
 
 def _paths(graph: ComputationGraph, costs: Costs, cluster: Cluster) -> Paths:

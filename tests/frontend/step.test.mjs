@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { activityAt, firstAbove, idleTimes, lanesOf, visibleBars } from "../../frontend/js/step/lanes.js";
 import { NONE, Step } from "../../frontend/js/step/step.js";
 import { devicePartsOf } from "../../frontend/js/step/device-parts.js";
-import { idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/step/step-words.js";
+import { boundSentence, idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/step/step-words.js";
+import { memoryScale } from "../../frontend/js/step/memory-scale.js";
 import { TimeAxis } from "../../frontend/js/step/time-axis.js";
 import { changeWords } from "../../frontend/js/step/move-buttons.js";
 import { isKeptToken, KeptPlacements, knownOf } from "../../frontend/js/run/kept-placements.js";
@@ -117,6 +118,24 @@ test("the sentence has the engine's shares", () => {
   assert.deepEqual(idleOfDevices(step).map(({ us }) => us), [25, 15]);
 });
 
+test("the bound says what sets it, and what the chain has besides computing", () => {
+  const words = (/** @type {Record<string, unknown>} */ texts) => boundSentence(new Step(bytes({ memory_bytes: [1000, 1000], ...texts })));
+  assert.equal(
+    words({}),
+    "The lower bound is 30.0 µs: the longest chain of ops takes as long with no waiting. This step takes 5.00 µs more. Besides computing, its critical chain has transfer 5.00 µs.",
+  );
+  assert.match(words({ lower_bound_us: 35, bounds_us: { path: 30, work: 35, memory: 0 } }), /: all work shared evenly .*\. This step reaches it\.$/);
+  assert.match(words({ cause_us: [35, 0, 0, 0, 0] }), /only computes\.$/);
+  assert.equal(words({ lower_bound_us: 0, bounds_us: { path: 0, work: 0, memory: 0 } }), "");
+});
+
+test("an op without slack that is not on the chain holds it up", () => {
+  const rows = (/** @type {number} */ slack) =>
+    opRows(new Step(bytes({}, { "chain.activity": Int32Array.of(0, 2, 0), "op.slack_us": Float64Array.of(0, slack) })), { names: ["a", "b"], types: ["", ""], groups: [0, 1] }, LABELS, () => "g");
+  assert.deepEqual(rows(0).map(({ critical, holdsUp }) => [critical, holdsUp]), [[true, false], [false, true]]);
+  assert.equal(rows(0.1)[1].holdsUp, false);
+});
+
 test("the verdict compares, names the device that idles most and what it waits for, and ends with the bound", () => {
   const groupName = (/** @type {number} */ op) => ["stem", "head"][op];
   const about = { stepTimeUs: 35, feasible: true, rivals: [], lowerBoundUs: 28, step: new Step(bytes()), labels: LABELS, groupName };
@@ -163,8 +182,15 @@ test("the times of a device add up to the step, whatever it does", () => {
 
 test("ops are listed with their text, times and whether they are critical", () => {
   const rows = opRows(new Step(bytes()), { names: ["A/<b>", "c"], types: ["Conv2D", "MatMul"], groups: [0, 1] }, LABELS, () => "g");
-  assert.deepEqual(rows[0], { op: 0, device: 0, text: "a/<b>\nconv2d\ng\ngpu 0", timeUs: 10, slackUs: 0, startUs: 0, critical: true });
+  assert.deepEqual(rows[0], { op: 0, device: 0, text: "a/<b>\nconv2d\ng\ngpu 0", timeUs: 10, slackUs: 0, startUs: 0, critical: true, holdsUp: false });
   assert.equal(rows[1].startUs, 15);
+});
+
+test("all devices have one scale of memory, with the limits that are near enough to show the curves beside them", () => {
+  const scale = (/** @type {number[]} */ limits) => memoryScale(new Step(bytes({ memory_bytes: limits })));
+  assert.deepEqual(scale([50, 1000]), { most: 100, shown: [true, false] }, "a peak above its limit counts");
+  assert.deepEqual(scale([300, 1000]), { most: 300, shown: [true, false] });
+  assert.deepEqual(scale([1000, 1000]), { most: 100, shown: [false, false] });
 });
 
 test("a peak over the limit says by how much", () => {

@@ -39,6 +39,8 @@ export function bytes(texts = {}, others = {}) {
   const all = {
     version: 1,
     step_time_us: 35,
+    lower_bound_us: 30,
+    bounds_us: { path: 30, work: 15, memory: 0 },
     devices: ["/device:GPU:0", "/device:GPU:1"],
     memory_bytes: [50, 1000],
     busy_us: [10, 20],

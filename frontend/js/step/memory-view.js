@@ -4,6 +4,7 @@ import { colour, onThemeChange } from "../ui/colours.js";
 import { element } from "../ui/dom.js";
 import { formatBytes } from "../ui/format.js";
 import { firstAbove } from "./lanes.js";
+import { memoryScale } from "./memory-scale.js";
 import { gutterOf } from "./time-axis.js";
 
 /** @typedef {import("./step.js").Step} Step */
@@ -74,21 +75,24 @@ export class MemoryView {
     const width = this.#host.clientWidth - this.#gutter;
     context.font = `12px ${getComputedStyle(this.#host).fontFamily}`;
     context.textBaseline = "middle";
-    this.#looks.forEach((look, device) => step && this.#drawDevice(context, step, look, device * (ROW + GAP), width));
+    if (step) {
+      const scale = memoryScale(step);
+      this.#looks.forEach((look, device) => this.#drawDevice(context, step, scale, look, device * (ROW + GAP), width));
+    }
   }
 
   /**
    * @param {CanvasRenderingContext2D} context
    * @param {Step} step
+   * @param {ReturnType<typeof memoryScale>} scale
    * @param {import("../graph/devices.js").DeviceLook} look
    * @param {number} top
    * @param {number} width
    */
-  #drawDevice(context, step, look, top, width) {
+  #drawDevice(context, step, scale, look, top, width) {
     const peak = step.texts.peaks[look.index].bytes;
     const limit = step.texts.memory_bytes[look.index];
-    const showsLimit = limit < peak * 4;
-    const most = Math.max(peak, showsLimit ? limit : 0, 1) * HEADROOM;
+    const most = scale.most * HEADROOM;
     const bottom = top + ROW;
     const heightOf = (/** @type {number} */ bytes) => bottom - (bytes / most) * ROW;
     context.textAlign = "left";
@@ -104,10 +108,15 @@ export class MemoryView {
     context.restore();
     context.fillStyle = colour("--border-strong");
     context.fillRect(this.#gutter, bottom, width, 1);
-    if (showsLimit) {
+    const limitTop = scale.shown[look.index] ? Math.round(heightOf(limit)) : top;
+    if (scale.shown[look.index]) {
       context.fillStyle = colour("--danger");
-      context.fillRect(this.#gutter, Math.round(heightOf(limit)), width, 2);
+      context.fillRect(this.#gutter, limitTop, width, 2);
     }
+    context.textAlign = "right";
+    context.fillStyle = colour("--text");
+    const beyond = scale.shown[look.index] ? "" : ", above this scale";
+    context.fillText(`limit ${formatBytes(limit)}${beyond}`, this.#gutter + width - 4, Math.min(limitTop + 11, bottom - 8), width - 8);
   }
 
   /**

@@ -5,7 +5,7 @@ import { counted, cutName, formatCount, formatTime } from "../ui/format.js";
 import { matches, parseOpQuery } from "./op-query.js";
 
 /** @typedef {import("./step.js").Step} Step */
-/** @typedef {import("./op-query.js").OpFacts & { op: number, device: number }} OpRow */
+/** @typedef {import("./op-query.js").OpFacts & { op: number, device: number, holdsUp: boolean }} OpRow */
 
 const ROWS_AT_ONCE = 12;
 const MOST_MORE = 100;
@@ -20,6 +20,9 @@ const COLUMNS = [
   { name: "time", title: "Time", isNumber: true, key: ({ timeUs }) => timeUs },
   { name: "slack", title: "Slack", isNumber: true, key: ({ slackUs }) => slackUs },
 ];
+
+/** Share of the step below which a slack is none. */
+const NO_SLACK = 1e-9;
 
 export class OpList {
   #labels;
@@ -136,7 +139,7 @@ export class OpList {
   }
 
   /** @param {OpRow} row */
-  #row({ op, device, startUs, timeUs, slackUs, critical }) {
+  #row({ op, device, startUs, timeUs, slackUs, critical, holdsUp }) {
     const button = element("button", { type: "button", class: "link-button name", title: cutName(this.nameOf(op), 500) }, cutName(this.nameOf(op), LONGEST_NAME));
     button.addEventListener("click", () => this.#onChoose(op));
     return element(
@@ -147,7 +150,7 @@ export class OpList {
       element("td", {}, this.#labels[device]),
       element("td", { class: "number" }, formatTime(startUs)),
       element("td", { class: "number" }, formatTime(timeUs)),
-      element("td", { class: "number" }, critical ? "critical" : formatTime(slackUs)),
+      slackCell(critical, holdsUp, slackUs),
     );
   }
 
@@ -174,6 +177,19 @@ export class OpList {
 }
 
 /**
+ * @param {boolean} critical
+ * @param {boolean} holdsUp
+ * @param {number} slackUs
+ */
+function slackCell(critical, holdsUp, slackUs) {
+  if (holdsUp) {
+    const title = "It is not on the critical chain, but a later end would make the step longer: the chain waits behind it, or for it too";
+    return element("td", { class: "number", title }, "holds up the chain");
+  }
+  return element("td", { class: "number" }, critical ? "critical" : formatTime(slackUs));
+}
+
+/**
  * @param {Step} step
  * @param {import("./step.js").OpNames} ops
  * @param {readonly string[]} labels of devices
@@ -191,6 +207,7 @@ export function opRows(step, { names, types }, labels, groupName) {
     slackUs: slacks[op],
     startUs: starts[op],
     critical: step.isCritical[op] === 1,
+    holdsUp: step.isCritical[op] === 0 && slacks[op] <= NO_SLACK * step.stepTimeUs,
   }));
 }
 

@@ -11,7 +11,7 @@ import { MemoryView } from "./memory-view.js";
 import { OpList } from "./op-list.js";
 import { peakLists } from "./peak-list.js";
 import { NONE, Step } from "./step.js";
-import { IDLE_CAUSES, stepSentence } from "./step-words.js";
+import { boundSentence, IDLE_CAUSES, stepSentence } from "./step-words.js";
 import { TimeAxis } from "./time-axis.js";
 import { TimelineView } from "./timeline-view.js";
 import { Tip } from "../ui/tip.js";
@@ -186,6 +186,7 @@ export class StepPanel {
     this.#chain.show(step, (op) => this.#opName(op));
     this.#list.show(step, /** @type {OpNames} */ (this.#ops), (op) => this.groupName(op));
     setText(this.#part("sentence"), stepSentence(step));
+    setText(this.#part("bound"), boundSentence(step));
     this.#part("timeline").setAttribute("aria-label", this.#timelineLabel(step));
     this.#part("devices").replaceChildren(deviceTable(step, this.#looks));
     const lists = peakLists(step, this.#looks, (op) => this.#opName(op), (activity) => this.#choose(activity));

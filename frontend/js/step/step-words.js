@@ -24,6 +24,13 @@ export const IDLE_CAUSES = Object.freeze({
   end: "it has no further op in this step",
 });
 
+/** Lower bound → what it is of. */
+const BOUNDS = Object.freeze({
+  path: "the longest chain of ops takes as long with no waiting",
+  work: "all work shared evenly by the devices takes as long",
+  memory: "no device has room for all of a chain, which takes as long with one transfer",
+});
+
 /** Class of bytes → its words. */
 export const BYTE_CLASSES = Object.freeze({
   weights: { label: "Weights", means: "Variables that are trained, and those that the graph only reads." },
@@ -51,6 +58,33 @@ export function stepSentence(step) {
     .sort((one, other) => other.us - one.us)
     .map(({ cause, us }) => `${formatShare(us / stepTimeUs)} ${CAUSES[cause].label.toLowerCase()}`);
   return `The critical chain takes ${formatTime(stepTimeUs, 4)}: ${listed(parts)}.`;
+}
+
+/**
+ * What sets the lower bound, and what of the critical chain is no computing, where the step is longer.
+ *
+ * @param {Step} step
+ * @returns {string}
+ */
+export function boundSentence(step) {
+  const { lower_bound_us: boundUs, bounds_us: bounds, causes, cause_us: times } = step.texts;
+  if (!(boundUs > 0)) {
+    return "";
+  }
+  const names = /** @type {(keyof typeof BOUNDS)[]} */ (Object.keys(bounds));
+  const largest = names.reduce((so, one) => (bounds[one] > bounds[so] ? one : so));
+  const head = `The lower bound is ${formatTime(boundUs)}: ${BOUNDS[largest]}.`;
+  const moreUs = step.stepTimeUs - boundUs;
+  if (moreUs < 0.0005 * step.stepTimeUs) {
+    return step.feasible ? `${head} This step reaches it.` : head;
+  }
+  const parts = causes
+    .map((cause, index) => ({ cause: /** @type {keyof typeof CAUSES} */ (cause), us: times[index] }))
+    .filter(({ cause, us }) => cause !== "compute" && us / step.stepTimeUs >= 0.005)
+    .sort((one, other) => other.us - one.us)
+    .map(({ cause, us }) => `${CAUSES[cause].label.toLowerCase()} ${formatTime(us)}`);
+  const rest = parts.length > 0 ? `Besides computing, its critical chain has ${listed(parts)}` : "Its critical chain only computes";
+  return `${head} This step takes ${formatTime(moreUs)} more. ${rest}.`;
 }
 
 /**

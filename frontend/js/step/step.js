@@ -25,7 +25,8 @@ export const NONE = -1;
  * @typedef {object} StepTexts
  * @property {number} version
  * @property {number} step_time_us
- * @property {number} lower_bound_us
+ * @property {number} lower_bound_us the largest of `bounds_us`
+ * @property {Record<"path" | "work" | "memory", number>} bounds_us
  * @property {string[]} devices
  * @property {number[]} memory_bytes [devices]
  * @property {number[]} busy_us [devices]

@@ -159,7 +159,9 @@ def test_the_bytes_for_a_browser_hold_the_whole_explanation() -> None:
     arrays, texts = unpack_tensors(explanation_to_bytes(session, explanation), "explanation")
     timeline = explanation.timeline
     assert texts["step_time_us"] == timeline.step_time_us
-    assert texts["lower_bound_us"] == session.lower_bound_us
+    bounds = session.lower_bounds
+    assert texts["bounds_us"] == {"path": bounds.path_us, "work": bounds.work_us, "memory": bounds.memory_us}
+    assert texts["lower_bound_us"] == max(bounds.path_us, bounds.work_us, bounds.memory_us)
     cause_us = texts["cause_us"]
     assert isinstance(cause_us, list)
     assert abs(sum(float(str(us)) for us in cause_us) - timeline.step_time_us) <= 1e-6 * timeline.step_time_us

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from engine.clusters.cluster import Contention, Device
 from engine.errors import CostError
 from engine.simulator import Simulator
-from engine.simulator.bound import lower_bound_us
+from engine.simulator.bound import lower_bound_us, lower_bounds
 from tests.engine.simulator.cases import Case, Op, cases, cluster_of, graph_of, make_costs, make_graph
 
 
@@ -60,6 +60,16 @@ def test_a_chain_that_fits_no_device_must_be_cut_somewhere() -> None:
     assert fits == pytest.approx(60)
     cut = bound_of(ops, 2, op_rest_us=0, memory_bytes=1100)
     assert cut == pytest.approx(60 + 10), "1000 bytes are the cheapest cut"
+
+
+def test_each_bound_says_what_it_is_of() -> None:
+    ops = [Op(op.name, op.inputs, op.time_us, op.outputs, persistent=400) for op in CHAIN]
+    slow = cluster_of(2, Contention.PAIR, bandwidth_bytes_per_us=100.0, op_rest_us=0, memory_bytes=1100)
+    chain = lower_bounds(*graph_of(ops), slow)
+    assert (chain.path_us, chain.memory_us) == pytest.approx((60, 70)) and chain.largest_us == chain.memory_us
+    apart = lower_bounds(*graph_of([Op(str(index), time_us=10) for index in range(8)]), cluster_of(2, op_rest_us=0))
+    assert (apart.path_us, apart.work_us, apart.memory_us) == pytest.approx((10, 40, 0))
+    assert apart.largest_us == apart.work_us
 
 
 def test_trips_of_a_chain_take_their_times_and_rests() -> None:

@@ -107,7 +107,11 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
             "The chain of ops, transfers and waits that ends with the step; its times add up to the step time. Only a "
             "change on it makes the step faster.",
         ),
-        "slack": Word("Slack", "How much later an op could end without a slower step. On the critical chain it is 0."),
+        "slack": Word(
+            "Slack",
+            "How much later an op could end without a slower step. On the critical chain it is 0. An op that holds up "
+            "the chain, such as one that it waits behind in a queue, has none either.",
+        ),
         "peak": Word(
             "Memory at the peak",
             "What a device holds at the moment when it holds most: weights, optimiser slots, outputs that are still "
