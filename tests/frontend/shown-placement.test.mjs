@@ -5,7 +5,7 @@ import { beforeEach, test } from "node:test";
 import { KeptPlacements } from "../../frontend/js/run/kept-placements.js";
 import { initialState, reduce } from "../../frontend/js/run/run-state.js";
 import { ShownPlacement } from "../../frontend/js/run/shown-placement.js";
-import { withMove } from "../../frontend/js/run/trial.js";
+import { redo, undo, withMove } from "../../frontend/js/run/trial.js";
 import { baseline, episode, finished } from "./events.mjs";
 
 const events = [
@@ -125,6 +125,18 @@ test("a change by hand stops the player, has its own words, and ends with the ne
   assert.equal(shown.token, "hand", "nothing takes it away");
   player.seek(0);
   assert.deepEqual([shown.token, shown.sentence], ["episode-1", "Episode 1: 1.000 ms."]);
+});
+
+test("with all moves undone the placement is the one they began with, and they can be made again", () => {
+  const { shown } = page(initialState("done"), "baseline-single_device");
+  shown.update(done);
+  const before = [shown.token, shown.sentence, [...Array.from(shown.placement ?? [])]];
+  shown.changeByHand((trial) => withMove(trial, [0], 1));
+  shown.changeByHand(undo);
+  assert.deepEqual([shown.token, shown.sentence, [...Array.from(shown.placement ?? [])]], before);
+  assert.deepEqual([shown.trial, shown.history?.undone.length], [null, 1]);
+  shown.changeByHand(redo);
+  assert.equal(shown.token, "hand");
 });
 
 test("what was changed by hand is discarded for what it was made of", () => {

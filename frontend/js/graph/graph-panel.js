@@ -23,6 +23,9 @@ import { Tip } from "../ui/tip.js";
 /** Groups with fans of small edges that are named. */
 const FANS_NAMED = 3;
 
+/** A group nearer than this to the panel is covered by it, or by the bar above it once the group is moved. */
+const COVERED_PIXELS = 100;
+
 /**
  * @typedef {object} Colours
  * @property {readonly string[]} keys of `COLOURINGS`, the first one is shown at first
@@ -436,7 +439,7 @@ export class GraphPanel {
     this.#markSelected(group < 0 ? [] : [group]);
     window.clearTimeout(this.#panelTimer);
     if (from === "graph" && group >= 0) {
-      this.#panelTimer = window.setTimeout(() => this.#fillPanel(), DOUBLE_CLICK_MILLISECONDS);
+      this.#panelTimer = window.setTimeout(() => this.#fillPanelBeside(group), DOUBLE_CLICK_MILLISECONDS);
     } else {
       this.#fillPanel();
     }
@@ -462,6 +465,18 @@ export class GraphPanel {
     this.#selected = groups;
     this.#view?.mark("selected", groups);
     this.#table.mark("selected", groups);
+  }
+
+  /** @param {number} group that has been clicked: the page scrolls if the panel would cover it */
+  #fillPanelBeside(group) {
+    this.#tip.hide();
+    this.#fillPanel();
+    const view = this.#shownPicture === this.#view ? this.#view : null;
+    const node = view ? this.#part("canvas").getBoundingClientRect().top + view.pixelOf(group).y + COVERED_PIXELS : -Infinity;
+    const covered = node - this.#part("chosen").getBoundingClientRect().top;
+    if (covered > 0) {
+      window.scrollBy({ top: covered, behavior: "instant" });
+    }
   }
 
   #fillPanel() {

@@ -7,7 +7,7 @@ import { counted, cutName, formatBytes, formatCount, formatTime, NOTHING } from 
 /** @typedef {import("../ui/contracts.js").Group} Group */
 
 const NAMES_OF_A_SELECTION = 5;
-/** A panel makes the drawing less high: it opens only after a second click has found the node in its place. */
+/** A panel may lie over the drawing: it opens only after a second click has found the node in its place. */
 export const DOUBLE_CLICK_MILLISECONDS = 350;
 
 /**
@@ -43,7 +43,7 @@ export function groupPanel(detail, onClose, onOpen) {
   const { group, look, timeUs, edges, extra, outside } = detail;
   const types = group.types.map(([type, count]) => `${cutName(type, 60) || "no type"} × ${formatCount(count)}`).join(", ");
   const rows = [
-    ["Device", look ? element("span", { class: "tip-device" }, deviceMark(look), look.label) : NOTHING],
+    .../** @type {[string, Node | string][]} */ (extra ? [] : [["Device", look ? element("span", { class: "tip-device" }, deviceMark(look), look.label) : NOTHING]]),
     ["Ops", formatCount(group.ops)],
     ["Time", timeUs === null ? timesOf(group) : formatTime(timeUs)],
     ["Outputs", formatBytes(group.output_bytes)],
@@ -57,9 +57,9 @@ export function groupPanel(detail, onClose, onOpen) {
     closeButton(onClose),
     open,
     element("h3", { class: "name" }, cutName(group.name, 400)),
-    element("p", { class: "types name muted" }, types),
-    factList(rows),
     ...(extra ? [extra] : []),
+    factList(rows),
+    element("p", { class: "types name muted" }, types),
   ];
 }
 
@@ -85,9 +85,9 @@ export function selectionPanel(details, extra, onClose) {
   return [
     closeButton(onClose),
     element("h3", {}, `${formatCount(details.length)} groups selected`),
-    element("ul", { class: "types" }, ...named, ...more),
-    factList(rows),
     ...(extra ? [extra] : []),
+    factList(rows),
+    element("ul", { class: "types" }, ...named, ...more),
   ];
 }
 

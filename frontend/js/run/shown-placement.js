@@ -36,8 +36,8 @@ export class ShownPlacement {
   #awaited;
   /** The shown placement, if it is no episode. @type {KnownPlacement | null} */
   #fixed = null;
-  /** What was changed by hand. @type {Trial | null} */
-  #trial = null;
+  /** What was changed by hand; all of it may be undone. @type {Trial | null} */
+  #history = null;
   #isUpdating = false;
   #hasShown = false;
   #calmUntil = 0;
@@ -69,17 +69,22 @@ export class ShownPlacement {
 
   /** @returns {Trial | null} null: nothing is changed by hand */
   get trial() {
-    return this.#trial;
+    return this.#history?.moves.length ? this.#history : null;
+  }
+
+  /** @returns {Trial | null} also one whose moves are all undone: they can be made again */
+  get history() {
+    return this.#history;
   }
 
   /** @returns {ArrayLike<number> | null} [groups] */
   get placement() {
-    return this.#trial ? placementOf(this.#trial) : (this.base?.placement ?? null);
+    return this.trial ? placementOf(this.trial) : (this.base?.placement ?? null);
   }
 
   /** The index of the shown episode, -1 if another placement is shown. */
   get episodeIndex() {
-    return this.#trial || this.#fixed ? -1 : this.#player.shown;
+    return this.trial || this.#fixed ? -1 : this.#player.shown;
   }
 
   /** Whether a placement is awaited: what is shown until it comes was not asked for. */
@@ -95,8 +100,8 @@ export class ShownPlacement {
   /** The token of the shown placement; empty where it is what the page opens with. */
   get token() {
     const ended = hasEnded(this.#state.status);
-    if (this.#trial || this.#fixed) {
-      const token = this.#trial ? "hand" : (this.#fixed?.token ?? "");
+    if (this.trial || this.#fixed) {
+      const token = this.trial ? "hand" : (this.#fixed?.token ?? "");
       return ended && token === "best" ? "" : token;
     }
     const best = placementOfToken("best", this.#state, this.#methodLabels);
@@ -108,7 +113,7 @@ export class ShownPlacement {
 
   /** In a few words, such as `episode 17, changed by hand`. */
   get words() {
-    return `${this.base?.words}${this.#trial ? ", changed by hand" : ""}`;
+    return `${this.base?.words}${this.trial ? ", changed by hand" : ""}`;
   }
 
   /** What it is and how long it takes; empty without one. */
@@ -117,7 +122,7 @@ export class ShownPlacement {
     if (!base) {
       return "";
     }
-    if (this.#trial) {
+    if (this.trial) {
       return `By hand, from ${base.words}.`;
     }
     const fits = base.feasible ? "" : ", does not fit in memory";
@@ -130,7 +135,7 @@ export class ShownPlacement {
     if (!base || !placement) {
       return null;
     }
-    return this.#trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement } : { ...base, placement };
+    return this.trial ? { words: `the placement by hand, from ${base.words}`, token: null, placement } : { ...base, placement };
   }
 
   /** The shown placement as requests have it. */
@@ -153,7 +158,7 @@ export class ShownPlacement {
   update(state) {
     const hasJustEnded = hasEnded(state.status) && !hasEnded(this.#state.status);
     this.#state = state;
-    if (hasJustEnded && this.#player.following && !this.#fixed && !this.#trial) {
+    if (hasJustEnded && this.#player.following && !this.#fixed && !this.trial) {
       this.#awaited = "best"; // who watched the run sees what it found, as everybody does who opens its page later
     }
     this.#isUpdating = true;
@@ -186,14 +191,14 @@ export class ShownPlacement {
     if (!this.#player.following) {
       this.#waitNoMore();
     }
-    this.#trial = null;
+    this.#history = null;
     this.#fixed = null;
     this.#listeners.onShow();
   }
 
   /** The player was asked for the episode where it stands: it takes the place of another placement. */
   returnToEpisode() {
-    if (this.#fixed || this.#trial) {
+    if (this.#fixed || this.#history) {
       this.showEpisode();
     }
   }
@@ -208,7 +213,7 @@ export class ShownPlacement {
     if (!base) {
       return;
     }
-    const before = this.#trial ?? newTrial(base.placement);
+    const before = this.#history ?? newTrial(base.placement);
     const after = change(before);
     if (after !== before) {
       this.#showByHand(after);
@@ -222,7 +227,7 @@ export class ShownPlacement {
 
   /** @param {Trial | null} trial */
   #showByHand(trial) {
-    this.#trial = trial;
+    this.#history = trial;
     this.#waitNoMore();
     this.#player.pause();
     this.#listeners.onShow();
@@ -258,7 +263,7 @@ export class ShownPlacement {
   /** @param {KnownPlacement | null} known a placement that is no episode; null: stay where the player is */
   #showFixed(known) {
     this.#player.pause();
-    this.#trial = null;
+    this.#history = null;
     this.#fixed = known;
     if (known?.keptId) {
       this.#listeners.onLocks(this.#kept.lockedGroups(known.token));

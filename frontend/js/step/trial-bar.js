@@ -72,18 +72,25 @@ export class TrialBar {
   }
 
   /**
-   * @param {Trial | null} trial
+   * @param {Trial | null} trial without moves, only what can be redone is offered
    * @param {{ stepTimeUs: number, feasible: boolean } | null} outcome null: not simulated yet
    * @param {number} baseUs step time of the event
    */
   show(trial, outcome, baseUs) {
-    this.#root.hidden = trial === null;
+    const isMoved = trial !== null && trial.moves.length > 0;
+    this.#root.hidden = !isMoved && !trial?.undone.length;
+    this.#root.classList.toggle("is-undone", !isMoved);
+    if (!trial || !isMoved) {
+      setText(this.#words, "");
+    }
     if (!trial) {
       return;
     }
     setAttributes(find(this.#root, "[data-trial=undo]", HTMLButtonElement), { "aria-disabled": trial.moves.length === 0 ? "true" : "false" });
     setAttributes(find(this.#root, "[data-trial=redo]", HTMLButtonElement), { "aria-disabled": trial.undone.length === 0 ? "true" : "false" });
-    setText(this.#words, trialWords(movedGroups(trial).length, outcome, baseUs));
+    if (isMoved) {
+      setText(this.#words, trialWords(movedGroups(trial).length, outcome, baseUs));
+    }
   }
 }
 

@@ -85,7 +85,7 @@ export class TryIt {
    */
   draw(outcome) {
     const { trial, base } = this.#shown;
-    this.#bar.show(trial, outcome, base?.stepTimeUs ?? 0);
+    this.#bar.show(this.#shown.history, outcome, base?.stepTimeUs ?? 0);
     this.#list?.show(trial ? "hand" : (base?.token ?? ""));
   }
 
@@ -190,7 +190,7 @@ export class TryIt {
       act = () => this.move(device);
     } else if (event.key === "k" && !command && hasSelection) {
       act = () => this.lockSelected();
-    } else if (command && this.#shown.trial && ["z", "y", "Z"].includes(event.key)) {
+    } else if (command && this.#shown.history && ["z", "y", "Z"].includes(event.key)) {
       act = () => this.#change(event.key === "z" ? undo : redo);
     }
     act?.();
