@@ -19,7 +19,7 @@ const DEVICES = ["/device:GPU:0", "/device:GPU:1"].map((name) => ({ name, kind: 
  */
 function facts(known = {}) {
   const looks = deviceLooks(DEVICES);
-  return { placement: null, looks, timeUs: null, bytes: [0, 5, 5e6], step: null, gainUs: null, costs: null, ...known };
+  return { placement: null, looks, timeUs: null, bytes: [0, 5, 5e6], step: null, gainShare: null, costs: null, ...known };
 }
 
 /**
@@ -62,7 +62,13 @@ test("each step of a quantity has its words, and every node its step", () => {
   assert.deepEqual(words("critical", { step })[0], "not on the chain");
   assert.match(String(words("slack", { step })[0]), /^< /);
   assert.match(String(words("peak", { step })[2]), /^≥ 30 %/);
-  assert.deepEqual(words("gain", { gainUs: [null, 0, 40] }), ["may not move", "no move helps", "≥ 30 µs"]);
+  assert.deepEqual(words("gain", { gainShare: [null, 0, 0.12] }), ["may not move", "no move helps by 0.1 % of the step", "≥ 10 % of the step"]);
+});
+
+test("a gain has the colour of its share of the step, however small the others are", () => {
+  const looks = (/** @type {number[]} */ gainShare) => Array.from(colouring("gain", facts({ gainShare }), 3).lookOf);
+  assert.deepEqual(looks([0.0002, 0.0009, 0.002]), [5, 5, 0], "0.1 % of the step is as good as nothing");
+  assert.deepEqual(looks([0.002, 0.03, 0.2]), [0, 2, 4]);
 });
 
 test("steps rise by the same ratio up to the largest, at whatever size", () => {
@@ -88,7 +94,7 @@ test("a group's costs are from where those of most of its ops are; one op for a 
 
 test("the best move of a group goes to another device where it fits", () => {
   const gains = { stepTimesUs: [[10, 7, 8], [10, 2, 9], [10, null, null], [10, 12, 14]], missingBytes: [[0, 5, 0], [0, 1, 0], [0, -1, -1], [0, 0, 0]] };
-  assert.deepEqual(bestGains(gains, [0, 0, 0, 0], 10), [2, 1, null, 0]);
+  assert.deepEqual(bestGains(gains, [0, 0, 0, 0], 10), [1 - 8 / 10, 1 - 9 / 10, null, 0]);
   assert.deepEqual(bestGains({ stepTimesUs: [[10, 3]], missingBytes: [[0, 9]] }, [0], 10), [0], "no fitting move helps");
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { gainRows, levelOf, orderedBy } from "../../frontend/js/step/gain-rows.js";
+import { bestMoveWords, gainRows, hasEffect, levelOf, orderedBy } from "../../frontend/js/step/gain-rows.js";
 
 const ANSWER = {
   groups: [0, 2, 5],
@@ -34,6 +34,17 @@ test("a column orders the rows by the moves to its device", () => {
 
 test("colours have a sign and three strengths, and none where there is no move", () => {
   const level = (/** @type {number} */ change) => levelOf({ kind: "move", change });
-  assert.deepEqual([-0.1, -0.01, -0.001, 0, 0.001, 0.01, 0.1].map(level), [-3, -2, -1, 0, 1, 2, 3]);
+  assert.deepEqual([-0.1, -0.01, -0.001, 0.0009, 0.001, 0.01, 0.1].map(level), [-3, -2, -1, 0, 1, 2, 3]);
   assert.equal(levelOf({ kind: "full", change: -0.5 }), 0);
+});
+
+test("a move that changes next to nothing is no best move, and its row is folded", () => {
+  const gains = (/** @type {number[][]} */ times) => ({ groups: times.map((_, group) => group), step_time_us: times, missing_bytes: times.map(() => [0, 0]) });
+  const words = (/** @type {number[][]} */ times) => bestMoveWords(gainRows(gains(times), [0, 0], 100)[0], 100, "stem", "GPU 1");
+  assert.equal(words([[100, 99.978], [100, 100]]), "No single move helps by more than 0.1 %.");
+  assert.equal(words([[100, 101]]), "No single move makes the step faster.");
+  assert.equal(words([[100, 97]]), "Best single move: stem to GPU 1, 3 % faster: 100.0 → 97.00 µs.");
+  assert.equal(bestMoveWords(undefined, 100, "", ""), "No single move makes the step faster.");
+  const rows = gainRows(gains([[100, 99.978], [100, 100.2], [100, 100]]), [0, 0, 0], 100);
+  assert.deepEqual(rows.filter(hasEffect).map(({ group }) => group), [1], "a move that costs has an effect");
 });

@@ -291,5 +291,7 @@ test("the words of a trial and of a move", () => {
   assert.match(trialWords(2, { stepTimeUs: 900, feasible: false }, 1000), /; it does not fit in memory$/);
   assert.equal(changeWords(1000, null, -1), "not allowed");
   assert.equal(changeWords(1000, 900, 5), "does not fit");
-  assert.equal(changeWords(1000, 1011, 0), "1.1 % slower");
+  assert.equal(changeWords(1000, 1011, 0), "1.1 % slower: 1.000 → 1.011 ms");
+  assert.equal(changeWords(999, 1011, 0), "1.2 % slower: 999.0 µs → 1.011 ms");
+  assert.equal(changeWords(1000, 1000, 0), "equally fast");
 });

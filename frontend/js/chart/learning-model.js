@@ -32,11 +32,11 @@ export const PANELS = Object.freeze([
   {
     title: "Return",
     tip: "Mean return of an episode, the higher the better, beside the return that the method expected: it learns from the difference.",
-    keys: [["mean_return", "Return"], ["return_baseline", "Return baseline"]],
+    keys: [["mean_return", "Return"], ["return_baseline", "Expected return"]],
     fromZero: false,
   },
   {
-    title: "Entropy of a decision (nats)",
+    title: "Entropy of a decision",
     tip: "How undecided the policy is: 0 where it always takes the same device, 0.69 where it tosses a coin between two.",
     keys: [["entropy", "Entropy"]],
     fromZero: true,

@@ -96,7 +96,7 @@ export class ComparedGraphs {
    * @returns {import("../graph/graph-view.js").Picture}
    */
   #picture(placement) {
-    const facts = { placement, looks: this.#looks, timeUs: null, bytes: [], step: null, gainUs: null, costs: null };
+    const facts = { placement, looks: this.#looks, timeUs: null, bytes: [], step: null, gainShare: null, costs: null };
     return { ...COLOURINGS.device.colour(facts, placement.length), placement };
   }
 

@@ -16,7 +16,7 @@ import { bounds, stepOf, stepWords, STEPS } from "./scale-steps.js";
  * @property {ArrayLike<number | null> | null} timeUs [nodes]
  * @property {ArrayLike<number>} bytes [nodes] of outputs
  * @property {StepFacts | null} step
- * @property {ArrayLike<number | null> | null} gainUs [nodes] how much shorter the step gets by the best single move; null: it may not move
+ * @property {ArrayLike<number | null> | null} gainShare [nodes] the share of the step that the best single move saves; null: it may not move
  * @property {CostFacts | null} costs
  *
  * @typedef {object} StepFacts
@@ -87,7 +87,7 @@ export const COLOURINGS = Object.freeze({
     needs: ["step"],
     colour: ({ step }, count) => byQuantity(step?.chainUs ?? null, count, "us", "not on the chain"),
   },
-  gain: { label: "Gain if moved", title: "How much shorter the step gets by the best single move", needs: ["gainUs"], colour: byGain },
+  gain: { label: "Gain if moved", title: "How much shorter the step gets by the best single move", needs: ["gainShare"], colour: byGain },
   source: { label: "Source of costs", title: "Where the costs of most of its ops are from", needs: ["costs"], colour: bySource },
   cpu: { label: "Cannot run on a GPU", title: "Ops that no GPU runs", needs: ["costs"], colour: byCpu },
 });
@@ -185,6 +185,11 @@ function bySlack({ step }, count) {
   return { looks: REVERSED, lookOf, legend: legend.filter(({ look }) => lookOf.includes(look)) };
 }
 
+/** Share of the step below which a move counts as without effect. */
+export const LEAST_GAIN = 0.001;
+/** Shares of the step from which the colour of a gain is one step darker: what saves little looks little. */
+const GAIN_EDGES = Object.freeze([0.01, 0.02, 0.05, 0.1]);
+
 /** @type {readonly NodeLook[]} */
 const GAINS = Object.freeze([...RAMP, NOTHING, /** @type {NodeLook} */ ({ colour: "--node-unplaced", shape: "rectangle" })]);
 
@@ -193,15 +198,14 @@ const GAINS = Object.freeze([...RAMP, NOTHING, /** @type {NodeLook} */ ({ colour
  * @param {number} count
  * @returns {Colouring}
  */
-function byGain({ gainUs }, count) {
-  const gains = /** @type {ArrayLike<number | null>} */ (gainUs);
+function byGain({ gainShare }, count) {
+  const gains = /** @type {ArrayLike<number | null>} */ (gainShare);
   const all = Array.from({ length: count }, (_, node) => gains[node]);
-  const edges = bounds(all.reduce((/** @type {number} */ most, gain) => Math.max(most, gain ?? 0), 0), "us");
-  const lookOf = Uint8Array.from(all, (gain) => (gain === null ? STEPS + 1 : gain > 0 ? stepOf(gain, edges) : STEPS));
+  const lookOf = Uint8Array.from(all, (gain) => (gain === null ? STEPS + 1 : gain >= LEAST_GAIN ? stepOf(gain, GAIN_EDGES) : STEPS));
   const legend = [
     { look: STEPS + 1, words: "may not move" },
-    { look: STEPS, words: "no move helps" },
-    ...RAMP.map((_, look) => ({ look, words: stepWords(look, edges, "us") })),
+    { look: STEPS, words: "no move helps by 0.1 % of the step" },
+    ...RAMP.map((_, look) => ({ look, words: `${stepWords(look, GAIN_EDGES, "share")} of the step` })),
   ];
   return { looks: GAINS, lookOf, legend: legend.filter(({ look }) => lookOf.includes(look)) };
 }

@@ -111,7 +111,7 @@ export class GraphPanel {
     });
     this.#colours = colours;
     this.#colour = colours.keys[0];
-    this.#facts = { placement: null, looks, timeUs: null, bytes: graph.groups.map((group) => group.output_bytes), step: null, gainUs: null, costs: null };
+    this.#facts = { placement: null, looks, timeUs: null, bytes: graph.groups.map((group) => group.output_bytes), step: null, gainShare: null, costs: null };
     this.#chooser = new ColourChooser(this.#part("colour"), this.#part("colour-legend"), colours.keys, (key) => {
       this.colourBy(key);
       colours.onChoose?.(key);
@@ -287,7 +287,7 @@ export class GraphPanel {
     const before = this.#placement?.[this.#chosen];
     this.#placement = placement;
     this.#table.show(placement);
-    this.#facts = { ...this.#facts, placement, timeUs: this.#times(), step: null, gainUs: null };
+    this.#facts = { ...this.#facts, placement, timeUs: this.#times(), step: null, gainShare: null };
     this.#paint();
     if (placement?.[this.#chosen] !== before) {
       this.#fillPanel();

@@ -193,7 +193,7 @@ export class ScopePanel {
         timeUs: scope.groups.map((item, index) => timeOf(item, placement?.[index] ?? null)),
         bytes: scope.groups.map((item) => item.output_bytes),
         step,
-        gainUs: facts.gainUs && new Array(count).fill(facts.gainUs[group]),
+        gainShare: facts.gainShare && new Array(count).fill(facts.gainShare[group]),
         costs: costs && costFacts(costs, this.#itemOfOp, count),
       },
       count,

@@ -96,7 +96,7 @@ class RunPage {
     this.#legend = new DeviceLegend(this.#part("devices"), run.devices, looks);
     const colours = {
       keys: Object.keys(COLOURINGS),
-      onNeed: (/** @type {string} */ fact) => void (fact === "gainUs" && this.#showGains()),
+      onNeed: (/** @type {string} */ fact) => void (fact === "gainShare" && this.#showGains()),
       onChoose: (/** @type {string} */ colour) => this.#address.change({ colour }),
       stepFactsOf: (/** @type {ArrayLike<number>} */ nodeOfOp, /** @type {number} */ count) =>
         this.#shownStep && nodeFacts(this.#shownStep, nodeOfOp, count),
@@ -335,7 +335,7 @@ class RunPage {
     try {
       const gains = await gainsOfAll(this.#shown.fields());
       if (this.#shownStep === step) {
-        this.#panel.know({ gainUs: bestGains(gains, placement, step.stepTimeUs) });
+        this.#panel.know({ gainShare: bestGains(gains, placement, step.stepTimeUs) });
       }
     } catch (error) {
       this.#panel.cannotKnow(error);

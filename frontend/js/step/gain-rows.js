@@ -1,5 +1,8 @@
 /** What every single move would change, as rows of a table: pure. */
 
+import { LEAST_GAIN } from "../graph/colouring.js";
+import { formatGap, formatTimes } from "../ui/format.js";
+
 /**
  * @typedef {object} Cell of a group on a device
  * @property {"here" | "forbidden" | "full" | "move"} kind full: it would not fit in memory
@@ -18,7 +21,7 @@
  */
 
 /** Changes of the step time from which a colour is one step stronger. */
-const LEVELS = [0.0005, 0.005, 0.03];
+const LEVELS = [LEAST_GAIN, 0.005, 0.03];
 
 /**
  * @param {AnswerOfGains} answer
@@ -77,4 +80,37 @@ export function orderedBy(rows, device) {
     return cell ? (cell.kind === "move" ? cell.change : Infinity) : row.change;
   };
   return [...rows].sort((one, other) => (changeOf(one) === changeOf(other) ? one.group - other.group : changeOf(one) - changeOf(other)));
+}
+
+/**
+ * @param {GainRow} row
+ * @returns {boolean} whether a move of the group changes the step by more than next to nothing
+ */
+export function hasEffect({ cells }) {
+  return cells.some(({ kind, change }) => kind === "move" && Math.abs(change) >= LEAST_GAIN);
+}
+
+/**
+ * @param {GainRow | undefined} row
+ * @returns {boolean} whether its best move is worth making
+ */
+export function helps(row) {
+  return row !== undefined && row.change <= -LEAST_GAIN;
+}
+
+/**
+ * @param {GainRow | undefined} best the row with the best move
+ * @param {number} stepTimeUs of the placement
+ * @param {string} name of its group
+ * @param {string} label of the device
+ * @returns {string}
+ */
+export function bestMoveWords(best, stepTimeUs, name, label) {
+  if (!best || best.change >= 0) {
+    return "No single move makes the step faster.";
+  }
+  if (!helps(best)) {
+    return "No single move helps by more than 0.1 %.";
+  }
+  return `Best single move: ${name} to ${label}, ${formatGap(best.change)}: ${formatTimes(stepTimeUs, stepTimeUs * (1 + best.change))}.`;
 }

@@ -2,9 +2,9 @@
 
 import { deviceMark } from "../graph/device-legend.js";
 import { element, find, setText } from "../ui/dom.js";
-import { counted, cutName } from "../ui/format.js";
+import { counted, cutName, formatTimeChange } from "../ui/format.js";
 import { post, showFailure } from "../ui/server.js";
-import { gainRows, levelOf, orderedBy } from "./gain-rows.js";
+import { bestMoveWords, gainRows, hasEffect, helps, levelOf, orderedBy } from "./gain-rows.js";
 
 /** @typedef {import("./gain-rows.js").GainRow} GainRow */
 /** @typedef {import("./gain-rows.js").Cell} Cell */
@@ -22,6 +22,8 @@ export class GainsMap {
   /** @type {readonly GainRow[]} */
   #rows = [];
   #sortedBy = -1;
+  #showsAll = false;
+  #rest = element("button", { type: "button", class: "button", hidden: "" });
   #chosen = -1;
   /** @type {{ fields: Record<string, unknown>, placement: ArrayLike<number>, stepTimeUs: number } | null} */
   #shown = null;
@@ -42,6 +44,12 @@ export class GainsMap {
     const head = element("tr", {}, this.#head(-1, "Group, best move first"), ...heads);
     const caption = element("caption", { class: "visually-hidden" }, "Change of the step time by each single move");
     find(root, "[data-gains=table]", HTMLElement).append(element("table", { class: "gains" }, caption, element("thead", {}, head), this.#body));
+    find(root, "[data-gains=table]", HTMLElement).after(this.#rest);
+    this.#rest.addEventListener("click", () => {
+      this.#showsAll = true;
+      this.#draw();
+      this.#body.rows[0]?.focus();
+    });
     root.addEventListener("toggle", () => this.#ask());
     find(root, "[data-gains=apply]", HTMLButtonElement).addEventListener("click", () => this.#applyBest());
     this.#body.addEventListener("keydown", (event) => this.#onKey(event));
@@ -92,31 +100,35 @@ export class GainsMap {
   }
 
   #draw() {
-    const rows = orderedBy(this.#rows, this.#sortedBy).slice(0, ROWS_SHOWN);
+    const ordered = orderedBy(this.#rows, this.#sortedBy);
+    const wanted = this.#showsAll ? ordered : ordered.filter(hasEffect);
+    const rows = wanted.slice(0, ROWS_SHOWN);
     this.#body.replaceChildren(...rows.map((row) => this.#row(row)));
     this.#body.rows[0]?.setAttribute("tabindex", "0");
+    const folded = ordered.length - wanted.length;
+    this.#rest.hidden = folded === 0;
+    setText(this.#rest, `Show ${counted(folded, "more group")}: no move of them changes the step by 0.1 %`);
     const [best] = this.#rows;
     const left = this.#groups.length - this.#rows.length;
     const some = left > 0 ? ` The largest ${counted(this.#rows.length, "group")} only: all would take too long.` : "";
-    const more = this.#rows.length > rows.length ? ` The first ${rows.length} rows are shown.` : "";
-    const isFaster = Boolean(best && best.change < 0);
-    find(this.#root, "[data-gains=apply]", HTMLButtonElement).disabled = !isFaster;
-    const words = isFaster
-      ? `Best single move: ${cutName(this.#groups[best.group].name, 60)} to ${this.#looks[best.best].label}, ${changeOf(best.cells[best.best])}.`
-      : "No single move makes the step faster.";
-    this.#say(words + some + more);
+    const more = wanted.length > rows.length ? ` The first ${rows.length} rows are shown.` : "";
+    find(this.#root, "[data-gains=apply]", HTMLButtonElement).disabled = !helps(best);
+    const [name, label] = best && best.best >= 0 ? [cutName(this.#groups[best.group].name, 60), this.#looks[best.best].label] : ["", ""];
+    this.#say(bestMoveWords(best, this.#shown?.stepTimeUs ?? 0, name, label) + some + more);
   }
 
   /** @param {GainRow} row */
-  #row({ group, cells, best, change }) {
+  #row(row) {
+    const { group, cells, best } = row;
     const name = element("th", { scope: "row", title: cutName(this.#groups[group].name, 400) }, cutName(this.#groups[group].name, LONGEST_NAME));
     const made = element("tr", { "data-group": group, tabindex: -1, class: group === this.#chosen ? "is-chosen" : "" }, name);
     cells.forEach((cell, device) => {
       const text = changeOf(cell);
-      const button = element("button", { type: "button", class: "gain", tabindex: -1, title: `Move to ${this.#looks[device].label}` }, text);
+      const us = element("span", { class: "muted" }, ` ${formatTimeChange(cell.change * (this.#shown?.stepTimeUs ?? 0))}`);
+      const button = element("button", { type: "button", class: "gain", tabindex: -1, title: `Move to ${this.#looks[device].label}` }, text, us);
       button.addEventListener("click", () => this.#acts.onMove(group, device));
       const content = cell.kind === "move" ? button : text;
-      made.append(element("td", { "data-level": levelOf(cell), class: device === best && change < 0 ? "is-best" : "" }, content));
+      made.append(element("td", { "data-level": levelOf(cell), class: device === best && helps(row) ? "is-best" : "" }, content));
     });
     name.addEventListener("click", () => this.#acts.onChoose(group));
     return made;
@@ -137,7 +149,7 @@ export class GainsMap {
 
   #applyBest() {
     const [best] = this.#rows;
-    if (best && best.change < 0) {
+    if (helps(best)) {
       this.#acts.onMove(best.group, best.best);
     }
   }

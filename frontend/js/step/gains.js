@@ -73,7 +73,7 @@ async function ask(fields) {
 }
 
 /**
- * How much shorter the step gets by the best move of each group to another device where it fits.
+ * The share of the step that the best move of each group to another device saves, where it fits.
  *
  * @param {AllGains} gains
  * @param {ArrayLike<number>} placement [groups]
@@ -85,6 +85,6 @@ export function bestGains({ stepTimesUs, missingBytes }, placement, stepTimeUs) 
     const others = times.filter((time, device) => device !== placement[group] && time !== null);
     const fitting = times.filter((time, device) => device !== placement[group] && time !== null && missingBytes[group][device] === 0);
     const least = fitting.reduce((/** @type {number} */ one, time) => Math.min(one, time ?? Infinity), Infinity);
-    return others.length === 0 ? null : Math.max(0, stepTimeUs - least);
+    return others.length === 0 ? null : Math.max(0, 1 - least / stepTimeUs);
   });
 }

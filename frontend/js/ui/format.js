@@ -82,6 +82,19 @@ export function formatTime(us, digits = 3) {
 }
 
 /**
+ * A time before and after a change, the unit once where both have it: `611.8 → 669.4 ms`.
+ *
+ * @param {number} beforeUs
+ * @param {number} afterUs
+ * @returns {string}
+ */
+export function formatTimes(beforeUs, afterUs) {
+  const [before, after] = [formatTime(beforeUs, 4), formatTime(afterUs, 4)];
+  const { unit } = timeUnit(afterUs);
+  return `${timeUnit(beforeUs).unit === unit ? before.slice(0, -unit.length - 1) : before} → ${after}`;
+}
+
+/**
  * A difference of two times: `+1.2 ms`, `−842 µs`, `0 µs`.
  *
  * @param {number | null | undefined} us

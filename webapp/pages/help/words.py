@@ -71,7 +71,7 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
         "episode": Word(
             "Episode",
             "One try of a method, with the placement that it reports. A try may take several evaluations, so there are "
-            "fewer episodes than evaluations.",
+            "fewer episodes than evaluations. The dashed lines are baselines: simple placements to compare with.",
         ),
         "baseline": Word(
             "Baseline",
