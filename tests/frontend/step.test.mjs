@@ -286,7 +286,7 @@ test("the words of a trial and of a move", () => {
   assert.equal(trialWords(1, null, 1000), "By hand: 1 group moved, simulating…");
   assert.equal(
     trialWords(2, { stepTimeUs: 900, feasible: true }, 1000),
-    "By hand: 2 groups moved: 1.000 ms → 900.0 µs (10 % faster), simulated",
+    "By hand: 2 groups moved, 10 % faster: 1.000 ms → 900.0 µs, simulated",
   );
   assert.match(trialWords(2, { stepTimeUs: 900, feasible: false }, 1000), /; it does not fit in memory$/);
   assert.equal(changeWords(1000, null, -1), "not allowed");

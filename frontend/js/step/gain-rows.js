@@ -1,7 +1,7 @@
 /** What every single move would change, as rows of a table: pure. */
 
 import { LEAST_GAIN } from "../graph/colouring.js";
-import { formatGap, formatTimes } from "../ui/format.js";
+import { formatStepChange } from "../ui/format.js";
 
 /**
  * @typedef {object} Cell of a group on a device
@@ -112,5 +112,5 @@ export function bestMoveWords(best, stepTimeUs, name, label) {
   if (!helps(best)) {
     return "No single move helps by more than 0.1 %.";
   }
-  return `Best single move: ${name} to ${label}, ${formatGap(best.change)}: ${formatTimes(stepTimeUs, stepTimeUs * (1 + best.change))}.`;
+  return `Best single move: ${name} to ${label}, ${formatStepChange(stepTimeUs, stepTimeUs * (1 + best.change))}.`;
 }

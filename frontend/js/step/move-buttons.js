@@ -2,7 +2,7 @@
 
 import { deviceMark } from "../graph/device-legend.js";
 import { element, setText } from "../ui/dom.js";
-import { formatGap, formatTimes } from "../ui/format.js";
+import { formatStepChange } from "../ui/format.js";
 
 /** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
 /** @typedef {import("./gains.js").MoveGains} MoveGains */
@@ -72,9 +72,5 @@ export function changeWords(nowUs, afterUs, missingBytes) {
   if (missingBytes > 0) {
     return "does not fit";
   }
-  if (!nowUs) {
-    return "";
-  }
-  const gap = formatGap(afterUs / nowUs - 1);
-  return gap === formatGap(0) ? gap : `${gap}: ${formatTimes(nowUs, afterUs)}`;
+  return nowUs ? formatStepChange(nowUs, afterUs) : "";
 }

@@ -2,7 +2,7 @@
 
 import { watchDownloads } from "../ui/downloads.js";
 import { element, find, setAttributes, setText } from "../ui/dom.js";
-import { counted, formatGap, formatTime } from "../ui/format.js";
+import { counted, formatStepChange, formatTime } from "../ui/format.js";
 import { movedGroups } from "../run/trial.js";
 
 /** @typedef {import("../run/trial.js").Trial} Trial */
@@ -105,7 +105,7 @@ export function trialWords(moved, outcome, baseUs) {
   if (!outcome) {
     return `${head}, simulating…`;
   }
-  const change = baseUs > 0 ? ` (${formatGap(outcome.stepTimeUs / baseUs - 1)})` : "";
+  const change = baseUs > 0 ? formatStepChange(baseUs, outcome.stepTimeUs) : formatTime(outcome.stepTimeUs, 4);
   const fits = outcome.feasible ? "" : "; it does not fit in memory";
-  return `${head}: ${formatTime(baseUs, 4)} → ${formatTime(outcome.stepTimeUs, 4)}${change}, simulated${fits}`;
+  return `${head}, ${change}, simulated${fits}`;
 }

@@ -95,6 +95,18 @@ export function formatTimes(beforeUs, afterUs) {
 }
 
 /**
+ * What a change does to a step: `9.4 % slower: 611.8 → 669.4 ms`, `equally fast`.
+ *
+ * @param {number} beforeUs more than 0
+ * @param {number} afterUs
+ * @returns {string}
+ */
+export function formatStepChange(beforeUs, afterUs) {
+  const gap = afterUs / beforeUs - 1;
+  return Math.abs(gap) < LEAST_GAP ? formatGap(gap) : `${formatGap(gap)}: ${formatTimes(beforeUs, afterUs)}`;
+}
+
+/**
  * A difference of two times: `+1.2 ms`, `−842 µs`, `0 µs`.
  *
  * @param {number | null | undefined} us
