@@ -2,7 +2,7 @@
 
 import { element } from "../ui/dom.js";
 import { COLOURINGS } from "./colouring.js";
-import { deviceMark } from "./device-legend.js";
+import { asDropTarget, deviceMark } from "./device-legend.js";
 
 export class ColourChooser {
   #select;
@@ -35,7 +35,7 @@ export class ColourChooser {
       this.#legend.setAttribute("aria-label", COLOURINGS[key].title);
       this.#legend.replaceChildren(
         element("li", { class: "colour-title" }, `${COLOURINGS[key].title}:`),
-        ...legend.map(({ look, words }) => element("li", {}, deviceMark(looks[look]), words)),
+        ...legend.map(({ look, words }) => legendItem(looks[look], words)),
       );
     }
   }
@@ -45,4 +45,13 @@ export class ColourChooser {
     this.#shown = "";
     this.#legend.replaceChildren(element("li", { role: "alert" }, why));
   }
+}
+
+/**
+ * @param {import("./graph-style.js").NodeLook | import("./devices.js").DeviceLook} look of a device: groups can be dropped on it
+ * @param {string} words
+ */
+function legendItem(look, words) {
+  const item = element("li", {}, deviceMark(look), words);
+  return "index" in look ? asDropTarget(item, look) : item;
 }

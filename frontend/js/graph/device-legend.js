@@ -20,6 +20,19 @@ export function deviceMark(look) {
 }
 
 /**
+ * Let groups be dropped on an element to move them to a device.
+ *
+ * @param {HTMLElement} target
+ * @param {DeviceLook} look
+ */
+export function asDropTarget(target, look) {
+  target.dataset.dropDevice = String(look.index);
+  target.style.setProperty("--drop-colour", look.colour);
+  target.style.setProperty("--drop-pattern", look.pattern);
+  return target;
+}
+
+/**
  * The mark of a group that no move changes.
  *
  * @returns {HTMLElement}
@@ -98,8 +111,7 @@ function makeRow(device, look) {
       element("span", { class: "device-kind" }, `${device.kind} · ${formatBytes(device.memory_bytes)}`),
     ),
   );
-  const row = element("tr", { "data-drop-device": look.index }, name, groups, time, element("td", { class: "meter-cell" }, element("div", {}, bar, share)), bytes);
-  row.style.setProperty("--drop-colour", look.colour);
-  row.style.setProperty("--drop-pattern", look.pattern);
+  const row = element("tr", {}, name, groups, time, element("td", { class: "meter-cell" }, element("div", {}, bar, share)), bytes);
+  asDropTarget(row, look);
   return { row, groups, time, share, bytes, bar };
 }

@@ -3,7 +3,7 @@
  * follows the pointer, and Escape or a release elsewhere moves nothing.
  */
 
-import { deviceMark, lockMark } from "../graph/device-legend.js";
+import { asDropTarget, deviceMark, lockMark } from "../graph/device-legend.js";
 import { element, setText } from "../ui/dom.js";
 import { showChanges } from "./move-buttons.js";
 
@@ -99,9 +99,8 @@ export class GroupDrag {
   #showBar({ current, gains }) {
     const places = this.#looks.map((look) => {
       const change = element("span", { class: "move-change" });
-      const target = element("span", { class: "drop-target", "data-drop-device": look.index }, deviceMark(look), `${look.label} `, change);
-      target.style.setProperty("--drop-colour", look.colour);
-      target.style.setProperty("--drop-pattern", look.pattern);
+      const target = element("span", { class: "drop-target" }, deviceMark(look), `${look.label} `, change);
+      asDropTarget(target, look);
       return { device: look.index, target, change };
     });
     showChanges(places, current, gains);
