@@ -42,7 +42,7 @@ export const RUN_KEYS = Object.freeze([
   {
     title: "Try a move",
     keys: [
-      ["1 to 9", "Move the selected groups to this device"],
+      ["1 to 9", "Move the selected groups to a device, in the order of the list: 1 = GPU 0, 2 = GPU 1…"],
       ["Drag", "From a group: move it, or the selection, to the device where it is dropped; Esc lets go"],
       ["K", "Lock or unlock the selected groups"],
       ["Shift or Ctrl + click", "Select several groups"],

@@ -50,8 +50,14 @@ export function keySections(sections) {
   );
 }
 
+/** What a pointer does is no key. */
+const POINTER_WORDS = ["Drag", "click"];
+
 /** @param {string} key such as `Ctrl + Z` */
 function keysOf(key) {
-  const parts = key.split(" ").map((part, index) => (index % 2 === 1 && ["+", "or", "to"].includes(part) ? ` ${part} ` : element("kbd", {}, part)));
+  const parts = key.split(" ").map((part, index) => {
+    const isBetween = index % 2 === 1 && ["+", "or", "to"].includes(part);
+    return isBetween ? ` ${part} ` : POINTER_WORDS.includes(part) ? part : element("kbd", {}, part);
+  });
   return element("span", {}, ...parts);
 }
