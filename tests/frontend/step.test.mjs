@@ -8,7 +8,7 @@ import { devicePartsOf } from "../../frontend/js/step/device-parts.js";
 import { boundSentence, idleOfDevices, peakSentence, stepSentence } from "../../frontend/js/step/step-words.js";
 import { memoryScale } from "../../frontend/js/step/memory-scale.js";
 import { TimeAxis } from "../../frontend/js/step/time-axis.js";
-import { changeWords } from "../../frontend/js/step/move-buttons.js";
+import { changeWords, costWords } from "../../frontend/js/step/move-buttons.js";
 import { isKeptToken, KeptPlacements, knownOf } from "../../frontend/js/run/kept-placements.js";
 import { movedGroups, newTrial, placementOf, redo, undo, withLocks, withMove } from "../../frontend/js/run/trial.js";
 import { trialWords } from "../../frontend/js/step/trial-bar.js";
@@ -280,6 +280,14 @@ test("a trial undone step by step gives what it was, whatever the moves", () => 
     assert.equal([...placementOf(trial)].join(), expected);
     trial = undo(trial);
   }
+});
+
+test("what moving groups costs is said of each other device", () => {
+  const looks = /** @type {import("../../frontend/js/graph/devices.js").DeviceLook[]} */ (
+    ["GPU 0", "GPU 1", "GPU 2", "CPU 0"].map((label, index) => /** @type {unknown} */ ({ index, label }))
+  );
+  const gains = { nowUs: 1000, stepTimesUs: [1000, 1094, 900, null], missingBytes: [0, 0, 5, 0] };
+  assert.equal(costWords("conv", looks, 0, gains), "conv: GPU 1 9.4 % slower: 1.000 → 1.094 ms, GPU 2 does not fit, CPU 0 not allowed");
 });
 
 test("the words of a trial and of a move", () => {

@@ -39,6 +39,7 @@ const COVERED_PIXELS = 100;
  * @typedef {object} Acts what the page does with groups
  * @property {(group: number) => void} [onChoose] called with -1 for none
  * @property {(group: number, device: number | null) => Node | null} [extraOf] what the panel of a group gets beside its facts
+ * @property {() => void} [onFill] called when the panel is filled: with other groups, or with new facts of the same ones
  * @property {(groups: readonly number[]) => void} [onSelect] called with several groups, or fewer again; without it, the
  *   page selects one at a time
  * @property {(group: number, event: PointerEvent) => void} [onDrag] a person drags a group out of its place
@@ -488,6 +489,7 @@ export class GraphPanel {
     const details = this.#selected.map((group) => this.#detail(group));
     const several = () => selectionPanel(details, extra, close);
     const one = () => groupPanel({ ...this.#detail(chosen), extra }, close, () => this.#openGroup(chosen));
+    this.#acts.onFill?.();
     part.replaceChildren(...(chosen < 0 ? [] : details.length > 1 ? several() : one()));
     const same = device && part.querySelector(`[data-device="${device}"]`);
     if (same instanceof HTMLElement) {

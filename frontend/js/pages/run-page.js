@@ -105,6 +105,7 @@ class RunPage {
     this.#panel = new GraphPanel(root, graph, run.devices, looks, colours, {
       onChoose: (group) => this.#compare && this.#chooseGroup(group),
       extraOf: (_, device) => this.#tryIt?.controls(device) ?? null,
+      onFill: () => this.#tryIt?.drawCosts(),
       onSelect: (groups) => this.#select(groups),
       onDrag: root.dataset.file === undefined ? (group, event) => this.#tryIt.drag(group, event) : undefined,
     });

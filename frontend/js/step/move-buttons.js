@@ -7,6 +7,9 @@ import { formatStepChange } from "../ui/format.js";
 /** @typedef {import("../graph/devices.js").DeviceLook} DeviceLook */
 /** @typedef {import("./gains.js").MoveGains} MoveGains */
 
+/** So many devices have a key. */
+const KEYS = 9;
+
 /**
  * @param {readonly DeviceLook[]} looks
  * @param {number} current device of the groups; −1 if they are on several
@@ -20,7 +23,7 @@ export function moveButtons(looks, current, gains, onMove, count = 1) {
     const change = element("span", { class: "move-change" });
     const button = element(
       "button",
-      { type: "button", class: "button is-move", "data-device": look.index, "aria-pressed": String(look.index === current) },
+      { type: "button", class: "button is-move", "data-device": look.index, "aria-pressed": String(look.index === current), title: look.index < KEYS ? `Key ${look.index + 1}` : "" },
       deviceMark(look),
       `${look.label} `,
       change,
@@ -57,6 +60,20 @@ export function showChanges(places, current, gains) {
     },
     () => others.forEach(({ change }) => setText(change, "")),
   );
+}
+
+/**
+ * What moving groups would change, for a screen reader.
+ *
+ * @param {string} name of the groups
+ * @param {readonly DeviceLook[]} looks
+ * @param {number} current their device; −1 if they are on several
+ * @param {MoveGains} gains
+ * @returns {string}
+ */
+export function costWords(name, looks, current, { nowUs, stepTimesUs, missingBytes }) {
+  const others = looks.filter(({ index }) => index !== current);
+  return `${name}: ${others.map(({ index, label }) => `${label} ${changeWords(nowUs, stepTimesUs[index], missingBytes[index])}`).join(", ")}`;
 }
 
 /**

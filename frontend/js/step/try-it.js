@@ -7,8 +7,9 @@ import { downloadsOf, KeptList } from "./kept-list.js";
 import { gainsOfMove } from "./gains.js";
 import { GainsMap } from "./gains-map.js";
 import { GroupDrag } from "./group-drag.js";
-import { moveButtons } from "./move-buttons.js";
-import { TrialBar } from "./trial-bar.js";
+import { CostLine } from "./cost-line.js";
+import { costWords, moveButtons } from "./move-buttons.js";
+import { TrialBar, trialWords } from "./trial-bar.js";
 import { movedGroups, redo, undo, withLocks, withMove } from "../run/trial.js";
 
 /** @typedef {import("../run/trial.js").Trial} Trial */
@@ -33,6 +34,7 @@ export class TryIt {
   #gains;
   #groups;
   #drag;
+  #costs;
   /** @type {ReadonlySet<number>} groups */
   #locked = new Set();
 
@@ -50,6 +52,7 @@ export class TryIt {
     this.#groups = groups;
     this.#drag = new GroupDrag(root, find(root, "[data-part=canvas]", HTMLElement), looks);
     this.#looks = looks;
+    this.#costs = new CostLine(find(root, "[data-part=costs]", HTMLElement));
     this.#kept = kept;
     const list = root.querySelector("[data-part=kept]");
     this.#list = list instanceof HTMLElement ? new KeptList(list, kept, { onShow: (token) => shown.goTo(token), onKeep: (name) => this.#keep(name), onGoOn: (method, evaluations) => this.#goOn(method, evaluations) }) : null;
@@ -86,6 +89,7 @@ export class TryIt {
   draw(outcome) {
     const { trial, base } = this.#shown;
     this.#bar.show(this.#shown.history, outcome, base?.stepTimeUs ?? 0);
+    this.#costs.showOutcome(trial ? trialWords(movedGroups(trial).length, outcome, base?.stepTimeUs ?? 0) : "");
     this.#list?.show(trial ? "hand" : (base?.token ?? ""));
   }
 
@@ -127,13 +131,12 @@ export class TryIt {
     const selected = this.#page.selected();
     const groups = selected.includes(group) ? selected : [group];
     const movable = this.#movable(groups);
-    const devices = new Set(groups.map((each) => placement[each]));
     const isLocked = movable.length === 0;
     const load = {
       words: groups.length > 1 ? counted(groups.length, "group") : cutName(this.#groups[group].name, 40),
       stays: isLocked || movable.length < groups.length ? stayWords(groups.length - movable.length) : "",
       isLocked,
-      current: devices.size === 1 ? placement[group] : -1,
+      current: this.#currentOf(groups),
       gains: isLocked ? null : this.#gainsOf(movable),
     };
     this.#drag.begin(event, load, (device) => {
@@ -145,6 +148,44 @@ export class TryIt {
     if (load.stays) {
       this.#page.say(load.stays);
     }
+  }
+
+  /** The selection has changed, or where its groups are. */
+  drawCosts() {
+    const groups = this.#page.selected();
+    const device = this.#shown.placement?.[groups.at(-1) ?? -1] ?? null;
+    const controls = this.controls(device);
+    const name = groups.length > 1 ? counted(groups.length, "group") : cutName(this.#groups[groups[0]]?.name ?? "", 60);
+    this.#costs.showSelection(controls ? name : "", controls);
+    if (controls) {
+      this.#sayCosts(groups, name);
+    }
+  }
+
+  /**
+   * @param {readonly number[]} groups
+   * @param {string} name
+   */
+  async #sayCosts(groups, name) {
+    const movable = this.#movable(groups);
+    const step = this.#page.step();
+    if (movable.length === 0 || !step) {
+      return;
+    }
+    const gains = await this.#gainsOf(movable).catch(() => null); // the buttons do without it too
+    if (gains && this.#page.selected() === groups && this.#page.step() === step) {
+      this.#page.say(costWords(name, this.#looks, this.#currentOf(groups), gains));
+    }
+  }
+
+  /**
+   * @param {readonly number[]} groups
+   * @returns {number} their device; −1 if they are on several
+   */
+  #currentOf(groups) {
+    const { placement } = this.#shown;
+    const device = placement?.[groups[0]] ?? -1;
+    return groups.every((each) => placement?.[each] === device) ? device : -1;
   }
 
   lockSelected() {
@@ -166,8 +207,7 @@ export class TryIt {
     const isLocked = movable.length === 0;
     const lock = element("button", { type: "button", class: "button", "data-lock": "", "aria-pressed": String(isLocked), title: "Key K" }, isLocked ? "Unlock" : "Lock");
     lock.addEventListener("click", () => this.lockSelected());
-    const { placement } = this.#shown;
-    const current = groups.every((each) => placement?.[each] === device) ? device : -1;
+    const current = this.#currentOf(groups);
     const gains = isLocked ? null : this.#gainsOf(movable);
     const moves = moveButtons(this.#looks, current, gains, (to) => this.move(to), groups.length);
     const stay = element("p", { class: "hint stays", hidden: isLocked || movable.length === groups.length }, stayWords(groups.length - movable.length));
