@@ -163,6 +163,8 @@ def keep_and_upload_it(page: Page, moved_us: float) -> None:
     expect(page).to_have_url(re.compile(r"show=placement-"))
     page.reload()
     expect(part(page, "shown")).to_contain_text("Kept placement “<b>mine</b>”")
+    expect(part(page, "verdict")).to_have_text(re.compile("^<b>mine</b>: [0-9.]+ "))
+    expect(part(page, "chart")).to_have_attribute("aria-valuetext", re.compile("^another placement is shown"))
     expect(step).to_have_attribute("data-state", "ready")
     assert sum_of(step.locator("[data-cause]"), "us") == pytest.approx(moved_us, rel=1e-9)
 

@@ -120,6 +120,7 @@ test("a change by hand stops the player, has its own words, and ends with the ne
   assert.deepEqual([...Array.from(shown.placement ?? [])], [1, 1, 0]);
   assert.deepEqual([shown.token, shown.episodeIndex, player.following], ["hand", -1, false]);
   assert.equal(shown.sentence, "By hand, from episode 3.");
+  assert.equal(shown.name, "By hand");
   assert.deepEqual([shown.compared?.token, shown.compared?.words], [null, "the placement by hand, from episode 3"]);
   shown.update(done);
   assert.equal(shown.token, "hand", "nothing takes it away");

@@ -152,6 +152,7 @@ test("the verdict compares, names the device that idles most and what it waits f
   const unused = new Step(bytes({ busy_us: [35, 0] }));
   assert.match(verdict({ ...about, step: unused }), /GPU 1 has nothing to do/);
   assert.equal(verdict({ ...about, feasible: false, step: null }), "35.0 µs. It does not fit in memory.");
+  assert.match(verdict({ ...about, rivals, name: "my try" }), /^my try: 35\.0 µs, 1[23](\.5)? % faster than one device/);
 });
 
 test("the verdict names no op whose gap is the smaller part, and no device where several compute", () => {

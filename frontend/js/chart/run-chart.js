@@ -39,6 +39,7 @@ export class RunChart {
   /** @type {{ episodes: RunState["episodes"] | null, mean: number[] }} the running mean, and of which episodes it is */
   #mean = { episodes: null, mean: [] };
   #shown = -1;
+  #isMarked = true;
   #logarithmic = false;
   /** @type {import("../jobs/comparison-state.js").Band | null} over the seeds */
   #band = null;
@@ -71,9 +72,11 @@ export class RunChart {
 
   /**
    * @param {RunState} state
-   * @param {number} shown index of the episode shown, -1 for none
+   * @param {number} shown index of the episode where keys begin, -1 for none
+   * @param {boolean} isMarked whether its placement is shown
    */
-  update(state, shown) {
+  update(state, shown, isMarked) {
+    this.#isMarked = isMarked;
     if (state !== this.#state) {
       this.#state = state;
       this.#axis.setWhole(episodeRange(state.episodes.whole()));
@@ -208,14 +211,20 @@ export class RunChart {
     const episodes = this.#state?.episodes;
     const episode = episodes?.at(this.#shown);
     if (!this.#frame.isStale || !this.#plot) { // the next picture has another scale, and marks the episode itself
-      this.#shownMark.replaceChildren(...(this.#plot && episode ? cursor(this.#plot, episode, "shown") : []));
+      this.#shownMark.replaceChildren(...(this.#plot && episode && this.#isMarked ? cursor(this.#plot, episode, "shown") : []));
     }
     setAttributes(this.#host, {
       "aria-valuemin": episodes?.at(0)?.episode ?? 0,
       "aria-valuemax": episodes?.last?.episode ?? 0,
       "aria-valuenow": episode?.episode ?? 0,
-      "aria-valuetext": episode ? this.#describe(this.#shown).join(", ") : "no episode yet",
+      "aria-valuetext": this.#shownWords(episode),
     });
+  }
+
+  /** @param {import("../run/run-state.js").Episode | undefined} episode where keys begin */
+  #shownWords(episode) {
+    const words = episode ? this.#describe(this.#shown).join(", ") : "no episode yet";
+    return this.#isMarked ? words : `another placement is shown; ${words}`;
   }
 
   /**

@@ -42,10 +42,12 @@ export class RunCharts {
 
   /**
    * @param {import("../run/run-state.js").RunState} state
-   * @param {number} shown index of the episode shown, -1 for none
+   * @param {number} player index of the episode where the player is, -1 for none
+   * @param {boolean} isShown whether its placement is shown: no other one is marked
    */
-  update(state, shown) {
-    this.#stepTimes.update(state, shown);
+  update(state, player, isShown) {
+    this.#stepTimes.update(state, player, isShown);
+    const shown = isShown ? player : -1;
     this.#learningPart.hidden = state.updates.length === 0;
     this.#newest = { state, shown };
     this.#showLearning();

@@ -189,7 +189,7 @@ class RunPage {
     this.#header.show(this.#state);
     this.#shown.update(this.#state);
     this.#compare.update(this.#state.lastSeq >= this.#run.last_seq ? this.#state : null);
-    this.#charts.update(this.#state, this.#player.shown);
+    this.#charts.update(this.#state, this.#player.shown, this.#shown.episodeIndex >= 0);
     this.#decisions.show(this.#state, this.#shown.episodeIndex);
   }
 
@@ -259,7 +259,7 @@ class RunPage {
   /** Show the placement of the shown episode, another one, or the one made of it by hand. */
   #showPlacement() {
     const { placement, words } = this.#shown;
-    this.#charts.update(this.#state, this.#player.shown);
+    this.#charts.update(this.#state, this.#player.shown, this.#shown.episodeIndex >= 0);
     this.#decisions.show(this.#state, this.#shown.episodeIndex);
     this.#shownStep = null;
     this.#panel.show(placement);
@@ -286,6 +286,7 @@ class RunPage {
   #verdict(stepTimeUs) {
     const [{ base, trial }, step] = [this.#shown, this.#shownStep];
     return verdict({
+      name: this.#shown.name,
       stepTimeUs,
       feasible: trial ? (step?.feasible ?? true) : (base?.feasible ?? true),
       rivals: rivalsOf(this.#state, this.#methodLabels, trial ? "" : (base?.token ?? "")),

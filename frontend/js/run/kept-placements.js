@@ -162,6 +162,7 @@ export function isKeptToken(token) {
 export function knownOf(whole) {
   return {
     token: tokenOf(whole),
+    name: whole.name,
     words: `kept placement “${whole.name}”`,
     placement: Int16Array.from(whole.device_of_group),
     stepTimeUs: whole.step_time_us,

@@ -14,6 +14,7 @@ import { formatCount } from "../ui/format.js";
  * @property {string} key equal for equal placements
  * @property {string} explanation address of its explanation, from the page; empty: to be asked for by the placement
  * @property {number} episodeIndex in the list of episodes, -1 for another placement
+ * @property {string} [name] of a kept placement
  * @property {string} [keptId] of a kept placement, in whose place requests may say −1 for a group on several devices
  */
 

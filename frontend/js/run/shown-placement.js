@@ -116,6 +116,12 @@ export class ShownPlacement {
     return `${this.base?.words}${this.trial ? ", changed by hand" : ""}`;
   }
 
+  /** Its name before its step time; empty for an episode, which the charts mark, and for what the run has found. */
+  get name() {
+    const fixed = this.#fixed?.token === "best" ? null : this.#fixed;
+    return this.trial ? "By hand" : (fixed?.name ?? fixed?.words ?? "");
+  }
+
   /** What it is and how long it takes; empty without one. */
   get sentence() {
     const { base } = this;

@@ -21,6 +21,7 @@ const LEAST_SHARE = 0.005;
 
 /**
  * @param {object} about
+ * @param {string} [about.name] of a placement that is no episode of the run
  * @param {number} about.stepTimeUs
  * @param {boolean} about.feasible
  * @param {readonly Rival[]} about.rivals in the order in which they are named
@@ -30,9 +31,10 @@ const LEAST_SHARE = 0.005;
  * @param {(op: number) => string} about.groupName op → the name of its group
  * @returns {string}
  */
-export function verdict({ stepTimeUs, feasible, rivals, lowerBoundUs, step, labels, groupName }) {
+export function verdict({ name = "", stepTimeUs, feasible, rivals, lowerBoundUs, step, labels, groupName }) {
   const compared = rivals.map(({ words, stepTimeUs: us }) => formatAgainst(stepTimeUs / us - 1, words));
-  const head = [formatTime(stepTimeUs, 3), compared.join(", ")].filter(Boolean).join(": ");
+  const parts = [formatTime(stepTimeUs, 3), compared.join(", ")].filter(Boolean);
+  const head = name ? `${cutName(name, LONGEST_NAME)}: ${parts.join(", ")}` : parts.join(": ");
   const bound = lowerBoundUs && feasible ? `${formatPercent(stepTimeUs / lowerBoundUs - 1)} above the lower bound` : "";
   const waits = step ? waitingWords(step, labels, groupName) : "";
   const tail = [waits, bound].filter(Boolean).join("; ");
