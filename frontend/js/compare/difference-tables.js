@@ -3,7 +3,7 @@
 import { deviceMark } from "../graph/device-legend.js";
 import { DEVICE_PARTS } from "../step/device-parts.js";
 import { CAUSES } from "../step/step-words.js";
-import { element } from "../ui/dom.js";
+import { element, scroller } from "../ui/dom.js";
 import { formatTime, formatTimeChange } from "../ui/format.js";
 import { causeParts, deviceParts } from "./difference.js";
 
@@ -71,7 +71,7 @@ function table({ title, name, heads, rows, sum }) {
     element("tbody", {}, ...rows.map(row)),
     element("tfoot", {}, row({ words: "The whole step", parts: sum })),
   );
-  return element("div", {}, element("h3", {}, title), element("div", { class: "table-scroller" }, made));
+  return element("div", {}, element("h3", {}, title), scroller(title, made));
 }
 
 /** @param {{ words: string, parts: Part[] }} content */

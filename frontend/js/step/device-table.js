@@ -1,7 +1,7 @@
 /** What each device does during a step, as a table: a row a device, whose times add up to the step. */
 
 import { deviceMark } from "../graph/device-legend.js";
-import { element } from "../ui/dom.js";
+import { element, scroller } from "../ui/dom.js";
 import { formatShare, formatTime } from "../ui/format.js";
 import { DEVICE_PARTS, devicePartsOf } from "./device-parts.js";
 
@@ -31,7 +31,7 @@ export function deviceTable(step, looks) {
     element("thead", {}, element("tr", {}, ...heads.map((text, index) => element("th", { scope: "col", class: index > 0 ? "number" : "" }, text)))),
     element("tbody", {}, ...rows),
   );
-  return element("div", { class: "table-scroller" }, table);
+  return scroller("Each device over the step", table);
 }
 
 /**

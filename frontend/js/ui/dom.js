@@ -23,6 +23,16 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /**
+ * What scrolls sideways where it is too wide, by keys too.
+ *
+ * @param {string} label
+ * @param {Node} content without anything that takes the focus
+ */
+export function scroller(label, content) {
+  return element("div", { class: "table-scroller", role: "region", tabindex: 0, "aria-label": label }, content);
+}
+
+/**
  * The same for SVG.
  *
  * @template {keyof SVGElementTagNameMap} Tag
