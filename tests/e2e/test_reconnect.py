@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -50,8 +51,7 @@ def expect_what_is_stored(page: Page, other: Page) -> None:
     for name in PARTS:
         expect(part(other, name)).to_have_text(part(page, name).inner_text(), use_inner_text=True)
     slider = page.get_by_label("Episode shown")
-    stored = page.request.get(f"{address_of(page)}events.json?limit=2000").json()["events"]
-    episodes = [event for event in stored if event["type"] == "episode"]
+    episodes = [event for event in stored_events(page) if event["type"] == "episode"]
     expect(slider).to_have_attribute("max", str(len(episodes) - 1))
     for index in [0, *sorted(chance.sample(range(len(episodes)), 5))]:
         slider.fill(str(index))
@@ -63,3 +63,14 @@ def expect_what_is_stored(page: Page, other: Page) -> None:
         )
         placement = episodes[index]["placement"]
         assert dict(devices) == {group: f"GPU {placement[group]}" for group, _ in devices}
+
+
+def stored_events(page: Page) -> list[Any]:
+    """All events of the run, page by page."""
+    stored: list[Any] = []
+    while True:
+        last = stored[-1]["seq"] if stored else 0
+        following = page.request.get(f"{address_of(page)}events.json?limit=2000&after={last}").json()["events"]
+        if not following:
+            return stored
+        stored += following
