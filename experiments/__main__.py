@@ -34,7 +34,7 @@ EXPERIMENTS = {
     "k80_measured": Experiment("experiments.k80_measured:run", "minutes"),
     "learning_choices": Experiment("experiments.policies.learning_choices:run", "hours", scoped=True),
     "learning_curve": Experiment("experiments.learning_curve:run", "minutes"),
-    "list_schedules": Experiment("experiments.list_schedules:run", "five minutes"),
+    "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
     "sensitivity": Experiment("experiments.sensitivity:run", "half an hour"),

@@ -1,105 +1,189 @@
-"""The list schedulers and Scotch on the zoo: each reading of a group by itself, several tolerances, no merging.
+"""The list schedulers and Scotch on the zoo and the families: each reading of a group, several tolerances, no merging.
 
-`python -m experiments list_schedules` writes list_schedules.{md,json} into docs/results/.
+`python -m experiments list_schedules` writes list_schedules.md into docs/results/ and keeps a result for each graph
+in docs/results/kept/list_schedules.jsonl, so a second call continues.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 
 from engine import VERSION, api
+from engine.bench.problems import problem_on
+from engine.child.parent import no_progress
 from engine.graphs.grouping.grouping import group_ops
 from engine.placers import heft, m_etf
+from engine.placers.auto import MOST_OPS_TO_RELAX
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
+from engine.placers.m_sct import MSct
 from engine.placers.registry import make_placer
 from engine.placers.single_device import one_device_placements
-from engine.problem import Budget, PlacementProblem
-from engine.problem.pins import allowed_devices
+from engine.problem import PlacementProblem
 from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, tasks_of_phases
-from experiments.pages import ReportLine, table_line, table_of_figures, write_page, write_rows
+from engine.zoo.families.catalogue import FAMILIES
+from engine.zoo.families.family import prepared_family
+from experiments.keeping.kept_results import KeptResults
+from experiments.keeping.statistics import mean_over
+from experiments.pages import ReportLine, table_of_figures, write_page
 from experiments.table1 import ROWS
 from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments list_schedules"
+FAMILY_CACHE = Path(".cache") / "families"
+FAMILY_CLUSTER = "4xK80"
+ZOO = "zoo"
 READINGS: dict[str, Callable[[PlacementProblem], Tasks]] = {
     "ops": tasks_of_ops,
     "groups": tasks_of_groups,
     "phases": tasks_of_phases,
 }
-SCHEDULERS: dict[str, Callable[[Tasks], ListScheduler]] = {"heft": heft.list_scheduler, "m_etf": m_etf.list_scheduler}
+BEFORE = ("ops", "groups")
+"""the readings that were evaluated before `phases` was one"""
+UNMERGED = "unmerged"
+LABELS = {"heft": "HEFT", "m_etf": "m-ETF", "m_sct": "m-SCT"}
+MAPPINGS = (1, 3)
+"""of Scotch"""
 EVALUATIONS = 100
 """more than a list scheduler or Scotch needs"""
+Shares = dict[str, float]
+"""variant, such as `heft, phases` → its step time as a share of one device's"""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledGraph:
+    """A graph on a cluster, before it is built."""
+
+    of: str
+    """the zoo or a family"""
+    graph: str
+    cluster: str
+    make: Callable[[], api.PreparedGraph]
+
+    @property
+    def key(self) -> dict[str, api.Json]:
+        return {"of": self.of, "graph": self.graph, "cluster": self.cluster}
+
+
+def schedulers(problem: PlacementProblem, reading: str, tasks: Tasks) -> dict[str, ListScheduler]:
+    """Each list scheduler on one reading; m-SCT only where its linear programme is small enough for auto."""
+    found = {"heft": heft.list_scheduler(tasks), "m_etf": m_etf.list_scheduler(tasks)}
+    if reading != "ops" or problem.graph.op_count <= MOST_OPS_TO_RELAX:
+        found["m_sct"] = MSct().list_scheduler(problem, tasks)
+    return found
 
 
 def run(folder: Path, report: ReportLine) -> str:
-    """Build the zoo, schedule each row of Table 1, write the page, and return it."""
-    graphs = {name: prepared_zoo_graph(name, report) for name in dict.fromkeys(row.graph for row in ROWS)}
-    rows: list[dict[str, api.Json]] = []
+    """Schedule the graphs that are not known yet, write the page, and return it."""
+    kept = KeptResults(folder / "kept" / "list_schedules.jsonl")
+    every = list(scheduled_graphs(report))
+    for each in every:
+        if each.key not in kept:
+            report(f"{each.graph} on {each.cluster}")
+            kept.add(each.key, {name: round(share, 4) for name, share in shares(each.make(), each.cluster).items()})
+    found = {(each.of, each.graph, each.cluster): kept[each.key] for each in every}
+    return write_page(folder, "list_schedules", page(found, kept.made(each.key for each in every)))
+
+
+def scheduled_graphs(report: ReportLine) -> Iterator[ScheduledGraph]:
+    """The rows of Table 1, and the held-out graphs of each family."""
+    zoo = cache(partial(prepared_zoo_graph, report=report))
     for row in ROWS:
-        report(f"{row.graph} on {row.gpus} GPUs")
-        rows.append({"graph": row.graph, "gpus": row.gpus, **shares(graphs[row.graph], f"{row.gpus}xK80")})
-    write_rows(folder, "list_schedules", rows, indent=1)
-    return write_page(folder, "list_schedules", page(rows))
+        yield ScheduledGraph(ZOO, row.graph, f"{row.gpus}xK80", partial(zoo, row.graph))
+    for family in FAMILIES:
+        report(f"the graphs of {family}")
+        graphs = prepared_family(family, FAMILY_CACHE, no_progress, only="test").test
+        for index, graph in enumerate(graphs):
+            yield ScheduledGraph(family, f"{family}, test graph {index}", FAMILY_CLUSTER, partial(_same, graph))
 
 
-def shares(prepared: api.PreparedGraph, cluster: str) -> dict[str, api.Json]:
-    """Step times of all variants as shares of the best single device's; its own placement, whatever its memory."""
-    problem = problem_of(prepared, cluster)
+def _same(prepared: api.PreparedGraph) -> api.PreparedGraph:
+    return prepared
+
+
+def shares(prepared: api.PreparedGraph, cluster: str) -> Shares:
+    """Step times of all variants as shares of the best single device's; each its own placement, whatever its memory."""
+    problem = problem_on(prepared, cluster, EVALUATIONS)
     one_device_us = float(problem.simulator.evaluate(one_device_placements(problem)).step_time_us.min())
-    found: dict[str, float] = {}
-    for method, scheduler_of in SCHEDULERS.items():
-        for reading, tasks_of in READINGS.items():
-            fresh = problem_of(prepared, cluster)
-            evaluate_schedules(fresh, [scheduler_of(tasks_of(fresh))], lambda: False)
-            found[f"{method}, {reading}"] = fresh.ledger.best_time_us
-    for mappings in (1, 3):
-        found[f"scotch, {mappings}"] = placed_us("scotch", problem_of(prepared, cluster), {"mappings": mappings})
     unmerged = dataclasses.replace(prepared, grouping=group_ops(prepared.graph, prepared.costs, None))
-    for method in (*SCHEDULERS, "scotch"):
-        found[f"{method}, unmerged"] = placed_us(method, problem_of(unmerged, cluster), {})
-    return {name: round(time_us / one_device_us, 4) for name, time_us in found.items()}
+    found: Shares = {}
+    readings = [(prepared, name, tasks_of) for name, tasks_of in READINGS.items()]
+    for graph, name, tasks_of in (*readings, (unmerged, UNMERGED, tasks_of_ops)):
+        tried = problem_on(graph, cluster, EVALUATIONS)
+        for method, scheduler in schedulers(tried, "ops" if name == UNMERGED else name, tasks_of(tried)).items():
+            fresh = problem_on(graph, cluster, EVALUATIONS)
+            evaluate_schedules(fresh, [scheduler], lambda: False)
+            found[f"{method}, {name}"] = fresh.ledger.best_time_us
+    for mappings in MAPPINGS:
+        problem = problem_on(prepared, cluster, EVALUATIONS)
+        found[f"scotch, {mappings}"] = _placed_us("scotch", problem, {"mappings": mappings})
+    found[f"scotch, {UNMERGED}"] = _placed_us("scotch", problem_on(unmerged, cluster, EVALUATIONS), {})
+    return {name: time_us / one_device_us for name, time_us in found.items()}
 
 
-def problem_of(prepared: api.PreparedGraph, cluster_name: str) -> PlacementProblem:
-    """A fresh problem."""
-    cluster = api.parse_cluster(cluster_name)
-    allowed = allowed_devices(prepared.graph, prepared.costs, prepared.grouping, cluster)
-    return PlacementProblem(
-        prepared.graph, prepared.costs, prepared.grouping, cluster, allowed, Budget(EVALUATIONS), None
-    )
-
-
-def placed_us(method: str, problem: PlacementProblem, settings: dict[str, api.Json]) -> float:
+def _placed_us(method: str, problem: PlacementProblem, settings: dict[str, api.Json]) -> float:
     """The step time of the method's best placement."""
     make_placer(method, settings).place(problem, np.random.default_rng(0), lambda: False)
     return problem.ledger.best_time_us
 
 
-def page(rows: list[dict[str, api.Json]]) -> str:
-    """The whole page, with the mean over the rows in the last line."""
-    names = [name for name in rows[0] if name not in ("graph", "gpus")]
-    figures = [[_number(row[name]) for name in names] for row in rows]
-    cells = [
-        [f"{row['graph']}, {row['gpus']}", *(f"{share:.3f}" for share in of_row)]
-        for row, of_row in zip(rows, figures, strict=True)
-    ]
-    means = [f"{fmean(column):.3f}" for column in zip(*figures, strict=True)]
-    table = table_of_figures(["model, GPUs", *names], cells)
-    return f"""# List schedulers and Scotch on the zoo
-
-`{COMMAND}`; Placeto Explorer {VERSION}; default settings, 128 groups, K80s, estimated costs, seed 0 of Scotch.
-
-Step times of a method's own placement as shares of one device's. "Ops", "groups" and "phases" are the readings of
-`engine/search/tasks.py`, each alone; the method evaluates all three. Before, it evaluated ops and groups. "1" and "3"
-are the numbers of Scotch's mappings, the first with a tolerance of 1 %. "Unmerged" has a group for each set of
-co-located ops. The last line is the mean.
-
-""" + "\n".join([*table, table_line(["mean", *means]), ""])
+def best_of(found: Shares, method: str, readings: Sequence[str]) -> float:
+    """The best of some readings."""
+    return min(found[f"{method}, {name}"] for name in readings if f"{method}, {name}" in found)
 
 
-def _number(value: api.Json) -> float:
-    assert isinstance(value, float)
-    return value
+def page(found: dict[tuple[str, str, str], Shares], made: str) -> str:
+    """The whole page."""
+    groups = list(dict.fromkeys(of for of, _, _ in found))
+    parts = []
+    for of in groups:
+        rows = {f"{graph}, {cluster}": each for (kind, graph, cluster), each in found.items() if kind == of}
+        parts.append(f"## {'The zoo' if of == ZOO else of}\n\n" + "\n".join(_table(rows)))
+    return (
+        f"""# List schedulers and Scotch on the zoo and the families
+
+`{COMMAND}`; Placeto Explorer {VERSION}, {made}; default settings, the graphs' usual groups, K80s, estimated costs,
+seed 0 of Scotch.
+
+Step times of a method's own placement as shares of one device's. "Before" is the better of two readings, each op or
+each group as a task. "Phases" has the forward ops, the gradients and the updates of a group as tasks of their own on
+one device; "now" is the best of the three, which the method evaluates. "Unmerged" has a group for each set of
+co-located ops. m-SCT reads single ops only in graphs of at most {MOST_OPS_TO_RELAX:,} ops: its linear programme takes
+too long on larger ones. Scotch maps once with a tolerance of 1 %, or three times. The last line of a table is the mean,
+in brackets its 95 % interval over the graphs.
+
+"""
+        + "\n\n".join(parts)
+        + "\n"
+    )
+
+
+def _figures(found: Shares) -> dict[str, float | None]:
+    """The cells of a line by their heading."""
+    figures: dict[str, float | None] = {}
+    for method, label in LABELS.items():
+        figures[f"{label} before"] = best_of(found, method, BEFORE)
+        figures[f"{label} phases"] = found[f"{method}, phases"]
+        figures[f"{label} now"] = best_of(found, method, list(READINGS))
+        figures[f"{label} {UNMERGED}"] = found.get(f"{method}, {UNMERGED}")
+    variants = (*map(str, MAPPINGS), UNMERGED)
+    return figures | {f"Scotch {variant}": found[f"scotch, {variant}"] for variant in variants}
+
+
+def _table(rows: dict[str, Shares]) -> list[str]:
+    figures = {row: _figures(found) for row, found in rows.items()}
+    columns = list(next(iter(figures.values())))
+    lines = [[row, *("–" if share is None else f"{share:.3f}" for share in of.values())] for row, of in figures.items()]
+    means = [_mean([of[column] for of in figures.values()]) for column in columns]
+    return table_of_figures(["graph, cluster", *columns], [*lines, ["mean", *means]])
+
+
+def _mean(column: Sequence[float | None]) -> str:
+    known = [[share] for share in column if share is not None]
+    if not known:
+        return "–"
+    interval = mean_over(known)
+    return f"{interval.mean:.3f} ({interval.low:.2f} to {interval.high:.2f})"

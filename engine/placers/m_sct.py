@@ -159,10 +159,11 @@ class MSct:
         require_allowed(self, "m_sct")
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
-        schedulers = [self._scheduler(problem, tasks) for tasks in readings_of(problem)]
+        schedulers = [self.list_scheduler(problem, tasks) for tasks in readings_of(problem)]
         evaluate_schedules(problem, schedulers, should_stop)
 
-    def _scheduler(self, problem: PlacementProblem, tasks: Tasks) -> ListScheduler:
+    def list_scheduler(self, problem: PlacementProblem, tasks: Tasks) -> ListScheduler:
+        """The method on one reading of `problem`."""
         ranks, favourite = upward_ranks(tasks), self._favourites(problem, tasks)
 
         def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:

@@ -1,0 +1,42 @@
+"""The page of list schedules on a small graph: its variants, kept results, and the best of some readings."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.bench.problems import problem_on
+from engine.placers.registry import make_placer
+from experiments import list_schedules
+from experiments.list_schedules import ScheduledGraph, best_of, shares
+from tests.engine.small_runs import prepared_graph
+
+
+def test_the_best_reading_is_what_the_method_finds() -> None:
+    prepared = prepared_graph(10)
+    found = shares(prepared, "2xK80")
+    for method in ("heft", "m_etf", "m_sct"):
+        problem = problem_on(prepared, "2xK80", 100)
+        make_placer(method, {}).place(problem, np.random.default_rng(0), lambda: False)
+        one = problem_on(prepared, "2xK80", 100)
+        make_placer("single_device", {}).place(one, np.random.default_rng(0), lambda: False)
+        share = problem.ledger.best_time_us / one.ledger.best_time_us
+        assert best_of(found, method, ("ops", "groups", "phases")) == pytest.approx(share)
+    assert {"scotch, 1", "scotch, 3", "scotch, unmerged", "heft, unmerged"} <= found.keys()
+
+
+def test_a_second_call_schedules_nothing_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = ScheduledGraph("zoo", "small", "2xK80", partial(prepared_graph, 8))
+    monkeypatch.setattr(list_schedules, "scheduled_graphs", lambda _: iter([graph]))
+    readings = ("ops", "groups", "phases", "unmerged")
+    found = {f"{method}, {reading}": 0.9 for method in ("heft", "m_etf", "m_sct") for reading in readings}
+    scotch = {f"scotch, {variant}": 0.8 for variant in ("1", "3", "unmerged")}
+    monkeypatch.setattr(list_schedules, "shares", lambda *_: found | scotch)
+    told: list[str] = []
+    first = list_schedules.run(tmp_path, told.append)
+    assert told == ["small on 2xK80"]
+    assert list_schedules.run(tmp_path, told.append) == first
+    assert told == ["small on 2xK80"]
+    assert first.splitlines()[-2].startswith("| small, 2xK80 | ")
+    assert first.splitlines()[-1].startswith("| mean | ")
