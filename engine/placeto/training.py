@@ -7,7 +7,6 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import SettingsError
 from engine.events import Json, ShouldStop
 from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placeto.actor import Actor
@@ -20,6 +19,7 @@ from engine.placeto.kept_policy import MOST_KEPT_BYTES, DecidedEpisode, KeptPoli
 from engine.placeto.published import PublishedActor
 from engine.placeto.reinforce import Reinforce, falling
 from engine.placeto.rewards import US_PER_SECOND, ReturnBaseline, StepTimePenalty
+from engine.placeto.saved_states import require_same_settings
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head_actor import SharedHeadActor, fresh_network, trained_network
 from engine.placeto.start_times import GroupStartTimes, sees_start_times
@@ -216,13 +216,7 @@ class PlacetoTraining:
     def restore(self, state: bytes) -> None:
         """Continue from `state`. Raises SettingsError if it was made with other settings."""
         arrays, texts = unpack_tensors(state, "placeto's state")
-        if texts["version"] != STATE_VERSION or texts["settings"] != dataclasses.asdict(self._settings):
-            raise SettingsError(
-                "the saved state was made with other settings or by another version",
-                where="settings",
-                allowed=f"version {texts['version']} with {texts['settings']}",
-                field="settings",
-            )
+        require_same_settings(texts, STATE_VERSION, self._settings)
         set_weights(self._actor.network, under("weights.", arrays), "placeto's state")
         self._reinforce.restore(under("optimiser.", arrays))
         self._baseline.window = arrays["return_baseline"].astype(np.float64)

@@ -20,10 +20,18 @@ class Hierarchical:
     def __init__(self, **settings: Json) -> None:
         """`settings` as in `HierarchicalSettings`; `preset` sets the defaults of the others. Raises SettingsError."""
         self.settings = make_settings("hierarchical", HierarchicalSettings, settings)
+        self._state: bytes | None = None
+
+    def resume(self, state: bytes) -> None:
+        """Load the state of an earlier `PlacerState`: the next `place` continues from there."""
+        self._state = state
 
     def place(self, problem: PlacementProblem, rng: np.random.Generator, should_stop: ShouldStop) -> None:
         from engine.placers.sequence.grouper import HierarchicalModel  # torch takes seconds to load
         from engine.placers.sequence.training import SequenceTraining
 
         model = HierarchicalModel(problem, self.settings, rng)
-        SequenceTraining(problem, model, self.settings, rng, should_stop).run()
+        training = SequenceTraining(problem, model, self.settings, rng, should_stop)
+        if self._state is not None:
+            training.restore(self._state)
+        training.run()

@@ -100,6 +100,7 @@ class RnnSettings:
     frozen: bool = control.frozen()
     torch_device: str = machine.torch_device("cpu")
     torch_threads: int = machine.torch_threads()
+    checkpoint_seconds: float = machine.checkpoint_seconds(30.0)
 
     def __post_init__(self) -> None:
         require_allowed(self)

@@ -3,12 +3,17 @@
 Source: Mirhoseini et al. 2017, section 3.1, and the authors' public code.
 """
 
+import dataclasses
+from collections.abc import Mapping
+from typing import cast
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from engine.events import ShouldStop
+from engine.events import Json, ShouldStop
+from engine.files.tensor_file import pack_tensors, under, unpack_tensors
 from engine.placers.sequence.model import Sampled, SequenceModel
 from engine.placers.sequence.settings import RnnSettings
 from engine.placeto.features import fastest_device_placement, group_graph
@@ -16,7 +21,9 @@ from engine.placeto.interruption import InterruptedTrainingError, make_raise_if_
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.reinforce import falling
 from engine.placeto.rewards import US_PER_SECOND
+from engine.placeto.saved_states import require_same_settings
 from engine.placeto.torch_threads import torch_threads
+from engine.placeto.weights import set_weights, weights_of
 from engine.problem import PlacementProblem
 from engine.problem.learning import Learned
 from engine.settings import control
@@ -24,6 +31,9 @@ from engine.settings import control
 SPREAD_FLOOR = 0.01
 """least root mean square by which advantages are divided, in units of the reward √t: without it the last small
 differences would push a policy that has almost settled as hard as the first ones"""
+STATE_VERSION = 1
+MOST_STATE_WEIGHTS = 10_000_000
+"""networks with more weights save no state: with Adam's moments it would have more than 120 MB (paper: 4 million)"""
 
 
 class MovingAverage:
@@ -47,7 +57,7 @@ def normalised(advantages: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class SequenceTraining:
-    """One training of one model, to be run once."""
+    """One training of one model, run once from its first weights or, after `restore`, from a saved state."""
 
     def __init__(
         self,
@@ -68,14 +78,17 @@ class SequenceTraining:
         self._baseline = MovingAverage(settings.baseline_decay, failed if settings.baseline_starts_failed else None)
         self._optimiser = optimiser or Optimiser(model.network, settings.learning_rate)
         self._updates = 0
+        weights = sum(parameter.numel() for parameter in model.network.parameters())
+        self._saves = weights <= MOST_STATE_WEIGHTS
 
     def run(self) -> None:
         """Train until the ledger is spent or a stop is requested, but evaluate at least one placement."""
         with torch_threads(self._settings.torch_threads):
             try:
-                self.run_batch()
-                while not (self._problem.ledger.spent or self._should_stop()):
+                while not self._problem.is_over(self._should_stop):
                     self.run_batch()
+                    if self._saves:
+                        self._problem.save(self.state, self._settings.checkpoint_seconds)
             except InterruptedTrainingError:
                 if self._problem.ledger.used == 0:
                     self._problem.evaluate_episodes(fastest_device_placement(self._graph)[None, :])
@@ -128,6 +141,32 @@ class SequenceTraining:
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
         norm = self._optimiser.step(learning_rate(self._settings, self._updates), self._settings.gradient_norm)
         return float(entropy.detach()), norm
+
+    def state(self) -> bytes:
+        """Everything that the next batch depends on, except the problem and its ledger, as bytes."""
+        arrays = {f"weights.{name}": array for name, array in weights_of(self._model.network).items()}
+        arrays |= {f"optimiser.{name}": array for name, array in self._optimiser.arrays().items()}
+        texts: dict[str, Json] = {
+            "version": STATE_VERSION,
+            "settings": dataclasses.asdict(self._settings),
+            "rng": cast(Json, self._rng.bit_generator.state),
+            "baseline": self._baseline.value,
+            "updates": self._updates,
+            "episodes": self._problem.reporter.episodes,
+            "learning": self._problem.reporter.learning.state(),
+        }
+        return pack_tensors(arrays, texts)
+
+    def restore(self, state: bytes) -> None:
+        """Continue from `state`. Raises SettingsError if it was made with other settings."""
+        arrays, texts = unpack_tensors(state, "the sequence placer's state")
+        require_same_settings(texts, STATE_VERSION, self._settings)
+        set_weights(self._model.network, under("weights.", arrays), "the sequence placer's state")
+        self._optimiser.restore(under("optimiser.", arrays))
+        self._rng.bit_generator.state = cast(Mapping[str, object], texts["rng"])
+        self._baseline.value = cast(float | None, texts["baseline"])
+        self._updates, self._problem.reporter.episodes = cast(int, texts["updates"]), cast(int, texts["episodes"])
+        self._problem.reporter.learning.restore(cast(Mapping[str, Json], texts["learning"]))
 
 
 def learning_rate(settings: RnnSettings, updates: int) -> float:

@@ -2,18 +2,20 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from engine.errors import SettingsError, shortened
-from engine.events import Episode, FromPlacer, Json, Update
+from engine.events import Episode, FromPlacer, Json, PlacerState, Update
 from engine.placers.registry import make_placer, settings_of
 from engine.placers.sequence.network import MOST_OUTPUTS, group_contents, group_embedding
 from engine.placers.sequence.settings import HierarchicalSettings, RnnSettings
 from engine.placers.sequence.training import SPREAD_FLOOR, MovingAverage, learning_rate, normalised
-from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from engine.problem import MOST_EVALUATIONS, Budget, LedgerState, PlacementProblem
+from engine.run import resumable
 from engine.settings.making import make_settings
 from engine.simulator import Evaluations
 from tests.engine.placers.small_problems import clock_of_evaluations, small_cluster, small_problem
@@ -29,6 +31,11 @@ def place(method: str, problem: PlacementProblem, settings: dict[str, Json] | No
     problem.report_to(heard.append)
     placer.place(problem, np.random.default_rng(seed), lambda: False)
     return heard
+
+
+def told(events: Heard) -> Heard:
+    """The events without their seconds."""
+    return [replace(event, elapsed_seconds=0.0) if isinstance(event, Episode | Update) else event for event in events]
 
 
 def test_the_baseline_is_a_moving_average() -> None:
@@ -126,6 +133,50 @@ def test_the_preset_paper_runs_too(method: str) -> None:
     problem = small_problem(2, evaluations=20)
     place(method, problem, {"preset": "paper"})
     assert problem.ledger.used == 20
+
+
+@METHODS
+@pytest.mark.parametrize("preset", ["fast", "paper"])
+def test_going_on_from_a_state_equals_never_having_stopped(method: str, preset: str) -> None:
+    settings: dict[str, Json] = {"preset": preset, "hidden_width": 16, "checkpoint_seconds": 0.0}
+    problem = small_problem(2, evaluations=100)
+    ledgers: list[tuple[LedgerState, int]] = []
+    heard: Heard = []
+
+    def note(event: FromPlacer) -> None:
+        heard.append(event)
+        if isinstance(event, PlacerState):
+            ledgers.append((problem.ledger.state(), len(heard)))
+
+    problem.report_to(note)
+    make_placer(method, settings).place(problem, np.random.default_rng(3), lambda: False)
+    assert len(ledgers) == 13
+    for ledger, before in (ledgers[0], ledgers[5]):
+        state = heard[before - 1]
+        assert isinstance(state, PlacerState)
+        other = small_problem(2, evaluations=100)
+        other.ledger.restore(ledger)
+        rest: Heard = []
+        other.report_to(rest.append)
+        placer = resumable(make_placer(method, settings))
+        placer.resume(state.state)
+        placer.place(other, np.random.default_rng(99), lambda: False)  # the state's generator counts
+        assert told(rest) == told(heard[before:])
+
+
+@METHODS
+def test_a_state_of_other_settings_is_refused(method: str) -> None:
+    heard = place(method, small_problem(2, evaluations=20), {"checkpoint_seconds": 0.0})
+    placer = resumable(make_placer(method, {"checkpoint_seconds": 0.0, "noise": 0.25}))
+    placer.resume(next(event.state for event in heard if isinstance(event, PlacerState)))
+    with pytest.raises(SettingsError, match="made with other settings"):
+        placer.place(small_problem(2, evaluations=20), np.random.default_rng(0), lambda: False)
+
+
+def test_a_very_wide_network_saves_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.placers.sequence.training.MOST_STATE_WEIGHTS", 1000)
+    heard = place("rnn", small_problem(2, evaluations=20), {"checkpoint_seconds": 0.0})
+    assert not any(isinstance(event, PlacerState) for event in heard)
 
 
 @METHODS
