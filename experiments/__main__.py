@@ -37,6 +37,7 @@ EXPERIMENTS = {
     "list_schedules": Experiment("experiments.list_schedules:run", "a quarter of an hour"),
     "models": Experiment("experiments.models.table:run", "an hour", folder=Path("docs"), scoped=True),
     "placed_graphs": Experiment("experiments.placed.graphs:run", "minutes"),
+    "rnn_paper": Experiment("experiments.rnn_paper:run", "three quarters of an hour"),
     "sensitivity": Experiment("experiments.sensitivity:run", "half an hour"),
     "table1": Experiment("experiments.table1:run", "ten minutes"),
     "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
