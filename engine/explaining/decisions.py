@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.clusters.cluster import NO_DEVICE
 from engine.errors import LimitError
-from engine.placeto.episodes import exploration_share
+from engine.placeto.episodes import exploration_share, start_without_draws
 from engine.placeto.features import GroupGraph, fastest_device_placement
 from engine.placeto.head_arrays import HeadWeights, probabilities_of_episode
 from engine.placeto.kept_policy import DecidedEpisode, KeptPolicy
@@ -106,10 +105,8 @@ def _require_little_work(settings: PlacetoSettings, graph: GroupGraph, start_tim
 def _start(
     settings: PlacetoSettings, graph: GroupGraph, best_before: Callable[[], NDArray[np.int32] | None]
 ) -> NDArray[np.int32]:
-    if settings.start == "nowhere":
-        return np.full(graph.group_count, NO_DEVICE, dtype=np.int32)
     best = best_before() if settings.start == "best" else None
-    return fastest_device_placement(graph) if best is None else best
+    return start_without_draws(settings, graph, fastest_device_placement(graph) if best is None else best)
 
 
 def _recomputed(

@@ -37,3 +37,7 @@ class Actor(ABC):
 
         The caller must call backward on each part before it takes the next, and must take all parts.
         """
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Free what a batch has left behind; graphs whose batches take turns would each hold it."""

@@ -92,14 +92,20 @@ def make_episode_plan(
     orders = visits.reshape(batch, -1)
     if settings.start == "random":
         starts = random_placements(graph.allowed, batch, rng)
-    elif settings.start == "nowhere":
-        starts = np.full((batch, groups), NO_DEVICE, dtype=np.int32)
     else:
-        start = best if settings.start == "best" else fastest_device_placement(graph)
-        starts = np.tile(start, (batch, 1))
+        starts = np.tile(start_without_draws(settings, graph, best), (batch, 1))
     first = np.zeros(batch, dtype=np.bool_)
     first[0] = greedy
     return EpisodePlan(starts, orders, rng.random(orders.shape), first, exploration_share(settings, groups))
+
+
+def start_without_draws(settings: PlacetoSettings, graph: GroupGraph, best: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[groups] where every episode begins; with the start `random`, which is drawn for each, the fastest device."""
+    if settings.start == "nowhere":
+        return np.full(graph.group_count, NO_DEVICE, dtype=np.int32)
+    if settings.start == "fixed_random":
+        return np.asarray(random_placements(graph.allowed, 1, np.random.default_rng(settings.start_seed))[0])
+    return best if settings.start == "best" else fastest_device_placement(graph)
 
 
 def exploration_share(settings: PlacetoSettings, groups: int) -> float:

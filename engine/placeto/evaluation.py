@@ -26,6 +26,8 @@ class EvaluatedEpisodes:
     """the mean over the batch's ends of the part of ρ' that is for missing memory"""
     best_index: int
     """of the episode that ended there"""
+    end_us: NDArray[np.float64]
+    """[batch] the step times of the ends, feasible or not"""
 
 
 class Evaluator:
@@ -54,7 +56,7 @@ class Evaluator:
         seen = self._evaluate(ends, are_episodes=True)
         returns = terminal_returns(seen.penalised, episodes.plan.steps) if counts else None
         best, least = _least(seen.penalised, ends)
-        return EvaluatedEpisodes(episodes, returns, least, float(seen.of_memory.mean()), best)
+        return EvaluatedEpisodes(episodes, returns, least, float(seen.of_memory.mean()), best, seen.step_time_us)
 
     def _evaluate_states(self, episodes: Episodes) -> EvaluatedEpisodes:
         """Spend one evaluation on each distinct start and each step that moves a group, at least one an episode.
@@ -72,16 +74,17 @@ class Evaluator:
         start_values = self._evaluate(starts)
         values = np.empty((whole, episodes.plan.steps + 1))
         ends = episodes.ends()
-        of_memory = np.empty(whole)
+        of_memory, end_us = np.empty(whole), np.empty(whole)
         for index in range(whole):
             start = int(start_of.reshape(-1)[index])
             seen = self._evaluate(episodes.states_of(index)[1:][moved[index]]).after(start_values.row(start))
             state = np.concatenate(([0], np.cumsum(moved[index])))
             values[index] = seen.penalised[state]
-            of_memory[index] = seen.of_memory[-1]
-            self._problem.episode(ends[index], float(seen.step_time_us[-1]), feasible=bool(seen.feasible[-1]))
+            of_memory[index], end_us[index] = seen.of_memory[-1], seen.step_time_us[-1]
+            self._problem.episode(ends[index], float(end_us[index]), feasible=bool(seen.feasible[-1]))
         best, least = _least(values[:, -1], ends)
-        return EvaluatedEpisodes(episodes, intermediate_returns(values), least, float(of_memory.mean()), best)
+        returns = intermediate_returns(values)
+        return EvaluatedEpisodes(episodes, returns, least, float(of_memory.mean()), best, end_us)
 
     def _evaluate(self, placements: NDArray[np.int32], *, are_episodes: bool = False) -> "_Seen":
         """Evaluate `placements` [rows, groups], some at a time, so that a stop takes effect soon."""

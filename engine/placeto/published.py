@@ -15,7 +15,7 @@ As in the published code, every message and every pooling is rectified: g(Σ f(x
 ReLU after each. Source: Addanki et al. 2019, sections 3.2 and 4.4; published code.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ from engine.placeto.message_passing import arriving, data_of, ending
 from engine.placeto.reachability import reachability
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.start_times import GroupStartTimes
+from engine.placeto.weights import set_weights
 
 FIXED_FEATURES = 5
 """time, output bytes, "is current", "already placed", start time; the one-hot device follows"""
@@ -214,11 +215,15 @@ class PublishedActor(Actor):
         self,
         settings: PlacetoSettings,
         graph: GroupGraph,
-        rng: np.random.Generator,
+        network: nn.Module,
         torch_device: torch.device,
         start_times: GroupStartTimes | None,
     ) -> None:
-        """Without `start_times` that feature is always 0, as published with the terminal reward."""
+        """`network`, of `published_network` on `torch_device`, may be bound to several graphs, which share its weights.
+
+        Without `start_times` that feature is always 0, as published with the terminal reward. Raises SettingsError for
+        more than MOST_GROUPS groups.
+        """
         groups, devices = graph.group_count, graph.device_count
         if groups > MOST_GROUPS:
             raise SettingsError(
@@ -227,10 +232,7 @@ class PublishedActor(Actor):
                 allowed=f"at most {MOST_GROUPS} groups; merge groups, or use network=shared_head",
                 field="network",
             )
-        self.torch_device = torch_device
-        with torch.device("meta"):
-            self.network = _network(settings, devices)
-        initialise_glorot(self.network, rng, torch_device)
+        self.torch_device, self.network = torch_device, network
         self._start_times = start_times
         self._edges = data_of(graph, torch_device).edge_index
         before = torch.from_numpy(reachability(graph.edge_source, graph.edge_target, groups)).to(torch_device)
@@ -279,6 +281,9 @@ class PublishedActor(Actor):
             scored = self._log_probabilities(states, episodes.plan.explore)
             by_step = scored.reshape(steps.stop - first, batch, -1).transpose(0, 1)
             yield ScoredDecisions(by_step, slice(0, batch), steps)
+
+    def forget(self) -> None:
+        """Nothing: a batch leaves nothing behind."""
 
     def states(self, episodes: SeenEpisodes, placements: NDArray[np.int32], steps: slice) -> DecisionStates:
         """The states before each of `steps`: all episodes of one step, then of the next.
@@ -349,6 +354,26 @@ class _RunningStarts:
         rows = np.arange(len(groups))
         self._moved = self._placements[rows, groups] != devices
         self._placements[rows, groups] = devices
+
+
+def published_network(
+    settings: PlacetoSettings,
+    devices: int,
+    rng: np.random.Generator,
+    torch_device: torch.device,
+    weights: Mapping[str, NDArray[np.generic]] | None = None,
+) -> nn.Module:
+    """The one of the three networks that `settings` name, with `weights`, else with fresh ones from `rng`.
+
+    Its shapes depend on the number of `devices` alone. Raises SettingsError if `weights` do not fit.
+    """
+    with torch.device("meta"):
+        network = _network(settings, devices)
+    if weights is None:
+        initialise_glorot(network, rng, torch_device)
+    else:
+        set_weights(network.to_empty(device=torch_device), weights, "the policy")
+    return network
 
 
 def _network(settings: PlacetoSettings, devices: int) -> nn.Module:

@@ -52,12 +52,14 @@ class PlacetoSettings:
     traversal_seed: int = whole(0, 0, 2**32 - 1, "seed of the order of the traversal `fixed_random`")
     passes: int = whole(1, 1, 100, "times that an episode places each group (the paper's n; published code: 1)")
     start: str = choice(
-        ("best", "fastest_device", "random", "nowhere"),
-        "placement at an episode's start (published: arbitrary): `fastest_device`, `random`, the `best` found so "
-        "far, or `nowhere`, where no group has a device yet (only with the network `shared_head` and the reward "
-        "`terminal`)",
+        ("best", "fastest_device", "random", "fixed_random", "nowhere"),
+        "placement at an episode's start (published: arbitrary; their code's default: `fixed_random`): "
+        "`fastest_device`, `random`, drawn for each episode, `fixed_random`, drawn once for each graph, the `best` "
+        "found so far, or `nowhere`, where no group has a device yet (only with the network `shared_head` and the "
+        "reward `terminal`)",
         paper="fastest_device",
     )
+    start_seed: int = whole(0, 0, 2**32 - 1, "seed of the placement of the start `fixed_random`")
     start_tolerance: float = number(
         0.02,
         0.0,

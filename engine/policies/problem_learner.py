@@ -16,12 +16,12 @@ from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, SMALLEST_BAN
 from engine.placeto.choices import chosen_device
 from engine.placeto.episodes import EpisodePlan, make_episode_plan
 from engine.placeto.features import group_graph
+from engine.placeto.graph_training import step_time_penalty
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.reinforce import Reinforce
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head import SharedHead
 from engine.placeto.shared_head_actor import SharedHeadActor
-from engine.placeto.training import step_time_penalty
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
 from engine.search.symmetry import interchangeable_devices
 from engine.simulator.compiled import compiled

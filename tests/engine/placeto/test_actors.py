@@ -14,12 +14,12 @@ from engine.placeto.actor import Actor, ScoredDecisions
 from engine.placeto.choices import choose, log_probabilities
 from engine.placeto.episodes import EpisodePlan, Episodes, random_placements
 from engine.placeto.features import GROUP_FEATURES, group_features, group_graph
+from engine.placeto.networks import make_actor, start_times_for
 from engine.placeto.published import PublishedActor, SeenEpisodes
 from engine.placeto.sampling import choose_device
 from engine.placeto.settings import make_settings
 from engine.placeto.shared_head_actor import SampledEpisodes, SharedHeadActor
 from engine.placeto.start_times import GroupStartTimes
-from engine.placeto.training import make_actor, start_times_for
 from engine.problem import PlacementProblem
 from tests.engine.placers.small_problems import small_problem
 from tests.engine.placeto.problems import another_topological_order, random_problem, renumbered, reordered, slower

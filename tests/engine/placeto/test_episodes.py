@@ -59,7 +59,7 @@ def test_random_traversal_visits_every_group_in_each_pass_in_its_own_order() -> 
     assert len(np.unique(passes, axis=0)) == 6
 
 
-@pytest.mark.parametrize("start", ["fastest_device", "best", "random"])
+@pytest.mark.parametrize("start", ["fastest_device", "best", "random", "fixed_random"])
 def test_starts_respect_where_groups_may_go(start: str) -> None:
     problem = random_problem(2, groups=6, devices=3, cpu=True)
     problem.allowed[0] = [False, False, False, True]
@@ -73,6 +73,12 @@ def test_starts_respect_where_groups_may_go(start: str) -> None:
         assert (starts == best).all()
     if start == "random":
         assert len(np.unique(starts, axis=0)) > 10
+    if start == "fixed_random":
+        assert len(np.unique(starts, axis=0)) == 1 and len(np.unique(starts[0])) > 1
+        again = make_episode_plan(settings, graph, best, False, np.random.default_rng(1)).starts
+        other = dataclasses.replace(settings, start_seed=1)
+        assert np.array_equal(again, starts), "one placement for the whole run, whatever its seed"
+        assert (make_episode_plan(other, graph, best, False, np.random.default_rng(0)).starts != starts).any()
     if start == "fastest_device":
         assert starts[0, 2:].tolist() == [0, 0, 0, 0] and starts[0, 0] == 3 and starts[0, 1] != 3
 

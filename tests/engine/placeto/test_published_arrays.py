@@ -7,7 +7,7 @@ import torch
 from engine.events import Json
 from engine.placeto.episodes import make_episode_plan
 from engine.placeto.features import fastest_device_placement, group_graph
-from engine.placeto.published import PublishedActor
+from engine.placeto.networks import make_actor
 from engine.placeto.published_arrays import PublishedArrays
 from engine.placeto.settings import make_settings
 from engine.placeto.start_times import GroupStartTimes, sees_start_times
@@ -34,7 +34,7 @@ def test_probabilities_equal_those_of_the_network(
     graph, rng = group_graph(problem), np.random.default_rng(4)
     start_times = GroupStartTimes(problem.simulator) if sees_start_times(settings) else None
     assert (start_times is None) == (reward == "terminal")
-    actor = PublishedActor(settings, graph, rng, torch.device("cpu"), start_times)
+    actor = make_actor(settings, graph, rng, start_times=start_times)
     with torch.no_grad():
         for parameter in actor.network.parameters():
             parameter.add_(0.2 * torch.from_numpy(rng.standard_normal(tuple(parameter.shape)).astype(np.float32)))

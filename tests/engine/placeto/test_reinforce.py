@@ -38,6 +38,9 @@ class OneSoftmax(Actor):
             whole = slice(0, episodes.plan.batch)
             yield ScoredDecisions(logarithms.expand(episodes.plan.batch, 1, 3), whole, slice(step, step + 1))
 
+    def forget(self) -> None:
+        """Nothing."""
+
 
 def episodes(*, greedy: tuple[bool, bool] = (False, False)) -> Episodes:
     orders = np.tile(np.arange(4, dtype=np.int32), (2, 1))

@@ -9,11 +9,11 @@ from engine.errors import SettingsError
 from engine.events import Json
 from engine.files.tensor_file import MOST_HEADER_BYTES, pack_tensors, unpack_tensors
 from engine.placeto.features import group_graph
+from engine.placeto.networks import make_actor
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.settings import PlacetoSettings, make_settings
 from engine.placeto.shared_head_actor import network_without_weights
 from engine.placeto.shared_head_shapes import weight_shapes
-from engine.placeto.training import make_actor
 from engine.placeto.weights import set_weights, weights_of
 from tests.engine.placeto.problems import random_problem
 
