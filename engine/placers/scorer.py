@@ -3,7 +3,7 @@
 A score is the step time as a share of the reference time (all groups on the fastest device, without transfers), plus
 `memory_penalty` times the missing share of the fullest device's memory, at most `penalised_cap`: Placeto's penalty with
 its defaults. A ranking puts every feasible placement before every infeasible one.
-Source: Addanki et al. 2019, section 4.1, for the penalty.
+Source: Addanki et al. 2019, for the penalty.
 """
 
 from dataclasses import dataclass

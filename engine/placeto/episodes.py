@@ -3,7 +3,7 @@
 State: a placement of all groups, the group to decide, and the groups already decided. Action: a device for that group.
 Constraints: a group goes only where it is allowed. Finish: after `passes` visits of every group.
 Reward: see `rewards`; decisions do not depend on it, so a batch is first decided, then evaluated (`evaluation`).
-Source: Addanki et al. 2019, section 3.1.
+Source: Addanki et al. 2019, section 2.1.
 """
 
 from dataclasses import dataclass

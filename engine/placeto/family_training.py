@@ -4,7 +4,7 @@ Each batch of synchronous episodes samples a graph. The network and its optimise
 return baseline. Rates and weights fall over the episodes of the training, which count alike whatever evaluations they
 took: a state that no move has changed is no evaluation, so a policy that has become deterministic would get more
 updates from equal evaluations. With one graph this is a training on that graph, from fresh weights or from given ones.
-Source: Addanki et al. 2019, sections 2.3 and 4.3, and published code.
+Source: Addanki et al. 2019, sections 2 and 4, and published code.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from engine.placeto.graph_training import GraphTraining, has_greedy_episode
 from engine.placeto.networks import make_network
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.passes import greedy_and_sampled
-from engine.placeto.saved_state import STATE, network_arrays, require_own_state, restore_network
+from engine.placeto.saved_states import STATE, network_arrays, require_same_settings, restore_network
 from engine.placeto.settings import PlacetoSettings
 from engine.placeto.torch_threads import torch_threads
 from engine.placeto.weights import weights_of
@@ -121,6 +121,8 @@ class FamilyTraining:
         for index, graph in enumerate(self._graphs):
             arrays |= {f"graph.{index}.{name}": array for name, array in graph.arrays().items()}
         texts: dict[str, Json] = {
+            "version": STATE_VERSION,
+            "settings": dataclasses.asdict(self._settings),
             **self._own(),
             "rng": cast(Json, self._rng.bit_generator.state),
             "graphs": [graph.values() for graph in self._graphs],
@@ -131,15 +133,13 @@ class FamilyTraining:
         return pack_tensors(arrays, texts)
 
     def _own(self) -> dict[str, Json]:
-        """What must be the same where a state is restored."""
-        settings = dataclasses.asdict(self._settings)
-        groups: list[Json] = [problem.group_count for problem in self._problems]
-        return {"version": STATE_VERSION, "settings": settings, "planned": self._planned, "groups": groups}
+        """What must be the same where a state is restored, beside version and settings."""
+        return {"planned": self._planned, "groups": [problem.group_count for problem in self._problems]}
 
     def restore(self, state: bytes) -> None:
         """Continue from `state`. Raises SettingsError if it was made with other settings, episodes or graphs."""
         arrays, texts = unpack_tensors(state, STATE)
-        require_own_state(texts, self._own())
+        require_same_settings(texts, STATE_VERSION, self._settings, **self._own())
         restore_network(arrays, self._network, self._optimiser)
         values = cast(list[dict[str, Json]], texts["graphs"])
         for index, graph in enumerate(self._graphs):

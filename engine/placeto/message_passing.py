@@ -1,7 +1,7 @@
 """Message passing over the group graph in both directions, each with its own parameters, shared by nodes and rounds.
 
 x_v ← g(mean_{u before v} f(x_u)) + h(x⁰_v), top-down over parents and bottom-up over children, concatenated. A group
-without neighbours in a direction keeps h(x⁰_v). This is the shared head's form, after Addanki et al. 2019, section 3.2;
+without neighbours in a direction keeps h(x⁰_v). This is the shared head's form, after Addanki et al. 2019, section 2;
 `published` has the form of the published code.
 """
 

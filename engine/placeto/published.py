@@ -1,6 +1,6 @@
 """The published policy: its network reads the whole graph before every decision; a softmax chooses the device.
 
-Source: Addanki et al. 2019, sections 3.2 and appendix, and published code.
+Source: Addanki et al. 2019, section 2 and appendix, and published code.
 
 This module has the published network and the two simpler ones that the paper compares it with.
 
@@ -12,7 +12,7 @@ w = 5 + m:
 - simple aggregator: one pooling over all groups, no message passing, no partition.
 
 As in the published code, every message and every pooling is rectified: g(Σ f(x)), where f and g have two layers with a
-ReLU after each. Source: Addanki et al. 2019, sections 3.2 and 4.4; published code.
+ReLU after each. Source: Addanki et al. 2019, sections 2 and 4.3; published code.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

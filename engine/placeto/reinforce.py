@@ -2,7 +2,7 @@
 
 With more than one epoch a batch, the later ones weigh a decision by the ratio of its present to its first probability,
 clipped as in PPO (Schulman et al. 2017, section 3). One epoch is plain REINFORCE.
-Source: Addanki et al. 2019, section 3.3 and published code.
+Source: Addanki et al. 2019, section 2 and published code.
 """
 
 from collections.abc import Mapping

@@ -15,7 +15,7 @@ class StepTimePenalty:
 
     Published: missing memory in GB, c = 2 s per GB, cap = 10 s, one threshold for all devices. Here each device has its
     own memory; with a reference time as the unit, missing memory counts as a share of the device's memory.
-    Source: Addanki et al. 2019, section 4.1 and published code.
+    Source: Addanki et al. 2019 and published code.
     """
 
     unit_us: float
@@ -50,7 +50,7 @@ def intermediate_returns(states: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class ReturnBaseline:
-    """b_t: the mean return at step t over the last episodes of one graph. Source: Addanki et al. 2019, section 3.3.
+    """b_t: the mean return at step t over the last episodes of one graph. Source: Addanki et al. 2019, section 2.
 
     The first batch has no earlier episodes; it is its own baseline.
     """

@@ -12,7 +12,7 @@ from engine.settings.fields import choice, number, refused, require_allowed, swi
 class PlacetoSettings:
     """Settings of Placeto. The defaults are the preset `fast`; `paper` is the published form.
 
-    Source of the published values: Addanki et al. 2019, sections 3 and 4 and appendix, and their published code.
+    Source of the published values: Addanki et al. 2019, sections 2 to 4 and appendix, and their published code.
     """
 
     preset: str = choice(("fast", "paper"), "the preset that these settings started from: `fast` or `paper`")

@@ -4,7 +4,7 @@ The score of device d for group v is an MLP of v's embedding, of the sums of the
 parallel groups on d, and of the view of d (`device_view`: times, bytes, load, memory, earliest finish). It does not
 depend on the number of devices or their numbering.
 
-Source: placement heads that score devices one by one: Addanki et al. 2019, section 3.2 (the pooled sets); GiPH (2023)
+Source: placement heads that score devices one by one: Addanki et al. 2019, section 2 (the pooled sets); GiPH (2023)
 and DOPPLER (2026) for unequal devices and one embedding an episode.
 """
 

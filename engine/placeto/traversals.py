@@ -1,6 +1,6 @@
 """Orders in which an episode visits the groups, for training and for tests on unseen orders.
 
-Source: Addanki et al. 2019, sections 3.1 and 4.3; published code (`topo`, and `random`: one order for the whole run).
+Source: Addanki et al. 2019, sections 2.1 and 4.3; published code (`topo`, and `random`: one order for the whole run).
 """
 
 import heapq

@@ -24,7 +24,7 @@ Memory, model `full`: persistent bytes always; temporaries while the op runs; an
 the op's start until the op, its last local consumer and its last transfer have ended; a copy on a consumer's device
 from arrival until the last consumer there has ended. Model `outputs`: see event_loop.py.
 
-Source: Placeto (Addanki et al. 2019) and its published simulator for `bus` and `outputs`.
+Source: Placeto (Addanki et al. 2019, appendix A.1) and its published simulator for `bus` and `outputs`.
 
 Compiled code, such as a search, can evaluate without returning to Python: `simulate_step(simulator.tables, scratch,
 placement)` of event_loop.py returns the step time (NaN where an op has no time on its device) and leaves the peaks in

@@ -1,7 +1,7 @@
 """One RNN for the graphs of a family: trained on several problems in turn, then applied to an unseen one.
 
 The network's softmax has a fixed size, so all problems have the same number of devices. It reads a group's neighbours
-by their numbers, so it carries over badly. Source: Addanki et al. 2019, section 4.3, where the RNN
+by their numbers, so it carries over badly. Source: Addanki et al. 2019, section 4, where the RNN
 of Mirhoseini et al. 2017 is trained on a family and applied to its unseen graphs without further training.
 """
 
