@@ -143,8 +143,10 @@ class Costs:
 
     def for_devices(self, devices: Sequence[Device]) -> "Costs":
         """The same costs with a row for each kind of `devices` in place of the ops' work; unchanged without work."""
-        if not len(self.moved_bytes):
-            return self
+        return self.by_kind(devices) if len(self.moved_bytes) else self
+
+    def by_kind(self, devices: Sequence[Device]) -> "Costs":
+        """The same costs with a row for each kind of `devices` and no others: no class, no work."""
         by_kind = {device.kind: device for device in devices}
         once = replace(self, trips=no_counts())
         return replace(

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from engine.clusters.cluster import LARGEST_BANDWIDTH_BYTES_PER_US, SMALLEST_BANDWIDTH_BYTES_PER_US
 from engine.placeto.choices import chosen_device
 from engine.placeto.episodes import EpisodePlan, make_episode_plan
 from engine.placeto.features import group_graph
@@ -23,6 +22,7 @@ from engine.placeto.settings import PlacetoSettings
 from engine.placeto.shared_head import SharedHead
 from engine.placeto.shared_head_actor import SharedHeadActor
 from engine.problem import MOST_EVALUATIONS, Budget, PlacementProblem
+from engine.problem.varied import type_of_op, with_factors
 from engine.search.symmetry import interchangeable_devices
 from engine.simulator.compiled import compiled
 
@@ -33,17 +33,8 @@ def varied_problem(problem: PlacementProblem, spread: float, rng: np.random.Gene
     `spread` is the deviation of the factors' logarithms. Bytes, groups and allowed devices stay. Raises CostError if a
     step could become too long to be simulated.
     """
-    type_of_op = np.unique(np.array(problem.graph.op_types), return_inverse=True)[1]
-    factors = np.exp(spread * rng.standard_normal(int(type_of_op.max()) + 2))
-    costs = problem.costs.for_devices(problem.cluster.devices)
-    costs = dataclasses.replace(costs, time_us=costs.time_us * factors[type_of_op])
-    bandwidth = problem.cluster.bandwidth_bytes_per_us * factors[-1]
-    bandwidth = bandwidth.clip(SMALLEST_BANDWIDTH_BYTES_PER_US, LARGEST_BANDWIDTH_BYTES_PER_US)
-    cluster = dataclasses.replace(problem.cluster, bandwidth_bytes_per_us=bandwidth)
-    budget = Budget(MOST_EVALUATIONS)
-    return PlacementProblem(
-        problem.graph, costs, problem.grouping, cluster, problem.allowed, budget, clock=problem.ledger.clock
-    )
+    factors = np.exp(spread * rng.standard_normal(int(type_of_op(problem).max()) + 2))
+    return with_factors(problem, factors[:-1], float(factors[-1]))
 
 
 @compiled

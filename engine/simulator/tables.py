@@ -44,12 +44,22 @@ def make_tables(
         by_name=flat.by_name.astype(np.uint32),
         shared=_shared_records(flat),
         links=_link_records(cluster),
-        time_us=np.ascontiguousarray(costs.time_on_devices(cluster.one_of_each_kind)[:, ops]),
+        time_us=_op_times_us(costs, cluster, ops),
         output_bytes=costs.bytes_of_op()[ops],
         op_trips=(costs.trips_of_op()[ops] if flat.has_trips else np.empty(0)).astype(np.float64),
         entry_trips=(flat.edge_trips[flat.entries] if flat.has_trips else np.empty(0)).astype(np.float64),
     )
     return tables, Numbering(ops, flat.entries)
+
+
+def with_times(tables: Tables, numbering: Numbering, costs: Costs, cluster: Cluster) -> Tables:
+    """`tables` with the op times of `costs` and the links of `cluster`, which are alike in all else."""
+    return tables._replace(links=_link_records(cluster), time_us=_op_times_us(costs, cluster, numbering.ops))
+
+
+def _op_times_us(costs: Costs, cluster: Cluster, ops: NDArray[np.int64]) -> NDArray[np.float64]:
+    """[kinds, ops] by the names of the cluster's kinds, and by the tables' numbers `ops` [ops] of the graph's ops."""
+    return np.ascontiguousarray(costs.time_on_devices(cluster.one_of_each_kind)[:, ops])
 
 
 def _start_first(graph: ComputationGraph, costs: Costs) -> NDArray[np.bool_]:

@@ -1,6 +1,9 @@
 """The compiled simulator and its slow twin agree to the bit, on 10,000 drawn graphs, clusters and placements."""
 
+import dataclasses
+
 from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import floats
 
 from engine.simulator import Simulator
 from tests.engine.simulator import slow_memory
@@ -71,3 +74,19 @@ def _steps(curve: list[tuple[float, int]]) -> list[tuple[float, int]]:
         if not steps or steps[-1][1] != level:
             steps.append((time, level))
     return steps
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=cases(most_ops=40, most_devices=4, placements=2), factor=floats(0.5, 2.0))
+def test_a_simulator_with_other_times_and_links_is_a_new_one(case: Case, factor: float) -> None:
+    costs = dataclasses.replace(case.costs, time_us=case.costs.time_us * factor)
+    links = {name: getattr(case.cluster, name) / factor for name in ("bandwidth_bytes_per_us", "latency_us")}
+    cluster = dataclasses.replace(case.cluster, **links)
+    simulator = Simulator(case.graph, case.costs, case.cluster)
+    before = simulator.evaluate(case.placements)
+    varied, expected = simulator.with_times(costs, cluster), Simulator(case.graph, costs, cluster)
+    for one, other in ((varied.evaluate, expected.evaluate), (simulator.evaluate, lambda _: before)):
+        answer, wanted = one(case.placements), other(case.placements)
+        assert answer.step_time_us.tolist() == wanted.step_time_us.tolist()
+        assert answer.peak_bytes.tolist() == wanted.peak_bytes.tolist()
+    assert varied.timeline(case.placements[0]).end_us.tolist() == expected.timeline(case.placements[0]).end_us.tolist()
