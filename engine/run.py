@@ -32,7 +32,10 @@ from engine.placers.single_device import one_device_placements
 from engine.policies.trained_policy import TrainedPolicy
 from engine.prepared import PreparedGraph
 from engine.problem import Budget, LedgerState, PlacementProblem
+from engine.problem.good_placements import GoodPlacements
 from engine.problem.pins import allowed_devices, pinned, start_of_request
+from engine.problem.robustness import judged
+from engine.search.symmetry import interchangeable_devices
 from engine.settings.seeds import require_seed
 from engine.simulator.bound import lower_bound_us
 
@@ -66,6 +69,10 @@ class RunRequest:
     """[groups] a placement that is evaluated first: the answer is never worse, and searches begin there"""
     pins: Mapping[int, int] = field(default_factory=dict)
     """group → the only device where it may go"""
+    robust: bool = False
+    """whether the answer is the good placement with the least mean regret under varied costs, not the fastest one"""
+    robustness: bool = True
+    """whether the report has the answer's robustness; what is `robust` always has it"""
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
@@ -97,6 +104,8 @@ class Run:
             emit=self._emit_from_placer,
             start=start_of_request(request.start, allowed, prepared.grouping, request.cluster),
         )
+        if request.robust or request.robustness:
+            self._problem.ledger.good = GoodPlacements(interchangeable_devices(self._problem))
         self._lower_bound_us = lower_bound_us(prepared.graph, prepared.costs, request.cluster)
         self._seq = 0
         self._stopped = False
@@ -125,7 +134,11 @@ class Run:
     def report(self) -> dict[str, Json]:
         """The report of docs/formats.md, with the placement as the device of each group."""
         ledger = self._problem.ledger
-        answer = ledger.answer()
+        answer, wall_seconds = ledger.answer(), ledger.elapsed_seconds
+        robustness: dict[str, Json] = {}
+        if ledger.good:
+            judgement = judged(self._problem, ledger.good.placements(), choose=self._request.robust)
+            answer, robustness = judgement.placement, {"robustness": judgement.robustness.to_json()}
         evaluation = self._problem.simulator.evaluate(answer[None, :])
         return {
             "method": self._request.method,
@@ -137,9 +150,10 @@ class Run:
             "feasible": ledger.best_step_time_us is not None,
             "peak_bytes": [int(peak) for peak in evaluation.peak_bytes[0]],
             "evaluations": ledger.used,
-            "wall_seconds": ledger.elapsed_seconds,
+            "wall_seconds": wall_seconds,
             "lower_bound_us": self._lower_bound_us,
             "device_of_group": [int(device) for device in answer],
+            **robustness,
             **self._given(),
         }
 

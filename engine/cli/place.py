@@ -4,7 +4,9 @@ import argparse
 import dataclasses
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from engine import api
 from engine.cli import Commands
@@ -62,6 +64,11 @@ def add_place(commands: Commands) -> None:
         metavar="GROUP_OR_OP=DEVICE",
         help="a group, by its name or that of one of its ops, that stays on a device, such as /device:GPU:0",
     )
+    parser.add_argument(
+        "--robust",
+        action="store_true",
+        help="answer with the good placement that loses least when op times and links vary, not with the fastest one",
+    )
     parser.add_argument("--out", type=Path, help=f"{PLACED_HELP}; .json: the placement alone")
     parser.add_argument("--short-devices", action="store_true", help="write /device:TYPE:N alone, without job and task")
     parser.set_defaults(command=_place)
@@ -89,6 +96,7 @@ def _place(parsed: argparse.Namespace) -> int:
         settings_of_pairs(parsed.set),
         parsed.drop_devices,
         policy=policy_of(parsed),
+        robust=parsed.robust,
     )
     _check_destination(parsed)
     prepared = prepared_graph(parsed)
@@ -100,6 +108,7 @@ def _place(parsed: argparse.Namespace) -> int:
     if request.start is not None and method not in _from_start():
         print(f"{method} evaluates --start, then does not search from there", file=sys.stderr)
     report = api.place(prepared, request, _Console(budget).show, lambda: False)
+    print("\n".join(_robustness_lines(report)), file=sys.stderr)
     placement = api.placement_to_json(prepared, cluster, api.device_of_group(report))
     del report["device_of_group"]
     step_time_source = api.simulated_words(prepared.op_time_sources())
@@ -117,6 +126,23 @@ def _place(parsed: argparse.Namespace) -> int:
             short=parsed.short_devices,
         )
     return 0
+
+
+def _robustness_lines(report: Mapping[str, Any]) -> list[str]:
+    """What a report says of its answer's robustness."""
+    found = report["robustness"]
+    if found["note"]:
+        return [f"robustness: not computed: {found['note']}"]
+    lines = [
+        f"robustness: {100 * found['mean_regret']:.2f} % slower on average than the fastest of {found['candidates']} "
+        f"good placements in {found['draws']} draws of op times and links, at most "
+        f"{100 * found['worst_regret']:.2f} %, the fastest in {100 * found['best_share']:.0f} % of them; "
+        f"{found['seconds']:.1f} s"
+    ]
+    if report["step_time_us"] != found["fastest_step_time_us"]:
+        fastest, chosen = _seconds(found["fastest_step_time_us"]), _seconds(report["step_time_us"])
+        lines.append(f"chosen for it: a step of {chosen} in place of the fastest one's {fastest}")
+    return lines
 
 
 def _start(parsed: argparse.Namespace, prepared: api.PreparedGraph, cluster: api.Cluster) -> tuple[int, ...] | None:

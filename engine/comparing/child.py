@@ -34,6 +34,7 @@ def carry_out(arguments: dict[str, Json], _folder: Path, report_progress: Report
         request_json["drop_devices"],
         (SINGLE_DEVICE,),
         Path(request_json["policy"]).read_bytes() if "policy" in request_json else None,
+        robustness=False,
     )
     listener = Listener()
     ended = threading.Event()

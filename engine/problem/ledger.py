@@ -3,13 +3,14 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import SettingsError
+from engine.problem.good_placements import GoodPlacements
 
 MOST_EVALUATIONS = 100_000_000
 Clock: TypeAlias = Callable[[], float]
@@ -57,6 +58,8 @@ class Ledger:
         """step time of the best feasible placement; None before one is found"""
         self.best_placement: NDArray[np.int32] | None = None
         """[groups] the best feasible placement; before one is found, the placement that misses the least memory"""
+        self.good: GoodPlacements | None = None
+        """keeps good placements that differ, where someone asks for them; those of a part go to its parent"""
         self.missing_bytes: int | None = None
         """bytes by which `best_placement` exceeds the memory of its fullest device; 0 if it is feasible"""
         self._sum_us = 0.0
@@ -115,13 +118,24 @@ class Ledger:
         """Keep the best of `placements` [batch, groups], the first of equals, if it is better than the best so far."""
         if len(placements) == 0:
             return
+        self._offer(placements, step_time_us, missing_bytes)
         index = int(np.lexsort((step_time_us, missing_bytes))[0])
         sum_us = float(step_time_us.sum())
         self._keep(placements[index], float(step_time_us[index]), int(missing_bytes[index]), sum_us)
 
     def note_chunk(self, best: "ChunkBest") -> None:
         """Note the evaluations of compiled code, which reports only the best one."""
+        self._offer(best.placement[None, :], np.array([best.step_time_us]), np.array([best.missing_bytes]))
         self._keep(best.placement, best.step_time_us, best.missing_bytes, best.sum_us)
+
+    def _offer(
+        self, placements: NDArray[np.int32], step_time_us: NDArray[np.float64], missing_bytes: NDArray[np.int64]
+    ) -> None:
+        """Let this ledger and those of which it is a part keep the good ones of `placements` [batch, groups]."""
+        if self._parent is not None:
+            self._parent._offer(placements, step_time_us, missing_bytes)
+        if self.good is not None:
+            self.good.add(placements[missing_bytes == 0], step_time_us[missing_bytes == 0])
 
     def _keep(self, placement: NDArray[np.int32], step_time_us: float, missing_bytes: int, sum_us: float) -> None:
         """Keep `placement`, the best of several, if it is better than the best so far; add the sum of their times."""
@@ -142,7 +156,8 @@ class Ledger:
     def state(self) -> "LedgerState":
         """The state of the ledger, for a checkpoint."""
         placement = None if self.best_placement is None else self.best_placement.tolist()
-        return LedgerState(self.used, self._best_time_us, self.missing_bytes, placement, self.elapsed_seconds)
+        good = [] if self.good is None else self.good.state()
+        return LedgerState(self.used, self._best_time_us, self.missing_bytes, placement, self.elapsed_seconds, good)
 
     def restore(self, state: "LedgerState") -> None:
         """Continue from `state`."""
@@ -152,6 +167,10 @@ class Ledger:
             self.best_placement = np.array(state.placement, dtype=np.int32)
             self.missing_bytes, self._best_time_us = state.missing_bytes, state.best_time_us
             self.best_step_time_us = state.best_time_us if state.missing_bytes == 0 else None
+        if self.good is not None:
+            self.good.restore(state.good)
+            if state.placement is not None and state.missing_bytes == 0:  # older checkpoints have the best alone
+                self.good.add(np.array([state.placement], dtype=np.int32), np.array([state.best_time_us]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +182,8 @@ class LedgerState:
     missing_bytes: int | None
     placement: list[int] | None
     elapsed_seconds: float
+    good: list[tuple[float, list[int]]] = field(default_factory=list)
+    """step time in µs and placement of each that `Ledger.good` keeps; none in checkpoints before version 0.2.0"""
 
 
 @dataclass(frozen=True, slots=True)

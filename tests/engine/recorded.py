@@ -50,7 +50,9 @@ def streams(methods: Callable[[str], bool] = lambda _: True) -> Iterator[tuple[s
                 name = f"{method}{' with a policy' if policy else ''}, {problem}, seed {seed}"
                 if methods(name):
                     budget = Budget(EVALUATIONS)
-                    request = RunRequest(small_cluster(devices, cpu=True), method, budget, seed, policy=policy)
+                    request = RunRequest(
+                        small_cluster(devices, cpu=True), method, budget, seed, policy=policy, robustness=False
+                    )
                     yield name, _stream(prepared, request)
 
 

@@ -1,6 +1,7 @@
 """Runs of small graphs, and what is heard of them."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -30,3 +31,7 @@ def without_times(event: Event) -> Event:
     if isinstance(event, Baseline):
         return dataclasses.replace(event, wall_seconds=None)
     return dataclasses.replace(event, elapsed_seconds=0.0) if isinstance(event, Episode | Update) else event
+
+
+def without_seconds(report: dict[str, Any]) -> dict[str, Any]:
+    return {**report, "wall_seconds": 0, "robustness": {**report["robustness"], "seconds": 0}}

@@ -2,7 +2,7 @@
 
 import { find, setAttributes, setText } from "../ui/dom.js";
 import { counted, formatCount, formatDuration, formatEstimate, formatTime, NOTHING } from "../ui/format.js";
-import { aboveBound, againstOneDevice, runNumbers } from "./run-numbers.js";
+import { aboveBound, againstOneDevice, robustnessWords, runNumbers } from "./run-numbers.js";
 import { errorSentence } from "../ui/sentences.js";
 import { TimeLeft } from "../ui/time-left.js";
 import { hasEnded } from "../jobs/job-state.js";
@@ -54,6 +54,9 @@ export class RunHeader {
     this.#text("elapsed", ended ? counted(state.episodes.last?.episode ?? 0, "episode") : elapsedWords(numbers, state.status));
     this.#text("bound", formatTime(numbers.lowerBoundUs));
     this.#text("bound-gap", aboveBound(numbers));
+    const robustness = robustnessWords(state.report?.robustness);
+    this.#text("robustness", robustness);
+    this.#part("robust-line").hidden = robustness === "";
     this.#message(state);
     for (const part of this.#root.querySelectorAll("[data-when=working]")) {
       part.toggleAttribute("hidden", ended);

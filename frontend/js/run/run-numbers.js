@@ -76,6 +76,30 @@ export function aboveBound({ bestUs, lowerBoundUs }) {
 }
 
 /**
+ * What a report says of its answer under other costs; empty where it says nothing or there was nothing to compare.
+ *
+ * @param {import("../ui/contracts.js").Robustness | undefined} robustness
+ * @returns {string}
+ */
+export function robustnessWords(robustness) {
+  if (!robustness) {
+    return "";
+  }
+  const { mean_regret: mean, worst_regret: worst, candidates, note } = robustness;
+  if (mean === null || worst === null) {
+    return `How the best placement does under other costs is not known: ${note}.`;
+  }
+  if (candidates < 2) {
+    return "";
+  }
+  const others = `the fastest of ${candidates} good placements`;
+  if (worst === 0) {
+    return `Under other costs, up to 30 % off, the best placement stays ${others}.`;
+  }
+  return `Under other costs, up to 30 % off, the best placement is ${formatPercent(mean)} slower on average than ${others}, at most ${formatPercent(worst)}.`;
+}
+
+/**
  * The time for the remaining evaluations at the rate of the last episodes, or the remaining seconds if they are fewer.
  *
  * @param {import("./run-state.js").RunState} state

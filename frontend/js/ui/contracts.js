@@ -78,6 +78,17 @@
  * @property {number} lower_bound_us
  * @property {string | null} [policy] the name on the card of the policy that it started from
  * @property {number[]} device_of_group
+ * @property {Robustness} [robustness] of the answer; an older version did not compute it
+ *
+ * @typedef {object} Robustness null: not computed, for the reason in `note`
+ * @property {number | null} mean_regret
+ * @property {number | null} worst_regret
+ * @property {number | null} best_share
+ * @property {number} draws
+ * @property {number} candidates
+ * @property {number} seconds
+ * @property {number} fastest_step_time_us
+ * @property {string} note
  *
  * @typedef {StartedEvent | BaselineEvent | EpisodeEvent | UpdateEvent | ProgressEvent | FinishedEvent} RunEvent
  *

@@ -37,6 +37,21 @@ def test_place_writes_a_report_and_a_placement_that_simulate_confirms(graph: str
     assert {span["name"] for span in spans} >= {f"op_{index}" for index in range(5)}
 
 
+def test_place_says_how_robust_its_answer_is_and_can_choose_by_it(
+    graph: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    command = ["place", graph, "--cluster", "2xK80", "--groups", "all", "--method", "random", "--evaluations", "30"]
+    for options in ([], ["--robust"]):
+        assert main([*command, "--report", str(report), *options]) == 0
+        told = json.loads(report.read_text())
+        found = told["robustness"]
+        assert 2 <= found["candidates"] <= 10 and found["draws"] == 32
+        assert told["step_time_us"] >= found["fastest_step_time_us"]
+        line = f"slower on average than the fastest of {found['candidates']} good placements in 32 draws"
+        assert line in capsys.readouterr().err
+
+
 def test_a_list_of_placements_gives_a_list_of_reports(graph: str, tmp_path: Path) -> None:
     everything = {f"op_{index}": "/device:GPU:0" for index in range(5)}
     path, report = tmp_path / "placements.json", tmp_path / "report.json"

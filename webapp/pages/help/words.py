@@ -83,6 +83,13 @@ WORDS: Mapping[str, Mapping[str, Word]] = {
             "A step time that no placement can beat: the longest chain of ops, and all work shared evenly, take at "
             "least this long. No placement need reach it.",
         ),
+        "robustness": Word(
+            "Robustness",
+            "Costs are estimates. After the run its best placement and up to nine other good ones that it found are "
+            "simulated 32 times with other costs: each type of op on each kind of device, and each speed of link, is "
+            "up to 30 % faster or slower. It says how much slower the best placement is than the fastest of them. This "
+            "costs no evaluations.",
+        ),
         "seed": Word("Seed", "Where random choices begin. The same seed, graph and settings give the same answer."),
         "method": Word("Method", "The way in which placements are found. Auto is a good first choice."),
         "preset": Word(
