@@ -41,6 +41,7 @@ EXPERIMENTS = {
     "sensitivity": Experiment("experiments.sensitivity:run", "half an hour"),
     "table1": Experiment("experiments.table1:run", "ten minutes"),
     "traversal_orders": Experiment("experiments.traversal_orders:run", "a quarter of an hour"),
+    "worst_runs": Experiment("experiments.auto_check.worst_runs:run", "half an hour"),
     "zero_shot": Experiment("experiments.policies.zero_shot:run", "a day", scoped=True),
     "zoo": Experiment("experiments.zoo_table:run", "minutes", folder=Path("docs")),
     "zoo_samples": Experiment("experiments.zoo_samples:run", "a quarter of an hour"),

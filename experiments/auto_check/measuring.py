@@ -1,10 +1,6 @@
-"""Measures each method on each graph, seed by seed; results stay in a folder, so a second call continues.
+"""Measures methods on graphs, seed by seed, in child processes that divide the graphs; each result is kept at once."""
 
-Child processes divide the graphs among them, so that all cores are used.
-"""
-
-import hashlib
-import json
+import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,19 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from engine import VERSION, api
+from engine import api
 from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
-from engine.comparing.work_folder import KEY_LENGTH
 from engine.events import Json
-from engine.files.whole_files import write_whole
 from engine.placers import scotch
 from engine.problem import Budget, PlacementProblem
 from experiments.auto_check.cases import Case
 from experiments.best_found import best_step_time_us
 from experiments.children_here import children_here
+from experiments.keeping.kept_results import KeptResults, Measurement
 from experiments.pages import ReportLine
 
 EVALUATIONS_TO_WARM_UP = 1000
+Seeds = Mapping[str, int]
+"""method → its number of seeds, from 0"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,53 +35,58 @@ class Reached:
     seed: int
     step_time_us: float | None
     """None if it finds nothing feasible or refuses the graph"""
-    wall_seconds: float
 
 
 def measure(
-    every: Sequence[Case],
-    seeds: Mapping[str, dict[str, int]],
-    budget: Budget,
-    work: Path,
-    processes: int,
-    report: ReportLine,
+    every: Sequence[Case], seeds: Mapping[str, Seeds], budget: Budget, kept: Path, processes: int, report: ReportLine
 ) -> dict[str, list[Reached]]:
-    """By case, the results of each method with its number of `seeds`; `processes` children measure missing ones."""
-    work.mkdir(parents=True, exist_ok=True)
-    missing: list[Json] = []
-    for case in every:
-        key = _key(case, budget)
-        members: list[Json] = [
-            [method, seed]
-            for method, count in seeds[case.name].items()
-            for seed in range(count)
-            if not _path(work, key, method, seed).exists()
-        ]
-        if members:
-            write_whole(work / f"graph-{key}.npz", case.prepared.to_bytes())
-            missing.append({"key": key, "name": case.name, "cluster": case.cluster, "members": members})
-    shares = [missing[first::processes] for first in range(processes)]
-    with ThreadPoolExecutor(processes) as pool:
-        for _ in pool.map(
-            lambda share: _measure_share(share, budget, work, report), [share for share in shares if share]
-        ):
-            pass
+    """By case, the results of each method with its `seeds`; `processes` children add what the file `kept` lacks."""
+    known = KeptResults(kept)
+    with tempfile.TemporaryDirectory() as work:
+        missing: list[Json] = []
+        for number, case in enumerate(every):
+            members: list[Json] = [
+                [method, seed]
+                for method, seed in members_of(seeds[case.name])
+                if key(case, method, seed, budget) not in known
+            ]
+            if members:
+                path = Path(work) / f"{number}.npz"
+                path.write_bytes(case.prepared.to_bytes())
+                missing.append({"graph": str(path), "name": case.name, "cluster": case.cluster, "members": members})
+        shares = [missing[first::processes] for first in range(processes) if missing[first::processes]]
+        with ThreadPoolExecutor(processes) as pool:
+            for future in [pool.submit(_measure_share, share, budget, kept, report) for share in shares]:
+                future.result()
+    known = KeptResults(kept)
     return {
         case.name: [
-            _read(work, _key(case, budget), method, seed)
-            for method, count in seeds[case.name].items()
-            for seed in range(count)
+            Reached(method, seed, known[key(case, method, seed, budget)])
+            for method, seed in members_of(seeds[case.name])
         ]
         for case in every
     }
 
 
-def _measure_share(share: list[Json], budget: Budget, work: Path, report: ReportLine) -> None:
+def members_of(seeds: Seeds) -> list[tuple[str, int]]:
+    """Each method with each of its seeds."""
+    return [(method, seed) for method, count in seeds.items() for seed in range(count)]
+
+
+def key(case: Case, method: str, seed: int, budget: Budget) -> Measurement:
+    """What a result is kept under; `seconds` are those of one processor."""
+    spent: dict[str, Json] = (
+        {"evaluations": budget.evaluations} if budget.seconds is None else {"seconds": budget.seconds}
+    )
+    return {"graph": case.name, "digest": case.digest, "method": method, "seed": seed, **spent}
+
+
+def _measure_share(share: list[Json], budget: Budget, kept: Path, report: ReportLine) -> None:
     order: dict[str, Json] = {
         "share": share,
         "evaluations": budget.evaluations,
         "seconds": budget.seconds,
-        "work": str(work),
+        "kept": str(kept.absolute()),
     }
     run_in_child(
         "experiments.auto_check.measuring:in_child",
@@ -96,27 +98,24 @@ def _measure_share(share: list[Json], budget: Budget, work: Path, report: Report
 
 
 def in_child(arguments: dict[str, Json], folder: Path, report_progress: ReportProgress) -> Results:
-    """Measure each [method, seed] of `members` on each graph of the `share`, and write each result at once."""
+    """Measure each [method, seed] of `members` on each graph of the `share`, and keep each result at once."""
     with children_here(scotch, folder):
         _measure_graphs(dict(arguments), report_progress)
     return {}, {}
 
 
 def _measure_graphs(order: dict[str, Any], report_progress: ReportProgress) -> None:
-    work, budget = Path(order["work"]), Budget(order["evaluations"], order["seconds"])
+    kept, budget = KeptResults(Path(order["kept"])), Budget(order["evaluations"], order["seconds"])
     for number, graph in enumerate(order["share"]):
         report_progress(graph["name"], number, len(order["share"]))
-        prepared = api.PreparedGraph.from_bytes((work / f"graph-{graph['key']}.npz").read_bytes())
-        case = Case("", "", prepared, graph["cluster"], with_all=False, with_placeto=False)
+        prepared = api.PreparedGraph.from_bytes(Path(graph["graph"]).read_bytes())
+        case = Case("", graph["name"], prepared, graph["cluster"], with_all=False, timed=False)
         clock = None if budget.seconds is None else time.process_time
         problem = case.problem(budget).with_budget(budget, clock=clock)
         if number == 0:
             _warm_up(problem, [method for method, _ in graph["members"]])
         for method, seed in graph["members"]:
-            began = time.monotonic()
-            step_time_us = reached(problem, method, seed)
-            found = {"step_time_us": step_time_us, "wall_seconds": time.monotonic() - began}
-            write_whole(_path(work, graph["key"], method, seed), json.dumps(found).encode())
+            kept.add(key(case, method, seed, budget), reached(problem, method, seed))
 
 
 def _warm_up(problem: PlacementProblem, methods: Iterable[str]) -> None:
@@ -130,19 +129,3 @@ def reached(problem: PlacementProblem, method: str, seed: int) -> float | None:
     """The best feasible step time with the problem's budget; None without one, or where the method refuses."""
     rng = np.random.default_rng([seed, zlib.crc32(method.encode())])
     return best_step_time_us(problem, problem.ledger.budget, method, rng)
-
-
-def _key(case: Case, budget: Budget) -> str:
-    """A digest of everything that a case's results depend on, except method and seed."""
-    known = [VERSION, case.cluster, budget.evaluations, budget.seconds]
-    digest = hashlib.sha256(case.prepared.to_bytes() + json.dumps(known).encode())
-    return digest.hexdigest()[:KEY_LENGTH]
-
-
-def _path(work: Path, key: str, method: str, seed: int) -> Path:
-    return work / f"{method}-{seed}-{key}.json"
-
-
-def _read(work: Path, key: str, method: str, seed: int) -> Reached:
-    found = json.loads(_path(work, key, method, seed).read_bytes())
-    return Reached(method, seed, found["step_time_us"], found["wall_seconds"])

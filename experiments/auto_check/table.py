@@ -1,201 +1,141 @@
 """Whether auto is behind another method with the same evaluations, or in the same seconds, on graphs of many kinds.
 
-`python -m experiments auto_check` writes docs/results/auto_check.{md,json}; every figure in it comes from here.
-Measurements stay in a folder beside the system's temporary files, so a second call continues; delete a method's files
-there after changing it. A figure is the mean over the seeds, with its standard error: a search scatters by some percent
-from seed to seed, and a smaller difference means nothing. Methods that take minutes have one seed and a part of the
-graphs; the paper's Table 1 has three of them on the whole zoo with three seeds.
+`python -m experiments auto_check` writes docs/results/auto_check.{md,json}; every figure in it comes from here. Results
+stay in docs/results/kept, so a second call measures only those that the present code lacks. Differences are paired by
+seed. Where auto is behind in the mean, it and the other method get more seeds.
 """
 
 import os
 import platform
-import tempfile
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from math import sqrt
 from pathlib import Path
-from statistics import fmean, stdev
 
 from engine import VERSION
+from engine.events import Json
 from engine.placers.registry import PLACERS
 from engine.problem import MOST_EVALUATIONS, Budget
-from experiments.auto_check.cases import Case, cases
-from experiments.auto_check.measuring import Reached, measure
-from experiments.pages import ReportLine, table_line, write_page, write_rows
+from experiments.auto_check.cases import GRAPHS_SEED, Case, cases
+from experiments.auto_check.comparing import TOLERANCE, PairedComparison, compared, verdict
+from experiments.auto_check.measuring import Reached, Seeds, key, measure, members_of
+from experiments.keeping.kept_results import KeptResults
+from experiments.keeping.statistics import mean_over
+from experiments.pages import ReportLine, table_of_figures, write_page, write_rows
 
+COMMAND = "python -m experiments auto_check"
 EVALUATIONS = 2000
-SEEDS = {"auto": 8, "local_search": 8, "random": 3, "brkga": 3, "post": 3, "regal": 3, "scotch": 1}
-"""seeds of each method; one if it makes no random choices"""
+SEEDS = 8
+FEWER_SEEDS = {"regal": 4, "placeto": 3, "spotlight": 3, "rnn": 3, "hierarchical": 3}
 SEEDS_TO_BE_SURE = 24
-"""of auto and of a method that is ahead of it by more than the tolerance, on that graph: fewer seeds mislead"""
+"""of auto and of a quick method that is ahead of it by more than the tolerance, on that graph: fewer seeds mislead"""
 SLOW = ("placeto", "spotlight", "rnn", "hierarchical")
-"""methods that take minutes: one seed, on a part of the graphs; the first of these on more graphs"""
+"""methods that take minutes: they are run on a part of the graphs; the first of these on more graphs"""
 LEFT_OUT = frozenset({"cpu_only", "exhaustive"})
 """the clusters have no CPU; the graphs have too many placements to try all"""
 SECONDS = 2.0
-SEEDS_IN_SECONDS = {"auto": 2, "local_search": 2, "brkga": 1}
-TOLERANCE = 0.01
-SURE = 2.0
-"""standard errors by which a difference must exceed the tolerance to count as more than scatter"""
-WORK = Path(tempfile.gettempdir()) / "placeto-auto-check"
-
-
-@dataclass(frozen=True, slots=True)
-class MethodRow:
-    """One method's mean over the seeds on one case; None if a seed found nothing feasible."""
-
-    kind: str
-    name: str
-    method: str
-    seeds: int
-    step_time_us: float | None
-    error: float
-    """relative standard error of the mean; 0 for one seed"""
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """Auto's step time divided by another method's on one case: above 1 auto is behind."""
-
-    row: MethodRow
-    """the other method's"""
-    value: float
-    error: float
-    """standard error"""
-
-    @property
-    def behind(self) -> bool:
-        """Whether auto is behind by more than the tolerance."""
-        return self.value > 1 + TOLERANCE
-
-    @property
-    def surely_behind(self) -> bool:
-        """Whether auto is behind by more than scatter."""
-        return self.value - SURE * self.error > 1 + TOLERANCE
+SEEDS_IN_SECONDS = {"auto": 8, "local_search": 8, "random": 2, "brkga": 4, "post": 4, "regal": 4, "placeto": 4}
+"""methods that use all the time they have"""
 
 
 def run(folder: Path, report: ReportLine) -> str:
     """Compare on all cases, write `folder`/auto_check.{md,json}, and return the tables."""
     every = list(cases(report))
-    seeds = {case.name: seeds_for(case) for case in every}
-    rows = _measured(every, seeds, Budget(EVALUATIONS), _processes(), report)
-    if more_seeds(seeds, rows) != seeds:
-        rows = _measured(every, more_seeds(seeds, rows), Budget(EVALUATIONS), _processes(), report)
-    some = [case for case in every if case.with_all or case.kind in ("shared", "zoo")]
-    budget = Budget(MOST_EVALUATIONS, SECONDS)
-    in_seconds = _measured(some, {case.name: SEEDS_IN_SECONDS for case in some}, budget, _processes(), report)
-    return written(folder, rows, in_seconds)
-
-
-def _processes() -> int:
-    return os.cpu_count() or 1
-
-
-def _measured(
-    every: list[Case], seeds: dict[str, dict[str, int]], budget: Budget, processes: int, report: ReportLine
-) -> list[MethodRow]:
-    found = measure(every, seeds, budget, WORK, processes, report)
-    return [row for case in every for row in _rows(case, found[case.name])]
+    kept, processes = folder / "kept" / "auto_check.jsonl", os.cpu_count() or 1
+    seeds: Mapping[str, Seeds] = {case.name: seeds_for(case) for case in every}
+    budget = Budget(EVALUATIONS)
+    found = measure(every, seeds, budget, kept, processes, report)
+    if (more := more_seeds(seeds, compared(found))) != seeds:
+        seeds, found = more, measure(every, more, budget, kept, processes, report)
+    timed = [case for case in every if case.timed]
+    timed_seeds = dict.fromkeys((case.name for case in timed), SEEDS_IN_SECONDS)
+    timed_budget = Budget(MOST_EVALUATIONS, SECONDS)
+    found_in_time = measure(timed, timed_seeds, timed_budget, kept, processes, report)
+    keys = [
+        key(case, method, seed, one_budget)
+        for some, of_some, one_budget in ((every, seeds, budget), (timed, timed_seeds, timed_budget))
+        for case in some
+        for method, seed in members_of(of_some[case.name])
+    ]
+    write_rows(folder, "auto_check", {"evaluations": rows(found), "seconds": rows(found_in_time)}, indent=0)
+    return write_page(
+        folder, "auto_check", page(compared(found), compared(found_in_time), KeptResults(kept).made(keys))
+    )
 
 
 def seeds_for(case: Case) -> dict[str, int]:
     """Seeds of every method that is compared on `case`, auto first."""
-    slow = SLOW if case.with_all else SLOW[:1] if case.with_placeto else ()
+    slow = SLOW if case.with_all else SLOW[:1] if case.timed else ()
     methods = [name for name in PLACERS if name not in LEFT_OUT and (name in slow or name not in SLOW)]
-    return {name: 1 if PLACERS[name].deterministic else SEEDS.get(name, 1) for name in methods}
+    return {name: 1 if PLACERS[name].deterministic else FEWER_SEEDS.get(name, SEEDS) for name in methods}
 
 
-def more_seeds(seeds: dict[str, dict[str, int]], rows: Iterable[MethodRow]) -> dict[str, dict[str, int]]:
-    """`seeds` by case and method, with more for auto and each method ahead of it that depends on the seed."""
+def more_seeds(seeds: Mapping[str, Seeds], comparisons: Iterable[PairedComparison]) -> dict[str, Seeds]:
+    """`seeds` by case, with more for auto and for each quick method ahead of it that depends on the seed."""
     changed = {name: dict(counts) for name, counts in seeds.items()}
-    for ratio in ratios(rows):
-        if ratio.behind and ratio.row.seeds > 1:
-            for method in ("auto", ratio.row.method):
-                changed[ratio.row.name][method] = SEEDS_TO_BE_SURE
-    return changed
+    for one in comparisons:
+        if one.behind and one.method not in SLOW:
+            for method in ("auto", one.method):
+                if not PLACERS[method].deterministic:
+                    changed[one.name][method] = SEEDS_TO_BE_SURE
+    return dict(changed)
 
 
-def _rows(case: Case, found: Iterable[Reached]) -> list[MethodRow]:
-    """A row for each method; `found` lists the seeds of a method together."""
-    return [_row(case, method, list(seeds)) for method, seeds in groupby(found, key=lambda one: one.method)]
-
-
-def _row(case: Case, method: str, found: list[Reached]) -> MethodRow:
-    known = [one.step_time_us for one in found if one.step_time_us is not None]
-    if len(known) < len(found):
-        return MethodRow(case.kind, case.name, method, len(found), None, 0.0)
-    mean_us = fmean(known)
-    error = stdev(known) / sqrt(len(known)) / mean_us if len(known) > 1 else 0.0
-    return MethodRow(case.kind, case.name, method, len(found), mean_us, error)
-
-
-def written(folder: Path, rows: list[MethodRow], in_seconds: list[MethodRow]) -> str:
-    """Write the tables and their rows; return the tables."""
-    equal, timed = ratios(rows), ratios(in_seconds)
-    parts = [_head(rows), _by_method(equal), _behind(equal), _head_in_seconds(in_seconds)]
-    text = "\n\n".join([*parts, _by_method(timed), _behind(timed)]) + "\n"
-    kept = {"evaluations": [asdict(row) for row in rows], "seconds": [asdict(row) for row in in_seconds]}
-    write_rows(folder, "auto_check", kept, indent=0)
-    return write_page(folder, "auto_check", text)
-
-
-def ratios(rows: Iterable[MethodRow]) -> list[Ratio]:
-    """Auto against each other method on each case with a feasible placement of that method."""
-    rows = list(rows)
-    autos = {row.name: row for row in rows if row.method == "auto"}
-    found = []
-    for row in rows:
-        auto = autos[row.name]
-        if row.method == "auto" or row.step_time_us is None:
-            continue
-        value = float("inf") if auto.step_time_us is None else auto.step_time_us / row.step_time_us
-        found.append(Ratio(row, value, sqrt(auto.error**2 + row.error**2)))
-    return found
-
-
-def _head(rows: list[MethodRow]) -> str:
-    graphs = len({row.name for row in rows})
-    return (
-        f"{graphs} graphs, {EVALUATIONS} evaluations; Placeto Explorer {VERSION}, {platform.machine()}. Auto's step "
-        "time divided by the method's, each the mean over its seeds, ± the standard error: below 1 auto is ahead. Auto "
-        f"is surely behind if the difference exceeds {TOLERANCE:.0%} by {SURE:g} standard errors. If it is behind with "
-        f"few seeds, it and the other method have {SEEDS_TO_BE_SURE}. A method skips graphs without a feasible "
-        "placement or that it refuses, and methods that take minutes skip most graphs; their single seed shows no "
-        "scatter."
-    )
-
-
-def _head_in_seconds(rows: list[MethodRow]) -> str:
-    graphs = len({row.name for row in rows})
-    return (
-        f"In the same seconds: {graphs} graphs, {SECONDS:g} s of one processor's own time; only methods that use all "
-        "the time they have. Auto leaves Scotch out in so short a time."
-    )
-
-
-def _by_method(found: list[Ratio]) -> str:
-    lines = [
-        f"| method | seeds | graphs | mean ratio | worst ratio | behind by more than {TOLERANCE:.0%} | surely |",
-        "|---|---|---|---|---|---|---|",
+def rows(found: Mapping[str, Sequence[Reached]]) -> list[Json]:
+    """For each case and method the step times of its seeds, for the JSON beside the page."""
+    return [
+        {"name": name, "method": method, "step_times_us": [one.step_time_us for one in seeds]}
+        for name, reached in found.items()
+        for method, seeds in groupby(reached, key=lambda one: one.method)
     ]
-    for method in dict.fromkeys(ratio.row.method for ratio in found):
-        of_method = [ratio for ratio in found if ratio.row.method == method]
-        worst = max(of_method, key=lambda ratio: ratio.value)
-        counts = sorted({ratio.row.seeds for ratio in of_method})
-        seeds = " or ".join(map(str, counts)) + (", deterministic" if PLACERS[method].deterministic else "")
-        mean = fmean(ratio.value for ratio in of_method)
-        behind, surely = sum(ratio.behind for ratio in of_method), sum(ratio.surely_behind for ratio in of_method)
-        cells = [method, seeds, str(len(of_method)), f"{mean:.3f}", _value(worst), str(behind), str(surely)]
-        lines.append(table_line(cells))
-    return "\n".join(lines)
 
 
-def _behind(found: list[Ratio]) -> str:
-    """The list of graphs on which auto is behind."""
-    lines = [f"- {ratio.row.name}: {_value(ratio)} of {ratio.row.method}" for ratio in found if ratio.behind]
-    return "\n".join([f"Graphs on which auto is behind by more than {TOLERANCE:.0%}:", "", *(lines or ["none"])])
+def page(equal: Sequence[PairedComparison], timed: Sequence[PairedComparison], made: str) -> str:
+    """Both tables with what stands above them."""
+    return "\n\n".join([_head(equal, made), *_tables(equal), _head_in_seconds(timed), *_tables(timed)]) + "\n"
 
 
-def _value(ratio: Ratio) -> str:
-    return f"{ratio.value:.3f} ± {ratio.error:.3f}"
+def _head(equal: Sequence[PairedComparison], made: str) -> str:
+    return f"""# Auto beside every method
+
+`{COMMAND}`; Placeto Explorer {VERSION}, {platform.machine()}; {made}.
+{_graphs(equal)} graphs, {EVALUATIONS:,} evaluations. The random graphs are of seed {GRAPHS_SEED}, which tuning never
+saw; the zoo is not new to it.
+
+A difference is auto's step time less the method's, over the method's mean, seed by seed: below 0 auto is ahead.
+Intervals are of 95 %: over the graphs by bootstrap, on one graph by paired t. *Behind* is a mean above {TOLERANCE:.0%};
+such a graph gets {SEEDS_TO_BE_SURE} seeds of auto and of the method, unless that takes minutes. Of these, *slower* are
+surely above 0, *surely* surely above {TOLERANCE:.0%}: one-sided, with Holm's correction over the method's graphs.
+A graph is skipped where the method refuses it or finds nothing feasible. Methods that take minutes have a part of the
+graphs."""
+
+
+def _head_in_seconds(timed: Sequence[PairedComparison]) -> str:
+    return f"""In the same seconds: {_graphs(timed)} graphs, {SECONDS:g} s of one processor's own time; methods that use
+all the time they have. Auto leaves Scotch out in so short a time."""
+
+
+def _graphs(comparisons: Iterable[PairedComparison]) -> int:
+    return len({one.name for one in comparisons})
+
+
+def _tables(comparisons: Sequence[PairedComparison]) -> tuple[str, str]:
+    """The table of the methods, and the list of graphs on which auto is behind."""
+    head = ("method", "seeds", "graphs", "mean difference", "worst graph", "behind", "slower", "surely")
+    lines = []
+    for method in dict.fromkeys(one.method for one in comparisons):
+        of_method = verdict(one for one in comparisons if one.method == method)
+        counts = sorted({one.seeds for one in of_method.comparisons})
+        finite = [one.differences for one in of_method.comparisons if one.is_finite]
+        lines.append(
+            [
+                method,
+                " or ".join(map(str, counts)) + (", deterministic" if PLACERS[method].deterministic else ""),
+                str(len(of_method.comparisons)),
+                mean_over(finite).as_percent() if finite else "none is finite",
+                of_method.worst.interval.as_percent(),
+                *(str(len(some)) for some in (of_method.behind, of_method.slower, of_method.surely)),
+            ]
+        )
+    behind = [f"- {one.name}: {one.interval.as_percent()} of {one.method}" for one in comparisons if one.behind]
+    listed = [f"Graphs on which auto is behind by more than {TOLERANCE:.0%} in the mean:", "", *(behind or ["none"])]
+    return "\n".join(table_of_figures(head, lines)), "\n".join(listed)

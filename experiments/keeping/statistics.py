@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import ttest_1samp
+from scipy.stats import t, ttest_1samp
 
 CONFIDENCE = 0.95
 DRAWS = 2000
@@ -41,6 +42,19 @@ def mean_over(units: Collection[Sequence[float]]) -> MeanInterval:
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     low, high = np.quantile(means, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
     return MeanInterval(mean, float(low), float(high))
+
+
+def paired_mean(differences: Sequence[float]) -> MeanInterval:
+    """The mean of paired `differences` with its interval; infinite bounds for a single pair, which shows no scatter.
+
+    Source: Student's t, two-sided.
+    """
+    values: NDArray[np.float64] = np.asarray(differences, dtype=np.float64)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return MeanInterval(mean, -inf, inf)
+    half = float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / sqrt(len(values)))
+    return MeanInterval(mean, mean - half, mean + half)
 
 
 def exceeds(differences: Sequence[float], limit: float) -> float:

@@ -1,14 +1,21 @@
 """The comparison of auto with every method, at a size for tests."""
 
 import json
+from math import inf
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from engine.bench.random_graphs import random_graph
 from engine.placers.registry import PLACERS
+from engine.zoo.families.family import PreparedFamily
 from experiments.auto_check import cases as auto_check_cases
 from experiments.auto_check import table as auto_check
-from experiments.auto_check.table import LEFT_OUT, SEEDS_TO_BE_SURE, SLOW, MethodRow, more_seeds, ratios, seeds_for
+from experiments.auto_check import worst_runs
+from experiments.auto_check.comparing import PairedComparison, compared, verdict
+from experiments.auto_check.measuring import Reached
+from experiments.auto_check.table import LEFT_OUT, SEEDS_TO_BE_SURE, SLOW, more_seeds, seeds_for
 
 
 @pytest.fixture
@@ -16,10 +23,10 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Four graphs and four methods; returns the folder of the results."""
     for name, value in {"RANDOM_GRAPHS": 4, "SIZES": (15,), "SHARED": tmp_path / "not here", "ZOO": ()}.items():
         monkeypatch.setattr(auto_check_cases, name, value)
-    monkeypatch.setattr(auto_check_cases, "RANDOM_GRAPHS_WITH_ALL", 1)
+    monkeypatch.setattr(auto_check_cases, "RANDOM_GRAPHS_TIMED", 1)
     compared = {"auto": 2, "single_device": 1, "random": 2, "human_expert": 1}
     monkeypatch.setattr(auto_check, "seeds_for", lambda _case: compared)
-    for name, value in {"EVALUATIONS": 100, "SECONDS": 0.2, "WORK": tmp_path / "work"}.items():
+    for name, value in {"EVALUATIONS": 100, "SECONDS": 0.2, "SEEDS_TO_BE_SURE": 3}.items():
         monkeypatch.setattr(auto_check, name, value)
     monkeypatch.setattr(auto_check, "SEEDS_IN_SECONDS", {"auto": 1, "random": 1})
     return tmp_path
@@ -30,7 +37,7 @@ def test_it_writes_its_tables_and_measures_nothing_twice(small: Path, monkeypatc
     text = auto_check.run(small, lines.append)
     kept = json.loads((small / "auto_check.json").read_text())
     rows = kept["evaluations"]
-    assert [(row["method"], row["seeds"]) for row in rows[:4]] == [
+    assert [(row["method"], len(row["step_times_us"])) for row in rows[:4]] == [
         *(("auto", 2), ("single_device", 1), ("random", 2), ("human_expert", 1)),
     ]
     assert [row["method"] for row in kept["seconds"]] == ["auto", "random"]
@@ -53,34 +60,86 @@ def test_all_methods_are_compared_the_slow_ones_on_some_graphs(monkeypatch: pyte
     assert next(iter(seeds_for(first))) == "auto"
 
 
-def row(method: str, step_time_us: float | None, error: float = 0.0) -> MethodRow:
-    return MethodRow("tree", "a", method, 3, step_time_us, error)
+def test_graphs_of_another_seed_are_other_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def digests() -> set[str]:
+        return {case.digest for case in auto_check_cases.cases(lambda _: None)}
+
+    for name, value in {"RANDOM_GRAPHS": 8, "SHARED": Path("not here"), "ZOO": ()}.items():
+        monkeypatch.setattr(auto_check_cases, name, value)
+    final = digests()
+    assert digests() == final and len(final) == 8
+    monkeypatch.setattr(auto_check_cases, "GRAPHS_SEED", 3)
+    assert not final & digests()
 
 
-@pytest.mark.parametrize(
-    ("auto", "other", "value"), [(90.0, 100.0, 0.9), (100.0, None, None), (None, 5.0, float("inf"))]
-)
-def test_the_ratio_is_above_one_where_auto_is_behind(
-    auto: float | None, other: float | None, value: float | None
-) -> None:
-    found = ratios([row("heft", other), row("auto", auto)])
-    assert [ratio.value for ratio in found] == ([] if value is None else [value])
+def reached(method: str, *step_times_us: float | None) -> list[Reached]:
+    return [Reached(method, seed, step_time_us) for seed, step_time_us in enumerate(step_times_us)]
 
 
-@pytest.mark.parametrize(
-    ("auto_us", "error", "behind", "surely"),
-    [(101.0, 0.0, False, False), (102.0, 0.0, True, True), (102.0, 0.004, True, True), (102.0, 0.006, True, False)],
-)
-def test_scatter_is_not_taken_for_being_behind(auto_us: float, error: float, behind: bool, surely: bool) -> None:
-    (ratio,) = ratios([row("auto", auto_us, error * 0.6), row("local_search", 100.0, error * 0.8)])
-    assert ratio.error == pytest.approx(error)
-    assert (ratio.behind, ratio.surely_behind) == (behind, surely)
+def test_differences_are_paired_by_seed_over_the_other_methods_mean() -> None:
+    of_auto = reached("auto", 90.0, 120.0, 100.0)
+    others = [*reached("brkga", 100.0, 100.0), *reached("heft", 50.0), *reached("post", 1.0, None)]
+    by_method = {one.method: one for one in compared({"a": of_auto + others})}
+    assert by_method["brkga"].differences == pytest.approx((-0.1, 0.2))
+    assert by_method["heft"].differences == pytest.approx((0.8, 1.4, 1.0))
+    assert "post" not in by_method
+
+
+def test_where_auto_alone_finds_nothing_it_is_surely_behind() -> None:
+    (one,) = compared({"a": [*reached("auto", 90.0, None), *reached("random", 100.0, 100.0)]})
+    assert one.differences == (-0.1, inf) and one.interval.mean == inf
+    of_method = verdict([one])
+    assert of_method.surely == of_method.behind == (one,)
+
+
+def of_graph(name: str, *differences: float, method: str = "local_search") -> PairedComparison:
+    return PairedComparison(name, method, len(differences), differences)
+
+
+def test_scatter_is_not_taken_for_being_behind() -> None:
+    level = of_graph("level", -0.01, 0.02, 0.005, 0.004)
+    scattered = of_graph("scattered", -0.03, 0.08, 0.06, -0.02)
+    above_zero = of_graph("above zero", 0.014, 0.012, 0.009, 0.010)
+    above_tolerance = of_graph("above the tolerance", 0.030, 0.031, 0.029, 0.030)
+    of_method = verdict([level, scattered, above_zero, above_tolerance])
+    assert of_method.behind == (scattered, above_zero, above_tolerance)
+    assert of_method.slower == (above_zero, above_tolerance)
+    assert of_method.surely == (above_tolerance,)
+    assert of_method.worst == above_tolerance
+
+
+def test_one_graph_of_many_must_differ_more() -> None:
+    differs = of_graph("differs", 0.02, 0.05, 0.03, 0.06)
+    assert verdict([differs]).surely == (differs,)
+    assert verdict([differs, *(of_graph(str(index), -0.01, 0.01, 0.02) for index in range(49))]).surely == ()
 
 
 def test_methods_ahead_of_auto_get_more_seeds() -> None:
-    rows = [row("auto", 102.0), row("local_search", 100.0), row("brkga", 101.9)]
-    seeds = {"a": {"auto": 8, "local_search": 8, "brkga": 3}, "b": {"auto": 8}}
-    assert more_seeds(seeds, rows) == {
-        "a": {"auto": SEEDS_TO_BE_SURE, "local_search": SEEDS_TO_BE_SURE, "brkga": 3},
-        "b": {"auto": 8},
+    ahead, level = of_graph("a", 0.02, 0.03), of_graph("a", 0.009, 0.01, method="brkga")
+    slow, fixed = of_graph("b", 0.02, method="rnn"), of_graph("c", 0.02, 0.03, method="heft")
+    counts = {"auto": 8, "local_search": 8, "brkga": 8, "rnn": 3, "heft": 1}
+    changed = more_seeds({"a": counts, "b": counts, "c": counts}, [ahead, level, slow, fixed])
+    assert changed == {
+        "a": counts | {"auto": SEEDS_TO_BE_SURE, "local_search": SEEDS_TO_BE_SURE},
+        "b": counts,
+        "c": counts | {"auto": SEEDS_TO_BE_SURE},
     }
+
+
+def test_a_worst_run_is_judged_by_the_best_of_all_runs() -> None:
+    row = worst_runs.worst_run("a", [102.0, 100.0, 103.0], [101.0, 99.0])
+    assert row.best_us == 99.0 and row.worst == pytest.approx(103 / 99 - 1)
+    text = worst_runs.page([row, worst_runs.worst_run("b", [100.0, 101.0], [100.0])], "code x")
+    assert "behind (a). 2 of\n20 runs, on 1 of 2 problems" in text
+    assert "| b | 0.0001 | 0.50% | 1.00% |" in text
+
+
+def test_its_graphs_are_a_zoo_graph_and_the_familys_test_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph("tree", 12, np.random.default_rng(0))
+    family = PreparedFamily("cifar10", (), (graph, graph))
+    monkeypatch.setattr(worst_runs, "prepared_family", lambda *_: family)
+    monkeypatch.setattr(worst_runs, "prepared_zoo_graph", lambda *_: graph)
+    monkeypatch.setattr(worst_runs, "FAMILY_COUNT", 6)
+    names = [case.name for case in worst_runs.cases(lambda _: None)]
+    graphs = ("inception_v3", "cifar10-02, seed 1", "cifar10-05, seed 1")
+    assert names == [f"{graph}, {cluster}" for graph in graphs for cluster in worst_runs.CLUSTERS]

@@ -79,6 +79,14 @@ def test_a_paired_mean_above_a_limit() -> None:
     assert (statistics.exceeds([0.02] * 3, 0.01), statistics.exceeds([0.01] * 3, 0.01)) == (0.0, 1.0)
 
 
+def test_the_interval_of_paired_differences() -> None:
+    interval = statistics.paired_mean([0.03, 0.02, 0.04, 0.03])
+    half = 3.182 * np.std([0.03, 0.02, 0.04, 0.03], ddof=1) / 2
+    assert (interval.low, interval.mean, interval.high) == pytest.approx((0.03 - half, 0.03, 0.03 + half), rel=1e-3)
+    assert statistics.paired_mean([0.5]) == statistics.MeanInterval(0.5, -np.inf, np.inf)
+    assert statistics.paired_mean([0.5] * 3) == statistics.MeanInterval(0.5, 0.5, 0.5)
+
+
 def test_holm_stops_at_the_first_that_is_too_likely() -> None:
     assert statistics.holm([0.04, 0.001, 0.03], 0.05) == [False, True, False]
     assert statistics.holm([0.01, 0.012, 0.02], 0.05) == [True, True, True]
