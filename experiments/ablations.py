@@ -2,7 +2,7 @@
 
 `python -m experiments ablations` writes docs/results/ablations.{md,json} and renews them after each seed. It uses
 graphs of the family nmt, like the paper's own ablations. Source of the paper's figures: Addanki et al., NeurIPS 2019,
-section 4.4.
+section 4.3.
 """
 
 import dataclasses

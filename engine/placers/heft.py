@@ -18,7 +18,7 @@ from engine.events import ShouldStop
 from engine.placers.list_schedules import ListScheduler, evaluate_schedules
 from engine.problem import PlacementProblem
 from engine.search.earliest_finish import schedule_earliest_finish
-from engine.search.tasks import Tasks, readings_of, upward_ranks
+from engine.search.tasks import Tasks, in_order_of_ranks, readings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Heft:
 
 def list_scheduler(tasks: Tasks) -> ListScheduler:
     """The method on one reading of a problem."""
-    order = np.argsort(-upward_ranks(tasks), kind="stable")
+    order = in_order_of_ranks(tasks)
 
     def schedule(room_bytes: NDArray[np.float64]) -> NDArray[np.int32]:
         return schedule_earliest_finish(tasks, order, room_bytes)[0]

@@ -8,7 +8,7 @@ from engine.placeto.features import fastest_device_placement, group_graph
 from engine.problem import Budget, PlacementProblem
 from engine.search.earliest_finish import schedule_earliest_finish
 from engine.search.local_search import LocalSearch, LocalSearchSettings
-from engine.search.tasks import Tasks, tasks_of_groups, tasks_of_ops, upward_ranks
+from engine.search.tasks import in_order_of_ranks, readings_of
 
 
 def taught_placement(
@@ -16,8 +16,8 @@ def taught_placement(
 ) -> tuple[NDArray[np.int32], int]:
     """([groups] the best placement that a search with `budget` finds, its number of evaluations).
 
-    It starts from the best of one device and two list schedules. If nothing fits the memory, the placement is the one
-    that misses the least.
+    It starts from the best of one device and a list schedule of each reading. If nothing fits the memory, the placement
+    is the one that misses the least.
     """
     starts = _starts(problem)
     search_problem = problem.with_budget(budget)
@@ -31,10 +31,6 @@ def taught_placement(
 def _starts(problem: PlacementProblem) -> list[NDArray[np.int32]]:
     """The placement on the fastest device, then the list schedules that use only allowed devices."""
     first = fastest_device_placement(group_graph(problem))
-    lists = [_list_schedule(problem, tasks) for tasks in (tasks_of_groups(problem), tasks_of_ops(problem))]
+    room_bytes = problem.memory_bytes.astype(np.float64)
+    lists = [schedule_earliest_finish(tasks, in_order_of_ranks(tasks), room_bytes)[0] for tasks in readings_of(problem)]
     return [first, *(placement for placement in lists if problem.respects(placement[None, :])[0])]
-
-
-def _list_schedule(problem: PlacementProblem, tasks: Tasks) -> NDArray[np.int32]:
-    order = np.argsort(-upward_ranks(tasks), kind="stable")
-    return schedule_earliest_finish(tasks, order, problem.memory_bytes.astype(np.float64))[0]

@@ -257,6 +257,11 @@ def upward_ranks(tasks: Tasks) -> NDArray[np.float64]:
     return _upward_ranks(tasks, mean_times(tasks), mean_transfers(tasks))
 
 
+def in_order_of_ranks(tasks: Tasks) -> NDArray[np.int64]:
+    """[tasks] the tasks by falling upward rank, the first of equals first: the order of HEFT."""
+    return np.argsort(-upward_ranks(tasks), kind="stable")
+
+
 def mean_times(tasks: Tasks) -> NDArray[np.float64]:
     """[tasks] the mean time in µs over the devices where a task may go."""
     possible = np.isfinite(tasks.time_us)

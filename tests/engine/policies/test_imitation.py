@@ -1,9 +1,12 @@
 """The teacher and its imitation: feasible labels, equal devices as one choice, a toy that must be learned."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
+from engine.placers.heft import Heft
 from engine.placeto.optimiser import Optimiser
 from engine.placeto.settings import make_settings
 from engine.placeto.shared_head_actor import fresh_network
@@ -60,6 +63,26 @@ def test_the_teacher_keeps_to_pins_and_memory(seed: int) -> None:
 def test_one_evaluation_is_enough_for_the_teacher() -> None:
     placement, used = taught_placement(small_problem(1), Budget(1), np.random.default_rng(0), lambda: False)
     assert used == 1 and len(placement) == 7
+
+
+def test_the_teacher_is_behind_no_list_schedule_of_a_training_step() -> None:
+    """It starts from the same readings: ops, groups, and their phases."""
+    once = small_problem(4, ops=30)
+    names = tuple(f"gradients/op_{op}_grad/g" if op >= 20 else f"op_{op}" for op in range(30))
+    group_of_op = (np.minimum(np.arange(30), 39 - np.arange(30)) // 2).astype(np.int32)  # a gradient with its op
+    problem = PlacementProblem(
+        dataclasses.replace(once.graph, op_names=names),
+        once.costs,
+        dataclasses.replace(once.grouping, names=("",) * 10, group_of_op=group_of_op),
+        once.cluster,
+        np.ones((10, once.device_count), dtype=bool),
+        Budget(100),
+    )
+    Heft().place(problem, np.random.default_rng(0), lambda: False)
+    assert problem.ledger.used == 3
+    placement, used = taught_placement(problem, Budget(4), np.random.default_rng(0), lambda: False)
+    assert used == 4
+    assert problem.simulator.evaluate(placement[None, :]).step_time_us[0] <= problem.ledger.best_time_us
 
 
 def test_imitation_learns_two_chains_whatever_the_devices_are_called() -> None:
