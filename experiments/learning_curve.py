@@ -1,158 +1,235 @@
-"""Placeto's learning curve on one zoo graph over several seeds, beside its baselines: table, picture, raw figures.
+"""Placeto's learning curve on one zoo graph over several seeds, with learning and frozen: table, picture, results.
 
-`python -m experiments learning_curve` writes docs/results/; every figure in it comes from here.
+What learning brings is the difference from the same training with frozen weights, which searches as ever. The policy
+itself is judged by its passes from one device. `python -m experiments learning_curve` writes docs/results/; a second
+call continues where the first stopped.
 """
 
-import platform
-from dataclasses import asdict, dataclass
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from engine import VERSION, api
-from engine.bench.problems import CLUSTER, GRAPH, prepared_graph
-from engine.events import Baseline, Episode
-from experiments.pages import ReportLine, table_line, write_page, write_rows
+import numpy as np
 
+from engine import VERSION, api
+from engine.bench.problems import CLUSTER, GRAPH, prepared_graph, problem_on
+from engine.events import Episode, LearnedPolicy
+from engine.placers.registry import make_placer
+from engine.placeto.features import group_graph
+from engine.placeto.kept_policy import KeptPolicy
+from engine.placeto.training import make_actor
+from engine.placeto.traversals import visiting_orders
+from engine.problem import Budget, PlacementProblem
+from experiments.keeping.kept_results import KeptResults, Measurement
+from experiments.keeping.statistics import mean_over
+from experiments.pages import ReportLine, table_of_figures, write_page
+from experiments.passes import SAMPLES, ends_from_one_device
+
+COMMAND = "python -m experiments learning_curve"
 SEEDS = (0, 1, 2, 3, 4)
 EVALUATIONS = 2000
 PART = 10
 """the first and the last tenth of the episodes are compared"""
+MEASURES = {
+    "first tenth": "first_us",
+    "last tenth": "last_us",
+    "greedy pass": "greedy_us",
+    f"{SAMPLES} sampled passes": "sampled_us",
+    "answer": "answer_us",
+}
+"""column → field of a curve"""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The results of one seed. Times in µs; `step_time_us` and `best_step_time_us` are [episodes]."""
+    """One training. Times in µs; `step_time_us` and `evaluations` are [episodes]."""
 
-    seed: int
-    step_time_us: list[float]
-    best_step_time_us: list[float]
+    step_time_us: list[int]
+    """of each episode, rounded"""
     evaluations: list[int]
+    """made when each episode ended"""
     answer_us: float
-    one_device_us: float
-    random_best_us: float
-    random_mean_us: float
-    first_mean_us: float
-    last_mean_us: float
-    lower_bound_us: float
-    wall_seconds: float
+    greedy_us: float
+    """of the last policy's greedy pass from one device"""
+    sampled_us: float
+    """mean of its sampled passes from there"""
+    processor_seconds: float
+
+    @property
+    def first_us(self) -> float:
+        """The mean of the first episodes."""
+        return fmean(self.step_time_us[: self._part])
+
+    @property
+    def last_us(self) -> float:
+        """The mean of the last episodes."""
+        return fmean(self.step_time_us[-self._part :])
+
+    @property
+    def _part(self) -> int:
+        return max(1, len(self.step_time_us) // PART)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A seed's training and its control."""
+
+    learned: Curve
+    frozen: Curve
 
     @property
     def holds(self) -> bool:
-        """Whether the answer beats one device and random's best, and the curve falls."""
-        ahead = self.answer_us < min(self.one_device_us, self.random_best_us)
-        return ahead and self.last_mean_us < self.first_mean_us
+        """Whether learning makes the policy better: its greedy pass from one device, and its last episodes."""
+        return self.brought("greedy_us") < 0 and self.brought("last_us") < 0
+
+    def brought(self, name: str) -> float:
+        """The difference in µs that learning makes to a field of `MEASURES`, below 0 where it helps."""
+        return float(getattr(self.learned, name) - getattr(self.frozen, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Yardsticks:
+    """What the curves are compared with, in µs."""
+
+    one_device_us: float
+    random_mean_us: float
+    random_best_us: float
 
 
 def run(folder: Path, report: ReportLine) -> str:
-    """Train once a seed, write `folder`/learning_curve.{json,md,png}, and return the table."""
+    """Train twice a seed, write `folder`/learning_curve.{md,png}, and return the page."""
+    kept = KeptResults(folder / "kept" / "learning_curve.jsonl")
     prepared = prepared_graph(report)
-    curves = []
     for seed in SEEDS:
-        curves.append(_curve(prepared, seed))
-        report(_row(curves[-1]))
-    write_rows(folder, "learning_curve", _raw(curves))
-    _draw(curves, folder / "learning_curve.png")
-    return write_page(folder, "learning_curve", _table(prepared, curves))
+        for frozen in (False, True):
+            if _key(seed, frozen=frozen) not in kept:
+                curve = trained(prepared, seed, frozen=frozen)
+                kept.add(_key(seed, frozen=frozen), dataclasses.asdict(curve))
+                report(f"seed {seed}{', frozen' * frozen}: {curve.processor_seconds:.0f} s")
+    if _random_key() not in kept:
+        kept.add(_random_key(), dataclasses.asdict(yardsticks(problem_on(prepared, CLUSTER, EVALUATIONS))))
+    pairs = [Pair(*(Curve(**kept[_key(seed, frozen=frozen)]) for frozen in (False, True))) for seed in SEEDS]
+    sticks = Yardsticks(**kept[_random_key()])
+    _draw(pairs, sticks, folder / "learning_curve.png")
+    keys = [_random_key(), *(_key(seed, frozen=frozen) for seed in SEEDS for frozen in (False, True))]
+    return write_page(folder, "learning_curve", page(prepared, pairs, sticks, kept.made(keys)))
 
 
-def _curve(prepared: api.PreparedGraph, seed: int) -> Curve:
+def _key(seed: int, *, frozen: bool) -> Measurement:
+    settings: dict[str, api.Json] = {"frozen": True} if frozen else {}
+    return {**_random_key(), "method": "placeto", "settings": settings, "seed": seed}
+
+
+def _random_key() -> dict[str, api.Json]:
+    return {"graph": GRAPH, "cluster": CLUSTER, "method": "random", "evaluations": EVALUATIONS, "seed": SEEDS[0]}
+
+
+def yardsticks(problem: PlacementProblem) -> Yardsticks:
+    """One device, and as many random placements as the `problem` has evaluations."""
+    single, random = problem.with_budget(Budget(problem.device_count)), problem.with_budget(problem.ledger.budget)
+    for method, on in (("single_device", single), ("random", random)):
+        make_placer(method, {}).place(on, np.random.default_rng(SEEDS[0]), lambda: False)
+    return Yardsticks(single.ledger.best_time_us, random.ledger.mean_step_time_us, random.ledger.best_time_us)
+
+
+def trained(prepared: api.PreparedGraph, seed: int, *, frozen: bool) -> Curve:
+    """One training with default settings, as a run makes it, and the passes of its last policy from one device."""
     episodes: list[Episode] = []
-    baselines: dict[str, Baseline] = {}
+    policies: list[bytes] = []
 
     def note(item: api.Emitted) -> None:
-        event = item.event if isinstance(item, api.NumberedEvent) else None
-        if isinstance(event, Episode):
-            episodes.append(event)
-        elif isinstance(event, Baseline):
-            baselines[event.method] = event
+        if isinstance(item, LearnedPolicy):
+            policies.append(item.policy)
+        elif isinstance(item, api.NumberedEvent) and isinstance(item.event, Episode):
+            episodes.append(item.event)
 
-    request = api.RunRequest(api.parse_cluster(CLUSTER), "placeto", api.Budget(EVALUATIONS), seed)
+    settings: dict[str, api.Json] = {"frozen": frozen, "torch_device": "cpu"}
+    cluster = api.parse_cluster(CLUSTER)
+    request = api.RunRequest(cluster, "placeto", api.Budget(EVALUATIONS), seed, settings, baselines=())
+    began = time.process_time()
     report = api.place(prepared, request, note, lambda: False)
-    times_us = [episode.step_time_us for episode in episodes]
-    part = max(1, len(times_us) // PART)
+    seconds = time.process_time() - began
+    answer_us = report["step_time_us"]
+    assert isinstance(answer_us, float)
+    passes_us = pass_times_us(problem_on(prepared, CLUSTER), KeptPolicy.from_bytes(policies[-1]), seed)
     return Curve(
-        seed=seed,
-        step_time_us=times_us,
-        best_step_time_us=[_known(episode.best_step_time_us) for episode in episodes],
+        step_time_us=[round(episode.step_time_us) for episode in episodes],
         evaluations=[episode.evaluations for episode in episodes],
-        answer_us=_number(report["step_time_us"]),
-        one_device_us=_known(baselines["single_device"].step_time_us),
-        random_best_us=_known(baselines["random"].step_time_us),
-        random_mean_us=_known(baselines["random"].mean_step_time_us),
-        first_mean_us=fmean(times_us[:part]),
-        last_mean_us=fmean(times_us[-part:]),
-        lower_bound_us=_number(report["lower_bound_us"]),
-        wall_seconds=_number(report["wall_seconds"]),
+        answer_us=answer_us,
+        greedy_us=passes_us[0],
+        sampled_us=fmean(passes_us[1:]),
+        processor_seconds=seconds,
     )
 
 
-def _known(value: float | None) -> float:
-    assert value is not None, "the zoo's graph fits the cluster"
-    return value
+def pass_times_us(problem: PlacementProblem, policy: KeptPolicy, seed: int) -> list[float]:
+    """[1 + SAMPLES] step times of the passes of the last weights from one device, producers first; greedy first."""
+    graph, rng = group_graph(problem), np.random.default_rng(seed)
+    actor = make_actor(policy.settings, graph, rng, policy.weights)
+    order = visiting_orders("topological", graph, 1, rng, seed)[0]
+    ends = ends_from_one_device(actor, graph, order, seed)
+    return [float(step_time_us) for step_time_us in problem.simulator.evaluate(ends).step_time_us]
 
 
-def _number(value: api.Json) -> float:
-    assert isinstance(value, int | float)
-    return float(value)
-
-
-def _table(prepared: api.PreparedGraph, curves: list[Curve]) -> str:
-    head = [
-        f"{GRAPH}: {prepared.graph.op_count} ops, {prepared.grouping.group_count} groups; {CLUSTER}; Placeto, default "
-        f"preset, {EVALUATIONS} evaluations a seed; Placeto Explorer {VERSION}, {platform.machine()}.",
-        "Step times in seconds, estimated costs, simulated. Random has the same evaluations. "
-        f"First and last: the mean of the first and of the last 1/{PART} of the episodes.",
-        "",
-        "| seed | one device | random mean | random best | first | last | Placeto | of one device | wall s | holds |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+def page(prepared: api.PreparedGraph, pairs: Sequence[Pair], sticks: Yardsticks, made: str) -> str:
+    """The whole page."""
+    one = sticks.one_device_us
+    head = ("seed", "weights", *MEASURES, "episodes", "processor s", "holds")
+    rows = [
+        [
+            str(seed),
+            label,
+            *(f"{getattr(curve, name) / one:.3f}" for name in MEASURES.values()),
+            f"{len(curve.step_time_us):,}",
+            f"{curve.processor_seconds:.0f}",
+            ("yes" if pair.holds else "NO") if curve is pair.learned else "",
+        ]
+        for seed, pair in zip(SEEDS, pairs, strict=True)
+        for label, curve in (("learn", pair.learned), ("frozen", pair.frozen))
     ]
-    return "\n".join([*head, *(_row(curve) for curve in curves), ""])
-
-
-def _row(curve: Curve) -> str:
-    times = [
-        curve.one_device_us,
-        curve.random_mean_us,
-        curve.random_best_us,
-        curve.first_mean_us,
-        curve.last_mean_us,
-        curve.answer_us,
+    differences = [
+        [column, mean_over([[pair.brought(name) / one] for pair in pairs]).as_percent()]
+        for column, name in MEASURES.items()
     ]
-    cells = [f"{time / 1e6:.4f}" for time in times]
-    cells += [
-        f"{curve.answer_us / curve.one_device_us:.3f}",
-        f"{curve.wall_seconds:.0f}",
-        "yes" if curve.holds else "NO",
-    ]
-    return table_line([str(curve.seed), *cells])
+    return f"""# Placeto's learning curve, beside the same without learning
+
+`{COMMAND}`; Placeto Explorer {VERSION}; {made}. {GRAPH}: {prepared.graph.op_count} ops,
+{prepared.grouping.group_count} groups; {CLUSTER}; Placeto, default preset, {EVALUATIONS:,} evaluations a training.
+
+Step times are simulated from estimated costs, and are shares of one device's ({one / 1e6:.4f} s). {EVALUATIONS:,}
+random placements: the mean is {sticks.random_mean_us / one:.3f}, the best {sticks.random_best_us / one:.3f}. First and last
+tenth: means of the training's episodes, each of which starts from the best so far. Passes: by the last policy, from one
+device, producers first. Frozen: `frozen=true`, which searches as ever and learns nothing. Holds: with learning the
+greedy pass from one device and the last tenth are both better than without.
+
+{chr(10).join(table_of_figures(head, rows))}
+
+What learning brings, in percent of one device's step time: the mean difference over the seeds, with its 95 % interval.
+
+{chr(10).join(table_of_figures(("", "learning − frozen"), differences))}
+"""
 
 
-def _raw(curves: list[Curve]) -> api.Json:
-    rows: list[api.Json] = []
-    for curve in curves:
-        fields = asdict(curve)
-        del fields["best_step_time_us"]  # it follows from the episodes
-        rows.append(fields | {"step_time_us": [round(time) for time in curve.step_time_us]})
-    return {"graph": GRAPH, "cluster": CLUSTER, "evaluations": EVALUATIONS, "version": VERSION, "curves": rows}
-
-
-def _draw(curves: list[Curve], path: Path) -> None:
+def _draw(pairs: Sequence[Pair], sticks: Yardsticks, path: Path) -> None:
     import matplotlib as mpl  # imported here, since a server never draws
 
     mpl.use("Agg")
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(9, 5), layout="constrained")
-    for curve in curves:
-        color = f"C{curve.seed}"
-        seconds = [time / 1e6 for time in curve.step_time_us]
-        axes.plot(curve.evaluations, seconds, ".", markersize=2, alpha=0.35, color=color)
-        best = [time / 1e6 for time in curve.best_step_time_us]
-        axes.plot(curve.evaluations, best, color=color, label=f"best so far, seed {curve.seed}")
-    axes.axhline(curves[0].one_device_us / 1e6, color="black", linestyle="--", label="one device")
-    random_best = min(curve.random_best_us for curve in curves) / 1e6
-    axes.axhline(random_best, color="grey", linestyle=":", label="random, best of all seeds")
-    axes.set(xlabel="evaluations", ylabel="step time (s)", title=f"Placeto on {GRAPH}, {CLUSTER}: every episode")
+    for seed, pair in zip(SEEDS, pairs, strict=True):
+        seconds = np.array(pair.learned.step_time_us) / 1e6
+        axes.plot(pair.learned.evaluations, seconds, ".", markersize=2, alpha=0.35, color=f"C{seed}")
+        for curve, line, label in ((pair.learned, "-", f"seed {seed}"), (pair.frozen, ":", None)):
+            best = np.minimum.accumulate(curve.step_time_us) / 1e6
+            axes.plot(curve.evaluations, best, line, color=f"C{seed}", label=label)
+    axes.axhline(sticks.one_device_us / 1e6, color="black", linestyle="--", label="one device")
+    axes.axhline(sticks.random_best_us / 1e6, color="grey", linestyle="-.", label="random, best")
+    title = f"Placeto on {GRAPH}, {CLUSTER}: every episode, best so far (dotted: frozen)"
+    axes.set(xlabel="evaluations", ylabel="step time (s)", title=title)
     axes.legend(loc="upper right", fontsize="small")
     figure.savefig(path, dpi=110)
     pyplot.close(figure)

@@ -21,16 +21,14 @@ from engine import VERSION
 from engine.bench.problems import problem_on
 from engine.child.parent import BUDGETED_LIMITS, ReportProgress, Results, run_in_child
 from engine.events import Json
-from engine.placeto.actor import Actor
-from engine.placeto.episodes import EpisodePlan
-from engine.placeto.features import GroupGraph, fastest_device_placement, group_graph
+from engine.placeto.features import group_graph
 from engine.placeto.settings import make_settings
-from engine.placeto.torch_threads import torch_threads
 from engine.placeto.training import PlacetoTraining
 from engine.placeto.traversals import visiting_orders
 from engine.prepared import PreparedGraph
 from engine.problem import PlacementProblem
 from experiments.pages import ReportLine, left_rule, table_line, write_page, write_rows
+from experiments.passes import SAMPLES, ends_from_one_device
 from experiments.zoo_graphs import prepared_zoo_graph
 
 COMMAND = "python -m experiments traversal_orders"
@@ -44,8 +42,6 @@ TRAINED = ("topological", "mixed")
 TESTED = {"topological": 1, "random_topological": 3, "least_urgent_first": 1, "reversed": 1, "random": 3}
 """traversal → number of its orders"""
 PASSES = (1, 2)
-SAMPLES = 16
-"""sampled passes beside the greedy one"""
 SETTINGS: dict[str, Json] = {"start": "fastest_device", "stay_weight": 0.0, "torch_device": "cpu"}
 """so that the policy learns to place from the start, not to improve the best placement so far"""
 
@@ -120,26 +116,12 @@ def placed_in_orders(name: str, problem: PlacementProblem, seed: int) -> list[Pl
             orders = visiting_orders(traversal, graph, count, np.random.default_rng([seed, 1]), seed)
             for order in orders:
                 for passes in PASSES:
-                    ends = _ends(training.policy, graph, np.tile(order, passes), seed)
+                    ends = ends_from_one_device(training.policy, graph, np.tile(order, passes), seed)
                     found.append((trained, passes, traversal, problem.simulator.evaluate(ends).step_time_us))
     return [
         Placed(name, seed, trained, passes, traversal, float(times[0] / best_us), float(times.min() / best_us))
         for trained, passes, traversal, times in found
     ]
-
-
-def _ends(policy: Actor, graph: GroupGraph, order: NDArray[np.int32], seed: int) -> NDArray[np.int32]:
-    """[1 + SAMPLES, groups] placements from one device, in `order` [steps]; the greedy one first."""
-    episodes = 1 + SAMPLES
-    plan = EpisodePlan(
-        starts=np.tile(fastest_device_placement(graph), (episodes, 1)),
-        orders=np.tile(order, (episodes, 1)),
-        uniforms=np.random.default_rng([seed, 2]).random((episodes, len(order))),
-        greedy=np.arange(episodes) == 0,
-        explore=0.0,
-    )
-    with torch_threads(1):
-        return policy.sample(plan, lambda: None).ends()
 
 
 def page(placed: Sequence[Placed]) -> str:
