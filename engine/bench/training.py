@@ -94,7 +94,7 @@ def run_benchmark() -> str:
         f"The published code itself (repaired) once took {PUBLISHED_SECONDS:g} s an episode with intermediate rewards "
         "on such a graph and machine; it is not run here. Preset `paper` is the published form, in this engine.",
         f"{'preset':8}{'reward':14}{'start':16}{'episodes':>9}{'seconds':>9}{'episodes/s':>12}{'evaluations/s':>15}"
-        f"{'network':>9}{'simulator':>11}{'glue':>6}{'x published':>13}",
+        f"{'network':>9}{'simulator':>11}{'glue':>6}",
     ]
     foot = ["", f"One greedy pass of an untrained shared head, median of {PASSES}, one thread:"]
     return "\n".join([*head, *rows, *foot, *passes])
@@ -114,11 +114,10 @@ def _row(problem: PlacementProblem, run: Measured) -> str:
         episodes = _train(own, settings)
         seconds = time.perf_counter() - began
     parts = {part: share / seconds for part, share in shares.seconds.items()}
-    times = f"{episodes / seconds * PUBLISHED_SECONDS:13.0f}" if run.reward == "intermediate" else f"{'–':>13}"
     return (
         f"{run.preset:8}{run.reward:14}{run.start:16}"
         f"{episodes:9}{seconds:9.1f}{episodes / seconds:12.1f}{own.ledger.used / seconds:15.0f}"
-        f"{parts['network']:9.0%}{parts['simulator']:11.0%}{1 - sum(parts.values()):6.0%}{times}"
+        f"{parts['network']:9.0%}{parts['simulator']:11.0%}{1 - sum(parts.values()):6.0%}"
     )
 
 
