@@ -20,7 +20,7 @@ from engine.events import Episode, LearnedPolicy
 from engine.placers.registry import make_placer
 from engine.placeto.features import group_graph
 from engine.placeto.kept_policy import KeptPolicy
-from engine.placeto.training import make_actor
+from engine.placeto.networks import make_actor
 from engine.placeto.traversals import visiting_orders
 from engine.problem import Budget, PlacementProblem
 from experiments.keeping.kept_results import KeptResults, Measurement
@@ -202,8 +202,8 @@ def page(prepared: api.PreparedGraph, pairs: Sequence[Pair], sticks: Yardsticks,
 Step times are simulated from estimated costs, and are shares of one device's ({one / 1e6:.4f} s). {EVALUATIONS:,}
 random placements: the mean is {sticks.random_mean_us / one:.3f}, the best {sticks.random_best_us / one:.3f}. First and
 last tenth: means of the training's episodes, each of which starts from the best so far. Passes: by the last policy,
-from one device, producers first. Frozen: `frozen=true`, which searches as ever and learns nothing. Holds: with learning the
-greedy pass from one device and the last tenth are both better than without.
+from one device, producers first. Frozen: `frozen=true`, which searches as ever and learns nothing. Holds: with learning
+the greedy pass from one device and the last tenth are both better than without.
 
 {chr(10).join(table_of_figures(head, rows))}
 
